@@ -1,0 +1,50 @@
+"""Steelyard weighs systems, and the scales they are weighed with.
+
+Names load when they are first used, so that ``import steelyard`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from steelyard.demo.embedded import demo_set as demo_set
+    from steelyard.errors import SteelyardError as SteelyardError
+    from steelyard.evalset import EvalSet as EvalSet
+    from steelyard.evalset import ScoreTable as ScoreTable
+    from steelyard.formats.load import load as load
+    from steelyard.formats.save import save as save
+    from steelyard.judgements import BattleLog as BattleLog
+    from steelyard.judgements import Rankings as Rankings
+    from steelyard.judgements import Ratings as Ratings
+    from steelyard.segments import Segments as Segments
+
+_HOME = {
+    "BattleLog": "steelyard.judgements",
+    "EvalSet": "steelyard.evalset",
+    "Rankings": "steelyard.judgements",
+    "Ratings": "steelyard.judgements",
+    "ScoreTable": "steelyard.evalset",
+    "Segments": "steelyard.segments",
+    "SteelyardError": "steelyard.errors",
+    "demo_set": "steelyard.demo.embedded",
+    "load": "steelyard.formats.load",
+    "save": "steelyard.formats.save",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604 - keys are strings
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

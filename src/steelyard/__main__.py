@@ -1,0 +1,5 @@
+"""Run ``python -m steelyard``."""
+
+from steelyard.cli.main import main
+
+main()

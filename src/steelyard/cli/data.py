@@ -1,0 +1,226 @@
+"""``steelyard data``: look into files, convert them, check them, and get public ones."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from steelyard.cli.emit import emit, note
+from steelyard.cli.options import (
+    InputOptions,
+    OutputOptions,
+    input_options,
+    need_inputs,
+    output_options,
+)
+from steelyard.errors import UsageError
+from steelyard.judgements import BattleLog, Rankings, Ratings
+from steelyard.table import Column, Table
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def data() -> None:
+    """What is in this file; make it that format; check it; get public data."""
+
+
+@data.command(epilog="Example: steelyard data info human.csv.gz metrics.csv.gz --human mqm")
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@input_options
+@output_options
+def info(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) -> None:
+    """Show what inputs hold: systems, segments, scores, and what is missing, tied or odd.
+
+    INPUT is a table (CSV, TSV, JSONL, Parquet; also .gz), an mt-metrics-eval folder, a native
+    file, or raw ratings, rankings, battles or entity annotations. Several are joined.
+    """
+    from steelyard.formats.load import JudgementsError
+    from steelyard.overview import overview
+
+    need_inputs(inputs)
+    try:
+        es = options.load(inputs)
+    except JudgementsError as found:
+        if len(inputs) > 1:
+            raise
+        facts = judgement_facts(found.value)
+        result = {"path": inputs[0], "format": found.form, **facts, "warnings": []}
+        rows = tuple((key, _shown(value)) for key, value in facts.items())
+        emit(result, [Table(found.form, (Column("what"), Column("value")), rows)], output)
+        return
+    view = overview(es, options.human)
+    text = f"{view.summary()}\n\n{view.table().text()}" if es.scores else view.summary()
+    emit(view.to_dict(), [view.table()], output, text)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {count}" for key, count in value.items())
+    return str(value)
+
+
+def judgement_facts(value: Any) -> dict[str, Any]:
+    """Count what is in raw judgements or annotations."""
+    if isinstance(value, Ratings):
+        facts: dict[str, Any] = _sizes(value) | {"ratings": len(value)}
+        if value.item is not None:
+            facts["items"] = dict(sorted(Counter(value.item).items()))
+        known = value.value[~np.isnan(value.value)]
+        if known.size:
+            facts |= {"min": float(known.min()), "max": float(known.max())}
+        if value.errors is not None:
+            marked = [error for errors in value.errors for error in errors or ()]
+            facts["errors"] = len(marked)
+            facts["severities"] = dict(sorted(Counter(e.severity for e in marked).items()))
+        return facts
+    if isinstance(value, Rankings):
+        per_row = int((value.system >= 0).sum(axis=1).max(initial=0))
+        return _sizes(value) | {"rankings": len(value), "systems per ranking": per_row}
+    if isinstance(value, BattleLog):
+        outcomes = value.outcome
+        return {
+            "systems": len(value.systems),
+            "battles": len(value),
+            "left wins": int((outcomes > 0.5).sum()),
+            "right wins": int((outcomes < 0.5).sum()),
+            "ties": int((outcomes == 0.5).sum()),
+        }
+    mentions = {name: sum(len(s.mentions) for s in own) for name, own in value.systems.items()}
+    return {"systems": len(mentions), "sentences": value.n_segments, "mentions": mentions}
+
+
+def _sizes(value: Ratings | Rankings) -> dict[str, Any]:
+    names = ("systems", "segments", "raters")
+    return {name: len(getattr(value, name)) for name in names}
+
+
+@data.command(
+    epilog="Example: steelyard data convert human.csv metrics.csv wmt23.parquet --human mqm"
+)
+@click.argument("inputs", nargs=-1, metavar="IN... OUT")
+@click.option("--to", metavar="FORMAT", help="native, mtme, long, wide, system, text, submission "
+              "or submission-sys; by default OUT's suffix decides.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@input_options
+@output_options
+def convert(
+    inputs: tuple[str, ...],
+    to: str | None,
+    force: bool,  # noqa: FBT001
+    options: InputOptions,
+    output: OutputOptions,
+) -> None:
+    """Read inputs and write them as one file or folder of another format.
+
+    A folder becomes mt-metrics-eval, .parquet the native format, .csv, .tsv and .jsonl (also .gz)
+    a long table. What the target has no place for is named.
+    """
+    from steelyard.formats.load import JudgementsError
+    from steelyard.formats.save import save
+
+    if len(inputs) < 2:
+        raise UsageError("expected IN and OUT; for example: steelyard data convert a.csv a.parquet")
+    *sources, name = inputs
+    target = Path(name)
+    if target.is_file() and not force:
+        raise UsageError(f"{target} exists already; --force overwrites it")
+    value: Any
+    try:
+        value = options.load(tuple(sources))
+    except JudgementsError as found:
+        if len(sources) > 1:
+            raise
+        value = found.value
+    lost = save(value, target, to=to, overwrite=force)
+    warnings = [f"{target} has no place for: {', '.join(lost)}"] if lost else []
+    emit({"out": name, "warnings": warnings}, [], output, f"wrote {target}")
+
+
+@data.command(epilog="Example: steelyard data check wmt23 my-metric.tsv --lp en-de --human mqm")
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@input_options
+@output_options
+def check(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) -> int:
+    """Look for all that would make a meta-evaluation lie; exit 2 if there are errors.
+
+    Give a submission together with the set that it is for, so that both are compared.
+    """
+    from steelyard import checks
+
+    need_inputs(inputs)
+    es = options.load(inputs)
+    findings = checks.check(es)
+    counts = Counter(f.severity for f in findings)
+    result = {
+        "n_errors": counts["error"],
+        "n_warnings": counts["warning"],
+        "findings": [f.to_dict() for f in findings],
+        "warnings": list(es.notes),
+    }
+    table = checks.table(findings)
+    total = f"{counts['error']} errors, {counts['warning']} warnings, {counts['note']} notes"
+    emit(result, [table], output, f"{table.text()}\n\n{total}" if findings else total)
+    return 2 if counts["error"] else 0
+
+
+@data.command(epilog="Example: steelyard data get wmt23")
+@click.argument("name")
+@click.option("--url", metavar="URL", help="Where the package is (default: the public WMT one).")
+@click.option("--sha256", metavar="HEX", help="Checksum of the package.")
+@click.option("--cache", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Where to keep it (default: STEELYARD_CACHE or the user's cache).")  # fmt: skip
+@click.option("--force", is_flag=True, help="Unpack again, and download again if need be.")
+@output_options
+def get(
+    name: str,
+    url: str | None,
+    sha256: str | None,
+    cache: Path | None,
+    force: bool,  # noqa: FBT001
+    output: OutputOptions,
+) -> None:
+    """Download the public WMT metrics package and unpack one test set, for example wmt23.
+
+    An interrupted download goes on where it stopped when the command is given again.
+    """
+    from steelyard.download import get_test_set
+
+    with _progress(f"downloading {name}", output) as progress:
+        folder = get_test_set(
+            name, url=url, sha256=sha256, cache=cache, progress=progress, force=force
+        )
+    emit({"name": name, "path": str(folder), "warnings": []}, [], output, str(folder))
+
+
+@contextmanager
+def _progress(
+    title: str, output: OutputOptions
+) -> Iterator[Callable[[int, int | None], None] | None]:
+    """Show a bar on a terminal, a line when it starts otherwise, nothing if quiet is wanted."""
+    if output.quiet:
+        yield None
+    elif not sys.stderr.isatty():
+        said: list[str] = []
+
+        def once(_done: int, total: int | None) -> None:
+            if not said:
+                size = f" ({total:,} bytes)" if total else ""
+                said.append(f"{title}{size} ...")
+                note(said[0], output)
+
+        yield once
+    else:
+        from rich.console import Console
+        from rich.progress import DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+
+        columns = (*Progress.get_default_columns()[:2], DownloadColumn(), TransferSpeedColumn())
+        bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True))
+        with bar:
+            task = bar.add_task(title, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,41 @@
+"""``steelyard demo``: everything there is, on the data that comes with Steelyard."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+from steelyard.cli.emit import emit, note
+from steelyard.cli.options import OutputOptions, output_options
+
+
+@click.command(epilog="Example: steelyard demo --export steelyard-demo")
+@click.option("--export", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Also copy the demo's files there, to try other commands on.")  # fmt: skip
+@output_options
+def demo(export: Path | None, output: OutputOptions) -> None:
+    """Show what Steelyard does, on simulated scores and sentences written for it."""
+    from steelyard.demo import embedded
+    from steelyard.overview import overview
+
+    view = overview(embedded.demo_set(), "mqm")
+    texts = {lp: embedded.demo_texts(lp) for lp in embedded.ENTITY_PAIRS}
+    result = {
+        "data": view.to_dict(),
+        "sentences": {lp: es.n_segments for lp, es in texts.items()},
+        "warnings": view.warnings,
+    }
+    count = sum(es.n_segments for es in texts.values())
+    sentences = (
+        f"demo sentences: {count} with the outputs of {texts['de-en'].n_systems} translators, "
+        f"{', '.join(texts)}; some get a name or a number wrong"
+    )
+    text = f"{view.summary()}\n\n{view.table().text()}\n\n{sentences}"
+    emit(result, [view.table()], output, text)
+    if export is not None:
+        export.mkdir(parents=True, exist_ok=True)
+        for path in (embedded.SCORES, embedded.SYSTEM_SCORES, embedded.ENTITIES):
+            shutil.copyfile(path, export / path.name)
+        note(f"copied the demo's files to {export}", output)

@@ -1,0 +1,189 @@
+"""Options that commands share: how inputs are read, and where results go."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from steelyard.errors import UsageError
+from steelyard.evalset import EvalSet
+
+F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    _Type = click.ParamType[Any]
+else:
+    _Type = click.ParamType  # older versions of click can't be subscripted
+
+
+class Names(_Type):
+    """A list of names separated by commas; a name that holds a comma stands in double quotes."""
+
+    name = "A,B,..."
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None = None,  # noqa: ARG002
+        ctx: click.Context | None = None,  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """Split at commas outside quotes."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(
+            name for row in csv.reader([value], skipinitialspace=True) for name in row if name
+        )
+
+
+class Pair(_Type):
+    """A column and a value, as COL=VALUE."""
+
+    name = "COL=VALUE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split at the first equals sign."""
+        if isinstance(value, tuple):
+            return value
+        column, equals, cell = str(value).partition("=")
+        if not (column and equals):
+            self.fail(f"'{value}' is not of the form COL=VALUE", param, ctx)
+        return column, cell
+
+
+class Kinds(_Type):
+    """Kinds of scores, as human:a,b or metric:c."""
+
+    name = "KIND:A,B"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[str, ...]]:
+        """Split at the colon, then at commas."""
+        if isinstance(value, tuple):
+            return value
+        kind, colon, names = str(value).partition(":")
+        if not colon or kind not in ("human", "metric"):
+            self.fail(f"'{value}' is not of the form human:A,B or metric:A,B", param, ctx)
+        return kind, Names().convert(names)
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """How the user wants inputs to be read."""
+
+    human: str | None
+    kind: tuple[tuple[str, tuple[str, ...]], ...]
+    lp: str | None
+    systems: tuple[str, ...] | None
+    drop_systems: tuple[str, ...]
+    lower_is_better: tuple[str, ...]
+    domain: str | None
+    where: tuple[tuple[str, str], ...]
+    ignore: tuple[str, ...]
+
+    def load(self, inputs: tuple[str, ...]) -> EvalSet:
+        """Load one EvalSet from all inputs."""
+        from steelyard.formats.load import load
+
+        return load(
+            *inputs,
+            human=self.human,
+            kind=dict(self.kind),
+            lp=self.lp,
+            systems=self.systems,
+            drop_systems=self.drop_systems,
+            lower_is_better=self.lower_is_better,
+            domain=self.domain,
+            where=self.where,
+            ignore=self.ignore,
+        )
+
+    def shown(self) -> dict[str, Any]:
+        """Give what was set, for the provenance."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: value for name, value in values.items() if value}
+
+
+_INPUT = (
+    click.option("--human", metavar="NAME", help="The human score."),
+    click.option("--kind", type=Kinds(), multiple=True,
+                 help="Which scores are human or metrics, as human:A,B (repeatable)."),
+    click.option("--lp", metavar="SRC-TGT", help="Language pair, for folders that hold several."),
+    click.option("--systems", type=Names(), help="Keep only these systems."),
+    click.option("--drop-systems", type=Names(), default=(), help="Leave out these systems."),
+    click.option("--lower-is-better", type=Names(), default=(),
+                 help="Scores where less is better."),
+    click.option("--domain", metavar="NAME", help="Keep only the segments of this domain."),
+    click.option("--where", type=Pair(), multiple=True,
+                 help="Keep only rows with this value, before anything is aligned (repeatable)."),
+    click.option("--ignore", type=Names(), default=(), help="Skip these columns."),
+)  # fmt: skip
+
+
+def input_options(command: F) -> F:
+    """Add the options of inputs; the command receives them as one ``options``."""
+    import functools
+
+    names = tuple(InputOptions.__dataclass_fields__)
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        given = {name: kwargs.pop(name) for name in names}
+        return command(*args, options=InputOptions(**given), **kwargs)
+
+    for option in reversed(_INPUT):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """Where the user wants results, and how much is said on the way."""
+
+    json: bool
+    out: Path | None
+    seed: int
+    jobs: int
+    quiet: bool
+    debug: bool
+
+
+_OUTPUT = (
+    click.option("--json", is_flag=True, help="Print one JSON object on stdout, nothing else."),
+    click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+                 help="Write the result; the suffix decides: .json .csv .tsv .md .tex .html."),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+                 help="Seed of everything random."),
+    click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
+                 help="Processes to use; the result does not depend on it."),
+    click.option("--quiet", is_flag=True, help="No progress and no messages, only errors."),
+    click.option("--debug", is_flag=True, help="Show the traceback of an error."),
+)  # fmt: skip
+
+
+def output_options(command: F) -> F:
+    """Add the options of results; the command receives them as one ``output``."""
+    import functools
+
+    names = tuple(OutputOptions.__dataclass_fields__)
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        given = {name: kwargs.pop(name) for name in names}
+        return command(*args, output=OutputOptions(**given), **kwargs)
+
+    for option in reversed(_OUTPUT):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[return-value]
+
+
+def need_inputs(inputs: tuple[str, ...]) -> None:
+    """Refuse a call without inputs, with an example instead of a usage line."""
+    if not inputs:
+        raise UsageError("no input; for example: steelyard data info scores.csv --human mqm")

@@ -1,0 +1,1 @@
+"""Small embedded data sets, all of them invented, for examples and tests."""

@@ -1,0 +1,92 @@
+"""Every exception that Steelyard raises on purpose.
+
+::
+
+    SteelyardError              catch this one to catch them all
+    ├── InputError              a file or frame says something it can't mean (exit code 2)
+    ├── UsageError              an argument or option is wrong (exit code 2)
+    ├── ShapeError              arrays do not fit each other
+    ├── DegenerateError         the data can't answer the question (nothing varies, one system, ...)
+    ├── MissingDependencyError  an optional library is not installed
+    └── DownloadError           a download failed or was refused
+
+The message of each is one line: what was found, what was expected and, for a file, where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class SteelyardError(Exception):
+    """Base of all errors below; its text is meant for people."""
+
+    exit_code = 1
+
+
+class InputError(SteelyardError):
+    """A file or frame holds something that can't be right.
+
+    Parameters
+    ----------
+    message
+        What was found and what was expected, without the place.
+    path, line
+        The place: a file (or the word for a frame) and a 1-based line of it.
+
+    Examples
+    --------
+    >>> print(InputError("'abc' is not a number", path="scores.csv", line=3))
+    scores.csv:3: 'abc' is not a number
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, path: object = None, line: int | None = None) -> None:
+        self.message = message
+        self.path = None if path is None else str(path)
+        self.line = line
+        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(f"{place}{message}")
+
+
+class UsageError(SteelyardError):
+    """An argument or an option is wrong."""
+
+    exit_code = 2
+
+
+class ShapeError(SteelyardError):
+    """Arrays do not fit each other."""
+
+
+class DegenerateError(SteelyardError):
+    """The data can't answer the question; the message says why."""
+
+
+class MissingDependencyError(SteelyardError):
+    """An optional library is not installed; the message holds the command that installs it."""
+
+
+class DownloadError(SteelyardError):
+    """A download failed, or what it brought was refused."""
+
+
+def hint(word: str, choices: Iterable[str]) -> str:
+    """Say which choices there are, the nearest first, as the tail of an error message.
+
+    Examples
+    --------
+    >>> hint("chrf", ["BLEU", "chrF", "TER"])
+    "did you mean 'chrF'? Known: BLEU, TER, chrF"
+    >>> hint("xyz", ["BLEU", "chrF"])
+    'known: BLEU, chrF'
+    """
+    known = sorted(set(choices))
+    folded = {choice.casefold(): choice for choice in known}
+    near = get_close_matches(word.casefold(), folded, n=1)
+    shown = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+    if near:
+        return f"did you mean '{folded[near[0]]}'? Known: {shown or 'none'}"
+    return f"known: {shown or 'none'}"

@@ -1,0 +1,107 @@
+"""Battle logs: a row per duel with ``left``, ``right`` and ``outcome``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import UsageError, hint
+from steelyard.formats import tables
+from steelyard.formats.tables import RawTable, one_of, parse_number
+from steelyard.judgements import BattleLog, Floats, encode
+
+LEFT = ("left", "model_a")
+RIGHT = ("right", "model_b")
+OUTCOME = ("outcome", "winner")
+WEIGHT = ("weight",)
+TIME = ("time", "tstamp")
+UNIT = ("unit", "prompt", "segment", "question_id")
+#: Columns that are names even where they look like numbers.
+TEXT = frozenset((*LEFT, *RIGHT, *OUTCOME, *UNIT))
+WORDS = {"left": 1.0, "model_a": 1.0, "right": 0.0, "model_b": 0.0, "tie": 0.5,
+         "tie (bothbad)": 0.5}  # fmt: skip
+
+
+def recognise(table: RawTable) -> bool:
+    """Tell whether a table has a left and a right side and an outcome."""
+    return all(any(name in table for name in names) for names in (LEFT, RIGHT, OUTCOME))
+
+
+def read(
+    table: RawTable,
+    *,
+    left: str | None = None,
+    right: str | None = None,
+    outcome: str | None = None,
+) -> BattleLog:
+    """Read a log; an outcome is a word (``left``, ``right``, ``tie``) or left's score in 0..1."""
+    chosen = []
+    for given, names, what in (
+        (left, LEFT, "left"),
+        (right, RIGHT, "right"),
+        (outcome, OUTCOME, "outcome"),
+    ):
+        column = given or one_of(table, names, f"{what} column")
+        if column is None or column not in table:
+            known = hint(column or what, table.columns)
+            raise UsageError(f"{table.path}: no column '{column or what}'; {known}")
+        chosen.append(column)
+    lefts, rights = table.labels(chosen[0]), table.labels(chosen[1])
+    for row, (one, other) in enumerate(zip(lefts, rights, strict=True)):
+        if one == other:
+            table.fail(f"'{one}' meets itself", row)
+    systems, codes = encode([*lefts, *rights])
+    weight, time = one_of(table, WEIGHT, "weight"), one_of(table, TIME, "time")
+    unit = one_of(table, UNIT, "unit")
+    units, unit_codes = (None, None) if unit is None else encode(table.labels(unit))
+    return BattleLog(
+        systems,
+        codes[: len(lefts)],
+        codes[len(lefts) :],
+        _outcomes(table, chosen[2]),
+        None if weight is None else _weights(table, weight),
+        None if time is None else table.numbers(time),
+        units,
+        unit_codes,
+    )
+
+
+def _outcomes(table: RawTable, column: str) -> Floats:
+    cells = table.columns[column]
+    values = np.empty(table.n_rows)
+    known: dict[object, float] = {}
+    for row, cell in enumerate(cells):
+        if cell not in known:
+            score = WORDS.get(cell) if isinstance(cell, str) else None
+            number = parse_number(cell) if score is None else score
+            if number is None or not 0 <= number <= 1:
+                words = ", ".join(WORDS)
+                table.fail(f"outcome {cell!r}, expected {words} or a number in 0..1", row)
+            known[cell] = number
+        values[row] = known[cell]
+    return values
+
+
+def _weights(table: RawTable, column: str) -> Floats:
+    weights = table.numbers(column)
+    for row in np.flatnonzero(~(weights >= 0))[:1]:
+        table.fail(f"weight {weights[row]}, expected a number of at least 0", int(row))
+    return weights
+
+
+def write(log: BattleLog, path: Path) -> None:
+    """Write the columns that :func:`read` reads; outcomes as words where they are one."""
+    words = {1.0: "left", 0.0: "right", 0.5: "tie"}
+    columns: dict[str, object] = {
+        "left": [log.systems[code] for code in log.left],
+        "right": [log.systems[code] for code in log.right],
+        "outcome": [words.get(x, repr(x)) for x in log.outcome.tolist()],
+    }
+    if log.weight is not None:
+        columns["weight"] = log.weight
+    if log.time is not None:
+        columns["time"] = log.time
+    if log.unit is not None and log.units is not None:
+        columns["unit"] = [log.units[code] for code in log.unit]
+    tables.write(path, columns)

@@ -1,0 +1,110 @@
+"""Direct assessment: a row per judgement of one output by one rater, with quality-control items.
+
+Two layouts: a row each (rater, system, segment, raw score, and ``type`` for controls and repeats),
+or packed rows whose ``scores`` (and ``segments``) are lists separated by blanks.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.formats import layout, tables
+from steelyard.formats.tables import RawTable, one_of, parse_number
+from steelyard.judgements import Ratings, encode
+
+RATER = ("rater", "worker", "annotator", "judge")
+VALUE = ("raw", "score", "value", "rating")
+ITEM = ("type", "item_type")
+UNIT = ("hit", "unit")
+ITEMS = {"system": "system", "tgt": "system", "repeat": "repeat", "chk": "repeat", "ref": "ref",
+         "bad_ref": "bad-ref", "bad-ref": "bad-ref", "bad": "bad-ref"}  # fmt: skip
+_INDEX = (*layout.SEGMENT, "index")
+
+
+def recognise(table: RawTable) -> bool:
+    """Tell whether a table holds single judgements, in either layout."""
+    has = table.columns.keys()
+    row_each = bool(has & set(RATER) and has & set(VALUE) and has & set(layout.SEGMENT))
+    return (row_each and "system" in has and not has & {"errors", "category"}) or _packed(table)
+
+
+def _packed(table: RawTable) -> bool:
+    has = table.columns.keys()
+    return "scores" in has and (has >= {"system", "segments"} or "index" in has)
+
+
+def read(table: RawTable) -> Ratings:
+    """Read all judgements; an unknown rater is called ``unknown``."""
+    _, table = layout.language_pair(table)
+    if _packed(table):
+        return _read_packed(table)
+    segment = layout.segment_column(table)
+    rater = one_of(table, RATER, "rater")
+    value = one_of(table, VALUE, "score")
+    assert segment is not None and rater is not None and value is not None  # noqa: PT018
+    item, unit = one_of(table, ITEM, "item type"), one_of(table, UNIT, "unit")
+    return Ratings.from_labels(
+        table.labels(layout.SYSTEM[0]),
+        table.labels(segment),
+        table.labels(rater),
+        table.numbers(value),
+        item=None if item is None else _items(table, item),
+        unit=None if unit is None else tuple(table.labels(unit)),
+    )
+
+
+def _items(table: RawTable, column: str) -> tuple[str, ...]:
+    names = table.labels(column)
+    for row, name in enumerate(names):
+        if name.casefold() not in ITEMS:
+            known = ", ".join(sorted(ITEMS))
+            table.fail(f"column '{column}': unknown type '{name}', expected one of {known}", row)
+    return tuple(ITEMS[name.casefold()] for name in names)
+
+
+def _read_packed(table: RawTable) -> Ratings:
+    """Unpack lists: the n-th score belongs to the n-th segment, or else to the n-th rater."""
+    scores = [(text or "").split() for text in table.texts("scores")]
+    lengths = np.array([len(row) for row in scores])
+    flat = [cell for row in scores for cell in row]
+    numbers = tables.fast_numbers(flat)
+    if numbers is None or np.isnan(numbers).any():
+        for row, cells in enumerate(scores):
+            for cell in cells:
+                number = parse_number(cell)
+                if number is None or not np.isfinite(number):
+                    table.fail(f"column 'scores': '{cell}' is not a finite number", row)
+    assert numbers is not None
+    rows = np.repeat(np.arange(table.n_rows), lengths)
+    systems = table.labels("system") if "system" in table else ["unknown"] * table.n_rows
+    system_names, system = encode(systems)
+    if "segments" in table:
+        ids = [(text or "").split() for text in table.texts("segments")]
+        for row, (listed, n) in enumerate(zip(ids, lengths, strict=True)):
+            if len(listed) != n:
+                table.fail(f"{len(listed)} segments but {n} scores", row)
+        segments, segment = encode([name for row in ids for name in row])
+        raters: tuple[str, ...] = ("unknown",)
+        rater = np.zeros(len(flat), dtype=np.int32)
+    else:
+        segments, by_row = encode(table.labels("index"))
+        segment = by_row[rows]
+        raters, rater = encode([str(k + 1) for row in scores for k in range(len(row))])
+    return Ratings(system_names, segments, raters, system[rows], segment, rater, numbers)
+
+
+def write(ratings: Ratings, path: Path) -> None:
+    """Write a row each: rater, system, segment, type, raw (and unit where known)."""
+    columns = {
+        "rater": [ratings.raters[code] for code in ratings.rater],
+        "system": [ratings.systems[code] for code in ratings.system],
+        "segment": [ratings.segments[code] for code in ratings.segment],
+        "raw": ratings.value,
+    }
+    if ratings.item is not None:
+        columns["type"] = list(ratings.item)
+    if ratings.unit is not None:
+        columns["unit"] = list(ratings.unit)
+    tables.write(path, columns)

@@ -1,0 +1,85 @@
+"""MQM and ESA error lists: who marked which errors in which output.
+
+Either an object with ``errors`` per rating (JSON lines), or a row per error with ``category`` and
+``severity``, where the span may be marked as ``<v>...</v>`` in ``target``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.formats import files, layout, spans
+from steelyard.formats.tables import RawTable, one_of
+from steelyard.judgements import ErrorSpan, Ratings
+from steelyard.table import dumps
+
+RATER = ("rater", "worker", "annotator", "judge")
+VALUE = ("value", "score", "esa")
+_SPAN = re.compile(r"<v>(.*?)</v>", re.DOTALL)
+
+
+def recognise(table: RawTable) -> bool:
+    """Tell whether a table holds errors of system outputs."""
+    listed = "errors" in table or {"category", "severity"} <= table.columns.keys()
+    return listed and layout.SYSTEM[0] in table and any(n in table for n in layout.SEGMENT)
+
+
+def read(table: RawTable) -> Ratings:
+    """Read all ratings; a table without a rater column has one rater, ``unknown``."""
+    _, table = layout.language_pair(table)
+    segment = layout.segment_column(table)
+    assert segment is not None
+    rater = one_of(table, RATER, "rater")
+    systems, segments = table.labels(layout.SYSTEM[0]), table.labels(segment)
+    raters = ["unknown"] * table.n_rows if rater is None else table.labels(rater)
+    names = list(zip(systems, segments, raters, strict=True))
+    if "errors" not in table:
+        return _row_per_error(table, names)
+    column = one_of(table, VALUE, "value")
+    values = np.full(table.n_rows, np.nan) if column is None else table.numbers(column)
+    rows = []
+    for row, (listed, name) in enumerate(zip(table.columns["errors"], names, strict=True)):
+        if isinstance(listed, str):
+            listed = files.parse_json(listed, table.path, table.line(row))  # noqa: PLW2901
+        value = {"errors": listed, "value": float(values[row])}
+        rows.append(spans.parse(value, *name, table.path, table.line(row)))
+    return spans.ratings(rows)
+
+
+def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Ratings:
+    categories, severities = table.labels("category"), table.labels("severity")
+    targets = table.texts("target") if "target" in table else [None] * table.n_rows
+    found: dict[tuple[str, str, str], list[ErrorSpan]] = {}
+    for name, category, severity, target in zip(
+        names, categories, severities, targets, strict=True
+    ):
+        errors = found.setdefault(name, [])
+        if "no-error" not in (category.casefold(), severity.casefold()):
+            errors.append(ErrorSpan(category, severity, *_place(target)))
+    return spans.ratings(
+        [spans.Rating(*name, float("nan"), tuple(errors)) for name, errors in found.items()]
+    )
+
+
+def _place(target: str | None) -> tuple[int, int] | tuple[None, None]:
+    """Find the marked span, counted in the text without the marks."""
+    mark = _SPAN.search(target or "")
+    return (mark.start(), mark.start() + len(mark[1])) if mark else (None, None)
+
+
+def write(ratings: Ratings, path: Path) -> None:
+    """Write JSON lines, an object per rating."""
+    lines = []
+    for row in range(len(ratings)):
+        value = {
+            "rater": ratings.raters[ratings.rater[row]],
+            "system": ratings.systems[ratings.system[row]],
+            "seg": ratings.segments[ratings.segment[row]],
+            "errors": [],
+            **spans.to_dict(ratings, row),
+        }
+        lines.append(dumps(value, indent=None) + "\n")
+    files.write_text(path, "".join(lines))

@@ -1,0 +1,152 @@
+"""Bytes on disk: plain or gzip, UTF-8 in, whole files out or nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from steelyard.errors import InputError
+
+_GZIP = b"\x1f\x8b"
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file whole, unpacked if it is gzip (told by its first bytes, not by its name)."""
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if data.startswith(_GZIP) else data
+    except FileNotFoundError:
+        raise InputError("no such file", path=path) from None
+    except IsADirectoryError:
+        raise InputError("is a folder, expected a file", path=path) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"damaged or truncated gzip file ({error})", path=path) from error
+    except OSError as error:
+        raise InputError(f"can't be read ({error.strerror or error})", path=path) from error
+
+
+def read_text(path: Path) -> str:
+    """Read a file as UTF-8, without the byte order mark that some editors put first."""
+    return decode(read_bytes(path), path)
+
+
+def first_line(path: Path) -> str:
+    """Read the first line only, however large the file is; undecodable bytes are replaced."""
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == _GZIP
+            raw.seek(0)
+            stream = gzip.GzipFile(fileobj=raw) if packed else raw
+            line: bytes = stream.readline(1 << 20)
+    except FileNotFoundError:
+        raise InputError("no such file", path=path) from None
+    except (OSError, EOFError, zlib.error):
+        return ""  # whoever reads the whole file says what is wrong with it
+    return line.decode("utf-8-sig", errors="replace").rstrip("\r\n")
+
+
+def decode(data: bytes, path: Path) -> str:
+    """Decode UTF-8, or say at which line it stops being UTF-8."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError("is UTF-16, expected UTF-8", path=path)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        byte = data[error.start]
+        raise InputError(f"byte 0x{byte:02x} is not UTF-8", path=path, line=line) from None
+
+
+def lines(text: str) -> list[str]:
+    r"""Split into lines at ``\n`` or ``\r\n`` only: a bare CR inside a segment is part of it.
+
+    Examples
+    --------
+    >>> lines("a\r\nb\rc\u2028d\n")
+    ['a', 'b\rc\u2028d']
+    """
+    parts = text.split("\n")
+    if parts[-1] == "":
+        parts.pop()
+    return [part.removesuffix("\r") for part in parts]
+
+
+def parse_json(text: str, path: Path, line: int) -> Any:
+    """Parse one JSON value strictly: no repeated key, no nesting that overflows the stack."""
+    try:
+        return json.loads(text, object_pairs_hook=_no_repeats)
+    except RecursionError:
+        raise InputError("JSON nested too deeply", path=path, line=line) from None
+    except ValueError as error:  # json.JSONDecodeError and our own
+        raise InputError(f"not valid JSON: {error}", path=path, line=line) from None
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"key '{twice}' occurs twice in one object")
+    return result
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary file that takes the place of ``path`` if all goes well, or else vanishes."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:50]}.", dir=path.parent)
+    except OSError as error:
+        _cannot_write(path, error)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        _cannot_write(path, error)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _cannot_write(path: Path, error: OSError) -> NoReturn:
+    raise InputError(f"can't be written ({error.strerror or error})", path=path) from error
+
+
+def _umask() -> int:
+    # The process's umask can only be read by setting it; mkstemp made the file private.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8, packed if the name ends in ``.gz`` (no time stamp: same text, same bytes)."""
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        bad = text[error.start]
+        raise InputError(f"text holds {bad!r}, which UTF-8 can't write", path=path) from None
+    if path.suffix == ".gz":
+        data = gzip.compress(data, mtime=0)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def suffix(path: Path) -> str:
+    """Give the suffix in lower case without the dot, and without a trailing ``.gz``.
+
+    Examples
+    --------
+    >>> suffix(Path("zh-en.human.CSV.gz"))
+    'csv'
+    """
+    name = path.name.lower().removesuffix(".gz")
+    return name.rpartition(".")[2] if "." in name else ""

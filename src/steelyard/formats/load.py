@@ -1,0 +1,255 @@
+"""From any input to an EvalSet: recognise, read, select, join."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from steelyard import provenance
+from steelyard.alignment import join
+from steelyard.errors import InputError, UsageError, hint
+from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.formats import (
+    battles,
+    da,
+    entities,
+    errorlists,
+    files,
+    frames,
+    layout,
+    long,
+    mtme,
+    native,
+    rankings,
+    submission,
+    systemtable,
+    tables,
+    texts,
+    wide,
+)
+from steelyard.formats.tables import RawTable
+from steelyard.provenance import InputFile
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A format that is a table: its name, its module, and what the module reads it into."""
+
+    name: str
+    module: ModuleType
+    gives: str
+
+
+#: Asked in this order: the first that recognises a table reads it.
+TABLE_FORMATS = (
+    TableFormat("entity annotations", entities, "entities"),
+    TableFormat("error list", errorlists, "ratings"),
+    TableFormat("rankings", rankings, "rankings"),
+    TableFormat("battle log", battles, "battles"),
+    TableFormat("direct assessment", da, "ratings"),
+    TableFormat("text", texts, "evalset"),
+    TableFormat("long table", long, "evalset"),
+    TableFormat("system table", systemtable, "evalset"),
+    TableFormat("wide table", wide, "evalset"),
+)
+
+
+class JudgementsError(InputError):
+    """An input holds raw judgements where scores were expected; ``value`` is what it holds."""
+
+    def __init__(self, form: str, value: Any, path: object) -> None:
+        super().__init__(f"holds raw judgements ({form}), not scores", path=path)
+        self.form, self.value = form, value
+
+
+Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
+
+
+def recognise(table: RawTable) -> TableFormat:
+    """Give the format of a table."""
+    for candidate in TABLE_FORMATS:
+        if candidate.module.recognise(table):
+            return candidate
+    raise InputError(
+        f"no known format has columns {', '.join(list(table.columns)[:8])}; see the documentation",
+        path=table.path,
+    )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read inputs: which rows and columns, which language pair."""
+
+    where: tuple[tuple[str, str], ...] = ()
+    ignore: tuple[str, ...] = ()
+    lp: str | None = None
+
+    def narrow(self, table: RawTable) -> RawTable:
+        """Select rows, then drop columns."""
+        for column, value in self.where:
+            if column in table:
+                table = table.where(column, value)
+        return table.without(self.ignore)
+
+    def table(self, path: Path) -> RawTable:
+        """Read a file's table, with the columns that select rows as text."""
+        keep = {*layout.TEXT, *battles.TEXT, *(column for column, _ in self.where)}
+        return tables.read(path, text=keep)
+
+
+def read_any(source: Source, reading: Reading | None = None) -> tuple[str, Any, set[str]]:
+    """Read one input of whatever kind: (name of the format, what it holds, its columns)."""
+    reading = reading or Reading()
+    if isinstance(source, EvalSet):
+        return "evalset", source, set()
+    if not isinstance(source, (str, Path)):
+        if not frames.recognise(source):
+            raise UsageError(f"can't load a {type(source).__name__}: expected a path or a frame")
+        return _read_table(frames.read(source), reading)
+    path = Path(source)
+    if path.is_dir():
+        if not mtme.recognise(path):
+            expected = "folder is not laid out like mt-metrics-eval (documents/, sources/, ...)"
+            raise InputError(expected, path=path)
+        return "mt-metrics-eval", mtme.read(path, reading.lp), set()
+    if files.suffix(path) in ("parquet", "pq"):
+        if native.recognise(path):
+            return "native", _with_input(native.read(path), path, "native"), set()
+    elif submission.recognise(files.first_line(path)):
+        test_set = dict(reading.where).get("testset")
+        es = submission.read(path, lp=reading.lp, test_set=test_set)
+        return "submission", _with_input(es, path, "submission"), set(submission.SEGMENT_COLUMNS)
+    return _read_table(reading.table(path), reading)
+
+
+def _read_table(table: RawTable, reading: Reading) -> tuple[str, Any, set[str]]:
+    columns = set(table.columns)
+    table = reading.narrow(table)
+    found = recognise(table)
+    value = found.module.read(table)
+    if isinstance(value, EvalSet) and table.path != frames.PLACE:
+        value = _with_input(value, table.path, found.name)
+    return found.name, value, columns
+
+
+def _with_input(es: EvalSet, path: Path, form: str) -> EvalSet:
+    return replace(es, inputs=(InputFile(str(path), form, provenance.sha256([path])),))
+
+
+def load(
+    *sources: Source,
+    human: str | None = None,
+    kind: Mapping[str, Collection[str]] | None = None,
+    lp: str | None = None,
+    systems: Collection[str] | None = None,
+    drop_systems: Collection[str] = (),
+    lower_is_better: Collection[str] = (),
+    domain: str | None = None,
+    where: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    ignore: Collection[str] = (),
+) -> EvalSet:
+    """Load one EvalSet from any inputs: files, folders, frames, or EvalSets.
+
+    Parameters
+    ----------
+    *sources
+        Paths of tables (CSV, TSV, JSONL, Parquet, also ``.gz``), texts, mt-metrics-eval folders or
+        native files; pandas or polars frames. Several are joined on (system, segment).
+    human
+        The human score. Its neighbours in the same table are human too if another one has scores.
+    kind
+        ``{"human": [names], "metric": [names]}``, where that rule is not enough.
+    lp
+        The language pair, for folders that hold several; otherwise the name to give the set.
+    systems, drop_systems, domain
+        What to keep.
+    lower_is_better
+        Names of scores where less is better.
+    where
+        Column and value that select rows, for tables that hold several sets.
+    ignore
+        Columns to skip.
+
+    Examples
+    --------
+    >>> import polars
+    >>> rows = {"system": ["A", "A", "B"], "segment": [1, 2, 1], "chrF": [50.1, 60.2, 40.3]}
+    >>> es = load(polars.DataFrame(rows))
+    >>> es.systems, es.n_segments, es["chrF"].values.tolist()
+    (('A', 'B'), 2, [[50.1, 60.2], [40.3, nan]])
+    """
+    if not sources:
+        raise UsageError("nothing to load: expected at least one input")
+    pairs = tuple(where.items() if isinstance(where, Mapping) else where)
+    reading = Reading(pairs, tuple(ignore), lp)
+    sets: list[EvalSet] = []
+    columns: set[str] = set()
+    for source in sources:
+        form, value, found = read_any(source, reading)
+        if not isinstance(value, EvalSet):
+            raise JudgementsError(form, value, source)
+        sets.append(value)
+        columns |= found
+    for column in (*reading.ignore, *(name for name, _ in pairs)):
+        if column not in columns:
+            raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
+    joined = join(_with_kinds(sets, human))
+    joined = _settle(joined, human, kind or {}, lower_is_better)
+    if lp is not None and joined.language_pair not in (None, lp):
+        raise UsageError(f"the input is {joined.language_pair}, not {lp}")
+    joined = replace(joined, language_pair=lp or joined.language_pair)
+    joined = joined.select(systems=systems, domain=domain)
+    return joined.drop(systems=drop_systems) if drop_systems else joined
+
+
+def _with_kinds(sets: Sequence[EvalSet], human: str | None) -> list[EvalSet]:
+    """Make the scores of the table that holds the human score human, if other tables have scores.
+
+    A system table beside tables of segments repeats their columns, so it decides nothing.
+    """
+    if human is None:
+        return list(sets)
+    scored = [es for es in sets if es.scores]
+    level = [es for es in scored if es.n_segments] or scored
+    # Folders and native files say themselves what is human.
+    hosts = [es for es in level if human in es.scores and not es.human]
+    others = [es for es in level if es not in hosts]
+    if not hosts or not others:
+        return list(sets)
+    names = {name for es in hosts for name in es.scores}
+    names -= {name for es in others for name in es.scores}
+    return [es if es.human else _make_human(es, names) for es in sets]
+
+
+def _make_human(es: EvalSet, names: Collection[str]) -> EvalSet:
+    scores = {
+        name: replace(table, kind="human", uses=()) if name in names else table
+        for name, table in es.scores.items()
+    }
+    return replace(es, scores=scores)
+
+
+def _settle(
+    es: EvalSet,
+    human: str | None,
+    kind: Mapping[str, Collection[str]],
+    lower_is_better: Collection[str],
+) -> EvalSet:
+    """Apply what the user said of single scores, and what their names say once texts are known."""
+    for other in set(kind) - {"human", "metric"}:
+        raise UsageError(f"unknown kind '{other}'; {hint(other, ('human', 'metric'))}")
+    people = {*kind.get("human", ()), *([human] if human else ())}
+    machines = set(kind.get("metric", ()))
+    for name in (*people, *machines, *lower_is_better):
+        es[name]  # an unknown name is an error that shows the known ones
+
+    def settled(name: str, table: ScoreTable) -> ScoreTable:
+        kind = "human" if name in people else "metric" if name in machines else table.kind
+        uses = table.uses or layout.uses(name, es.references) if kind == "metric" else ()
+        higher = table.higher_is_better and name not in lower_is_better
+        return replace(table, kind=kind, uses=uses, higher_is_better=higher)
+
+    return replace(es, scores={name: settled(name, table) for name, table in es.scores.items()})

@@ -1,0 +1,63 @@
+"""Relative rankings: a row per judge and segment, columns ``systemKId`` and ``systemKrank``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.formats import tables
+from steelyard.formats.tables import RawTable, one_of
+from steelyard.judgements import Rankings, encode
+
+SEGMENT = ("segmentId", "segment", "seg")
+JUDGE = ("judgeId", "judge", "rater")
+_PLACE = re.compile(r"system([0-9]+)Id")
+
+
+def recognise(table: RawTable) -> bool:
+    """Tell whether a table ranks two systems or more per row."""
+    return len(_places(table)) >= 2
+
+
+def _places(table: RawTable) -> list[int]:
+    found = [int(match[1]) for name in table.columns if (match := _PLACE.fullmatch(name))]
+    return sorted(place for place in found if f"system{place}rank" in table)
+
+
+def read(table: RawTable) -> Rankings:
+    """Read all rankings; rank -1 or an empty cell means that a place was not ranked."""
+    places = _places(table)
+    segment = one_of(table, SEGMENT, "segment")
+    judge = one_of(table, JUDGE, "judge")
+    if segment is None:
+        table.fail(f"no segment column (one of {', '.join(SEGMENT)})")
+    segments, segment_codes = encode(table.labels(segment))
+    unknown = ["unknown"] * table.n_rows
+    raters, rater = encode(unknown if judge is None else table.labels(judge))
+    names = [table.texts(f"system{place}Id") for place in places]
+    systems, _ = encode([name for column in names for name in column if name])
+    code = {name: i for i, name in enumerate(systems)} | {None: -1, "": -1}
+    system = np.array([[code[name] for name in column] for column in names], dtype=np.int32).T
+    rank = np.array([table.numbers(f"system{place}rank") for place in places]).T
+    rank = np.where((rank == -1) | (system == -1), np.nan, rank)
+    for row, column in np.argwhere(~np.isnan(rank) & ((rank < 1) | (rank != np.floor(rank))))[:1]:
+        message = f"rank {rank[row, column]:g} of system {places[column]}, expected 1, 2, ..."
+        table.fail(message, int(row))
+    return Rankings(systems, segments, raters, segment_codes, rater, system.copy(), rank.copy())
+
+
+def write(rankings: Rankings, path: Path) -> None:
+    """Write the columns that :func:`read` reads."""
+    columns: dict[str, object] = {
+        "segmentId": [rankings.segments[code] for code in rankings.segment],
+        "judgeId": [rankings.raters[code] for code in rankings.rater],
+    }
+    for k in range(rankings.system.shape[1]):
+        codes = rankings.system[:, k]
+        columns[f"system{k + 1}Id"] = [rankings.systems[c] if c >= 0 else None for c in codes]
+        columns[f"system{k + 1}rank"] = [
+            None if np.isnan(r) else int(r) for r in rankings.rank[:, k]
+        ]
+    tables.write(path, columns)

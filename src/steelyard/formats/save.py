@@ -1,0 +1,115 @@
+"""From an EvalSet or judgements to a file: the format by name or by the file's suffix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import UsageError, hint
+from steelyard.evalset import EvalSet
+from steelyard.formats import (
+    battles,
+    da,
+    entities,
+    errorlists,
+    files,
+    long,
+    mtme_writer,
+    native,
+    rankings,
+    submission,
+    systemtable,
+    texts,
+    wide,
+)
+from steelyard.judgements import BattleLog, Rankings, Ratings
+
+FORMATS = ("native", "mtme", "long", "wide", "system", "text", "submission", "submission-sys")
+
+
+def guess(es: EvalSet, path: Path) -> str:
+    """Choose the format that fits the name: a folder, Parquet, or a table of what there is."""
+    kind = files.suffix(path)
+    if path.is_dir() or not kind:
+        return "mtme"
+    if kind in ("parquet", "pq"):
+        return "native"
+    if not es.n_segments:
+        return "system"
+    return "long" if es.scores or kind != "jsonl" else "text"
+
+
+def save(
+    value: EvalSet | Ratings | Rankings | BattleLog | entities.EntityAnnotations,
+    path: str | Path,
+    *,
+    to: str | None = None,
+    overwrite: bool = False,
+) -> list[str]:
+    """Write a set or judgements, whole or not at all; gives back what the format had no place for.
+
+    ``to`` is one of ``native mtme long wide system text submission submission-sys``; by default the
+    suffix decides: a folder is mt-metrics-eval, ``.parquet`` native, other tables are long.
+    """
+    path = Path(path)
+    if not isinstance(value, EvalSet):
+        _save_judgements(value, path)
+        return []
+    to = to or guess(value, path)
+    if to not in FORMATS:
+        raise UsageError(f"unknown format '{to}'; {hint(to, FORMATS)}")
+    writers: dict[str, Callable[[], None]] = {
+        "native": lambda: native.write(value, path),
+        "mtme": lambda: mtme_writer.write(value, path, overwrite=overwrite),
+        "long": lambda: long.write(value, path),
+        "wide": lambda: wide.write(value, path),
+        "system": lambda: systemtable.write(value, path),
+        "text": lambda: texts.write(value, path),
+        "submission": lambda: submission.write(value, path),
+        "submission-sys": lambda: submission.write(value, path, level="sys"),
+    }
+    writers[to]()
+    return _left_out(value, to)
+
+
+def _left_out(es: EvalSet, to: str) -> list[str]:
+    """Say what of a set a format does not hold."""
+    if to in ("native", "mtme"):
+        return []
+    lost = {
+        "texts": bool(es.segments.sources or es.segments.references or es.outputs),
+        "scores": bool(es.scores),
+        "segment scores": any(t.has_segments for t in es.scores.values()),
+        "human scores": bool(es.human),
+        "official system scores": any(t.system_scores is not None for t in es.scores.values()),
+        "stored domain and document scores": any(
+            t.domain_scores is not None or t.document_scores is not None for t in es.scores.values()
+        ),
+        "which scores are better when lower": any(
+            not t.higher_is_better for t in es.scores.values()
+        ),
+        "ratings": bool(es.ratings),
+    }
+    details = ("official system scores", "stored domain and document scores", "ratings",
+               "which scores are better when lower")  # fmt: skip
+    without = {
+        "long": details,
+        "wide": ("texts", *details),
+        "system": ("texts", "segment scores", *details[1:]),
+        "text": ("scores", "ratings"),
+        "submission": ("texts", "human scores", *details),
+        "submission-sys": ("texts", "human scores", "segment scores", *details[1:]),
+    }
+    return [what for what in without[to] if lost[what]]
+
+
+def _save_judgements(value: Any, path: Path) -> None:
+    if isinstance(value, Ratings):
+        (da.write if value.errors is None else errorlists.write)(value, path)
+    elif isinstance(value, Rankings):
+        rankings.write(value, path)
+    elif isinstance(value, BattleLog):
+        battles.write(value, path)
+    else:
+        entities.write(value, path)

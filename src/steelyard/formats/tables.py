@@ -1,0 +1,357 @@
+"""Tables as they stand in a file: named columns of cells, each row with its line.
+
+CSV, TSV, JSON lines and Parquet become the same :class:`RawTable`. What the columns mean is settled
+by the formats above. Large plain CSV goes through DuckDB, everything it might read differently
+(quotes, bare CR, odd numbers) through the Python parser; both give the same cells, and every error
+is located by the second one.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import InputError, UsageError, hint
+from steelyard.formats import files
+from steelyard.judgements import Floats
+from steelyard.table import delimited, dumps, missing
+
+Cells = Sequence[Any] | NDArray[np.float64]
+
+MISSING = {"", "nan", "NaN", "None", "NA"}
+_NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
+_FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Columns of cells: float64 arrays, or sequences of whatever the file holds (text, None)."""
+
+    path: Path
+    columns: Mapping[str, Cells]
+    n_rows: int
+    line_of: Callable[[int], int] = field(repr=False, default=lambda row: row + 1)
+    rows: NDArray[np.int64] | None = None  # rows of the file that a selection kept
+    blank_is_missing: bool = True  # delimited files can't tell an empty text from none
+
+    def __contains__(self, column: str) -> bool:
+        return column in self.columns
+
+    def line(self, row: int) -> int:
+        """Give the line of the file on which a row starts."""
+        return self.line_of(int(row if self.rows is None else self.rows[row]))
+
+    def fail(self, message: str, row: int | None = None) -> NoReturn:
+        """Raise an InputError at a row."""
+        raise InputError(message, path=self.path, line=None if row is None else self.line(row))
+
+    def labels(self, column: str) -> list[str]:
+        """Read a column of names: text as it stands, whole numbers as digits; none is missing."""
+        cells = self.columns[column]
+        values = cells.tolist() if isinstance(cells, np.ndarray) else cells
+        names = [cell if type(cell) is str else _label(cell) for cell in values]
+        for row, name in enumerate(names):
+            if not name:
+                self.fail(f"column '{column}' is empty, expected a name", row)
+        return names  # type: ignore[return-value]
+
+    def texts(self, column: str) -> list[str | None]:
+        """Read a column of texts; an absent value is None, an empty text stays empty."""
+        cells = self.columns[column]
+        values = cells.tolist() if isinstance(cells, np.ndarray) else cells
+        texts = [cell if type(cell) is str or cell is None else _label(cell) for cell in values]
+        for row, (text, cell) in enumerate(zip(texts, values, strict=True)):
+            if text is None and not missing(cell):
+                self.fail(f"column '{column}': expected text, found {_brief(cell)}", row)
+        return [text or None for text in texts] if self.blank_is_missing else texts
+
+    def numbers(self, column: str) -> Floats:
+        """Read a column of numbers exactly; NaN where a cell is missing.
+
+        A word, an infinity, a boolean or an integer that a double can't hold is an error with its
+        line.
+        """
+        cells = self.columns[column]
+        if isinstance(cells, np.ndarray):
+            values = cells
+        else:
+            fast = fast_numbers(cells)
+            values = self._careful_numbers(column, cells) if fast is None else fast
+        for row in np.flatnonzero(np.isinf(values))[:1]:
+            self.fail(f"column '{column}': infinite score, expected a finite number", row)
+        return values
+
+    def _careful_numbers(self, column: str, cells: Sequence[Any]) -> Floats:
+        values = np.empty(len(cells))
+        for row, cell in enumerate(cells):
+            number = parse_number(cell)
+            if number is None:
+                self.fail(
+                    f"column '{column}': {_brief(cell)} is not a number "
+                    f"(--ignore {_shell(column)} skips the column)",
+                    row,
+                )
+            values[row] = number
+        return values
+
+    def where(self, column: str, value: str) -> RawTable:
+        """Keep the rows whose cell is ``value``; the column, now the same in all, is dropped."""
+        cells = [_label(cell) for cell in self.columns[column]]
+        keep: list[int] = [row for row, cell in enumerate(cells) if cell == value]
+        if not keep:
+            known = {cell for cell in cells if cell}
+            raise InputError(f"no row has {column}={value}; {hint(value, known)}", path=self.path)
+        columns = {
+            name: cells[keep] if isinstance(cells, np.ndarray) else [cells[row] for row in keep]
+            for name, cells in self.columns.items()
+            if name != column
+        }
+        rows = np.array(keep) if self.rows is None else self.rows[keep]
+        return replace(self, columns=columns, n_rows=len(keep), rows=rows)
+
+    def without(self, columns: Collection[str]) -> RawTable:
+        """Leave out columns."""
+        kept = {name: cells for name, cells in self.columns.items() if name not in columns}
+        return replace(self, columns=kept)
+
+
+def _label(cell: object) -> str | None:
+    if isinstance(cell, bool) or cell is None:
+        return None
+    if isinstance(cell, (int, np.integer)):
+        return str(int(cell))
+    if isinstance(cell, (float, np.floating)):
+        return str(int(cell)) if float(cell).is_integer() else repr(float(cell))
+    return cell if isinstance(cell, str) else None
+
+
+def _brief(cell: object) -> str:
+    text = repr(cell)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _shell(name: str) -> str:
+    return name if re.fullmatch(r"[\w.+-]+", name) else f"'{name}'"
+
+
+def fast_numbers(cells: Sequence[Any]) -> Floats | None:
+    """Convert text cells at C speed; None if any needs the careful look."""
+    try:
+        together = "".join(cells)
+        if not together.isascii() or "_" in together:
+            return None
+        nan = float("nan")
+        values = np.array([nan if c in MISSING else float(c) for c in cells], dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    missing = sum(c in MISSING for c in cells) if np.isnan(values).any() else 0
+    odd = np.isinf(values).any() or np.count_nonzero(np.isnan(values)) != missing
+    return None if odd else values
+
+
+def parse_number(cell: object) -> float | None:
+    """Convert one cell; None if it is not a number."""
+    if cell is None or (isinstance(cell, str) and cell in MISSING):
+        return float("nan")
+    if isinstance(cell, str):
+        return float(cell) if _NUMBER.fullmatch(cell) else None
+    if isinstance(cell, bool):
+        return None
+    if isinstance(cell, (int, float, np.integer, np.floating)):
+        try:
+            number = float(cell)
+        except OverflowError:
+            return None
+        exact = not isinstance(cell, (int, np.integer)) or int(number) == int(cell)
+        return number if exact else None
+    return None
+
+
+def read(path: Path, *, text: Collection[str] = ()) -> RawTable:
+    """Read a table; columns named in ``text`` stay text even if they look like numbers."""
+    kind = files.suffix(path)
+    if kind in ("parquet", "pq"):
+        from steelyard.formats.parquet import read_columns
+
+        columns, n_rows = read_columns(path, text=text)
+        if not n_rows:
+            raise InputError("has no rows", path=path)
+        return RawTable(path, columns, n_rows, blank_is_missing=False)
+    data = files.read_bytes(path)
+    if not data.strip():
+        raise InputError("empty file", path=path)
+    if data.startswith(b"PAR1"):
+        raise InputError("is a Parquet file: name it .parquet", path=path)
+    if kind in ("jsonl", "ndjson") or (kind not in ("csv", "tsv") and data.lstrip()[:1] == b"{"):
+        return _read_jsonl(files.decode(data, path), path)
+    decoded = files.decode(data, path)
+    delimiter = _delimiter(decoded, kind)
+    if len(data) >= _FAST_FROM and _plain(decoded):
+        fast = _read_with_duckdb(path, decoded, delimiter, text)
+        if fast is not None:
+            return fast
+    return _read_delimited(path, decoded, delimiter)
+
+
+def _delimiter(text: str, kind: str) -> str:
+    header = text[: text.find("\n")] if "\n" in text else text
+    if kind in ("tsv", "tab"):
+        return "\t"
+    return next((d for d in (",", "\t", ";") if d in header), ",")
+
+
+def _plain(text: str) -> bool:
+    """Tell whether every dialect of CSV reads the text alike."""
+    return (
+        '"' not in text
+        and ("\r" not in text or text.count("\r") == text.count("\r\n") == text.count("\n"))
+        and "\0" not in text
+        and not re.search(r"_(?<=[0-9]_)[0-9]", text)  # 1_000 is a number to some
+    )
+
+
+def _header(path: Path, names: Sequence[str]) -> list[str]:
+    for place, name in enumerate(names, 1):
+        if not name.strip():
+            message = f"column {place} of the header has no name (pandas: to_csv(index=False))"
+            raise InputError(message, path=path, line=1)
+        if names.count(name) > 1:
+            raise InputError(f"column '{name}' occurs twice in the header", path=path, line=1)
+    return list(names)
+
+
+def _records(text: str, delimiter: str, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+    r"""Yield (line, cells) of each record; only ``\n`` and ``\r\n`` end one, a bare CR does not."""
+    stand_in = None
+    if re.search("\r(?!\n)", text):
+        stand_in = next(c for c in map(chr, range(0xE000, 0xF8FF)) if c not in text)
+        text = re.sub("\r(?!\n)", stand_in, text)
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
+        quoting: Any = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+        source = io.StringIO(text, newline="")
+        reader = csv.reader(source, delimiter=delimiter, quoting=quoting, strict=True)
+        start = 1
+        for cells in reader:
+            if cells:
+                yield start, [c.replace(stand_in, "\r") for c in cells] if stand_in else cells
+            start = reader.line_num + 1
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _read_delimited(path: Path, text: str, delimiter: str) -> RawTable:
+    try:
+        records = list(_records(text, delimiter, quoted=True))
+        ragged = len({len(cells) for _, cells in records}) > 1
+    except csv.Error as error:
+        if delimiter != "\t":
+            raise InputError(f"not valid CSV: {error}", path=path) from None
+        ragged = True
+    if delimiter == "\t" and ragged:
+        # Tab-separated texts often hold quotes that are just characters.
+        records = list(_records(text, delimiter, quoted=False))
+    header = _header(path, records[0][1])
+    for line, cells in records[1:]:
+        if len(cells) != len(header):
+            message = f"{len(cells)} cells, expected {len(header)} as in the header"
+            raise InputError(message, path=path, line=line)
+    if len(records) == 1:
+        raise InputError("has a header but no rows", path=path)
+    columns = dict(zip(header, zip(*(cells for _, cells in records[1:]), strict=True), strict=True))
+    starts = [line for line, _ in records[1:]]
+    return RawTable(path, columns, len(starts), starts.__getitem__)
+
+
+def _read_with_duckdb(
+    path: Path, text: str, delimiter: str, as_text: Collection[str]
+) -> RawTable | None:
+    """Read a plain delimited file at full speed; None where that might differ from the parser."""
+    first = text[:1_000_000].split("\n", 2)
+    if len(first) < 2 or not first[1].strip():
+        return None
+    header = _header(path, first[0].removesuffix("\r").split(delimiter))
+    cells = first[1].removesuffix("\r").split(delimiter)
+    if len(cells) != len(header):
+        return None
+    numeric = [
+        name not in as_text and parse_number(cell) is not None
+        for name, cell in zip(header, cells, strict=True)
+    ]
+    from steelyard.formats.duck import read_plain_csv
+
+    columns = read_plain_csv(path, header, numeric, delimiter, sorted(MISSING))
+    if columns is None:
+        return None
+    n_rows = len(next(iter(columns.values())))
+
+    def line_of(row: int) -> int:
+        filled = [i for i, line in enumerate(text.split("\n"), 1) if line.strip("\r")]
+        return filled[row + 1]
+
+    return RawTable(path, columns, n_rows, line_of) if n_rows else None
+
+
+def _read_jsonl(text: str, path: Path) -> RawTable:
+    objects: list[dict[str, Any]] = []
+    starts: list[int] = []
+    for line, content in enumerate(files.lines(text), 1):
+        if content.strip():
+            value = files.parse_json(content, path, line)
+            if not isinstance(value, dict):
+                found = type(value).__name__
+                raise InputError(f"expected a JSON object, found {found}", path=path, line=line)
+            objects.append(value)
+            starts.append(line)
+    names = dict.fromkeys(name for value in objects for name in value)
+    columns = {name: [value.get(name) for value in objects] for name in names}
+    if not columns:
+        raise InputError("no object has any key", path=path)
+    return RawTable(path, columns, len(objects), starts.__getitem__, blank_is_missing=False)
+
+
+def one_of(table: RawTable, names: Sequence[str], what: str) -> str | None:
+    """Give the one column that goes by any of these names; two of them are an error."""
+    found = [name for name in names if name in table]
+    if len(found) > 1:
+        raise UsageError(
+            f"{table.path}: columns {' and '.join(found)} could both be the {what}; "
+            f"name the other one with --ignore"
+        )
+    return found[0] if found else None
+
+
+def write(path: Path, columns: Mapping[str, Any]) -> None:
+    """Write columns as CSV, TSV, JSON lines (plain or .gz) or Parquet, by the name's suffix.
+
+    Numbers are written so that reading them back gives the same bits; NaN and None are left empty.
+    """
+    kind = files.suffix(path)
+    if kind in ("parquet", "pq"):
+        from steelyard.formats.parquet import write_columns
+
+        write_columns(path, columns, {})
+        return
+    if kind not in ("csv", "tsv", "jsonl", "ndjson"):
+        raise UsageError(
+            f"{path}: can't tell the format from the name; "
+            f"expected .csv, .tsv, .jsonl (also .gz) or .parquet"
+        )
+    cells = [c.tolist() if isinstance(c, np.ndarray) else list(c) for c in columns.values()]
+    rows = zip(*cells, strict=True)
+    if kind in ("csv", "tsv"):
+        files.write_text(path, delimited(list(columns), rows, "," if kind == "csv" else "\t"))
+    else:
+        objects = (
+            {n: c for n, c in zip(columns, row, strict=True) if not missing(c)} for row in rows
+        )
+        files.write_text(path, "".join(dumps(value, indent=None) + "\n" for value in objects))

@@ -1,0 +1,180 @@
+"""What is in an EvalSet: the facts that ``steelyard data info`` shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.stats import describe
+from steelyard.table import Cell, Column, Table
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFacts:
+    """One score: its range, what is missing, what ties, and how it goes with the human score."""
+
+    name: str
+    table: ScoreTable
+    low: float
+    high: float
+    missing: float
+    ties: float
+    correlation: float
+    n_cells: int
+
+    @property
+    def looks_flipped(self) -> bool:
+        """Whether the score goes against the human one by more than three standard errors."""
+        expected = self.correlation if self.table.higher_is_better else -self.correlation
+        return bool(expected * np.sqrt(self.n_cells) < -3)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "name": self.name,
+            "kind": self.table.kind,
+            "uses": list(self.table.uses),
+            "higher_is_better": self.table.higher_is_better,
+            "min": self.low,
+            "max": self.high,
+            "missing": self.missing,
+            "ties": self.ties,
+            "has_segment_scores": self.table.has_segments,
+            "has_system_scores": self.table.system_scores is not None,
+            "correlation_with_human": self.correlation,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The facts about a set; ``human`` is the score that orientation is checked against."""
+
+    es: EvalSet
+    human: str | None
+    scores: tuple[ScoreFacts, ...]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader should look at before believing anything."""
+        found = list(self.es.notes)
+        for facts in self.scores:
+            if facts.looks_flipped and facts.name != self.human:
+                turn = "--lower-is-better" if facts.table.higher_is_better else "higher is better"
+                found.append(
+                    f"'{facts.name}' goes against '{self.human}' (r = {facts.correlation:.2f} over "
+                    f"{facts.n_cells} cells): is lower better? ({turn} {facts.name})"
+                )
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        es = self.es
+        return {
+            "name": es.name,
+            "lp": es.language_pair,
+            "n_systems": es.n_systems,
+            "systems": list(es.systems),
+            "n_segments": es.n_segments,
+            "n_documents": len(es.documents),
+            "domains": dict(sorted(Counter(d for d in es.segments.domains or () if d).items())),
+            "references": list(es.references),
+            "n_outputs": len(es.outputs),
+            "human": list(es.human),
+            "metrics": list(es.metrics),
+            "n_human": len(es.human),
+            "n_metrics": len(es.metrics),
+            "scores": [facts.to_dict() for facts in self.scores],
+            "ratings": {
+                name: {"n_ratings": len(r), "n_raters": len(r.raters), "raters": list(r.raters)}
+                for name, r in es.ratings.items()
+            },
+            "inputs": [i.to_dict() for i in es.inputs],
+            "warnings": self.warnings,
+        }
+
+    def summary(self) -> str:
+        """Say it in a few lines."""
+        es = self.es
+        named = [n for n in (es.name, es.language_pair) if n]
+        size = f"{es.n_systems} systems, {es.n_segments} segments"
+        kinds = f"{len(es.human)} human scores, {len(es.metrics)} metrics"
+        lines = [f"{' '.join(named) or 'set'}: {size}, {kinds}"]
+        lines.append(f"systems: {', '.join(es.systems)}")
+        parts = {"documents": len(es.documents), "systems with outputs": len(es.outputs)}
+        known = [f"{count} {what}" for what, count in parts.items() if count]
+        domains = self.to_dict()["domains"]
+        if domains:
+            known.append("domains " + ", ".join(f"{d} ({n})" for d, n in domains.items()))
+        if es.references:
+            known.append(f"references {', '.join(es.references)}")
+        known += [
+            f"{len(r)} ratings '{n}' by {len(r.raters)} raters" for n, r in es.ratings.items()
+        ]
+        return "\n".join([*lines, "; ".join(known)] if known else lines)
+
+    def table(self) -> Table:
+        """Give a row per score, human scores first."""
+        columns: tuple[Column, ...] = (
+            Column("score"),
+            Column("kind"),
+            Column("sees"),
+            Column("better"),
+            Column("min", mixed=True),
+            Column("max", mixed=True),
+            Column("missing %", digits=1),
+            Column("ties %", digits=1),
+            Column(f"r with {self.human}" if self.human else "r", digits=3),
+        )
+        ordered = sorted(self.scores, key=lambda f: (f.table.kind, f.name))
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
+            (
+                f.name,
+                f.table.kind,
+                ".".join(f.table.uses) or None,
+                "higher" if f.table.higher_is_better else "lower",
+                f.low,
+                f.high,
+                100 * f.missing,
+                100 * f.ties,
+                f.correlation,
+            )
+            for f in ordered
+        )
+        if self.human is None:
+            columns, rows = columns[:-1], tuple(row[:-1] for row in rows)
+        notes = ("ties: pairs of systems with the same score on the same segment",)
+        return Table("", columns, rows, notes if rows else ())
+
+
+def overview(es: EvalSet, human: str | None = None) -> Overview:
+    """Collect the facts about a set; scores are compared with ``human`` or the only human score."""
+    if human is None and len(es.human) == 1:
+        human = es.human[0]
+    gold = None if human is None else es[human]
+    return Overview(es, human, tuple(_facts(name, t, gold) for name, t in es.scores.items()))
+
+
+def _facts(name: str, table: ScoreTable, gold: ScoreTable | None) -> ScoreFacts:
+    by_segment = table.has_segments
+    shown = table.values if by_segment or table.system_scores is None else table.system_scores
+    correlation, n = float("nan"), 0
+    if gold is not None and gold is not table:
+        if by_segment and gold.has_segments:
+            correlation, n = describe.pearson(table.values.ravel(), gold.oriented.ravel())
+        else:
+            correlation, n = describe.pearson(table.system_means(), gold.system_means())
+    low, high = describe.range_of(shown)
+    return ScoreFacts(
+        name,
+        table,
+        low,
+        high,
+        describe.missing_share(shown),
+        describe.tie_share(shown if shown.ndim == 2 else shown[:, None]),
+        correlation,
+        n,
+    )

@@ -1,0 +1,71 @@
+"""What was run: version, method, options, seed and the inputs with their hashes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One input: its name as the user gave it, what format it was taken for, and its SHA-256."""
+
+    path: str
+    format: str
+    sha256: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {"path": self.path, "format": self.format, "sha256": self.sha256}
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """How a result came about, in one line for a footnote or as JSON for a machine.
+
+    Examples
+    --------
+    >>> Provenance("data info", {"human": "mqm"}, seed=0, version="1.0").line()
+    'steelyard 1.0 | data info | human:mqm | seed:0'
+    """
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    inputs: tuple[InputFile, ...] = ()
+    seed: int | None = None
+    version: str = ""
+
+    def line(self) -> str:
+        """Give the signature: one line that tells two different runs apart."""
+        parts = [f"steelyard {self.version}", self.method]
+        parts += [f"{name}:{value}" for name, value in sorted(self.options.items())]
+        if self.seed is not None:
+            parts.append(f"seed:{self.seed}")
+        parts += [f"{Path(i.path).name}@{i.sha256[:8]}" for i in self.inputs if i.sha256]
+        return " | ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "version": self.version,
+            "method": self.method,
+            "options": dict(self.options),
+            "seed": self.seed,
+            "inputs": [i.to_dict() for i in self.inputs],
+            "signature": self.line(),
+        }
+
+
+def sha256(files: Sequence[Path], root: Path | None = None) -> str:
+    """Hash a file, or several of them by their names below ``root`` in sorted order."""
+    digest = hashlib.sha256()
+    for file in sorted(set(files)):
+        if root is not None:
+            digest.update(file.relative_to(root).as_posix().encode() + b"\0")
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,270 @@
+"""``steelyard data`` and ``steelyard demo`` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from steelyard.cli.main import run
+
+LONG = "system,segment,mqm,chrF\nA,1,-1,50\nA,2,0,60\nB,1,-5,40\nB,2,-1,\n"
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    path = tmp_path / "scores.csv"
+    path.write_text(LONG)
+    return path
+
+
+def test_info_prints_a_table(scores, capsys):
+    assert run(["data", "info", str(scores), "--human", "mqm"]) == 0
+    out = capsys.readouterr().out
+    assert "2 systems, 2 segments, 1 human scores, 1 metrics" in out
+    assert "chrF" in out
+
+
+def test_info_json_is_one_object(scores, capsys):
+    assert run(["data", "info", str(scores), "--human", "mqm", "--json"]) == 0
+    captured = capsys.readouterr()
+    result = json.loads(captured.out)
+    assert (result["n_systems"], result["n_segments"]) == (2, 2)
+    assert (result["human"], result["metrics"]) == (["mqm"], ["chrF"])
+    chrf = next(s for s in result["scores"] if s["name"] == "chrF")
+    assert chrf["missing"] == 0.25
+    assert (chrf["min"], chrf["max"]) == (40, 60)
+    assert result["warnings"] == []
+    assert result["inputs"][0]["format"] == "long table"
+
+
+def test_info_on_wmt23_zh_en(shared, capsys):
+    folder = shared / "wmt23-metrics"
+    human, metrics = folder / "zh-en.human.csv.gz", folder / "zh-en.metrics.seg.csv.gz"
+    assert run(["data", "info", str(human), str(metrics), "--human", "mqm", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["n_systems"], result["n_segments"]) == (17, 1976)
+    assert (result["n_metrics"], result["n_human"]) == (43, 2)
+    shares = {s["name"]: s["missing"] for s in result["scores"]}
+    cells = 17 * 1976
+    assert shares["mqm"] == pytest.approx(1 - 1177 * 16 / cells)
+    assert shares["da_sqm"] == pytest.approx(1 - da_sqm_cells(human) / cells)
+    assert shares["CometKiwi-src"] == 0
+    assert shares["BLEU-refA"] == pytest.approx(1 / 17)  # a metric does not score its reference
+
+
+def da_sqm_cells(path):
+    import csv
+    import gzip
+
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
+        return sum(bool(row["da_sqm"]) for row in csv.DictReader(stream))
+
+
+def test_info_of_a_flipped_metric_warns(tmp_path, capsys):
+    path = tmp_path / "s.csv"
+    rows = [f"{s},{i},{i % 7},{-(i % 7)}" for s in "AB" for i in range(50)]
+    path.write_text("system,segment,human,ter\n" + "\n".join(rows) + "\n")
+    assert run(["data", "info", str(path), "--human", "human", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "is lower better? (--lower-is-better ter)" in json.loads(captured.out)["warnings"][0]
+    assert captured.err.startswith("warning: 'ter' goes against 'human' (r = -1.00")
+    options = ["--human", "human", "--lower-is-better", "ter", "--json"]
+    assert run(["data", "info", str(path), *options]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("wmt22-da/cs-en.judgments.csv.gz", {"format": "direct assessment", "ratings": 25070}),
+        ("wmt23-metrics/en-de.mqm_errors.jsonl.gz", {"format": "error list", "ratings": 5980}),
+        ("wmt13-ranking/fr-en.train.csv.gz", {"format": "rankings", "rankings": 9996}),
+        ("llmfao/crowd-comparisons.csv.gz", {"format": "battle log", "ties": 3471}),
+        ("wmt19-metrics/kobe-entities.ru-en.jsonl.gz", {"sentences": 2000, "systems": 9}),
+    ],
+)
+def test_info_of_raw_judgements(shared, capsys, name, expected):
+    assert run(["data", "info", str(shared / name), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert {key: result[key] for key in expected} == expected
+    assert result["warnings"] == []
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "md", "tex", "html"])
+def test_out_by_suffix(scores, tmp_path, capsys, suffix):
+    target = tmp_path / f"out.{suffix}"
+    assert run(["data", "info", str(scores), "--out", str(target), "--quiet"]) == 0
+    assert "chrF" in target.read_text()
+    assert capsys.readouterr().err == ""
+
+
+def test_out_with_an_unknown_suffix_writes_nothing(scores, tmp_path, capsys):
+    target = tmp_path / "out.xyz"
+    assert run(["data", "info", str(scores), "--out", str(target)]) == 2
+    assert "can't write a table as 'xyz'" in capsys.readouterr().err
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["data", "info"], "no input; for example"),
+        (["data", "info", "absent.csv"], "absent.csv: no such file"),
+        (["nope"], "no command 'nope'"),
+        (["dat"], "did you mean 'data'"),
+        (["data", "info", "--nope"], "No such option"),
+        (["data", "convert", "x"], "expected IN and OUT"),
+        (["data", "info", "x.csv", "--where", "a"], "not of the form COL=VALUE"),
+        (["data", "info", "x.csv", "--kind", "people:a"], "not of the form human:A,B"),
+        (["data", "get", "../etc"], "../etc"),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_2(arguments, message, capsys):
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
+
+
+def test_bad_cell_names_file_line_and_column(tmp_path, capsys):
+    path = tmp_path / "bad.csv"
+    path.write_text(LONG.replace("-5", "oops"))
+    assert run(["data", "info", str(path)]) == 2
+    error = capsys.readouterr().err
+    expected = "column 'mqm': 'oops' is not a number (--ignore mqm skips the column)"
+    assert error == f"error: {path}:4: {expected}\n"
+    assert run(["data", "info", str(path), "--ignore", "mqm"]) == 0
+
+
+def test_debug_shows_the_traceback(tmp_path, capsys):
+    assert run(["data", "info", str(tmp_path / "no.csv"), "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["out.parquet", "out.csv", "out.tsv.gz", "out.jsonl", "folder"])
+def test_convert_and_read_again(scores, tmp_path, capsys, target):
+    import steelyard as sy
+
+    out = tmp_path / target
+    options = ["--human", "mqm", "--lp", "en-de"]
+    assert run(["data", "convert", str(scores), str(out), *options]) == 0
+    before = sy.load(scores, human="mqm", lp="en-de")
+    assert sy.load(out, human="mqm", lp="en-de").identical(before)
+    assert f"wrote {out}" in capsys.readouterr().out
+
+
+def test_convert_says_what_it_leaves_out(tmp_path, capsys):
+    (tmp_path / "seg.csv").write_text(LONG)
+    (tmp_path / "sys.csv").write_text("system,chrF\nA,55\nB,41\n")
+    inputs = [str(tmp_path / "seg.csv"), str(tmp_path / "sys.csv")]
+    out = str(tmp_path / "out.csv")
+    assert run(["data", "convert", *inputs, out, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["warnings"] == [f"{out} has no place for: official system scores"]
+
+
+def test_convert_does_not_overwrite_unasked(scores, tmp_path, capsys):
+    out = tmp_path / "out.parquet"
+    out.write_text("precious")
+    assert run(["data", "convert", str(scores), str(out)]) == 2
+    assert "--force overwrites it" in capsys.readouterr().err
+    assert out.read_text() == "precious"
+    assert run(["data", "convert", str(scores), str(out), "--force"]) == 0
+
+
+def test_a_failed_convert_leaves_nothing_behind(scores, tmp_path, capsys):
+    path = tmp_path / "bad.csv"
+    path.write_text('system,segment,x\n"a/b",1,2\n')
+    before = sorted(p.name for p in tmp_path.iterdir())
+    assert run(["data", "convert", str(scores), str(tmp_path / "f")]) == 2  # no language pair
+    texts = tmp_path / "t.jsonl"
+    texts.write_text('{"seg": 1, "out": {"a/b": "x"}}\n')
+    arguments = [str(path), str(texts), str(tmp_path / "f"), "--lp", "en-de"]
+    assert run(["data", "convert", *arguments]) == 2
+    assert "'a/b' can't be a file name" in capsys.readouterr().err
+    texts.unlink()
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_check_exits_2_on_errors_and_0_on_warnings(scores, tmp_path, capsys):
+    assert run(["data", "check", str(scores), "--human", "mqm", "--json"]) == 2
+    result = json.loads(capsys.readouterr().out)
+    assert result["n_errors"] == 1
+    assert result["findings"][0]["message"].startswith("'chrF' lacks 1 cells")
+    whole = tmp_path / "whole.csv"
+    whole.write_text(LONG.replace("B,2,-1,\n", "B,2,-1,45\n"))
+    assert run(["data", "check", str(whole), "--human", "mqm"]) == 0
+
+
+def test_get_from_a_local_server(tmp_path, capsys):
+    import io
+    import tarfile
+    import threading
+    from functools import partial
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    site = tmp_path / "site"
+    site.mkdir()
+    with tarfile.open(site / "data.tgz", "w:gz") as archive:
+        for name, text in {
+            "documents/en-de.docs": "news d1\nnews d1\n",
+            "sources/en-de.txt": "a\nb\n",
+            "system-outputs/en-de/S.txt": "x\ny\n",
+            "metric-scores/en-de/m-src.seg.score": "S 1.5\nS 2\n",
+        }.items():
+            member = tarfile.TarInfo(f"mt-metrics-eval-v2/wmt99/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/data.tgz"
+        options = ["--url", url, "--cache", str(tmp_path / "cache"), "--json"]
+        assert run(["data", "get", "wmt99", *options]) == 0
+        folder = json.loads(capsys.readouterr().out)["path"]
+        assert run(["data", "info", folder]) == 0
+        assert "1 systems, 2 segments" in capsys.readouterr().out
+        assert run(["data", "get", "wmt98", *options]) == 1
+        assert "wmt99" in capsys.readouterr().err
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_demo(tmp_path, capsys):
+    assert run(["demo", "--export", str(tmp_path / "d"), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["data"]["n_systems"], result["data"]["n_segments"]) == (12, 500)
+    assert (result["data"]["n_human"], result["data"]["n_metrics"]) == (2, 12)
+    assert sum(result["sentences"].values()) == 40
+    exported = tmp_path / "d" / "scores.csv.gz"
+    assert run(["data", "info", str(exported), "--human", "mqm"]) == 0
+    assert "edit-rate-refA" in capsys.readouterr().err  # undeclared, it looks upside down
+
+
+def test_module_and_version():
+    for arguments in (["-m", "steelyard", "--version"], ["-m", "steelyard", "data", "--help"]):
+        shown = subprocess.run(
+            [sys.executable, *arguments], capture_output=True, text=True, check=False
+        )
+        assert shown.returncode == 0
+        assert "steelyard" in shown.stdout
+
+
+def test_a_closed_pipe_is_no_traceback(scores):
+    command = f"'{sys.executable}' -m steelyard demo | head -n 1"
+    shown = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert "Traceback" not in shown.stderr
+    assert "Exception" not in shown.stderr

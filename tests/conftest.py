@@ -1,0 +1,26 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# One profile for people and CI: no deadline, because two busy cores make any of them a lie.
+settings.register_profile(
+    "steelyard", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.load_profile("steelyard")
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real evaluation data, or a skip that says how to have it."""
+    folder = Path(os.environ.get("STEELYARD_SHARED", ROOT.parent / "shared"))
+    if not (folder / "data").is_dir():
+        pytest.skip(f"no evaluation data in {folder / 'data'} (set STEELYARD_SHARED)")
+    return folder / "data"

@@ -1,0 +1,238 @@
+"""EvalSet: canonical order, immutability, selection, shapes, frames."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.errors import ShapeError, UsageError
+from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.judgements import ErrorSpan, Ratings
+from steelyard.segments import Segments, natural_key
+
+NAN = float("nan")
+
+
+def small() -> EvalSet:
+    return EvalSet(
+        ("C", "A", "B"),
+        Segments(
+            ("10", "2", "1"),
+            documents=("d2", "d1", "d1"),
+            domains=("news", "chat", "chat"),
+            sources=("s10", "s2", "s1"),
+            references={"refA": ("r10", "r2", "r1")},
+        ),
+        {
+            "m": ScoreTable(
+                np.array([[30.0, 31, 32], [10, 11, NAN], [20, 21, 22]]),
+                system_scores=np.array([3.0, 1, 2]),
+                domain_scores=np.array([[31.5, 30], [11, 10], [21.5, 20]]),
+                document_scores=np.array([[300.0, 310], [100, 110], [200, 210]]),
+            ),
+            "h": ScoreTable(np.zeros((3, 3)), kind="human"),
+        },
+        {"A": ("a10", "a2", None)},
+        {"h": Ratings.from_labels(["A", "B"], ["1", "10"], ["x", "y"], np.array([5.0, NAN]))},
+    )
+
+
+def test_canonical_order_moves_everything_together():
+    es = small()
+    assert es.systems == ("A", "B", "C")
+    assert es.segments.ids == ("1", "2", "10")
+    np.testing.assert_array_equal(es["m"].values, [[NAN, 11, 10], [22, 21, 20], [32, 31, 30]])
+    assert es["m"].system_scores is not None
+    assert es["m"].system_scores.tolist() == [1, 2, 3]
+    assert es.documents == ("d1", "d2")
+    assert es.domains == ("chat", "news")
+    # Document scores follow the order of documents, domain scores the sorted domains.
+    assert es["m"].document_scores is not None
+    assert es["m"].document_scores.tolist() == [[110, 100], [210, 200], [310, 300]]
+    assert es["m"].domain_scores is not None
+    assert es["m"].domain_scores[0].tolist() == [11, 10]
+    assert es.outputs["A"] == (None, "a2", "a10")
+    assert es.segments.references["refA"] == ("r1", "r2", "r10")
+
+
+@given(st.permutations(range(4)), st.permutations(range(5)))
+def test_order_of_input_does_not_matter(rows, columns):
+    systems, ids = ("A", "B", "b", "é"), ("1", "2", "10", "x1", "x02")
+    values = np.arange(20.0).reshape(4, 5)
+    plain = EvalSet(systems, Segments(ids), {"m": ScoreTable(values)})
+    shuffled = EvalSet(
+        tuple(systems[i] for i in rows),
+        Segments(tuple(ids[j] for j in columns)),
+        {"m": ScoreTable(values[np.ix_(rows, columns)])},
+    )
+    assert plain.identical(shuffled)
+
+
+def test_documents_that_sorting_tears_apart_are_put_together():
+    es = EvalSet((), Segments(("1", "2", "3", "4"), documents=("b", "a", "b", None)))
+    assert es.segments.ids == ("1", "3", "2", "4")
+    assert es.documents == ("b", "a")
+
+
+def test_natural_order_of_any_label():
+    labels = ["10", "9", "1", "01", "a10", "a9", "d1::2", "d1::10", "²", "9" * 5000, ""]
+    assert sorted(labels, key=natural_key)[:6] == ["", "01", "1", "9", "10", "9" * 5000]
+    assert sorted(["d1::10", "d1::2"], key=natural_key) == ["d1::2", "d1::10"]
+
+
+def test_nothing_can_be_changed():
+    es = small()
+    with pytest.raises(ValueError, match="read-only"):
+        es["m"].values[0, 0] = 1
+    with pytest.raises(TypeError, match="immutable"):
+        es.scores["x"] = es["m"]  # type: ignore[index]
+    with pytest.raises(TypeError, match="immutable"):
+        es.scores.clear()  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError):
+        es.systems = ()  # type: ignore[misc]
+
+
+def test_the_callers_array_stays_writable():
+    values = np.zeros((1, 1))
+    ScoreTable(values)
+    values[0, 0] = 1
+
+
+def test_pickle_round_trip():
+    es = small()
+    assert pickle.loads(pickle.dumps(es)).identical(es)
+
+
+def test_select_systems_segments_and_scores():
+    es = small().select(systems=["C", "A"], segments=["10", "1"], scores=["m"])
+    assert es.systems == ("A", "C")
+    assert es.segments.ids == ("1", "10")
+    np.testing.assert_array_equal(es["m"].values, [[NAN, 10], [32, 30]])
+    assert list(es.scores) == ["m"]
+    assert es["m"].system_scores is None  # official scores hold for all segments only
+    assert es["m"].document_scores is None  # d1 is no longer whole
+    assert len(es.ratings["h"]) == 1
+
+
+def test_select_domain_uses_the_stored_domain_scores():
+    es = small().select(domain="chat")
+    assert es.segments.ids == ("1", "2")
+    assert es["m"].system_scores is not None
+    assert es["m"].system_scores.tolist() == [11, 21.5, 31.5]
+    assert es["m"].document_scores is not None
+    assert es["m"].document_scores[:, 0].tolist() == [110, 210, 310]
+    assert es["h"].system_scores is None
+
+
+def test_selecting_everything_copies_nothing():
+    es = small()
+    assert es.select(systems=es.systems, segments=es.segments.ids) is es
+    part = es.select(systems=["A", "B"])
+    assert np.shares_memory(part["m"].values, es["m"].values)
+
+
+def test_drop_is_the_complement_of_select():
+    es = small()
+    assert es.drop(systems=["B"]).identical(es.select(systems=["A", "C"]))
+    assert es.drop(scores=["h"]).identical(es.select(scores=["m"]))
+    assert es.drop() is es
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ({"systems": ["a"]}, "unknown system 'a'; did you mean 'A'"),
+        ({"segments": ["3"]}, "unknown segment '3'"),
+        ({"domain": "News"}, "unknown domain 'News'; did you mean 'news'"),
+        ({"scores": ["M"]}, "unknown score 'M'"),
+        ({"systems": "A"}, "expected a list of system names"),
+    ],
+)
+def test_unknown_names_are_errors_with_a_hint(call, message):
+    with pytest.raises(UsageError, match=message):
+        small().select(**call)
+
+
+def test_unknown_score_by_index():
+    with pytest.raises(UsageError, match="no score named 'M'; did you mean 'm'"):
+        small()["M"]
+
+
+def test_with_scores_adds_and_replaces():
+    es = small().with_scores("new", [[1, 2, 3]] * 3, higher_is_better=False, uses=("src",))
+    assert es["new"].oriented.tolist() == [[-1, -2, -3]] * 3
+    again = es.with_scores("new", es["new"], kind="human")
+    assert again.human == ("h", "new")
+    assert es.metrics == ("m", "new")
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: EvalSet(("A", "A"), Segments(())),
+        lambda: Segments(("1", "1")),
+        lambda: Segments(("1",), sources=("a", "b")),
+        lambda: EvalSet(("A",), Segments(("1",)), {"m": ScoreTable(np.zeros((2, 1)))}),
+        lambda: EvalSet(("A",), Segments(("1",)), outputs={"B": ("x",)}),
+        lambda: EvalSet(("A",), Segments(("1",)), outputs={"A": ("x", "y")}),
+        lambda: ScoreTable(np.array([[np.inf]])),
+        lambda: EvalSet(
+            ("A",), Segments(()), {"m": ScoreTable(np.zeros((1, 0)), system_scores=np.zeros(2))}
+        ),
+        lambda: EvalSet(
+            ("A",),
+            Segments(("1",)),
+            ratings={"h": Ratings.from_labels(["B"], ["1"], ["r"], np.zeros(1))},
+        ),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(build):
+    with pytest.raises(ShapeError):
+        build()
+
+
+def test_identical_tells_zero_from_minus_zero_and_takes_any_nan():
+    one = ScoreTable(np.array([[0.0, NAN]]))
+    other = ScoreTable(np.array([[-0.0, NAN]]))
+    assert one.identical(ScoreTable(np.array([[0.0, -NAN]])))
+    assert not one.identical(other)
+
+
+def test_system_means_skip_missing_and_prefer_the_official_score():
+    table = ScoreTable(np.array([[1.0, NAN], [NAN, NAN]]))
+    np.testing.assert_array_equal(table.system_means(), [1, NAN])
+    official = ScoreTable(table.values, system_scores=np.array([9.0, 8.0]))
+    assert official.system_means().tolist() == [9, 8]
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_frames_out_and_in_again(backend):
+    import steelyard as sy
+
+    es = small().select(scores=["m"])
+    frame = es.to_frame(backend, texts=True)
+    assert list(frame.columns[:2]) == ["system", "segment"]
+    back = sy.load(frame)
+    np.testing.assert_array_equal(back["m"].values, es["m"].values)
+    assert back.segments == es.segments
+    assert back.outputs == es.outputs
+
+
+def test_ratings_are_kept_in_canonical_order():
+    ratings = Ratings.from_labels(
+        ["B", "A", "A"],
+        ["1", "1", "1"],
+        ["x", "y", "x"],
+        np.array([1.0, 2, 3]),
+        errors=((ErrorSpan("c", "major"),), (), None),
+        item=("system", "repeat", "system"),
+    )
+    assert ratings.value.tolist() == [3, 2, 1]
+    assert ratings.errors == (None, (), (ErrorSpan("c", "major"),))
+    assert ratings.item == ("system", "repeat", "system")
+    assert ratings.take(np.array([True, False, True])).raters == ("x",)
+    assert ratings.select(systems=["B"]).systems == ("B",)
