@@ -66,7 +66,7 @@ def test_a_metric_need_not_score_its_own_reference():
     result = found(es.with_scores("m-A", values, uses=("A",)))
     assert "coverage" not in result
     assert result["references"] == [
-        "note: system 'A' is the reference of 1 metrics ('m-A'): leave it out when judging them"
+        "note: system 'A' is the reference of 1 metric ('m-A'): leave it out when judging them"
     ]
 
 
@@ -101,8 +101,8 @@ def test_twin_systems_and_empty_outputs():
     es = replace(es, outputs=texts)
     assert found(es)["twins"] == ["warning: systems 'A' and 'B' have the same outputs"]
     assert found(es)["outputs"] == [
-        "warning: system 'C' has 1 empty outputs",
-        "warning: system 'C' has no output for 1 segments",
+        "warning: system 'C' has 1 empty output",
+        "warning: system 'C' has no output for 1 segment",
     ]
 
 

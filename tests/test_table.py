@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, printable
 from steelyard.table import (
     Column,
     Table,
@@ -20,7 +20,6 @@ from steelyard.table import (
     dumps,
     escape_latex,
     escape_markdown,
-    printable,
 )
 
 HOSTILE = ["<script>alert(1)</script>", "a|b", "-x",

@@ -13,6 +13,7 @@ from steelyard.errors import InputError
 from steelyard.evalset import EvalSet, Kind, ScoreTable
 from steelyard.judgements import Floats, Ratings
 from steelyard.segments import Index, Segments, Texts, natural_key
+from steelyard.table import plural
 
 _T = TypeVar("_T")
 
@@ -73,15 +74,14 @@ def _check_overlap(sets: Sequence[tuple[EvalSet, Sequence[str]]], what: str) -> 
 
 def _check_numbering(sets: Sequence[EvalSet]) -> None:
     """Refuse segments that one input counts from 0 and another from 1: they would join shifted."""
-    if len(sets) < 2 or not all(
-        i.isascii() and i.isdigit() for es in sets for i in es.segments.ids
-    ):
+    every = [i for es in sets for i in es.segments.ids]
+    if len(sets) < 2 or not all(i.isascii() and i.isdigit() and len(i) < 18 for i in every):
         return
     ranges = [(min(ids), max(ids)) for es in sets if (ids := [int(i) for i in es.segments.ids])]
     for i, (low, high) in enumerate(ranges):
         rest = ranges[:i] + ranges[i + 1 :]
         first, last = min(r[0] for r in rest), max(r[1] for r in rest)
-        if (first - low, last - high) in ((1, 1), (-1, -1)):
+        if {low, first} == {0, 1} and last - high == first - low:
             raise InputError(
                 f"{_origin(sets[i])} numbers segments from {low} to {high}, the other input from "
                 f"{first} to {last}; ids are labels and are never shifted: renumber one of them"
@@ -111,7 +111,9 @@ def _only_in_some(sets: Sequence[EvalSet]) -> list[str]:
     for es in with_systems:
         lost = sorted(everyone - set(es.systems))
         if lost:
-            notes.append(f"{_origin(es)} does not have system{'s' * (len(lost) > 1)} {_some(lost)}")
+            notes.append(
+                f"{_origin(es)} does not have {plural(len(lost), 'system')}: {_some(lost)}"
+            )
     return notes
 
 
@@ -193,7 +195,8 @@ def _merge(target: Floats, at: tuple[Index, ...], values: Floats, name: str, es:
         spot = tuple(np.argwhere(clash)[0])
         raise InputError(
             f"score '{name}' stands in two inputs with different values: {_origin(es)} has "
-            f"{values[spot]!r}, another one {before[spot]!r}, for system '{es.systems[spot[0]]}'"
+            f"{float(values[spot])!r}, another one {float(before[spot])!r}, "
+            f"for system '{es.systems[spot[0]]}'"
         )
     target[at] = np.where(np.isnan(values), before, values)
 

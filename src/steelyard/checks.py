@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from steelyard.evalset import EvalSet
 from steelyard.overview import overview
-from steelyard.table import Column, Table
+from steelyard.table import Column, Table, plural
 
 Severity = Literal["error", "warning", "note"]
 
@@ -72,8 +72,9 @@ def _coverage(es: EvalSet) -> Found:
             yield "error", f"'{name}' does not score {_names(foreign)}, which humans judged"
         holes = int((wanted & ~there & scored[:, None]).sum())
         if holes:
-            cells = "cells that humans judged" if judged.any() else "cells"
-            yield "error", f"'{name}' lacks {holes} {cells} of the systems that it scores"
+            cells = " that humans judged" if judged.any() else ""
+            lacks = f"{plural(holes, 'cell')}{cells} of the systems that it scores"
+            yield "error", f"'{name}' lacks {lacks}"
 
 
 def _degenerate(es: EvalSet) -> Found:
@@ -116,7 +117,8 @@ def _orientation(es: EvalSet) -> Found:
         for facts in view.scores:
             if facts.looks_flipped and facts.table.kind == "metric":
                 message = f"'{facts.name}' goes against '{human}' (r = {facts.correlation:.2f})"
-                yield "warning", f"{message}: is lower better?"
+                declared = "higher" if facts.table.higher_is_better else "lower"
+                yield "warning", f"{message} although it is taken to be better when {declared}"
 
 
 def _references(es: EvalSet) -> Found:
@@ -124,7 +126,7 @@ def _references(es: EvalSet) -> Found:
     for system in es.systems:
         users = [name for name in es.metrics if system in es.scores[name].uses]
         if users:
-            message = f"system '{system}' is the reference of {len(users)} metrics"
+            message = f"system '{system}' is the reference of {plural(len(users), 'metric')}"
             yield "note", f"{message} ({_names(users, 2)}): leave it out when judging them"
 
 
@@ -159,15 +161,15 @@ def _outputs(es: EvalSet) -> Found:
         empty = sum(text is not None and not text.strip() for text in texts)
         absent = sum(text is None for text in texts)
         if empty:
-            yield "warning", f"system '{system}' has {empty} empty outputs"
+            yield "warning", f"system '{system}' has {plural(empty, 'empty output')}"
         if absent:
-            yield "warning", f"system '{system}' has no output for {absent} segments"
+            yield "warning", f"system '{system}' has no output for {plural(absent, 'segment')}"
 
 
 def _size(es: EvalSet) -> Found:
     """Sets too small for what will be asked of them."""
     if es.n_systems < 2:
-        yield "warning", f"{es.n_systems} system: nothing to compare"
+        yield "warning", f"{plural(es.n_systems, 'system')}: nothing to compare"
     elif es.n_systems < 5:
         yield "note", f"only {es.n_systems} systems: statements about systems will be weak"
     if not es.human:

@@ -15,14 +15,36 @@ The message of each is one line: what was found, what was expected and, for a fi
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+def printable(text: str) -> str:
+    r"""Show control and bidi-override characters as escapes: a name must not steer the terminal.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31m\nb")
+    'a\\x1b[31m\\nb'
+    """
+    bad = {"Cc", "Cs", "Zl", "Zp"}
+    overrides = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    return "".join(
+        c.encode("unicode_escape").decode()
+        if unicodedata.category(c) in bad or c in overrides
+        else c
+        for c in text
+    )
+
+
 class SteelyardError(Exception):
-    """Base of all errors below; its text is meant for people."""
+    """Base of all errors below; its text is one line, meant for people."""
 
     exit_code = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
 
 
 class InputError(SteelyardError):

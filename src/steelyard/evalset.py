@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.errors import ShapeError, UsageError, hint
-from steelyard.judgements import Floats, Ratings, freeze
+from steelyard.judgements import Floats, Ratings, freeze, same_bits
 from steelyard.provenance import InputFile
 from steelyard.segments import Frozen, Index, Segments, Texts
+from steelyard.stats.arrays import ratio
 from steelyard.table import Frame, frame
 
 Kind = Literal["human", "metric"]
@@ -66,9 +67,7 @@ class ScoreTable:
             return self.system_scores
         counts = np.count_nonzero(~np.isnan(self.values), axis=1)
         sums = np.nansum(self.values, axis=1)
-        means: Floats = np.full(len(sums), np.nan)
-        np.divide(sums, counts, out=means, where=counts > 0)
-        return means
+        return ratio(sums, counts)
 
     def identical(self, other: ScoreTable) -> bool:
         """Tell whether the other table holds the same bits (NaN equals NaN)."""
@@ -85,15 +84,7 @@ class ScoreTable:
 
 def _equal(mine: object, theirs: object) -> bool:
     if isinstance(mine, np.ndarray) and isinstance(theirs, np.ndarray):
-        # Comparing bits tells 0.0 from -0.0, which == does not; every NaN counts as missing.
-        if mine.shape != theirs.shape:
-            return False
-        both_missing = np.isnan(mine) & np.isnan(theirs)
-        bits = (
-            np.ascontiguousarray(mine).view(np.int64),
-            np.ascontiguousarray(theirs).view(np.int64),
-        )
-        return bool(((bits[0] == bits[1]) | both_missing).all())
+        return same_bits(mine, theirs)
     return mine is theirs or bool(mine == theirs)
 
 
@@ -322,7 +313,7 @@ class EvalSet:
         segments = self.segments.take(index)
         whole = _whole_documents(self.segments.documents, segments.documents)
         documents = np.array([i for i, d in enumerate(self.documents) if d in whole], np.int64)
-        one = None if domain is None else self.domains.index(domain)
+        one = self.domains.index(domain) if domain in self.domains else None
 
         def change(level: str, array: Floats) -> Floats | None:
             if level == "values":

@@ -88,9 +88,19 @@ class _Columns:
 
 def _same(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, np.ndarray) and isinstance(theirs, np.ndarray):
-        floating = mine.dtype.kind == "f"
-        return mine.dtype == theirs.dtype and np.array_equal(mine, theirs, equal_nan=floating)
+        if mine.dtype.kind == "f":
+            return same_bits(mine, theirs)
+        return mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
     return bool(mine == theirs)
+
+
+def same_bits(mine: Floats, theirs: Floats) -> bool:
+    """Compare bit by bit, which tells 0.0 from -0.0; every NaN counts as missing."""
+    if mine.shape != theirs.shape:
+        return False
+    both_missing = np.isnan(mine) & np.isnan(theirs)
+    one, other = (np.ascontiguousarray(x).view(np.int64) for x in (mine, theirs))
+    return bool(((one == other) | both_missing).all())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.stats import describe
-from steelyard.table import Cell, Column, Table
+from steelyard.table import Cell, Column, Table, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,12 @@ class Overview:
         found = list(self.es.notes)
         for facts in self.scores:
             if facts.looks_flipped and facts.name != self.human:
-                turn = "--lower-is-better" if facts.table.higher_is_better else "higher is better"
+                ask = f"is lower better? (--lower-is-better {facts.name})"
+                if not facts.table.higher_is_better:
+                    ask = "is it really better when lower?"
                 found.append(
                     f"'{facts.name}' goes against '{self.human}' (r = {facts.correlation:.2f} over "
-                    f"{facts.n_cells} cells): is lower better? ({turn} {facts.name})"
+                    f"{facts.n_cells:,} cells): {ask}"
                 )
         return found
 
@@ -100,20 +102,21 @@ class Overview:
         """Say it in a few lines."""
         es = self.es
         named = [n for n in (es.name, es.language_pair) if n]
-        size = f"{es.n_systems} systems, {es.n_segments} segments"
-        kinds = f"{len(es.human)} human scores, {len(es.metrics)} metrics"
+        size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
+        kinds = f"{plural(len(es.human), 'human score')}, {plural(len(es.metrics), 'metric')}"
         lines = [f"{' '.join(named) or 'set'}: {size}, {kinds}"]
+        lines += [f"read: {i.path} ({i.format})" for i in es.inputs]
         lines.append(f"systems: {', '.join(es.systems)}")
-        parts = {"documents": len(es.documents), "systems with outputs": len(es.outputs)}
-        known = [f"{count} {what}" for what, count in parts.items() if count]
+        known = [plural(len(es.documents), "document")] if es.documents else []
+        known += [f"outputs of {plural(len(es.outputs), 'system')}"] if es.outputs else []
         domains = self.to_dict()["domains"]
         if domains:
             known.append("domains " + ", ".join(f"{d} ({n})" for d, n in domains.items()))
         if es.references:
             known.append(f"references {', '.join(es.references)}")
-        known += [
-            f"{len(r)} ratings '{n}' by {len(r.raters)} raters" for n, r in es.ratings.items()
-        ]
+        for name, ratings in es.ratings.items():
+            raters = plural(len(ratings.raters), "rater")
+            known.append(f"{plural(len(ratings), 'rating')} '{name}' by {raters}")
         return "\n".join([*lines, "; ".join(known)] if known else lines)
 
     def table(self) -> Table:
@@ -166,7 +169,8 @@ def _facts(name: str, table: ScoreTable, gold: ScoreTable | None) -> ScoreFacts:
         if by_segment and gold.has_segments:
             correlation, n = describe.pearson(table.values.ravel(), gold.oriented.ravel())
         else:
-            correlation, n = describe.pearson(table.system_means(), gold.system_means())
+            means = gold.system_means() * (1 if gold.higher_is_better else -1)
+            correlation, n = describe.pearson(table.system_means(), means)
     low, high = describe.range_of(shown)
     return ScoreFacts(
         name,

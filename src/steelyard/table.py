@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steelyard.errors import MissingDependencyError, UsageError, hint
+from steelyard.errors import MissingDependencyError, UsageError, hint, printable
 
 Cell = str | int | float | bool | None
 Frame = Any  # a pandas or polars frame: neither is a dependency, so neither can be named
@@ -195,8 +195,11 @@ class Table:
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give the exact values as a pandas or polars frame."""
-        names = [column.name for column in self.columns]
-        return frame({n: [row[j] for row in self.rows] for j, n in enumerate(names)}, backend)
+        return frame(self.to_columns(), backend)
+
+    def to_columns(self) -> dict[str, list[Cell]]:
+        """Give the exact values by column."""
+        return {c.name: [row[j] for row in self.rows] for j, c in enumerate(self.columns)}
 
 
 def frame(columns: Mapping[str, Any], backend: str | None = None) -> Frame:
@@ -223,6 +226,17 @@ def delimited(header: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: s
         return '"' + text.replace('"', '""') + '"' if special.search(text) else text
 
     return "".join(delimiter.join(map(written, row)) + "\n" for row in (header, *rows))
+
+
+def plural(n: int, noun: str) -> str:
+    """Count things in words.
+
+    Examples
+    --------
+    >>> plural(1, "system"), plural(1976, "segment")
+    ('1 system', '1,976 segments')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def missing(cell: object) -> bool:
@@ -258,24 +272,6 @@ def _show(cell: Cell, digits: int | None) -> str:
             return f"{cell:.0f}"
         return f"{cell + 0.0:.{decimals([cell]) if digits is None else digits}f}"  # -0.0 is 0
     return str(cell)
-
-
-def printable(text: str) -> str:
-    r"""Show control and bidi-override characters as escapes: a name must not steer the terminal.
-
-    Examples
-    --------
-    >>> printable("a\x1b[31m\nb")
-    'a\\x1b[31m\\nb'
-    """
-    bad = {"Cc", "Cs", "Zl", "Zp"}
-    overrides = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-    return "".join(
-        c.encode("unicode_escape").decode()
-        if unicodedata.category(c) in bad or c in overrides
-        else c
-        for c in text
-    )
 
 
 def _width(text: str) -> int:

@@ -24,7 +24,7 @@ def scores(tmp_path: Path) -> Path:
 def test_info_prints_a_table(scores, capsys):
     assert run(["data", "info", str(scores), "--human", "mqm"]) == 0
     out = capsys.readouterr().out
-    assert "2 systems, 2 segments, 1 human scores, 1 metrics" in out
+    assert "2 systems, 2 segments, 1 human score, 1 metric" in out
     assert "chrF" in out
 
 
@@ -105,7 +105,7 @@ def test_out_by_suffix(scores, tmp_path, capsys, suffix):
 def test_out_with_an_unknown_suffix_writes_nothing(scores, tmp_path, capsys):
     target = tmp_path / "out.xyz"
     assert run(["data", "info", str(scores), "--out", str(target)]) == 2
-    assert "can't write a table as 'xyz'" in capsys.readouterr().err
+    assert "can't write '.xyz'" in capsys.readouterr().err
     assert not target.exists()
 
 
@@ -196,7 +196,7 @@ def test_check_exits_2_on_errors_and_0_on_warnings(scores, tmp_path, capsys):
     assert run(["data", "check", str(scores), "--human", "mqm", "--json"]) == 2
     result = json.loads(capsys.readouterr().out)
     assert result["n_errors"] == 1
-    assert result["findings"][0]["message"].startswith("'chrF' lacks 1 cells")
+    assert result["findings"][0]["message"].startswith("'chrF' lacks 1 cell")
     whole = tmp_path / "whole.csv"
     whole.write_text(LONG.replace("B,2,-1,\n", "B,2,-1,45\n"))
     assert run(["data", "check", str(whole), "--human", "mqm"]) == 0
@@ -234,7 +234,7 @@ def test_get_from_a_local_server(tmp_path, capsys):
         assert run(["data", "get", "wmt99", *options]) == 0
         folder = json.loads(capsys.readouterr().out)["path"]
         assert run(["data", "info", folder]) == 0
-        assert "1 systems, 2 segments" in capsys.readouterr().out
+        assert "1 system, 2 segments" in capsys.readouterr().out
         assert run(["data", "get", "wmt98", *options]) == 1
         assert "wmt99" in capsys.readouterr().err
     finally:

@@ -22,7 +22,7 @@ from steelyard.cli.options import (
 )
 from steelyard.errors import UsageError
 from steelyard.judgements import BattleLog, Rankings, Ratings
-from steelyard.table import Column, Table
+from steelyard.table import Column, Table, plural
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,6 +49,7 @@ def info(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) 
     except JudgementsError as found:
         if len(inputs) > 1:
             raise
+        options.only_rows_and_columns()
         facts = judgement_facts(found.value)
         result = {"path": inputs[0], "format": found.form, **facts, "warnings": []}
         rows = tuple((key, _shown(value)) for key, value in facts.items())
@@ -136,10 +137,14 @@ def convert(
     except JudgementsError as found:
         if len(sources) > 1:
             raise
+        options.only_rows_and_columns()
+        if to is not None:
+            raise UsageError("--to applies to scores: raw judgements keep their format") from None
         value = found.value
     lost = save(value, target, to=to, overwrite=force)
     warnings = [f"{target} has no place for: {', '.join(lost)}"] if lost else []
-    emit({"out": name, "warnings": warnings}, [], output, f"wrote {target}")
+    table = Table("", (Column("out"),), ((name,),))
+    emit({"out": name, "warnings": warnings}, [table], output, f"wrote {target}")
 
 
 @data.command(epilog="Example: steelyard data check wmt23 my-metric.tsv --lp en-de --human mqm")
@@ -164,7 +169,7 @@ def check(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions)
         "warnings": list(es.notes),
     }
     table = checks.table(findings)
-    total = f"{counts['error']} errors, {counts['warning']} warnings, {counts['note']} notes"
+    total = ", ".join(plural(counts[name], name) for name in ("error", "warning", "note"))
     emit(result, [table], output, f"{table.text()}\n\n{total}" if findings else total)
     return 2 if counts["error"] else 0
 
@@ -195,7 +200,8 @@ def get(
         folder = get_test_set(
             name, url=url, sha256=sha256, cache=cache, progress=progress, force=force
         )
-    emit({"name": name, "path": str(folder), "warnings": []}, [], output, str(folder))
+    table = Table("", (Column("name"), Column("path")), ((name, str(folder)),))
+    emit({"name": name, "path": str(folder), "warnings": []}, [table], output, str(folder))
 
 
 @contextmanager

@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from steelyard.cli.options import OutputOptions
+from steelyard.errors import printable
 from steelyard.formats import files
-from steelyard.table import Table, dumps, printable
+from steelyard.formats.tables import write as write_parquet
+from steelyard.table import Table, dumps
 
 
 def note(message: str, output: OutputOptions) -> None:
@@ -30,8 +32,11 @@ def emit(
         note(f"warning: {warning}", output)
     if output.out is not None:
         suffix = files.suffix(output.out)
-        rendered = dumps(result) + "\n" if suffix == "json" else tables[0].render(suffix)
-        files.write_text(output.out, rendered)
+        if suffix == "parquet":
+            write_parquet(output.out, tables[0].to_columns())
+        else:
+            rendered = dumps(result) + "\n" if suffix == "json" else tables[0].render(suffix)
+            files.write_text(output.out, rendered)
         note(f"wrote {output.out}", output)
     if output.json:
         click.echo(dumps(result))

@@ -65,13 +65,16 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(run(arguments))
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: list[str]) -> int:  # noqa: PLR0911 - one exit for each kind of end
     """Run the command line and give the exit code."""
     debug = "--debug" in arguments
     try:
         result = cli.main(args=arguments, prog_name="steelyard", standalone_mode=False)
     except SteelyardError as error:
         return _fail(str(error), error.exit_code, debug=debug)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
     except click.ClickException as error:
         return _fail(error.format_message(), 2, debug=debug)
     except (click.exceptions.Abort, KeyboardInterrupt):

@@ -13,6 +13,7 @@ import click
 from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet
 
+SUFFIXES = ("json", "csv", "tsv", "md", "tex", "html", "txt", "parquet")
 F = TypeVar("F", bound=Callable[..., Any])
 if TYPE_CHECKING:
     _Type = click.ParamType[Any]
@@ -104,6 +105,15 @@ class InputOptions:
             ignore=self.ignore,
         )
 
+    def only_rows_and_columns(self) -> None:
+        """Refuse what applies to scores only, for inputs that are raw judgements."""
+        given = {"--human": self.human, "--kind": self.kind, "--systems": self.systems,
+                 "--drop-systems": self.drop_systems, "--domain": self.domain,
+                 "--lower-is-better": self.lower_is_better}  # fmt: skip
+        for option, value in given.items():
+            if value:
+                raise UsageError(f"{option} applies to scores, not to raw judgements")
+
     def shown(self) -> dict[str, Any]:
         """Give what was set, for the provenance."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -153,11 +163,19 @@ class OutputOptions:
     quiet: bool
     debug: bool
 
+    def check(self) -> None:
+        """Refuse a suffix that nothing can be written as, before any work is done."""
+        if self.out is not None:
+            kind = self.out.name.rpartition(".")[2].lower() if "." in self.out.name else ""
+            if kind not in SUFFIXES:
+                expected = ", ".join(f".{suffix}" for suffix in SUFFIXES)
+                raise UsageError(f"--out {self.out}: can't write '.{kind}', expected {expected}")
+
 
 _OUTPUT = (
     click.option("--json", is_flag=True, help="Print one JSON object on stdout, nothing else."),
     click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-                 help="Write the result; the suffix decides: .json .csv .tsv .md .tex .html."),
+                 help="Write the result, by suffix: .json .csv .tsv .md .tex .html .parquet."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                  help="Seed of everything random."),
     click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
@@ -175,8 +193,9 @@ def output_options(command: F) -> F:
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        given = {name: kwargs.pop(name) for name in names}
-        return command(*args, output=OutputOptions(**given), **kwargs)
+        output = OutputOptions(**{name: kwargs.pop(name) for name in names})
+        output.check()
+        return command(*args, output=output, **kwargs)
 
     for option in reversed(_OUTPUT):
         wrapped = option(wrapped)

@@ -17,10 +17,13 @@ OUTCOME = ("outcome", "winner")
 WEIGHT = ("weight",)
 TIME = ("time", "tstamp")
 UNIT = ("unit", "prompt", "segment", "question_id")
-#: Columns that are names even where they look like numbers.
-TEXT = frozenset((*LEFT, *RIGHT, *OUTCOME, *UNIT))
 WORDS = {"left": 1.0, "model_a": 1.0, "right": 0.0, "model_b": 0.0, "tie": 0.5,
          "tie (bothbad)": 0.5}  # fmt: skip
+
+
+def is_text(name: str) -> bool:
+    """Tell whether a column of a log holds names, even where they look like numbers."""
+    return name in (*LEFT, *RIGHT, *OUTCOME, *UNIT)
 
 
 def recognise(table: RawTable) -> bool:
@@ -70,16 +73,17 @@ def read(
 def _outcomes(table: RawTable, column: str) -> Floats:
     cells = table.columns[column]
     values = np.empty(table.n_rows)
-    known: dict[object, float] = {}
+    known: dict[str, float] = dict(WORDS)
     for row, cell in enumerate(cells):
-        if cell not in known:
-            score = WORDS.get(cell) if isinstance(cell, str) else None
-            number = parse_number(cell) if score is None else score
+        number = known.get(cell) if isinstance(cell, str) else None
+        if number is None:
+            number = parse_number(cell)
             if number is None or not 0 <= number <= 1:
                 words = ", ".join(WORDS)
                 table.fail(f"outcome {cell!r}, expected {words} or a number in 0..1", row)
-            known[cell] = number
-        values[row] = known[cell]
+            if isinstance(cell, str):
+                known[cell] = number
+        values[row] = number
     return values
 
 

@@ -14,13 +14,18 @@ from steelyard.formats import layout, tables
 from steelyard.formats.tables import RawTable, one_of, parse_number
 from steelyard.judgements import Ratings, encode
 
-RATER = ("rater", "worker", "annotator", "judge")
+RATER = ("rater", "worker", "annotator")
 VALUE = ("raw", "score", "value", "rating")
 ITEM = ("type", "item_type")
 UNIT = ("hit", "unit")
 ITEMS = {"system": "system", "tgt": "system", "repeat": "repeat", "chk": "repeat", "ref": "ref",
          "bad_ref": "bad-ref", "bad-ref": "bad-ref", "bad": "bad-ref"}  # fmt: skip
 _INDEX = (*layout.SEGMENT, "index")
+
+
+def is_text(name: str) -> bool:
+    """Tell whether a column of judgements holds names, even where they look like numbers."""
+    return name in (*RATER, *ITEM, *UNIT, *_INDEX, "scores", "segments")
 
 
 def recognise(table: RawTable) -> bool:
@@ -89,7 +94,9 @@ def _read_packed(table: RawTable) -> Ratings:
         raters: tuple[str, ...] = ("unknown",)
         rater = np.zeros(len(flat), dtype=np.int32)
     else:
-        segments, by_row = encode(table.labels("index"))
+        index = table.texts("index")
+        unnumbered = [str(row) for row in range(table.n_rows)]
+        segments, by_row = encode(table.labels("index") if any(index) else unnumbered)
         segment = by_row[rows]
         raters, rater = encode([str(k + 1) for row in scores for k in range(len(row))])
     return Ratings(system_names, segments, raters, system[rows], segment, rater, numbers)

@@ -66,7 +66,8 @@ def read_plain_csv(
         sql = (  # every name below is ours or quoted
             f"SELECT * FROM read_csv({literal(name)}, auto_detect=false, header=true, "
             f"delim={literal(delimiter)}, quote='', escape='', strict_mode=true, "
-            f"columns={{{struct}}}, nullstr=[{nulls}], max_line_size=100000000)"
+            f"columns={{{struct}}}, nullstr=[{nulls}], max_line_size=100000000, "
+            f"hive_partitioning=false)"
         )
         try:
             found = connection.execute(sql).fetchnumpy()

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from steelyard.errors import InputError
-from steelyard.formats import files, layout
+from steelyard.formats import files, layout, tables
 from steelyard.formats.tables import RawTable
 from steelyard.segments import natural_key
-from steelyard.table import dumps
 
 
 class Mention(NamedTuple):
@@ -100,6 +99,8 @@ def _mentions(listed: Any, path: Path, line: int) -> tuple[Mention, ...]:
             fail()
         if not all(type(v) is int for v in values[:2]) or not isinstance(values[2], str):
             fail()
+        if not (text is None or isinstance(text, str)):
+            raise InputError(f"entity's 'text': {text!r}, expected text", path=path, line=line)
         mentions.append(Mention(values[2], values[0], values[1], text))
     return tuple(mentions)
 
@@ -109,7 +110,7 @@ def _system_name(path: Path) -> str:
     for side in ("src", "ref"):
         if f"-{side}." in path.name:
             return side
-    name = path.name.removesuffix(".json")
+    name = path.name.removesuffix(".gz").removesuffix(".json")
     head, dot, rest = name.partition(".")
     return rest.rpartition(".")[0] or name if dot and head.startswith("newstest") else name
 
@@ -129,11 +130,12 @@ def _released(table: RawTable) -> tuple[Sentence, ...]:
 
 def read_folder(folder: Path) -> EntityAnnotations:
     """Read a folder of the release, one file per system, all with the same number of sentences."""
-    from steelyard.formats import tables
-
     found: dict[str, tuple[Sentence, ...]] = {}
     for path in sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith(".")):
-        found |= read(tables.read(path)).systems
+        for name, sentences in read(tables.read(path)).systems.items():
+            if name in found:
+                raise InputError(f"a second file for system '{name}'", path=path)
+            found[name] = sentences
     lengths = {name: len(sentences) for name, sentences in found.items()}
     if len(set(lengths.values())) != 1:
         raise InputError(f"systems differ in their number of sentences: {lengths}", path=folder)
@@ -141,11 +143,22 @@ def read_folder(folder: Path) -> EntityAnnotations:
 
 
 def write(annotations: EntityAnnotations, path: Path) -> None:
-    """Write JSON lines, a line per system and sentence, counted from 1."""
-    out = []
-    for name, sentences in annotations.systems.items():
-        for number, sentence in enumerate(sentences, 1):
-            entities = [[m.begin, m.end, m.id] for m in sentence.mentions]
-            row = {"system": name, "line": number, "sentence": sentence.text, "entities": entities}
-            out.append(dumps(row, indent=None) + "\n")
-    files.write_text(path, "".join(out))
+    """Write a row per system and sentence, counted from 1."""
+    rows = [
+        (name, number, sentence)
+        for name, sentences in annotations.systems.items()
+        for number, sentence in enumerate(sentences, 1)
+    ]
+    columns = {
+        "system": [name for name, _, _ in rows],
+        "line": [number for _, number, _ in rows],
+        "sentence": [sentence.text for _, _, sentence in rows],
+        "entities": [[_written(m) for m in sentence.mentions] for _, _, sentence in rows],
+    }
+    tables.write(path, columns)
+
+
+def _written(mention: Mention) -> list[Any] | dict[str, Any]:
+    if mention.text is None:
+        return [mention.begin, mention.end, mention.id]
+    return mention._asdict()

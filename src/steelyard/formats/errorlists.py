@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from steelyard.formats import files, layout, spans
+from steelyard.formats import files, layout, spans, tables
 from steelyard.formats.tables import RawTable, one_of
 from steelyard.judgements import ErrorSpan, Ratings
-from steelyard.table import dumps
 
-RATER = ("rater", "worker", "annotator", "judge")
+RATER = ("rater", "worker", "annotator")
 VALUE = ("value", "score", "esa")
 _SPAN = re.compile(r"<v>(.*?)</v>", re.DOTALL)
+
+
+def is_text(name: str) -> bool:
+    """Tell whether a column of an error list holds names, even where they look like numbers."""
+    return name in (*RATER, "type", "unit", "category", "severity", "target", "errors")
 
 
 def recognise(table: RawTable) -> bool:
@@ -38,13 +43,18 @@ def read(table: RawTable) -> Ratings:
     names = list(zip(systems, segments, raters, strict=True))
     if "errors" not in table:
         return _row_per_error(table, names)
+    items = table.texts("type") if "type" in table else [None] * table.n_rows
+    units = table.texts("unit") if "unit" in table else [None] * table.n_rows
     column = one_of(table, VALUE, "value")
     values = np.full(table.n_rows, np.nan) if column is None else table.numbers(column)
     rows = []
     for row, (listed, name) in enumerate(zip(table.columns["errors"], names, strict=True)):
         if isinstance(listed, str):
-            listed = files.parse_json(listed, table.path, table.line(row))  # noqa: PLW2901
-        value = {"errors": listed, "value": float(values[row])}
+            text = listed.strip()
+            listed = files.parse_json(text, table.path, table.line(row)) if text else None  # noqa: PLW2901
+        value = {"errors": listed, "value": float(values[row]), "item": items[row] or "system"}
+        if units[row]:
+            value["unit"] = units[row]
         rows.append(spans.parse(value, *name, table.path, table.line(row)))
     return spans.ratings(rows)
 
@@ -71,15 +81,18 @@ def _place(target: str | None) -> tuple[int, int] | tuple[None, None]:
 
 
 def write(ratings: Ratings, path: Path) -> None:
-    """Write JSON lines, an object per rating."""
-    lines = []
-    for row in range(len(ratings)):
-        value = {
-            "rater": ratings.raters[ratings.rater[row]],
-            "system": ratings.systems[ratings.system[row]],
-            "seg": ratings.segments[ratings.segment[row]],
-            "errors": [],
-            **spans.to_dict(ratings, row),
-        }
-        lines.append(dumps(value, indent=None) + "\n")
-    files.write_text(path, "".join(lines))
+    """Write a row per rating, its errors as a list (as JSON text, where cells are flat)."""
+    errors = ratings.errors or (None,) * len(ratings)
+    columns: dict[str, Any] = {
+        "rater": [ratings.raters[code] for code in ratings.rater],
+        "system": [ratings.systems[code] for code in ratings.system],
+        "seg": [ratings.segments[code] for code in ratings.segment],
+        "errors": [None if e is None else [error.to_dict() for error in e] for e in errors],
+    }
+    if not np.isnan(ratings.value).all():
+        columns["value"] = ratings.value
+    if ratings.item is not None:
+        columns["type"] = list(ratings.item)
+    if ratings.unit is not None:
+        columns["unit"] = list(ratings.unit)
+    tables.write(path, columns)

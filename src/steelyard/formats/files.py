@@ -28,8 +28,9 @@ def read_bytes(path: Path) -> bytes:
         raise InputError("is a folder, expected a file", path=path) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"damaged or truncated gzip file ({error})", path=path) from error
-    except OSError as error:
-        raise InputError(f"can't be read ({error.strerror or error})", path=path) from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"can't be read ({reason})", path=path) from error
 
 
 def read_text(path: Path) -> str:
@@ -47,7 +48,7 @@ def first_line(path: Path) -> str:
             line: bytes = stream.readline(1 << 20)
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
-    except (OSError, EOFError, zlib.error):
+    except (OSError, ValueError, EOFError, zlib.error):
         return ""  # whoever reads the whole file says what is wrong with it
     return line.decode("utf-8-sig", errors="replace").rstrip("\r\n")
 
@@ -129,15 +130,37 @@ def _umask() -> int:
 
 def write_text(path: Path, text: str) -> None:
     """Write UTF-8, packed if the name ends in ``.gz`` (no time stamp: same text, same bytes)."""
-    try:
-        data = text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        bad = text[error.start]
-        raise InputError(f"text holds {bad!r}, which UTF-8 can't write", path=path) from None
+    # A text that begins like a byte order mark needs a real one before it, or it would lose it.
+    data = encode("\ufeff" + text if text.startswith("\ufeff") else text, path)
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
     with replacing(path) as temporary:
         temporary.write_bytes(data)
+
+
+def encode(text: str, path: Path) -> bytes:
+    """Encode as UTF-8, or say what UTF-8 can't write."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        bad = text[error.start]
+        raise InputError(f"text holds {bad!r}, which UTF-8 can't write", path=path) from None
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether a path is a folder; a name that no file can have is an error."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError) as error:
+        raise InputError(f"can't be a file ({error})", path=path) from None
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _cannot_write(path, error)
 
 
 def suffix(path: Path) -> str:

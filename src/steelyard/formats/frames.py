@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from steelyard.errors import InputError
 from steelyard.formats import layout
-from steelyard.formats.tables import RawTable
+from steelyard.formats.tables import RawTable, check_header
 
 PLACE = Path("<frame>")
 
@@ -17,7 +19,10 @@ def recognise(value: object) -> bool:
     """Tell whether a value is a data frame, without importing any frame library."""
     import narwhals as nw
 
-    native = nw.from_native(value, pass_through=True)
+    try:
+        native = nw.from_native(value, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        return True
     return isinstance(native, (nw.DataFrame, nw.LazyFrame))
 
 
@@ -25,13 +30,20 @@ def read(value: Any) -> RawTable:
     """Take the columns of a frame; its index, if it has one, is not looked at."""
     import narwhals as nw
 
-    frame = nw.from_native(value)
+    try:
+        frame = nw.from_native(value)
+    except nw.exceptions.DuplicateError:
+        check_header(PLACE, [str(name) for name in value.columns])
+        raise
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
+    check_header(PLACE, [str(name) for name in frame.columns])
+    if not len(frame):
+        raise InputError("has no rows", path=PLACE)
     columns: dict[str, Any] = {}
     for name in frame.columns:
         column = frame[name]
-        if column.dtype.is_float() and name not in layout.TEXT:
+        if column.dtype.is_float() and not layout.is_text(name):
             columns[str(name)] = column.cast(nw.Float64).to_numpy().astype(np.float64)
         else:
             columns[str(name)] = [None if _is_missing(v) else v for v in column.to_list()]
@@ -39,4 +51,6 @@ def read(value: Any) -> RawTable:
 
 
 def _is_missing(value: object) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value  # noqa: PLR0124
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and math.isnan(value)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import InputError
+from steelyard.errors import InputError, UsageError
 from steelyard.formats.tables import RawTable, one_of
 from steelyard.judgements import Codes
 from steelyard.segments import Segments, Texts
@@ -25,8 +25,20 @@ OUTPUT = ("output", "hyp")
 LANGUAGES = ("lp", "langpair", "language_pair")
 REFERENCE_PREFIX = "ref:"
 
-#: Columns that are names or texts even where they look like numbers.
+#: Columns of tables of scores that are names or texts even where they look like numbers.
 TEXT = frozenset((*SYSTEM, *SEGMENT, *DOCUMENT, *DOMAIN, *SOURCE, *REFERENCE, *OUTPUT, *LANGUAGES))
+
+
+def is_text(name: str) -> bool:
+    """Tell whether a column of a table of scores holds names or texts."""
+    return name in TEXT or name.startswith(REFERENCE_PREFIX)
+
+
+def check_free(names: Iterable[str], what: str) -> None:
+    """Refuse names of scores or systems that a table would take for a column of its own."""
+    for name in names:
+        if is_text(name) or not name.strip():
+            raise UsageError(f"a {what} named '{name}' can't be told from the column of that name")
 
 
 def uses(name: str, references: Sequence[str] = ()) -> tuple[str, ...]:

@@ -96,8 +96,13 @@ class Reading:
 
     def table(self, path: Path) -> RawTable:
         """Read a file's table, with the columns that select rows as text."""
-        keep = {*layout.TEXT, *battles.TEXT, *(column for column, _ in self.where)}
-        return tables.read(path, text=keep)
+        selects = {column for column, _ in self.where}
+        known = (layout, battles, da, errorlists, rankings)
+
+        def is_text(name: str) -> bool:
+            return name in selects or any(module.is_text(name) for module in known)
+
+        return tables.read(path, is_text=is_text)
 
 
 def read_any(source: Source, reading: Reading | None = None) -> tuple[str, Any, set[str]]:
@@ -110,7 +115,7 @@ def read_any(source: Source, reading: Reading | None = None) -> tuple[str, Any, 
             raise UsageError(f"can't load a {type(source).__name__}: expected a path or a frame")
         return _read_table(frames.read(source), reading)
     path = Path(source)
-    if path.is_dir():
+    if files.is_folder(path):
         if not mtme.recognise(path):
             expected = "folder is not laid out like mt-metrics-eval (documents/, sources/, ...)"
             raise InputError(expected, path=path)
@@ -119,8 +124,7 @@ def read_any(source: Source, reading: Reading | None = None) -> tuple[str, Any, 
         if native.recognise(path):
             return "native", _with_input(native.read(path), path, "native"), set()
     elif submission.recognise(files.first_line(path)):
-        test_set = dict(reading.where).get("testset")
-        es = submission.read(path, lp=reading.lp, test_set=test_set)
+        es = submission.read(path, lp=reading.lp, where=reading.where)
         return "submission", _with_input(es, path, "submission"), set(submission.SEGMENT_COLUMNS)
     return _read_table(reading.table(path), reading)
 
@@ -184,13 +188,16 @@ def load(
     if not sources:
         raise UsageError("nothing to load: expected at least one input")
     pairs = tuple(where.items() if isinstance(where, Mapping) else where)
+    chosen = dict(pairs)
+    lp = lp or next((chosen[name] for name in layout.LANGUAGES if name in chosen), None)
     reading = Reading(pairs, tuple(ignore), lp)
     sets: list[EvalSet] = []
     columns: set[str] = set()
     for source in sources:
         form, value, found = read_any(source, reading)
         if not isinstance(value, EvalSet):
-            raise JudgementsError(form, value, source)
+            place = source if isinstance(source, (str, Path)) else frames.PLACE
+            raise JudgementsError(form, value, place)
         sets.append(value)
         columns |= found
     for column in (*reading.ignore, *(name for name, _ in pairs)):

@@ -64,6 +64,7 @@ def _outputs(
 
 def write(es: EvalSet, path: Path) -> None:
     """Write scores and texts of a set, a row for every system and segment."""
+    layout.check_free(es.scores, "score")
     columns = es.columns(texts=True)
     if es.language_pair is not None:
         columns = {"lp": [es.language_pair] * len(columns["system"]), **columns}

@@ -12,16 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from steelyard import provenance
 from steelyard.errors import InputError, UsageError, hint
 from steelyard.evalset import EvalSet, Kind, ScoreTable
-from steelyard.formats import files, layout, spans
+from steelyard.formats import files, layout, sidecar, spans
+from steelyard.formats.sidecar import Sidecar
 from steelyard.formats.tables import fast_numbers, parse_number
 from steelyard.judgements import Floats, Ratings, encode
 from steelyard.provenance import InputFile
@@ -46,11 +46,6 @@ def language_pairs(folder: Path) -> list[str]:
     for part in ("system-outputs", "metric-scores"):
         found |= {p.name for p in folder.glob(f"{part}/*") if p.is_dir()}
     return sorted(name for name in found if name)
-
-
-def sidecar(folder: Path, lp: str) -> Path:
-    """Give the file that holds what the layout has no place for."""
-    return folder / f"{lp}.steelyard.json"
 
 
 def read(folder: Path, lp: str | None = None) -> EvalSet:
@@ -80,13 +75,9 @@ class _Reader:
     def __init__(self, folder: Path, lp: str) -> None:
         self.folder, self.lp = folder, lp
         self.used: list[Path] = []
-        path = sidecar(folder, lp)
-        self.extra: dict[str, Any] = {}
-        if path.is_file():
-            extra = files.parse_json(self._text(path), path, 1)
-            if not isinstance(extra, dict):
-                raise InputError("expected a JSON object", path=path)
-            self.extra = extra
+        self.extra = Sidecar.read(sidecar.path_of(folder, lp))
+        if self.extra.facts:
+            self.used.append(self.extra.path)
 
     def read(self) -> EvalSet:
         outputs = self._outputs()
@@ -95,10 +86,17 @@ class _Reader:
         self.segments = segments
         self.documents = list(dict.fromkeys(d for d in segments.documents or () if d is not None))
         self.domains = sorted({d for d in segments.domains or () if d is not None})
-        self.systems = sorted(outputs) if outputs else self._systems_of(score_files)
+        self.systems = self.extra.names("systems") or (
+            sorted(outputs) if outputs else self._systems_of(score_files)
+        )
         scores = self._scores(score_files)
         ratings = self._ratings([f.name for f in score_files if f.kind == "human"])
-        outputs = {n: t for n, t in outputs.items() if any(text is not None for text in t)}
+        named = self.extra.names("outputs")
+        outputs = {
+            name: texts
+            for name, texts in outputs.items()
+            if (any(t is not None for t in texts) if named is None else name in named)
+        }
         digest = provenance.sha256(self.used, self.folder)
         return EvalSet(
             tuple(self.systems),
@@ -129,7 +127,8 @@ class _Reader:
                 text is None or isinstance(text, str)
             ):
                 raise InputError(f"expected an object with a text '{field}'", path=path, line=line)
-            texts.append(None if text == NO_TRANSLATION else text)
+            literal = self.extra.facts.get("null_texts", False)
+            texts.append(None if text == NO_TRANSLATION and not literal else text)
         return tuple(texts)
 
     def _text_files(self, pattern: str) -> dict[str, Path]:
@@ -179,21 +178,11 @@ class _Reader:
                 )
         if n is None:
             n = self._count_segments(score_files)
-        ids = self._extra_texts("segments", n) or tuple(str(i) for i in range(n))
-        if "documents" in self.extra:
-            documents = self._extra_texts("documents", n)
-        if "domains" in self.extra:
-            domains = self._extra_texts("domains", n)
-        return Segments(tuple(i or "" for i in ids), documents, domains, sources, references)
-
-    def _extra_texts(self, key: str, n: int) -> Texts | None:
-        texts = self.extra.get(key)
-        if texts is None:
-            return None
-        if not isinstance(texts, list) or len(texts) != n:
-            path = sidecar(self.folder, self.lp)
-            raise InputError(f"'{key}': expected a list of {n} texts", path=path)
-        return tuple(texts)
+        if "documents" in self.extra.facts:
+            documents = self.extra.texts("documents", n)
+        if "domains" in self.extra.facts:
+            domains = self.extra.texts("domains", n)
+        return Segments(self.extra.segment_ids(n), documents, domains, sources, references)
 
     def _documents(self, path: Path) -> tuple[Texts, Texts]:
         domains: list[str | None] = []
@@ -204,12 +193,13 @@ class _Reader:
                 raise InputError("expected DOMAIN and DOCUMENT", path=path, line=line)
             domains.append(fields[0])
             documents.append(fields[1])
-        runs = [name for name, _ in groupby(documents)]
-        for name in runs:
-            if runs.count(name) > 1 and "documents" not in self.extra:
-                again = len(documents) - documents[::-1].index(name)
-                message = f"document '{name}' is torn apart; its segments must be consecutive"
-                raise InputError(message, path=path, line=again)
+        ended: set[str | None] = set()
+        for line, (name, before) in enumerate(zip(documents, [None, *documents], strict=False), 1):
+            if name != before:
+                if name in ended and "documents" not in self.extra.facts:
+                    message = f"document '{name}' is torn apart; its segments must be consecutive"
+                    raise InputError(message, path=path, line=line)
+                ended.add(before)
         return tuple(domains), tuple(documents)
 
     def _count_segments(self, score_files: list[_ScoreFile]) -> int:
@@ -277,22 +267,42 @@ class _Reader:
                     raise InputError(message, path=file.path)
                 array[place[system]] = values
             found.setdefault((file.name, file.kind), {})[file.level] = array
-        names = [name for name, _ in found]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"'{name}' is a human score and a metric", path=self.folder)
-        return dict(self._table(n, s, *item) for item in found.items())
+        self._add_empty_levels(found, n, widths)
+        tables: dict[str, ScoreTable] = {}
+        for key, levels in found.items():
+            name, table = self._table(n, s, key, levels)
+            if name in tables:
+                message = f"two scores are named '{name}' (a human score and a metric?)"
+                raise InputError(message, path=self.folder)
+            tables[name] = table
+        return tables
+
+    def _add_empty_levels(
+        self,
+        found: dict[tuple[str, Kind], dict[Level, Floats]],
+        n: int,
+        widths: dict[str, int],
+    ) -> None:
+        """Add the levels that have no file because they have no value."""
+        for stem, about in self.extra.facts.get("scores", {}).items():
+            for level in about.get("levels", ()):
+                if level not in LEVELS:
+                    path = self.extra.path
+                    raise InputError(f"unknown level '{level}' of '{stem}'", path=path)
+                kind = about.get("kind", "metric")
+                empty = np.full((n, widths[level]), np.nan)
+                found.setdefault((stem, kind), {}).setdefault(level, empty)
 
     def _table(
         self, n: int, s: int, key: tuple[str, Kind], levels: dict[Level, Floats]
     ) -> tuple[str, ScoreTable]:
         stem, kind = key
-        about = self.extra.get("scores", {}).get(stem, {})
+        about = self.extra.score(stem)
         system_scores = levels.get("sys")
         table = ScoreTable(
             levels.get("seg", np.full((n, s), np.nan)),
             kind,
-            higher_is_better=bool(about.get("higher_is_better", True)),
+            higher_is_better=about.get("higher_is_better", True),
             uses=(
                 tuple(about["uses"])
                 if "uses" in about
@@ -309,13 +319,19 @@ class _Reader:
     def _ratings(self, human: list[str]) -> dict[str, Ratings]:
         """Read the rating files; ``mqm.rater1`` belongs to the score ``mqm`` if there is one."""
         rows: dict[str, list[spans.Rating]] = {}
+        owners: dict[str, str] = self.extra.facts.get("ratings", {})
         pattern = f"{_literal(self.lp)}.*.seg.rating"
-        for path in sorted((self.folder / "human-scores").glob(pattern)):
-            name = path.name.removeprefix(f"{self.lp}.").removesuffix(".seg.rating")
-            owners = [h for h in human if name == h or name.startswith(f"{h}.")]
-            owner = max(owners, key=len, default=name)
+        found = {
+            path.name.removeprefix(f"{self.lp}.").removesuffix(".seg.rating"): path
+            for path in (self.folder / "human-scores").glob(pattern)
+        }
+        for name, path in sorted(found.items()):
+            owner = owners.get(name) or owner_of(name, human)
             rows.setdefault(owner, []).extend(self._rating_rows(path, name))
-        return {name: spans.ratings(found) for name, found in rows.items() if found}
+        for owner in owners.values():
+            rows.setdefault(owner, [])
+        told = set(owners.values())
+        return {n: spans.ratings(own) for n, own in rows.items() if own or n in told}
 
     def _rating_rows(self, path: Path, name: str) -> Iterable[spans.Rating]:
         seen: dict[str, int] = {}
@@ -334,13 +350,20 @@ class _Reader:
                 raise InputError(message, path=path, line=line)
             if fields[1] != "None":
                 value = files.parse_json(fields[1], path, line)
-                rater = fields[2] if len(fields) == 3 else name
+                told = value.get("rater") if isinstance(value, dict) else None
+                rater = told if isinstance(told, str) else fields[2] if len(fields) == 3 else name
                 segment = self.segments.ids[place]
                 yield spans.parse(value, system, segment, rater, path, line)
         for system, last in seen.items():
             if last + 1 != len(self.segments):
                 message = f"{last + 1} ratings of '{system}', expected {len(self.segments)}"
                 raise InputError(message, path=path)
+
+
+def owner_of(name: str, human: Iterable[str]) -> str:
+    """Give the human score that ratings belong to: ``mqm.rater1`` to ``mqm``, else their own."""
+    owners = [h for h in human if name == h or name.startswith(f"{h}.")]
+    return max(owners, key=len, default=name)
 
 
 def _fields(row: str) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.errors import InputError, UsageError
 from steelyard.evalset import EvalSet, ScoreTable
-from steelyard.formats import layout, parquet, spans
+from steelyard.formats import files, layout, parquet, spans
 from steelyard.judgements import Ratings
 from steelyard.segments import Segments
 from steelyard.table import dumps
@@ -23,7 +23,7 @@ _LEVELS = ("system_scores", "domain_scores", "document_scores")
 
 def recognise(path: Path) -> bool:
     """Tell whether a Parquet file was written by :func:`write`."""
-    return path.suffix in (".parquet", ".pq") and parquet.read_footer(path, KEY) is not None
+    return files.suffix(path) in ("parquet", "pq") and parquet.read_footer(path, KEY) is not None
 
 
 def read(path: Path) -> EvalSet:
@@ -31,7 +31,7 @@ def read(path: Path) -> EvalSet:
     footer = parquet.read_footer(path, KEY)
     if footer is None:
         raise InputError("not a native Steelyard file", path=path)
-    columns, _ = parquet.read_columns(path, text=layout.TEXT)
+    columns, _ = parquet.read_columns(path, is_text=layout.is_text)
     try:
         about = json.loads(footer)
         if about["version"] > VERSION:
@@ -101,10 +101,11 @@ def write(es: EvalSet, path: Path) -> None:
     """Write a set; :func:`read` gives it back bit for bit."""
     if not es.systems:
         raise UsageError("a set without systems has no rows to write")
-    columns = es.columns(texts=True)
+    layout.check_free(es.scores, "score")
     for name in es.scores:
-        if name in layout.TEXT or name.startswith((layout.REFERENCE_PREFIX, _RATINGS)):
-            raise UsageError(f"a score named '{name}' can't be told from a column of that name")
+        if name.startswith(_RATINGS):
+            raise UsageError(f"a score named '{name}' can't be told from ratings")
+    columns = es.columns(texts=True)
     columns |= {f"{_RATINGS}{n}": _written_ratings(es, r) for n, r in es.ratings.items()}
     about = {
         "version": VERSION,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,28 +13,44 @@ import numpy as np
 from steelyard.errors import InputError
 from steelyard.formats import duck, files
 from steelyard.judgements import Floats
+from steelyard.table import dumps
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 _EXACT = 2**53
+_PLAIN = ", hive_partitioning=false)"
+_NAMES = "steelyard.columns"
 
 
 def read_columns(
-    path: Path, *, text: Collection[str] = ()
+    path: Path, *, is_text: Callable[[str], bool] = lambda _: False
 ) -> tuple[dict[str, Sequence[Any] | Floats], int]:
-    """Read all columns: numbers as float64, those in ``text`` as text, the rest as they are."""
+    """Read all columns: numbers as float64 (unless ``is_text``), the rest as they are."""
     columns: dict[str, Sequence[Any] | Floats] = {}
     with _opened(path) as (connection, source):
         described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-        for name, kind, *_ in described:
-            column = duck.quote(name)
+        names = _names(connection, source, [name for name, *_ in described])
+        for name, (shown_as, kind, *_) in zip(names, described, strict=True):
+            column = duck.quote(shown_as)
             number = kind.startswith((*_NUMBERS, "U")) and not kind.endswith("]")
-            if number and name not in text:
+            if number and not is_text(name):
                 columns[name] = _numbers(connection, source, column, kind, path)
             else:
                 shown = f"CAST({column} AS VARCHAR)" if number else column
                 found = connection.execute(f"SELECT {shown} FROM {source}").fetchall()
                 columns[name] = [row[0] for row in found]
     return columns, len(next(iter(columns.values()), []))
+
+
+def _names(connection: Any, source: str, shown: list[str]) -> list[str]:
+    """Give the names as the file has them: DuckDB renames those that differ in case only."""
+    ours = _footer(connection, source).get(_NAMES)
+    if ours is not None:
+        names: list[str] = json.loads(ours)
+        return names if len(names) == len(shown) else shown
+    schema = source.replace("read_parquet", "parquet_schema", 1).replace(_PLAIN, ")")
+    sql = f"SELECT name FROM {schema} WHERE coalesce(num_children, 0) = 0"
+    stored = [name for (name,) in connection.execute(sql).fetchall()]
+    return stored if len(stored) == len(shown) else shown
 
 
 def _numbers(connection: Any, source: str, column: str, kind: str, path: Path) -> Floats:
@@ -50,29 +67,50 @@ def _numbers(connection: Any, source: str, column: str, kind: str, path: Path) -
 def read_footer(path: Path, key: str) -> str | None:
     """Read a text that :func:`write_columns` put into the footer; None if there is none."""
     with _opened(path) as (connection, source):
-        sql = source.replace("read_parquet", "parquet_kv_metadata", 1)
-        rows = connection.execute(f"SELECT key, value FROM {sql}").fetchall()
-    found = {bytes(name): bytes(value) for name, value in rows}
-    text = found.get(key.encode())
-    return None if text is None else text.decode("utf-8")
+        return _footer(connection, source).get(key)
+
+
+def _footer(connection: Any, source: str) -> dict[str, str]:
+    sql = source.replace("read_parquet", "parquet_kv_metadata", 1).replace(_PLAIN, ")")
+    rows = connection.execute(f"SELECT key, value FROM {sql}").fetchall()
+    texts = [(bytes(k).decode("utf-8", "replace"), bytes(v)) for k, v in rows]
+    return {key: value.decode("utf-8", "replace") for key, value in texts}
 
 
 def write_columns(path: Path, columns: Mapping[str, Any], footer: Mapping[str, str]) -> None:
     """Write columns (float64 arrays, or sequences of text and None); NaN becomes NULL."""
     names = list(columns)
+    _check_texts(path, columns)
+    shown, seen = [], set()
+    for name in names:
+        while name.casefold() in seen:
+            name += "~"  # noqa: PLW2901 - a stand-in; the footer holds the real name
+        seen.add(name.casefold())
+        shown.append(name)
+    if shown != names:
+        footer = {**footer, _NAMES: dumps(names, indent=None)}
     with duck.connect() as connection, files.replacing(path) as temporary:
         connection.execute("SET threads = 1")  # row groups, and so the bytes, must not depend on it
         arrays = {f"c{i}": _writable(columns[name]) for i, name in enumerate(names)}
         chosen = ", ".join(
             (f"nullif(c{i}, 'NaN'::DOUBLE)" if _is_number(columns[name]) else f"c{i}")
-            + f" AS {duck.quote(name)}"
+            + f" AS {duck.quote(shown[i])}"
             for i, name in enumerate(names)
         )
         connection.register("arrays", arrays)
-        pairs = ", ".join(f"{k}: {duck.literal(v)}" for k, v in footer.items())
+        pairs = ", ".join(f"{duck.quote(k)}: {duck.literal(v)}" for k, v in footer.items())
         options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{pairs}}}"
         target = duck.literal(str(temporary))
         connection.execute(f"COPY (SELECT {chosen} FROM arrays) TO {target} ({options})")
+
+
+def _check_texts(path: Path, columns: Mapping[str, Any]) -> None:
+    """Refuse what UTF-8 can't write, before DuckDB trips over it."""
+    for name, column in columns.items():
+        texts = () if _is_number(column) else (c for c in column if isinstance(c, str))
+        for text in (name, *texts):
+            if not text.isascii():
+                files.encode(text, path)
 
 
 def _is_number(column: Any) -> bool:
@@ -92,7 +130,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, str]]:
         raise InputError("no such file", path=path)
     with duck.plain_path(path) as name, duck.connect() as connection:
         try:
-            yield connection, f"read_parquet({duck.literal(name)})"
+            yield connection, f"read_parquet({duck.literal(name)}{_PLAIN}"
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             raise InputError(f"not a readable Parquet file ({reason})", path=path) from error

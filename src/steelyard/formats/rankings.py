@@ -13,7 +13,12 @@ from steelyard.judgements import Rankings, encode
 
 SEGMENT = ("segmentId", "segment", "seg")
 JUDGE = ("judgeId", "judge", "rater")
-_PLACE = re.compile(r"system([0-9]+)Id")
+_PLACE = re.compile(r"system([1-9][0-9]*)Id")
+
+
+def is_text(name: str) -> bool:
+    """Tell whether a column of rankings holds names, even where they look like numbers."""
+    return name in (*SEGMENT, *JUDGE) or _PLACE.fullmatch(name) is not None
 
 
 def recognise(table: RawTable) -> bool:

@@ -34,6 +34,8 @@ def guess(es: EvalSet, path: Path) -> str:
     if path.is_dir() or not kind:
         return "mtme"
     if kind in ("parquet", "pq"):
+        if path.name.lower().endswith(".gz"):
+            raise UsageError(f"{path}: a Parquet file is packed already; leave out the .gz")
         return "native"
     if not es.n_segments:
         return "system"
@@ -77,6 +79,7 @@ def _left_out(es: EvalSet, to: str) -> list[str]:
     """Say what of a set a format does not hold."""
     if to in ("native", "mtme"):
         return []
+    plain = tuple(str(i) for i in range(es.n_segments))
     lost = {
         "texts": bool(es.segments.sources or es.segments.references or es.outputs),
         "scores": bool(es.scores),
@@ -90,17 +93,29 @@ def _left_out(es: EvalSet, to: str) -> list[str]:
             not t.higher_is_better for t in es.scores.values()
         ),
         "ratings": bool(es.ratings),
+        "which scores are human": bool(es.human),
+        "scores without any value": any(
+            not t.has_segments and t.system_scores is None for t in es.scores.values()
+        ),
+        "segment ids": es.segments.ids != plain,
+        "names of metrics that do not say what they see": any(
+            not es.scores[n].uses or not n.endswith("-" + ".".join(es.scores[n].uses))
+            for n in es.metrics
+        ),
     }
     details = ("official system scores", "stored domain and document scores", "ratings",
-               "which scores are better when lower")  # fmt: skip
+               "which scores are human", "which scores are better when lower",
+               "scores without any value")  # fmt: skip
     without = {
         "long": details,
         "wide": ("texts", *details),
         "system": ("texts", "segment scores", *details[1:]),
         "text": ("scores", "ratings"),
-        "submission": ("texts", "human scores", *details),
-        "submission-sys": ("texts", "human scores", "segment scores", *details[1:]),
-    }
+        "submission": ("texts", "human scores", "segment ids",
+                       "names of metrics that do not say what they see", *details[:3]),
+        "submission-sys": ("texts", "human scores", "segment scores",
+                           "names of metrics that do not say what they see", *details[1:3]),
+    }  # fmt: skip
     return [what for what in without[to] if lost[what]]
 
 

@@ -8,7 +8,8 @@ such a folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,10 +34,20 @@ def recognise(first_line: str) -> bool:
     return len(fields) in widths and parse_number(fields[-1]) is not None
 
 
-def read(path: Path, *, lp: str | None = None, test_set: str | None = None) -> EvalSet:
-    """Read one language pair of one test set; a file that holds several needs them named."""
-    languages, table = _narrow(_read_lines(path), "lp", lp, "--lp")
-    testset, table = _narrow(table, "testset", test_set, "--where testset=")
+def read(path: Path, *, lp: str | None = None, where: Iterable[tuple[str, str]] = ()) -> EvalSet:
+    """Read one language pair of one test set; a file that holds several needs them named.
+
+    ``where`` selects lines by the names in :data:`SEGMENT_COLUMNS`.
+    """
+    table = _read_lines(path)
+    chosen = dict(where)
+    for column in ("metric", "domain", "doc", "ref", "system", "segment"):
+        if column in chosen and column in table:
+            kept = table.where(column, chosen[column])
+            same = [chosen[column]] * kept.n_rows  # the column is needed further down
+            table = replace(kept, columns={**kept.columns, column: same})
+    languages, table = _narrow(table, "lp", lp or chosen.get("lp"), "--lp")
+    testset, table = _narrow(table, "testset", chosen.get("testset"), "--where testset=")
     if "segment" in table:
         table = _from_zero(table)
     elif "all" in table.labels("domain"):
@@ -70,7 +81,7 @@ def _narrow(table: RawTable, column: str, wanted: str | None, option: str) -> tu
 def _from_zero(table: RawTable) -> RawTable:
     numbers = table.labels("segment")
     for row, number in enumerate(numbers):
-        if not (number.isascii() and number.isdigit() and number.lstrip("0")):
+        if not re.fullmatch("0*[1-9][0-9]{0,17}", number):
             table.fail(f"segment number '{number}', expected 1, 2, ...", row)
     columns = {**table.columns, "segment": [str(int(number) - 1) for number in numbers]}
     return replace(table, columns=columns)

@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -77,8 +78,8 @@ class RawTable:
     def numbers(self, column: str) -> Floats:
         """Read a column of numbers exactly; NaN where a cell is missing.
 
-        A word, an infinity, a boolean or an integer that a double can't hold is an error with its
-        line.
+        A word, an infinity or a boolean is an error with its line, as is a whole number that JSON,
+        Parquet or a frame holds exactly and a double can't.
         """
         cells = self.columns[column]
         if isinstance(cells, np.ndarray):
@@ -95,11 +96,10 @@ class RawTable:
         for row, cell in enumerate(cells):
             number = parse_number(cell)
             if number is None:
-                self.fail(
-                    f"column '{column}': {_brief(cell)} is not a number "
-                    f"(--ignore {_shell(column)} skips the column)",
-                    row,
-                )
+                whole = isinstance(cell, int) and not isinstance(cell, bool)
+                what = "is beyond 2^53, so not exact" if whole else "is not a number"
+                skip = f"(--ignore {_shell(column)} skips the column)"
+                self.fail(f"column '{column}': {_brief(cell)} {what} {skip}", row)
             values[row] = number
         return values
 
@@ -166,7 +166,7 @@ def parse_number(cell: object) -> float | None:
         return float(cell) if _NUMBER.fullmatch(cell) else None
     if isinstance(cell, bool):
         return None
-    if isinstance(cell, (int, float, np.integer, np.floating)):
+    if isinstance(cell, (int, float, np.integer, np.floating, Decimal)):
         try:
             number = float(cell)
         except OverflowError:
@@ -176,27 +176,27 @@ def parse_number(cell: object) -> float | None:
     return None
 
 
-def read(path: Path, *, text: Collection[str] = ()) -> RawTable:
-    """Read a table; columns named in ``text`` stay text even if they look like numbers."""
+def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> RawTable:
+    """Read a table; columns that ``is_text`` names stay text even if they look like numbers."""
     kind = files.suffix(path)
     if kind in ("parquet", "pq"):
         from steelyard.formats.parquet import read_columns
 
-        columns, n_rows = read_columns(path, text=text)
+        columns, n_rows = read_columns(path, is_text=is_text)
         if not n_rows:
             raise InputError("has no rows", path=path)
         return RawTable(path, columns, n_rows, blank_is_missing=False)
     data = files.read_bytes(path)
-    if not data.strip():
-        raise InputError("empty file", path=path)
     if data.startswith(b"PAR1"):
         raise InputError("is a Parquet file: name it .parquet", path=path)
-    if kind in ("jsonl", "ndjson") or (kind not in ("csv", "tsv") and data.lstrip()[:1] == b"{"):
-        return _read_jsonl(files.decode(data, path), path)
     decoded = files.decode(data, path)
+    if not decoded.strip():
+        raise InputError("empty file", path=path)
+    if kind in ("jsonl", "ndjson") or (kind not in ("csv", "tsv") and decoded.lstrip()[0] == "{"):
+        return _read_jsonl(decoded, path)
     delimiter = _delimiter(decoded, kind)
     if len(data) >= _FAST_FROM and _plain(decoded):
-        fast = _read_with_duckdb(path, decoded, delimiter, text)
+        fast = _read_with_duckdb(path, decoded, delimiter, is_text)
         if fast is not None:
             return fast
     return _read_delimited(path, decoded, delimiter)
@@ -216,10 +216,13 @@ def _plain(text: str) -> bool:
         and ("\r" not in text or text.count("\r") == text.count("\r\n") == text.count("\n"))
         and "\0" not in text
         and not re.search(r"_(?<=[0-9]_)[0-9]", text)  # 1_000 is a number to some
+        and "+-" not in text  # so is +-1
+        and not re.search(r"\A\r?\n|\n\r?\n", text)  # and an empty line is a row
     )
 
 
-def _header(path: Path, names: Sequence[str]) -> list[str]:
+def check_header(path: Path, names: Sequence[str]) -> list[str]:
+    """Refuse columns without a name, and names that occur twice."""
     for place, name in enumerate(names, 1):
         if not name.strip():
             message = f"column {place} of the header has no name (pandas: to_csv(index=False))"
@@ -227,6 +230,10 @@ def _header(path: Path, names: Sequence[str]) -> list[str]:
         if names.count(name) > 1:
             raise InputError(f"column '{name}' occurs twice in the header", path=path, line=1)
     return list(names)
+
+
+class _BrokenQuotesError(Exception):
+    """What is wrong with the quotes of a record, and the line it starts on."""
 
 
 def _records(text: str, delimiter: str, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
@@ -245,6 +252,8 @@ def _records(text: str, delimiter: str, *, quoted: bool) -> Iterator[tuple[int, 
             if cells:
                 yield start, [c.replace(stand_in, "\r") for c in cells] if stand_in else cells
             start = reader.line_num + 1
+    except csv.Error as error:
+        raise _BrokenQuotesError(f"not valid CSV: {error}", start) from None
     finally:
         csv.field_size_limit(limit)
 
@@ -253,14 +262,14 @@ def _read_delimited(path: Path, text: str, delimiter: str) -> RawTable:
     try:
         records = list(_records(text, delimiter, quoted=True))
         ragged = len({len(cells) for _, cells in records}) > 1
-    except csv.Error as error:
+    except _BrokenQuotesError as error:
         if delimiter != "\t":
-            raise InputError(f"not valid CSV: {error}", path=path) from None
+            raise InputError(error.args[0], path=path, line=error.args[1]) from None
         ragged = True
     if delimiter == "\t" and ragged:
         # Tab-separated texts often hold quotes that are just characters.
         records = list(_records(text, delimiter, quoted=False))
-    header = _header(path, records[0][1])
+    header = check_header(path, records[0][1])
     for line, cells in records[1:]:
         if len(cells) != len(header):
             message = f"{len(cells)} cells, expected {len(header)} as in the header"
@@ -273,18 +282,18 @@ def _read_delimited(path: Path, text: str, delimiter: str) -> RawTable:
 
 
 def _read_with_duckdb(
-    path: Path, text: str, delimiter: str, as_text: Collection[str]
+    path: Path, text: str, delimiter: str, is_text: Callable[[str], bool]
 ) -> RawTable | None:
     """Read a plain delimited file at full speed; None where that might differ from the parser."""
     first = text[:1_000_000].split("\n", 2)
     if len(first) < 2 or not first[1].strip():
         return None
-    header = _header(path, first[0].removesuffix("\r").split(delimiter))
+    header = check_header(path, first[0].removesuffix("\r").split(delimiter))
     cells = first[1].removesuffix("\r").split(delimiter)
-    if len(cells) != len(header):
+    if len(cells) != len(header) or len(header) < 2:
         return None
     numeric = [
-        name not in as_text and parse_number(cell) is not None
+        not is_text(name) and parse_number(cell) is not None
         for name, cell in zip(header, cells, strict=True)
     ]
     from steelyard.formats.duck import read_plain_csv
@@ -313,10 +322,20 @@ def _read_jsonl(text: str, path: Path) -> RawTable:
             objects.append(value)
             starts.append(line)
     names = dict.fromkeys(name for value in objects for name in value)
+    for line, value in zip(starts, objects, strict=True):
+        if any(not name.strip() for name in value):
+            raise InputError("a key of the object has no name", path=path, line=line)
     columns = {name: [value.get(name) for value in objects] for name in names}
     if not columns:
         raise InputError("no object has any key", path=path)
     return RawTable(path, columns, len(objects), starts.__getitem__, blank_is_missing=False)
+
+
+def _flat(column: Any) -> Any:
+    """Write lists and objects as JSON text, where a cell can hold nothing else."""
+    if isinstance(column, np.ndarray):
+        return column
+    return [dumps(c, indent=None) if isinstance(c, (list, dict)) else c for c in column]
 
 
 def one_of(table: RawTable, names: Sequence[str], what: str) -> str | None:
@@ -336,6 +355,8 @@ def write(path: Path, columns: Mapping[str, Any]) -> None:
     Numbers are written so that reading them back gives the same bits; NaN and None are left empty.
     """
     kind = files.suffix(path)
+    if kind not in ("jsonl", "ndjson"):
+        columns = {name: _flat(column) for name, column in columns.items()}
     if kind in ("parquet", "pq"):
         from steelyard.formats.parquet import write_columns
 
@@ -347,11 +368,12 @@ def write(path: Path, columns: Mapping[str, Any]) -> None:
             f"expected .csv, .tsv, .jsonl (also .gz) or .parquet"
         )
     cells = [c.tolist() if isinstance(c, np.ndarray) else list(c) for c in columns.values()]
-    rows = zip(*cells, strict=True)
+    rows = list(zip(*cells, strict=True))
     if kind in ("csv", "tsv"):
         files.write_text(path, delimited(list(columns), rows, "," if kind == "csv" else "\t"))
     else:
         objects = (
-            {n: c for n, c in zip(columns, row, strict=True) if not missing(c)} for row in rows
+            {n: None if missing(c) else c for n, c in zip(columns, row, strict=True)}
+            for row in rows
         )
         files.write_text(path, "".join(dumps(value, indent=None) + "\n" for value in objects))

@@ -51,6 +51,7 @@ def write(es: EvalSet, path: Path, score: str | None = None) -> None:
         if len(es.scores) != 1:
             raise UsageError(f"a wide table holds one score, the set has {len(es.scores)}")
         score = next(iter(es.scores))
+    layout.check_free(es.systems, "system")
     table = es[score]
     tables.write(
         path, {"segment": es.segments.ids, **dict(zip(es.systems, table.values, strict=True))}

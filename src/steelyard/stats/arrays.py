@@ -1,0 +1,25 @@
+"""Array types and the one division that every statistic needs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
+    """Divide, with NaN where there is nothing to divide by.
+
+    Examples
+    --------
+    >>> ratio([1.0, 2.0], [2.0, 0.0]).tolist()
+    [0.5, nan]
+    """
+    a, b = np.broadcast_arrays(
+        np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+    )
+    result: Floats = np.full(a.shape, np.nan)
+    np.divide(a, b, out=result, where=b > 0)
+    return result

@@ -1,0 +1,119 @@
+"""Correlation of a metric with the human score: Pearson, Spearman, Kendall, PDP, over groups.
+
+Functions take (items x groups) matrices and give one value per group, NaN where it is undefined
+(fewer than two cells, or nothing varies). Undefined groups are never counted as zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.stats.arrays import Floats, ratio
+from steelyard.stats.pairs import PairCounts
+
+
+def _together(human: Floats, metric: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Blank the cells that either lacks; give both and the number of cells per group."""
+    known = ~(np.isnan(human) | np.isnan(metric))
+    counts: NDArray[np.int64] = known.sum(axis=0)
+    return np.where(known, human, np.nan), np.where(known, metric, np.nan), counts
+
+
+def _centred(x: Floats, counts: NDArray[np.int64]) -> Floats:
+    """Subtract each group's mean; missing cells become 0. Constant groups become exactly 0."""
+    known = ~np.isnan(x)
+    filled = np.where(known, x, 0.0)
+    mean = filled.sum(axis=0) / np.maximum(counts, 1)
+    low = np.where(known, x, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(known, x, -np.inf).max(axis=0, initial=-np.inf)
+    return np.where(known & (low < high), x - mean, 0.0)
+
+
+def pearson(human: Floats, metric: Floats) -> Floats:
+    """Pearson's r within each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pearson(np.array([[0.0, 1], [1, 1], [2, 1]]), np.array([[1.0, 1], [2, 2], [4, 3]])).round(4)
+    array([0.982,   nan])
+    """
+    h, m, counts = _together(human, metric)
+    h, m = _centred(h, counts), _centred(m, counts)
+    return _cosine(h, m)
+
+
+def _cosine(h: Floats, m: Floats) -> Floats:
+    # Scaling by the largest value first keeps squares from under- or overflowing.
+    h, m = (x / np.maximum(np.abs(x).max(axis=0, initial=0), 1e-300) for x in (h, m))
+    size = np.sqrt((h * h).sum(axis=0) * (m * m).sum(axis=0))
+    dot = (h * m).sum(axis=0)
+    return np.clip(ratio(dot, size), -1, 1)
+
+
+def ranks(x: Floats) -> Floats:
+    """Rank each column from 1, ties by their mean rank; missing cells stay missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ranks(np.array([[3.0], [1.0], [3.0], [np.nan]])).ravel().tolist()
+    [2.5, 1.0, 2.5, nan]
+    """
+    n, groups = x.shape
+    if not x.size:
+        return x.copy()
+    order = np.argsort(x, axis=0, kind="stable")  # NaN last
+    ordered = np.take_along_axis(x, order, axis=0)
+    first = np.ones((n, groups), dtype=bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    runs = (np.cumsum(first.ravel(order="F")) - 1).reshape((n, groups), order="F")
+    place = np.broadcast_to(np.arange(1, n + 1, dtype=np.float64)[:, None], (n, groups))
+    mean = np.bincount(runs.ravel(), place.ravel()) / np.bincount(runs.ravel())
+    ranked = np.empty_like(x)
+    np.put_along_axis(ranked, order, mean[runs], axis=0)
+    return np.where(np.isnan(x), np.nan, ranked)
+
+
+def spearman(human: Floats, metric: Floats) -> Floats:
+    """Spearman's rho within each column: Pearson's r of the ranks."""
+    h, m, _ = _together(human, metric)
+    return pearson(ranks(h), ranks(m))
+
+
+def kendall_b(counts: PairCounts) -> Floats:
+    """Kendall's tau-b of each group."""
+    score = (counts.concordant - counts.discordant).astype(np.float64)
+    clear_h = (counts.total - counts.human_ties - counts.both_ties).astype(np.float64)
+    clear_m = (counts.total - counts.metric_ties - counts.both_ties).astype(np.float64)
+    return ratio(score, np.sqrt(clear_h) * np.sqrt(clear_m))
+
+
+def kendall_c(counts: PairCounts, n: NDArray[np.int64], levels: NDArray[np.int64]) -> Floats:
+    """Kendall's tau-c: ``n`` items per group, ``levels`` distinct values of the coarser score."""
+    score = 2.0 * (counts.concordant - counts.discordant)
+    room = n.astype(np.float64) ** 2 * (levels - 1) / np.maximum(levels, 1)
+    return ratio(score, room)
+
+
+def distinct(x: Floats) -> NDArray[np.int64]:
+    """Count the distinct values of each column; missing cells do not count."""
+    ordered = np.sort(x, axis=0)
+    known = ~np.isnan(ordered)
+    new = known.copy()
+    new[1:] &= ordered[1:] != ordered[:-1]
+    result: NDArray[np.int64] = new.sum(axis=0)
+    return result
+
+
+def pdp(human: Floats, metric: Floats) -> float:
+    """Pearson's r of all pairwise differences within groups, pooled over groups.
+
+    The sums over pairs are n times the sums over cells of the centred scores, so pairs are never
+    formed. NaN if no group varies.
+    """
+    h, m, counts = _together(human, metric)
+    h, m = _centred(h, counts), _centred(m, counts)
+    weight = np.sqrt(counts)
+    return float(_cosine((h * weight).reshape(-1, 1), (m * weight).reshape(-1, 1))[0])

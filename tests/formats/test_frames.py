@@ -1,0 +1,190 @@
+"""Frames in and out: pandas and polars, whatever types their columns have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard import EvalSet, ScoreTable, Segments, load
+
+Refusal = Callable[..., str]
+
+ROWS: dict[str, Any] = {
+    "system": ["B", "A", "B", "A"],
+    "segment": [10, 10, 9, 9],
+    "doc": ["d", "d", "d", "d"],
+    "output": ["b10", "", "b9", None],
+    "x": [0.1, -0.0, None, 5e-324],
+    "n": [1, 2, 3, 4],
+}
+
+
+def expected() -> EvalSet:
+    return EvalSet(
+        ("A", "B"),
+        Segments(("9", "10"), ("d", "d")),
+        {
+            "x": ScoreTable(np.array([[5e-324, -0.0], [np.nan, 0.1]])),
+            "n": ScoreTable(np.array([[4.0, 2.0], [3.0, 1.0]])),
+        },
+        {"A": (None, ""), "B": ("b9", "b10")},
+    )
+
+
+def pandas_frame(**types: Any) -> pd.DataFrame:
+    frame = pd.DataFrame(ROWS)
+    for name, kind in types.items():
+        frame[name] = frame[name].astype(kind)
+    return frame
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        {},
+        {"segment": "int8"},
+        {"segment": "Int64"},
+        {"segment": "float64"},
+        {"segment": "str"},
+        {"segment": "category", "system": "category"},
+        {"system": "string"},
+        {"system": "object", "doc": "object", "output": "object"},
+        {"x": "Float64"},
+        {"x": "object"},
+        {"n": "Int64"},
+        {"n": "float32"},
+        {"n": "uint8"},
+        {"n": "category"},
+        {"n": "object"},
+    ],
+    ids=str,
+)
+def test_pandas_frames(types: dict[str, Any]) -> None:
+    assert load(pandas_frame(**types)).identical(expected())
+
+
+def test_pandas_index_is_not_looked_at() -> None:
+    frame = pandas_frame()
+    for index in ([5, 5, 5, 5], ["a", "b", "c", "d"]):
+        frame.index = pd.Index(index)
+        assert load(frame).identical(expected())
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        {},
+        {"segment": pl.Int8},
+        {"segment": pl.UInt64},
+        {"segment": pl.Float64},
+        {"segment": pl.String},
+        {"system": pl.Categorical, "doc": pl.Categorical},
+        {"system": pl.Enum(["A", "B"])},
+        {"n": pl.Float32},
+        {"n": pl.Int128},
+        {"n": pl.Decimal(10, 2)},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_polars_frames(types: Any, lazy: bool) -> None:
+    frame = pl.DataFrame(ROWS).cast(types)
+    assert load(frame.lazy() if lazy else frame).identical(expected())
+
+
+def test_frames_join_with_frames() -> None:
+    one = pl.DataFrame(ROWS).select("system", "segment", "doc", "output", "x")
+    two = pandas_frame()[["system", "segment", "n"]]
+    assert load(one, two).identical(expected())
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (pd.DataFrame({"system": ["A"], "segment": [1], "x": [float("inf")]}), ["'x'", "finite"]),
+        (pl.DataFrame({"system": ["A"], "segment": [1], "x": [True]}), ["'x'", "True"]),
+        (pd.DataFrame({"system": ["A"], "segment": [1], "x": [True]}), ["'x'", "True"]),
+        (pl.DataFrame({"system": ["A"], "segment": [1], "x": ["a"]}), ["'x'", "'a'"]),
+        (pl.DataFrame({"system": ["A"], "segment": [1], "x": [[1.0]]}), ["'x'"]),
+        (pl.DataFrame({"system": ["A"], "segment": [1], "x": [{"a": 1}]}), ["'x'"]),
+        (pl.DataFrame({"system": ["A"], "segment": [None], "x": [1.0]}), ["'segment'"]),
+        (pd.DataFrame({"system": ["A"], "segment": [float("nan")], "x": [1.0]}), ["'segment'"]),
+        (pd.DataFrame({"system": ["A"], "segment": [pd.NaT], "x": [1.0]}), ["'segment'"]),
+        (pl.DataFrame({"system": ["A"], "segment": [1], "x": [2**53 + 1]}), ["'x'"]),
+        (pd.DataFrame([["A", 1, 2, 3]], columns=["system", "segment", "x", "x"]), ["'x'", "twice"]),
+        (pd.DataFrame({"system": [], "segment": [], "x": []}), ["no rows"]),
+        (pl.DataFrame({"system": [], "segment": [], "x": []}), ["no rows"]),
+        (pd.DataFrame(), []),
+        (pl.DataFrame(), []),
+        (pd.DataFrame({"system": ["A"], "segment": [np.array([1, 2])], "x": [1.0]}), ["'segment'"]),
+        (pd.DataFrame({"system": ["A"], "segment": ["1"], "": [1.0]}), ["no name"]),
+    ],
+)  # fmt: skip
+def test_bad_frames(refusal: Refusal, frame: Any, words: list[str]) -> None:
+    message = refusal(load, frame)
+    for word in words:
+        assert word in message
+
+
+def test_bad_frame_names_the_row(refusal: Refusal) -> None:
+    frame = pl.DataFrame({"system": ["A", "A"], "segment": [1, 1], "x": [1.0, 2.0]})
+    message = refusal(load, frame)
+    assert message.startswith("<frame>:2: ")
+    assert "line 1" in message
+
+
+def test_judgements_in_a_frame_are_refused_by_load(refusal: Refusal) -> None:
+    frame = pl.DataFrame({"left": ["A"], "right": ["B"], "outcome": ["tie"]})
+    assert "battle log" in refusal(load, frame)
+
+
+some = st.sampled_from(["A", "b", "1", "ä", "模", "a b"])
+names = st.lists(some, min_size=1, max_size=3, unique=True)
+numbers = st.floats(allow_infinity=False)
+texts = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+
+
+@st.composite
+def sets(draw: st.DrawFn) -> EvalSet:
+    systems, ids = tuple(draw(names)), tuple(draw(names))
+    n, s = len(systems), len(ids)
+
+    def column() -> tuple[str | None, ...]:
+        return tuple(draw(st.lists(texts, min_size=s, max_size=s)))
+
+    def table() -> ScoreTable:
+        cells = st.lists(numbers, min_size=n * s, max_size=n * s)
+        return ScoreTable(np.array(draw(cells)).reshape(n, s))
+
+    segments = Segments(
+        ids, sources=draw(st.none() | st.just(column())), references={"r": column()}
+    )
+    outputs = {name: column() for name in systems}
+    kept = {name: found for name, found in outputs.items() if any(t is not None for t in found)}
+    scores = {name: found for name in ("x", "y") if (found := table()).has_segments}
+    return EvalSet(systems, segments, scores, kept)
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+@settings(max_examples=40)
+@given(es=sets())
+def test_to_frame_and_back(backend: str, es: EvalSet) -> None:
+    frame = es.to_frame(backend, texts=True)
+    assert type(frame).__module__.split(".")[0] == backend
+    assert load(frame).identical(es)
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_to_frame_has_a_row_for_every_cell(backend: str) -> None:
+    frame = expected().to_frame(backend)
+    assert list(frame.columns) == ["system", "segment", "doc", "n", "x"]
+    assert frame["system"].to_list() == ["A", "A", "B", "B"]
+    assert frame["segment"].to_list() == ["9", "10", "9", "10"]
+    assert frame["n"].to_list() == [4.0, 2.0, 3.0, 1.0]

@@ -1,0 +1,440 @@
+"""Damaged inputs: a one-line refusal or a set, nothing else, and no undamaged cell ever changes.
+
+The numbers of examples add up to 2,000: 1,400 damaged tables and 600 damaged folders.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard import EvalSet, Ratings, ScoreTable, Segments, load, save
+from steelyard.errors import SteelyardError
+from steelyard.formats import tables
+from steelyard.judgements import ErrorSpan
+
+pytestmark = pytest.mark.usefixtures("one_database")
+Fresh = Callable[[], Path]
+
+SECONDS = 20  # for a file of a few hundred bytes: what takes longer hangs
+SYSTEMS, IDS = ("A", "B.v1", "c d"), ("0", "1", "2", "3")
+JUNK = [
+    b"", b"inf", b"-inf", b"nan", b"NaN", b"None", b"1e999", b"1_0", b"x", b"\xff", b"\0", b'"',
+    b"''", b"{}", b"[]", b"true", b"null", b"-0", b"1e-999", b"\xe2\x80\xa8",
+    b"\xef\xbb\xbf", b"\r", b"\r\n", b"\t", b",", b"9" * 5000, b"[" * 5000, b"../x",
+    b"\xed\xa0\x80", b'{"a":1}', b"1,2", b"\x1f\x8b", b"PAR1", b" ", b"\\", b"\\ud800",
+]  # fmt: skip
+
+
+def made() -> EvalSet:
+    """A set with something of everything."""
+    rng = np.random.default_rng(5)
+    shape = (len(SYSTEMS), len(IDS))
+    human = rng.standard_normal(shape)
+    human[1, 2] = np.nan
+    ratings = Ratings.from_labels(
+        ["A", "A", "c d"],
+        ["0", "0", "3"],
+        ["r1", "r2", "r1"],
+        np.array([1.5, np.nan, -0.0]),
+        errors=((ErrorSpan("c", "major", 0, 2, 5.0),), (), None),
+    )
+    return EvalSet(
+        SYSTEMS,
+        Segments(IDS, ("d1", "d1", "d2", "d2"), ("n", "n", "n", "m"), ("s0", "s1", "s2", "s3"),
+                 {"refA": ("r0", "r1", None, "r3")}),
+        {
+            "mqm": ScoreTable(human, "human", domain_scores=rng.standard_normal((3, 2))),
+            "chrF-refA": ScoreTable(rng.standard_normal(shape), uses=("refA",),
+                                    system_scores=rng.standard_normal(3)),
+            "TER": ScoreTable(rng.standard_normal(shape), higher_is_better=False,
+                              document_scores=rng.standard_normal((3, 2))),
+        },
+        {name: tuple(f"{name} {i}" for i in IDS) for name in SYSTEMS},
+        {"mqm": ratings},
+        name="set",
+        language_pair="en-de",
+    )  # fmt: skip
+
+
+def scores_only(es: EvalSet) -> EvalSet:
+    scores = {name: ScoreTable(table.values, table.kind) for name, table in es.scores.items()}
+    return EvalSet(es.systems, Segments(es.segments.ids), scores)
+
+
+class Files(dict[str, bytes]):
+    """Contents by name, shown without the contents where a test fails."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} files>"
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+    """Valid files by name."""
+    folder, es = tmp_path_factory.mktemp("seeds"), made()
+    forms = {
+        "long.csv": "long", "long.tsv": "long", "long.jsonl": "long", "long.csv.gz": "long",
+        "long.parquet": "long", "native.parquet": "native", "text.jsonl": "text",
+        "text.jsonl.gz": "text", "x.seg.tsv": "submission", "x.sys.tsv": "submission-sys",
+        "system.csv": "system",
+    }  # fmt: skip
+    for name, form in forms.items():
+        save(es, folder / name, to=form)
+    save(scores_only(es).select(scores=["mqm"]), folder / "wide.csv", to="wide")
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    return Files(files | {name: text.encode() for name, text in JUDGEMENTS.items()})
+
+
+JUDGEMENTS = {
+    "da.csv": "worker,hit,system,type,sid,raw\nw1,h,A,SYSTEM,1,50\nw2,h,B,REPEAT,2,7.5\n",
+    "packed.csv": "system,segments,scores\nA,1 2 3,50 60 70\nB,1,0\n",
+    "rankings.csv": "segmentId,judgeId,system1Id,system1rank,system2Id,system2rank\n"
+    "1,j,A,1,B,2\n2,j,A,-1,,\n",
+    "battles.csv": "left,right,outcome,weight,unit\nA,B,left,1,7\nB,C,0.25,0.5,8\nA,C,tie,1,8\n",
+    "errors.jsonl": '{"rater":"r","system":"A","seg":1,"errors":[{"start":0,"end":2,'
+    '"category":"c","severity":"major","score":5}],"value":66.5}\n'
+    '{"rater":"r","system":"B","seg":1,"errors":[],"value":1}\n',
+    "errors.csv": "system,seg_id,rater,target,category,severity\n"
+    "A,1,r,a <v>b</v> c,Accuracy,Major\nA,2,r,x,No-error,No-error\n",
+    "entities.jsonl": '{"system":"A","line":1,"sentence":"s","entities":[[0,1,"Q1"]]}\n'
+    '{"system":"B","line":1,"sentence":"s","entities":[]}\n',
+    "released.json": '{"annotated_sentence":[{"sentence":"s","entities":[{"begin":0,"end":1,'
+    '"id":"Q1","text":"s"}]}]}\n',
+}
+
+OPERATIONS = ["flip", "insert", "delete", "cut", "repeat line", "swap lines", "swap cells", "junk",
+              "splice", "zero"]  # fmt: skip
+numbers = st.integers(0, 1 << 20)
+step = st.tuples(st.sampled_from(OPERATIONS), numbers, numbers, st.integers(0, 255))
+plans = st.lists(step, min_size=1, max_size=3)
+
+
+Plan = list[tuple[str, int, int, int]]
+
+
+def damage(data: bytes, plan: Plan) -> bytes:
+    for operation, one, two, value in plan:
+        if data:
+            in_lines = operation.endswith(("line", "lines", "cells", "junk"))
+            data = (_in_lines if in_lines else _in_bytes)(data, operation, one, two, value)
+    return data
+
+
+def _in_bytes(data: bytes, operation: str, one: int, two: int, value: int) -> bytes:
+    place = one % len(data)
+    end = min(len(data), place + 1 + two % 30)
+    middle, rest = {
+        "flip": (bytes([data[place] ^ (1 << value % 8)]), place + 1),
+        "insert": (bytes([value]) * (1 + two % 3), place),
+        "delete": (b"", end),
+        "cut": (b"", len(data)),
+        "zero": (bytes(end - place), end),
+        "splice": (JUNK[value % len(JUNK)], place),
+    }[operation]
+    return data[:place] + middle + data[rest:]
+
+
+def _in_lines(data: bytes, operation: str, one: int, two: int, value: int) -> bytes:
+    lines = data.split(b"\n")
+    i, j = one % len(lines), two % len(lines)
+    if operation == "repeat line":
+        lines.insert(j, lines[i])
+    elif operation == "swap lines":
+        lines[i], lines[j] = lines[j], lines[i]
+    else:
+        delimiter = b"\t" if b"\t" in lines[i] else b","
+        cells = lines[i].split(delimiter)
+        k, m = two % len(cells), value % len(cells)
+        if operation == "junk":
+            cells[k] = JUNK[value % len(JUNK)]
+        else:
+            cells[k], cells[m] = cells[m], cells[k]
+        lines[i] = delimiter.join(cells)
+    return b"\n".join(lines)
+
+
+def outcome(*sources: Path, **options: Any) -> EvalSet | None:
+    """Load; a refusal in one line gives None, and nothing else may happen."""
+    start = time.perf_counter()
+    try:
+        es = load(*sources, **options)
+    except SteelyardError as error:
+        message = str(error)
+        assert message.splitlines() == [message], message
+        assert "invalidated" not in message, "DuckDB itself broke down"
+        return None
+    finally:
+        assert time.perf_counter() - start < SECONDS
+    assert isinstance(es, EvalSet)
+    assert not any(np.isinf(table.values).any() for table in es.scores.values())
+    assert all(type(name) is str and name for name in (*es.systems, *es.segments.ids, *es.scores))
+    return es
+
+
+def fuzz_table(fresh: Fresh, name: str, data: bytes) -> None:
+    path = fresh() / name
+    path.write_bytes(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_FAST_FROM", 0 if len(data) % 2 else 1 << 60)
+        outcome(path)
+
+
+@settings(max_examples=500)
+@given(name=st.sampled_from(["long.csv", "long.tsv", "wide.csv", "system.csv"]), plan=plans)
+def test_damaged_delimited_tables(
+    fresh: Fresh, seeds: Mapping[str, bytes], name: str, plan: Any
+) -> None:
+    fuzz_table(fresh, name, damage(seeds[name], plan))
+
+
+@settings(max_examples=200)
+@given(name=st.sampled_from(["long.jsonl", "text.jsonl"]), plan=plans)
+def test_damaged_json_lines(fresh: Fresh, seeds: Mapping[str, bytes], name: str, plan: Any) -> None:
+    fuzz_table(fresh, name, damage(seeds[name], plan))
+
+
+@settings(max_examples=200)
+@given(name=st.sampled_from(["long.parquet", "native.parquet"]), plan=plans)
+def test_damaged_parquet(fresh: Fresh, seeds: Mapping[str, bytes], name: str, plan: Any) -> None:
+    fuzz_table(fresh, name, damage(seeds[name], plan))
+
+
+@settings(max_examples=150)
+@given(name=st.sampled_from(["long.csv.gz", "text.jsonl.gz"]), plan=plans, inside=st.booleans())
+def test_damaged_gzip(
+    fresh: Fresh, seeds: Mapping[str, bytes], name: str, plan: Any, inside: bool
+) -> None:
+    if inside:
+        data = gzip.compress(damage(gzip.decompress(seeds[name]), plan))
+    else:
+        data = damage(seeds[name], plan)
+    fuzz_table(fresh, name, data)
+
+
+@settings(max_examples=150)
+@given(name=st.sampled_from(["x.seg.tsv", "x.sys.tsv"]), plan=plans)
+def test_damaged_submissions(
+    fresh: Fresh, seeds: Mapping[str, bytes], name: str, plan: Any
+) -> None:
+    fuzz_table(fresh, name, damage(seeds[name], plan))
+
+
+@settings(max_examples=200)
+@given(name=st.sampled_from(sorted(JUDGEMENTS)), plan=plans)
+def test_damaged_judgements(fresh: Fresh, seeds: Mapping[str, bytes], name: str, plan: Any) -> None:
+    fuzz_table(fresh, name, damage(seeds[name], plan))
+
+
+# Folders.
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+    """The files of a valid folder; the ids of its set need the file of our own, too."""
+    path, es = tmp_path_factory.mktemp("folder") / "set", made()
+    save(es, path)
+    found = [p for p in path.rglob("*") if p.is_file()]
+    return Files({p.relative_to(path).as_posix(): p.read_bytes() for p in found})
+
+
+def write_folder(path: Path, files: Mapping[str, bytes]) -> Path:
+    path.mkdir()
+    for name, data in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(data)
+    return path
+
+
+NEW_NAMES = [
+    "documents/zh-en.docs", "sources/en-de.jsonl", "sources/zh-en.txt", "references/en-de.x-y.txt",
+    "references/en-de..txt", "system-outputs/en-de/X.txt", "system-outputs/en-de/.txt",
+    "human-scores/en-de.mqm.doc.score", "human-scores/en-de.seg.score", "human-scores/en-de..score",
+    "human-scores/en-de.mqm.9.seg.rating", "metric-scores/en-de/mqm.seg.score",
+    "metric-scores/en-de/x.domain.score", "en-de.steelyard.json", "metric-scores/en-de/.seg.score",
+]  # fmt: skip
+
+
+@settings(max_examples=600)
+@given(
+    change=st.sampled_from(["damage", "damage", "drop", "rename", "swap", "empty", "copy"]),
+    one=st.integers(0, 1 << 20),
+    two=st.integers(0, 1 << 20),
+    plan=plans,
+    lp=st.sampled_from([None, None, "en-de"]),
+)
+def test_damaged_folders(
+    fresh: Fresh,
+    folder: Mapping[str, bytes],
+    change: str,
+    one: int,
+    two: int,
+    plan: Any,
+    lp: str | None,
+) -> None:
+    files, names = dict(folder), sorted(folder)
+    name, other = names[one % len(names)], names[two % len(names)]
+    if change == "damage":
+        files[name] = damage(files[name], plan)
+    elif change == "drop":
+        del files[name]
+    elif change == "rename":
+        files[NEW_NAMES[two % len(NEW_NAMES)]] = files.pop(name)
+    elif change == "copy":
+        files[NEW_NAMES[two % len(NEW_NAMES)]] = files[name]
+    elif change == "swap":
+        files[name], files[other] = files[other], files[name]
+    else:
+        files[name] = b""
+    outcome(write_folder(fresh() / "set", files), lp=lp)
+
+
+# No silent change of a value.
+
+
+def bits(es: EvalSet) -> dict[tuple[str, str, str], bytes]:
+    """Give the bits of every score by (score, system, segment), all NaN alike."""
+    found = {}
+    for name, table in es.scores.items():
+        for i, system in enumerate(es.systems):
+            for j, segment in enumerate(es.segments.ids):
+                x = float(table.values[i, j])
+                found[name, system, segment] = b"missing" if x != x else struct.pack("<d", x)
+    return found
+
+
+LINE_WISE = ["long.csv", "long.tsv", "long.jsonl", "long.csv.gz", "x.seg.tsv"]
+
+
+@pytest.mark.parametrize("name", LINE_WISE)
+@settings(max_examples=60)
+@given(
+    row=st.integers(0, 11),
+    column=st.integers(0, 2),
+    value=st.floats(allow_nan=False, allow_infinity=False),
+    fast=st.booleans(),
+)
+def test_another_number_changes_one_cell(
+    fresh: Fresh, name: str, row: int, column: int, value: float, fast: bool
+) -> None:
+    es = made() if name != "x.seg.tsv" else made().select(scores=["TER", "chrF-refA"])
+    column %= len(es.scores)
+    path = fresh() / name
+    save(es, path, to="submission" if name == "x.seg.tsv" else "long")
+    packed = name.endswith(".gz")
+    data = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
+    score = list(es.scores)[column]
+    system, segment = row // len(IDS), row % len(IDS)
+    old = float(es[score].values[system, segment])
+    if old != old:
+        return
+    before, after = repr(old).encode(), repr(value).encode()
+    assert data.count(before) == 1
+    data = data.replace(before, after)
+    path.write_bytes(gzip.compress(data) if packed else data)
+    original = bits(load_as(path, fresh, es))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_FAST_FROM", 0 if fast else 1 << 60)
+        found = bits(load(path))
+    keys = [key for key in original if key[1:] == (es.systems[system], es.segments.ids[segment])]
+    changed = {key for key in original if found[key] != original[key]}
+    assert changed <= {key for key in keys if key[0].startswith(score.partition("-")[0])}
+    hit = next(key for key in keys if key[0].startswith(score.partition("-")[0]))
+    assert found[hit] == struct.pack("<d", value)
+
+
+def load_as(path: Path, fresh: Fresh, es: EvalSet) -> EvalSet:
+    """Load the same set from the same kind of file, undamaged."""
+    other = fresh() / path.name
+    save(es, other, to="submission" if path.name == "x.seg.tsv" else "long")
+    return load(other)
+
+
+PLAIN = "system,segment,doc,source,x,y"
+
+
+def plain_lines(kind: str) -> list[bytes]:
+    """Give a table of one line per cell, without any quote: header first, where there is one."""
+    rng = np.random.default_rng(7)
+    lines = [] if kind in ("jsonl", "submission") else [PLAIN.encode()]
+    for system in ("A", "B"):
+        for j in range(5):
+            x, y = rng.standard_normal(2).tolist()
+            names = {"system": system, "segment": f"s{j}", "doc": f"d{j // 2}", "source": f"t{j}"}
+            row: dict[str, Any] = {**names, "x": x, "y": y}
+            if kind == "jsonl":
+                lines.append(json.dumps(row).encode())
+            elif kind == "submission":
+                cells = ["x", "en-de", "set", "n", f"d{j // 2}", "src", system, str(j + 1), repr(x)]
+                lines.append("\t".join(cells).encode())
+            else:
+                lines.append(",".join(str(cell) for cell in row.values()).encode())
+    if kind == "tsv":
+        lines = [line.replace(b",", b"\t") for line in lines]
+    return lines
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "submission"])
+@settings(max_examples=100)
+@given(
+    row=st.integers(0, 9),
+    plan=st.lists(step, min_size=1, max_size=2),
+    fast=st.booleans(),
+)
+def test_undamaged_lines_keep_their_cells(
+    fresh: Fresh, kind: str, row: int, plan: Any, fast: bool
+) -> None:
+    lines = plain_lines(kind)
+    head = 0 if kind in ("jsonl", "submission") else 1
+    good = fresh() / ("x.tsv" if kind == "submission" else f"x.{kind}")
+    good.write_bytes(b"\n".join(lines) + b"\n")
+    original = load(good)
+    lines[head + row] = damage(lines[head + row], plan)
+    bad = fresh() / good.name
+    bad.write_bytes(b"\n".join(lines) + b"\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_FAST_FROM", 0 if fast else 1 << 60)
+        found = outcome(bad)
+    if found is None:
+        return
+    untouched = [key for key in bits(original) if not _is_row(key, row, kind)]
+    after = bits(found)
+    before = bits(original)
+    assert {key: after.get(key) for key in untouched} == {key: before[key] for key in untouched}
+
+
+def _is_row(key: tuple[str, str, str], row: int, kind: str) -> bool:
+    system, segment = "AB"[row // 5], row % 5
+    return key[1:] == (system, str(segment) if kind == "submission" else f"s{segment}")
+
+
+@settings(max_examples=150)
+@given(file=st.integers(0, 99), row=st.integers(0, 99), plan=st.lists(step, min_size=1, max_size=2))
+def test_undamaged_lines_of_score_files_keep_their_cells(
+    fresh: Fresh, folder: Mapping[str, bytes], file: int, row: int, plan: Any
+) -> None:
+    names = sorted(name for name in folder if name.endswith(".seg.score"))
+    name = names[file % len(names)]
+    lines = folder[name].split(b"\n")[:-1]
+    row %= len(lines)
+    damaged = [*lines[:row], damage(lines[row], plan), *lines[row + 1 :], b""]
+    found = outcome(write_folder(fresh() / "set", {**folder, name: b"\n".join(damaged)}))
+    if found is None:
+        return
+    system = lines[row].split(b"\t")[0].decode()
+    place = [line.split(b"\t")[0].decode() for line in lines[:row]].count(system)
+    before, after = bits(made()), bits(found)
+    changed = {key for key in before if after.get(key) != before[key]}
+    score = Path(name).name.removesuffix(".seg.score").removeprefix("en-de.")
+    assert {key[1:] for key in changed} <= {(system, IDS[place])}
+    assert {key[0] for key in changed} <= {score, score.removesuffix("-src")}

@@ -1,0 +1,188 @@
+"""Several inputs become one set by the names of systems and segments, and nothing is guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from steelyard import EvalSet, load
+
+Refusal = Callable[..., str]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Callable[..., Path]:
+    def write(
+        name: str,
+        systems: Sequence[str],
+        segments: Sequence[object],
+        score: str = "x",
+        plus: float = 0,
+    ) -> Path:
+        rows = [
+            f"{system},{segment},{i * 10 + j + plus}"
+            for i, system in enumerate(systems)
+            for j, segment in enumerate(segments)
+        ]
+        path = tmp_path / f"{name}.csv"
+        path.write_text("\n".join([f"system,segment,{score}", *rows]))
+        return path
+
+    return write
+
+
+Write = Callable[..., Path]
+
+
+def test_union_of_systems_and_segments(table: Write) -> None:
+    es = load(table("a", ["A", "B"], ["s1", "s2"], "x"), table("b", ["C", "B"], ["s2", "s3"], "y"))
+    assert es.systems == ("A", "B", "C")
+    assert es.segments.ids == ("s1", "s2", "s3")
+    nan = np.nan
+    assert np.array_equal(es["x"].values, [[0, 1, nan], [10, 11, nan], [nan] * 3], equal_nan=True)
+    assert np.array_equal(es["y"].values, [[nan] * 3, [nan, 10, 11], [nan, 0, 1]], equal_nan=True)
+    assert any("'C'" in note for note in es.notes)
+
+
+def test_order_of_inputs_does_not_matter(table: Write) -> None:
+    one, two = table("a", ["B", "A"], [10, 9], "x"), table("b", ["A", "B"], [9, 10], "y")
+    assert load(one, two).identical(load(two, one))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_zero_based_against_one_based(table: Write, refusal: Refusal, first: int) -> None:
+    one = table("a", ["A"], range(first, first + 5), "x")
+    two = table("b", ["A"], range(1 - first, 6 - first), "y")
+    message = refusal(one, two)
+    assert str(one) in message
+    assert f"from {first} to {first + 4}" in message
+    assert f"from {1 - first} to {5 - first}" in message
+
+
+def test_one_shifted_among_three(table: Write, refusal: Refusal) -> None:
+    inputs = [table(name, ["A"], range(5), name) for name in "ab"]
+    shifted = table("c", ["A"], range(1, 6), "c")
+    assert str(shifted) in refusal(*inputs, shifted)
+
+
+def test_missing_segments_are_no_shift(table: Write) -> None:
+    es = load(table("a", ["A"], range(5), "x"), table("b", ["A"], range(1, 5), "y"))
+    assert es.segments.ids == ("0", "1", "2", "3", "4")
+
+
+def test_ranges_that_start_elsewhere_are_no_shift(table: Write) -> None:
+    es = load(table("a", ["A"], range(101, 105), "x"), table("b", ["A"], range(102, 106), "y"))
+    assert es.segments.ids == ("101", "102", "103", "104", "105")
+
+
+@pytest.mark.parametrize("digits", [18, 4300, 5000])
+def test_long_numbers_as_segments(table: Write, digits: int) -> None:
+    ids = ["1" * digits, "1" * digits + "0"]
+    es = load(table("a", ["A"], ids, "x"), table("b", ["A"], ids, "y"))
+    assert es.segments.ids == tuple(ids)
+
+
+@pytest.mark.parametrize("ids", [["²", "1"], ["٣", "1"], ["１", "2"], ["-1", "0"], ["01", "1"]])
+def test_odd_digits_as_segments(table: Write, ids: list[str]) -> None:
+    es = load(table("a", ["A"], ids, "x"), table("b", ["A"], ids, "y"))
+    assert set(es.segments.ids) == set(ids)
+
+
+def test_no_shared_system(table: Write, refusal: Refusal) -> None:
+    message = refusal(table("a", ["A", "B"], [1]), table("b", ["a", "b"], [1], "y"))
+    assert "shares no system" in message
+    assert "'A', 'B'" in message
+    assert "'a', 'b'" in message
+
+
+def test_no_shared_segment(table: Write, refusal: Refusal) -> None:
+    message = refusal(table("a", ["A"], ["s1", "s2"]), table("b", ["A"], ["d1", "d2"], "y"))
+    assert "shares no segment" in message
+    assert "'s1', 's2'" in message
+    assert "'d1', 'd2'" in message
+
+
+def test_conflicting_values(table: Write, refusal: Refusal) -> None:
+    one, two = table("a", ["A", "B"], [1, 2]), table("b", ["B"], [2], plus=0.5)
+    message = refusal(one, two)
+    for word in ("'x'", str(two), "0.5", "11", "'B'"):
+        assert word in message
+
+
+def test_same_values_in_two_files_are_fine(table: Write) -> None:
+    one, two = table("a", ["A", "B"], [1, 2]), table("b", ["A"], [1, 2])
+    assert load(one, two)["x"].values.tolist() == [[0.0, 1.0], [10.0, 11.0]]
+
+
+def test_zero_and_minus_zero_conflict_or_keep_the_first(tmp_path: Path) -> None:
+    one, two = tmp_path / "a.csv", tmp_path / "b.csv"
+    one.write_text("system,segment,x\nA,1,0.0\n")
+    two.write_text("system,segment,x\nA,1,-0.0\n")
+    assert load(one, one)["x"].values.tobytes() == np.zeros((1, 1)).tobytes()
+    assert load(one, two)["x"].values.tolist() == [[0.0]]
+
+
+def test_system_table_joins_by_system(table: Write, tmp_path: Path) -> None:
+    system = tmp_path / "s.csv"
+    system.write_text("system,x,y\nB,5,6\nA,7,8\n")
+    es = load(table("a", ["A", "B"], [1]), system)
+    assert es["x"].system_scores is not None
+    assert es["x"].system_scores.tolist() == [7.0, 5.0]
+    assert es["x"].values.tolist() == [[0.0], [10.0]]
+    assert not es["y"].has_segments
+
+
+def test_conflicting_language_pairs(tmp_path: Path, refusal: Refusal) -> None:
+    for lp in ("en-de", "zh-en"):
+        (tmp_path / f"{lp}.csv").write_text(f"lp,system,segment,{lp}\n{lp},A,1,1\n")
+    message = refusal(tmp_path / "en-de.csv", tmp_path / "zh-en.csv")
+    assert "'zh-en'" in message
+    assert "'en-de'" in message
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "word"),
+    [
+        ('"src":"a"', '"src":"b"', "sources"),
+        ('"doc":"a"', '"doc":"b"', "documents"),
+        ('"domain":"a"', '"domain":"b"', "domains"),
+        ('"refs":{"refA":"a"}', '"refs":{"refA":"b"}', "refA"),
+        ('"src":"s"', '"src":"s"', ""),
+    ],
+)
+def test_conflicting_texts(tmp_path: Path, refusal: Refusal, one: str, two: str, word: str) -> None:
+    paths = []
+    for name, text in (("a", one), ("b", two)):
+        paths.append(tmp_path / f"{name}.jsonl")
+        paths[-1].write_text(f'{{"seg":1,{text},"out":{{"A":"x"}}}}\n')
+    if word:
+        message = refusal(*paths)
+        assert word in message
+        assert "'b'" in message
+        assert "'a'" in message
+    else:
+        assert load(*paths).segments.sources == ("s",)
+
+
+def test_conflicting_outputs(tmp_path: Path, refusal: Refusal) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl").write_text(f'{{"seg":1,"out":{{"A":"{name}"}}}}\n')
+    assert "output 'A'" in refusal(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+
+
+def test_reference_as_a_system_has_its_text(table: Write, tmp_path: Path) -> None:
+    texts = tmp_path / "t.jsonl"
+    texts.write_text('{"seg":1,"refs":{"refA":"r"},"out":{"A":"a"}}\n')
+    es = load(table("a", ["A", "refA"], [1]), texts)
+    assert es.outputs == {"A": ("a",), "refA": ("r",)}
+
+
+def test_sets_and_frames_join_too(table: Write) -> None:
+    es = load(table("a", ["A"], [1]))
+    assert isinstance(es, EvalSet)
+    both = load(es, table("b", ["A"], [1], "y"))
+    assert list(both.scores) == ["x", "y"]
+    assert [Path(i.path).name for i in both.inputs] == ["a.csv", "b.csv"]

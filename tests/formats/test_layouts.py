@@ -1,0 +1,375 @@
+"""The layouts of tables, the synonyms of their columns, and which scores are human."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steelyard import EvalSet, ScoreTable, Segments, load, save
+from steelyard.errors import UsageError
+from steelyard.formats import tables
+from steelyard.formats.save import FORMATS
+
+Refusal = Callable[..., str]
+
+
+def table(path: Path, **columns: Any) -> Path:
+    tables.write(path, {name.replace("__", ":"): cells for name, cells in columns.items()})
+    return path
+
+
+BASE = {"system": ["B", "A", "B"], "segment": ["2", "1", "10"]}
+SCORES = {"x": np.array([0.5, 0.25, 0.125])}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])
+@pytest.mark.parametrize(
+    "segment", ["segment", "seg", "seg_id", "segment_id", "sid", "line", "item"]
+)
+def test_synonyms_of_segment(tmp_path: Path, segment: str, suffix: str) -> None:
+    path = tmp_path / f"x.{suffix}"
+    tables.write(path, {"system": BASE["system"], segment: BASE["segment"], **SCORES})
+    es = load(path)
+    assert es.systems == ("A", "B")
+    assert es.segments.ids == ("1", "2", "10")
+    assert np.array_equal(
+        es["x"].values, [[0.25, np.nan, np.nan], [np.nan, 0.5, 0.125]], equal_nan=True
+    )
+    assert es.metrics == ("x",)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize(
+    ("column", "found"),
+    [
+        ("doc", lambda es: es.segments.documents),
+        ("document", lambda es: es.segments.documents),
+        ("domain", lambda es: es.segments.domains),
+        ("source", lambda es: es.segments.sources),
+        ("src", lambda es: es.segments.sources),
+        ("reference", lambda es: es.segments.references["ref"]),
+        ("ref", lambda es: es.segments.references["ref"]),
+        ("ref:refA", lambda es: es.segments.references["refA"]),
+    ],
+)
+def test_synonyms_of_what_describes_a_segment(
+    tmp_path: Path, column: str, found: Callable[[EvalSet], Any], suffix: str
+) -> None:
+    path = tmp_path / f"x.{suffix}"
+    rows = {"system": ["A", "A", "B", "B"], "segment": ["1", "2", "1", "2"]}
+    tables.write(path, {**rows, column: ["a", "b", "a", None], "x": np.arange(4.0)})
+    es = load(path)
+    assert found(es) == ("a", "b")
+    assert list(es.scores) == ["x"]
+
+
+@pytest.mark.parametrize("column", ["output", "hyp"])
+def test_synonyms_of_output(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "x.csv"
+    tables.write(path, {**BASE, column: ["b2", None, "b10"]})
+    es = load(path)
+    assert es.outputs == {"B": (None, "b2", "b10")}
+    assert es.systems == ("A", "B")
+
+
+@pytest.mark.parametrize("column", ["lp", "langpair", "language_pair"])
+def test_synonyms_of_language_pair(tmp_path: Path, refusal: Refusal, column: str) -> None:
+    path = tmp_path / "x.csv"
+    tables.write(path, {column: ["en-de"] * 3, **BASE, **SCORES})
+    es = load(path)
+    assert es.language_pair == "en-de"
+    assert list(es.scores) == ["x"]
+    assert load(path, lp="en-de").language_pair == "en-de"
+    assert "en-de, not zh-en" in refusal(path, lp="zh-en")
+
+
+def test_language_pair_can_be_given(tmp_path: Path) -> None:
+    assert load(table(tmp_path / "x.csv", **BASE, **SCORES), lp="en-de").language_pair == "en-de"
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
+def test_delimiters(tmp_path: Path, delimiter: str) -> None:
+    text = "system,segment,x\nA,1,0.5\n".replace(",", delimiter)
+    for name in ("x.csv", "x.txt", "x"):
+        (tmp_path / name).write_text(text)
+        assert load(tmp_path / name)["x"].values.tolist() == [[0.5]]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_wide_table(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"x.{suffix}"
+    systems = {"B": np.array([1.0, np.nan]), "A": SCORES["x"][:2]}
+    tables.write(path, {"segment": ["10", "9"], "doc": ["d", "d"], **systems})
+    es = load(path)
+    assert es.systems == ("A", "B")
+    assert es.segments.ids == ("9", "10")
+    assert es.documents == ("d",)
+    assert str(es["score"].values.tolist()) == "[[0.25, 0.5], [nan, 1.0]]"
+
+
+def test_wide_table_without_segments_is_numbered_from_one(tmp_path: Path) -> None:
+    es = load(table(tmp_path / "x.csv", B=[1.0, 2.0], A=[3.0, 4.0]))
+    assert es.segments.ids == ("1", "2")
+    assert es["score"].values.tolist() == [[3.0, 4.0], [1.0, 2.0]]
+
+
+def test_wide_table_needs_a_system(tmp_path: Path, refusal: Refusal) -> None:
+    assert "system" in refusal(table(tmp_path / "x.csv", segment=["1"], doc=["d"]))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_system_table(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"x.{suffix}"
+    tables.write(path, {"system": ["B", "A"], "x": np.array([0.5, np.nan]), "lp": ["a-b"] * 2})
+    es = load(path)
+    assert es.systems == ("A", "B")
+    assert es.n_segments == 0
+    assert es["x"].system_scores is not None
+    assert str(es["x"].system_scores.tolist()) == "[nan, 0.5]"
+    assert es.language_pair == "a-b"
+
+
+def test_text_layout(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    rows: list[dict[str, Any]] = [
+        {"seg": 10, "doc": 2, "src": "s10", "refs": {"refA": "r10"}, "out": {"B": "b10"}},
+        {"seg": 9, "doc": 1, "src": "", "refs": {"refB": "q9"}, "out": {"A": "", "B": None}},
+    ]
+    path.write_text("".join(json.dumps({"domain": "n", **row}) + "\n\n" for row in rows))
+    es = load(path)
+    assert es.segments == Segments(
+        ("9", "10"),
+        ("1", "2"),
+        ("n", "n"),
+        ("", "s10"),
+        {"refA": (None, "r10"), "refB": ("q9", None)},
+    )
+    assert es.outputs == {"A": ("", None), "B": (None, "b10")}
+    assert es.systems == ("A", "B")
+
+
+@pytest.mark.parametrize("key", ["ref", "reference"])
+def test_text_layout_with_one_reference(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps({"sid": 1, "source": "s", key: "r", "out": {"A": "a"}}))
+    es = load(path)
+    assert es.segments == Segments(("1",), sources=("s",), references={"ref": ("r",)})
+
+
+def test_documents_stay_together(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    ids, documents = ["1", "2", "3", "4"], ["a", "b", "a", "b"]
+    tables.write(path, {"system": ["A"] * 4, "segment": ids, "doc": documents, "x": np.arange(4.0)})
+    es = load(path)
+    assert es.segments.ids == ("1", "3", "2", "4")
+    assert es["x"].values.tolist() == [[0.0, 2.0, 1.0, 3.0]]
+
+
+# Which scores are human.
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Mapping[str, Path]:
+    cells = {"system": ["A", "B"], "segment": ["1", "1"]}
+    one = np.array([1.0, 2.0])
+    return {
+        "human": table(tmp_path / "human.csv", **cells, mqm=one, esa=one),
+        "metric": table(tmp_path / "metric.csv", **cells, chrF=one, BLEU=one),
+        "all": table(tmp_path / "all.csv", **cells, mqm=one, esa=one, chrF=one),
+        "system": table(tmp_path / "sys.csv", system=["A", "B"], mqm=one, chrF=one, COMET=one),
+        "text": _texts(tmp_path / "text.jsonl"),
+    }
+
+
+def _texts(path: Path) -> Path:
+    path.write_text('{"seg":"1","src":"s","refs":{"refA":"r"},"out":{"A":"a","B":"b"}}\n')
+    return path
+
+
+@pytest.mark.parametrize(
+    ("names", "human"),
+    [
+        (["human", "metric"], ("esa", "mqm")),
+        (["metric", "human"], ("esa", "mqm")),
+        (["human", "metric", "system"], ("esa", "mqm")),
+        (["system", "human", "metric", "text"], ("esa", "mqm")),
+        (["human"], ("mqm",)),
+        (["all"], ("mqm",)),
+        (["all", "text"], ("mqm",)),
+        (["all", "system"], ("mqm",)),
+        (["human", "system"], ("mqm",)),
+        (["system"], ("mqm",)),
+        (["all", "metric"], ("esa", "mqm")),
+    ],
+)
+def test_neighbours_of_the_human_score(
+    inputs: Mapping[str, Path], names: list[str], human: tuple[str, ...]
+) -> None:
+    es = load(*(inputs[name] for name in names), human="mqm")
+    assert es.human == human
+    assert set(es.metrics) == set(es.scores) - set(human)
+
+
+def test_without_human_all_scores_are_metrics(inputs: Mapping[str, Path]) -> None:
+    assert load(inputs["human"], inputs["metric"]).human == ()
+
+
+def test_kind_says_more(inputs: Mapping[str, Path]) -> None:
+    sources = (inputs["human"], inputs["metric"])
+    assert load(*sources, kind={"human": ["esa"]}).human == ("esa",)
+    assert load(*sources, human="mqm", kind={"metric": ["esa"]}).human == ("mqm",)
+    assert load(*sources, human="mqm", kind={"human": ["BLEU"]}).human == ("BLEU", "esa", "mqm")
+
+
+def test_lower_is_better(inputs: Mapping[str, Path]) -> None:
+    es = load(inputs["metric"], lower_is_better=["BLEU"])
+    assert [es[name].higher_is_better for name in ("BLEU", "chrF")] == [False, True]
+    assert es["BLEU"].oriented.tolist() == [[-1.0], [-2.0]]
+
+
+def test_uses_are_told_by_names_and_never_for_people(tmp_path: Path) -> None:
+    names = ["a-src", "a-refA", "a-refA.refB", "a-all", "a", "a-b", "human-src"]
+    cells = {"system": ["A"], "segment": ["1"]}
+    path = tmp_path / "x.csv"
+    tables.write(path, {**cells, **{name: np.array([1.0]) for name in names}})
+    es = load(path, human="human-src")
+    found = {name: es[name].uses for name in names}
+    assert found == {
+        "a-src": ("src",),
+        "a-refA": ("refA",),
+        "a-refA.refB": ("refA", "refB"),
+        "a-all": ("all",),
+        "a": (),
+        "a-b": (),
+        "human-src": (),
+    }
+
+
+def test_uses_know_references_of_another_input(tmp_path: Path) -> None:
+    scores = tmp_path / "x.csv"
+    tables.write(scores, {"system": ["A"], "segment": ["1"], "chrF-gold": np.array([1.0])})
+    texts = tmp_path / "t.jsonl"
+    texts.write_text('{"seg":"1","refs":{"gold":"r"},"out":{"A":"a"}}\n')
+    assert load(scores, texts)["chrF-gold"].uses == ("gold",)
+    assert load(scores)["chrF-gold"].uses == ()
+
+
+# What is kept.
+
+
+def test_select_and_drop_systems(tmp_path: Path, refusal: Refusal) -> None:
+    path = table(tmp_path / "x.csv", A=[1.0, 2.0], B=[3.0, 4.0], C=[5.0, 6.0])
+    assert load(path, systems=["C", "A"])["score"].values.tolist() == [[1.0, 2.0], [5.0, 6.0]]
+    assert load(path, drop_systems=["B"]).systems == ("A", "C")
+    assert load(path, systems=["A", "B"], drop_systems=["B"]).systems == ("A",)
+    assert "string" in refusal(path, systems="A")
+
+
+def test_domain_where_and_ignore(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    rows = {"year": ["1", "1", "2", "2"], "system": ["A"] * 4, "segment": ["1", "2", "1", "2"]}
+    notes = ["good", "bad", "ugly", "fine"]
+    domains = ["news", "talk", "news", "talk"]
+    tables.write(path, {**rows, "domain": domains, "note": notes, "x": np.arange(4.0)})
+    es = load(path, where={"year": "2"}, ignore=["note"])
+    assert es["x"].values.tolist() == [[2.0, 3.0]]
+    assert list(es.scores) == ["x"]
+    assert load(path, where=[("year", "1")], ignore=["note"], domain="talk").segments.ids == ("2",)
+
+
+def test_ignored_column_may_stand_in_one_input_only(tmp_path: Path) -> None:
+    one = table(tmp_path / "1.csv", **BASE, x=[1.0, 2.0, 3.0], note=["a", "b", "c"])
+    two = table(tmp_path / "2.csv", **BASE, y=[1.0, 2.0, 3.0])
+    assert list(load(one, two, ignore=["note"]).scores) == ["x", "y"]
+
+
+# Writing.
+
+
+def rich() -> EvalSet:
+    values = np.array([[0.1, np.nan], [-0.0, 5e-324]])
+    return EvalSet(
+        ("A", "B"),
+        Segments(("0", "1"), ("d", "d"), ("n", "m"), ("s0", "s1"), {"refA": ("r0", "r1")}),
+        {"chrF-refA": ScoreTable(values, uses=("refA",))},
+        {"A": ("a0", "a1"), "B": ("b0", None)},
+        language_pair="en-de",
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "csv.gz", "jsonl.gz", "parquet"])
+def test_long_table_comes_back(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"x.{suffix}"
+    assert save(rich(), path, to="long") == []
+    assert load(path).identical(rich())
+
+
+def test_text_layout_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    assert save(rich(), path, to="text") == ["scores"]
+    assert load(path).identical(rich().drop(scores=["chrF-refA"]))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_wide_table_comes_back(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"x.{suffix}"
+    assert save(rich(), path, to="wide") == ["texts"]
+    again = load(path)
+    assert again.systems == ("A", "B")
+    assert again["score"].values.tobytes() == rich()["chrF-refA"].values.tobytes()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_system_table_comes_back(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"x.{suffix}"
+    assert save(rich(), path, to="system") == ["texts", "segment scores"]
+    scores = load(path)["chrF-refA"].system_scores
+    assert scores is not None
+    assert scores.tobytes() == rich()["chrF-refA"].system_means().tobytes()
+
+
+def test_save_says_what_is_lost(tmp_path: Path) -> None:
+    es = rich().with_scores(
+        "mqm", [[1.0, 2.0], [3.0, 4.0]], kind="human", higher_is_better=False,
+        system_scores=np.array([1.0, 2.0]), domain_scores=np.ones((2, 2)),
+    )  # fmt: skip
+    lost = save(es, tmp_path / "x.csv")
+    for what in (
+        "official system scores",
+        "stored domain and document scores",
+        "which scores are human",
+        "which scores are better when lower",
+    ):
+        assert what in lost
+    assert "human scores" in save(es, tmp_path / "x.tsv", to="submission")
+
+
+def test_save_refuses(tmp_path: Path, refusal: Refusal) -> None:
+    es = rich()
+    assert "did you mean 'native'?" in refusal(save, es, tmp_path / "x.csv", to="nativ")
+    assert "format" in refusal(save, es, tmp_path / "x.xlsx", to="long")
+    two = es.with_scores("BLEU", es["chrF-refA"].values)
+    assert "one score" in refusal(save, two, tmp_path / "x.csv", to="wide")
+    (tmp_path / "file").write_text("")
+    for form in FORMATS:
+        suffix = {"mtme": "", "native": ".parquet"}.get(form, ".jsonl")
+        refusal(save, es, tmp_path / "file" / f"x{suffix}", to=form)
+    refusal(save, es, tmp_path / "file", to="mtme")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file"]
+
+
+@pytest.mark.parametrize("name", ["x.PARQUET", "x.Parquet", "x.PQ", "x.parquet.gz"])
+def test_native_file_is_native_by_whatever_name(tmp_path: Path, name: str) -> None:
+    es = rich().with_scores("TER", [[1.0, 2.0], [3.0, 4.0]], higher_is_better=False)
+    path = tmp_path / name
+    try:
+        save(es, path)
+    except UsageError:
+        assert not path.exists()
+    else:
+        assert load(path).identical(es)

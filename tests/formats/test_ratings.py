@@ -1,0 +1,339 @@
+"""Raw ratings: direct assessment and error lists, in the layouts that are in use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard import Rankings, Ratings, load, save
+from steelyard.formats.load import JudgementsError, read_any
+from steelyard.judgements import ErrorSpan
+
+pytestmark = pytest.mark.usefixtures("one_database")
+Refusal = Callable[..., str]
+Fresh = Callable[[], Path]
+nan = float("nan")
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def read(path: Path) -> Any:
+    return read_any(path)[1]
+
+
+# Direct assessment, a row each.
+
+
+@pytest.mark.parametrize("rater", ["rater", "worker", "annotator"])
+@pytest.mark.parametrize("value", ["raw", "score", "value", "rating"])
+def test_direct_assessment(tmp_path: Path, rater: str, value: str) -> None:
+    text = (
+        f"{rater},hit,system,type,sid,{value},z\n"
+        "w2,h1,B,SYSTEM,10,50,0\nw1,h1,B,repeat,9,100,0\nw1,h2,A,REF,9,0,0\n"
+        "w1,h2,A,BAD_REF,9,,0\nw1,h2,A,tgt,10,7.5,0\nw1,h2,A,CHK,10,8,0\n"
+    )
+    form, ratings, _ = read_any(written(tmp_path / "x.csv", text))
+    assert form == "direct assessment"
+    assert isinstance(ratings, Ratings)
+    assert ratings.systems == ("A", "B")
+    assert ratings.segments == ("10", "9")
+    assert ratings.raters == ("w1", "w2")
+    assert [ratings.segments[c] for c in ratings.segment] == ["10", "10", "9", "9", "10", "9"]
+    assert str(ratings.value.tolist()) == "[7.5, 8.0, 0.0, nan, 50.0, 100.0]"
+    assert ratings.item == ("system", "repeat", "ref", "bad-ref", "system", "repeat")
+    assert ratings.unit == ("h2", "h2", "h2", "h2", "h1", "h1")
+    assert ratings.errors is None
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("w,A,SYSTEM,1,x", ["'raw'", "'x'"]),
+        ("w,A,SYSTEM,1,inf", ["'raw'"]),
+        ("w,A,ODD,1,5", ["'type'", "'ODD'", "bad-ref"]),
+        (",A,SYSTEM,1,5", ["'worker'"]),
+        ("w,,SYSTEM,1,5", ["'system'"]),
+        ("w,A,SYSTEM,,5", ["'sid'"]),
+        ("w,A,,1,5", ["'type'"]),
+    ],
+)
+def test_bad_direct_assessment(
+    tmp_path: Path, refusal: Refusal, row: str, words: list[str]
+) -> None:
+    path = written(tmp_path / "x.csv", f"worker,system,type,sid,raw\nw,A,SYSTEM,1,5\n{row}\n")
+    message = refusal(read_any, path)
+    assert message.startswith(f"{path}:3: ")
+    for word in words:
+        assert word in message
+
+
+def test_load_wants_scores(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.csv", "worker,system,sid,raw\nw,A,1,5\n")
+    with pytest.raises(JudgementsError, match="direct assessment") as caught:
+        load(path)
+    assert isinstance(caught.value.value, Ratings)
+
+
+# Direct assessment, packed.
+
+
+def test_packed_by_system(tmp_path: Path) -> None:
+    text = "system,segments,scores\nB,3 1 3,50 60.5 70\nA,2,0\n"
+    ratings = read(written(tmp_path / "x.csv", text))
+    assert ratings.systems == ("A", "B")
+    assert [ratings.segments[c] for c in ratings.segment] == ["2", "1", "3", "3"]
+    assert ratings.value.tolist() == [0.0, 60.5, 50.0, 70.0]
+    assert ratings.raters == ("unknown",)
+
+
+def test_packed_by_rater(tmp_path: Path) -> None:
+    text = "lp,index,scores,mean\nen-de,7,20 35 100,1\nen-de,5,1 2,1\n"
+    ratings = read(written(tmp_path / "x.csv", text))
+    assert ratings.systems == ("unknown",)
+    assert [ratings.segments[c] for c in ratings.segment] == ["5", "5", "7", "7", "7"]
+    assert [ratings.raters[c] for c in ratings.rater] == ["1", "2", "1", "2", "3"]
+    assert ratings.value.tolist() == [1.0, 2.0, 20.0, 35.0, 100.0]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("A,1 2,5", ["2 segments", "1 scores"]),
+        ("A,1,5 6", ["1 segments", "2 scores"]),
+        ("A,1 2,5 x", ["'x'"]),
+        ("A,1 2,5 nan", ["'nan'"]),
+        ("A,1 2,5 inf", ["'inf'"]),
+        ("A,1 2,5 1_0", ["'1_0'"]),
+        ("A,1,５", ["'５'"]),
+        (",1,5", ["'system'"]),
+    ],
+)
+def test_bad_packed(tmp_path: Path, refusal: Refusal, row: str, words: list[str]) -> None:
+    path = written(tmp_path / "x.csv", f"system,segments,scores\nB,1,5\n{row}\n")
+    message = refusal(read_any, path)
+    assert message.startswith(f"{path}:3: ")
+    for word in words:
+        assert word in message
+
+
+# Error lists.
+
+SPAN = {"start": 2, "end": 5, "category": "accuracy", "severity": "major", "score": 5}
+IN_SOURCE = {**SPAN, "is_source_error": True}
+
+
+def test_errors_as_json_lines(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"rater": "r", "system": "B", "seg": 1, "errors": []},
+        {"rater": "r", "system": "A", "seg": 1, "errors": [SPAN, IN_SOURCE]},
+        {"rater": "q", "system": "A", "seg": 1, "errors": [{"category": "", "severity": "minor"}]},
+        {"rater": "q", "system": "A", "seg": 2, "errors": None},
+    ]  # fmt: skip
+    path = written(tmp_path / "x.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    form, ratings, _ = read_any(path)
+    assert form == "error list"
+    one = ErrorSpan("accuracy", "major", 2, 5, 5.0)
+    assert ratings.errors == (
+        (ErrorSpan("", "minor"),),
+        (one, ErrorSpan("accuracy", "major", 2, 5, 5.0, in_source=True)),
+        None,
+        (),
+    )
+    assert np.isnan(ratings.value).all()
+
+
+@pytest.mark.parametrize("column", ["value", "score", "esa"])
+def test_errors_with_a_value(tmp_path: Path, column: str) -> None:
+    row = {"system": "A", "seg": "1", "errors": [SPAN], column: 66.5}
+    ratings = read(written(tmp_path / "x.jsonl", json.dumps(row)))
+    assert ratings.value.tolist() == [66.5]
+    assert ratings.raters == ("unknown",)
+
+
+def test_errors_in_a_table_as_json(tmp_path: Path) -> None:
+    cell = json.dumps([SPAN]).replace('"', '""')
+    ratings = read(written(tmp_path / "x.csv", f'system,segment,errors\nA,1,"{cell}"\nA,2,[]\n'))
+    assert ratings.errors == ((ErrorSpan("accuracy", "major", 2, 5, 5.0),), ())
+
+
+def test_a_row_per_error(tmp_path: Path) -> None:
+    text = (
+        "system,doc,seg_id,rater,target,category,severity\n"
+        'A,d,1,r1,"ab <v>cd</v> ef",Accuracy/Addition,Major\n'
+        'A,d,1,r1,"<v>ab</v> cd ef",Fluency,Minor\n'
+        "A,d,1,r2,ab cd ef,No-error,No-error\n"
+        'A,d,2,r1,"a ""b"" <v></v>c",Style,Neutral\n'
+        "A,d,3,r1,,Non-translation!,Major\n"
+        'A,d,4,r1,"ä🦀<v>ö</v>",X,no-error\n'
+    )
+    ratings = read(written(tmp_path / "x.csv", text))
+    assert ratings.errors == (
+        (ErrorSpan("Accuracy/Addition", "Major", 3, 5), ErrorSpan("Fluency", "Minor", 0, 2)),
+        (),
+        (ErrorSpan("Style", "Neutral", 6, 6),),
+        (ErrorSpan("Non-translation!", "Major"),),
+        (),
+    )  # fmt: skip
+    assert [ratings.raters[c] for c in ratings.rater] == ["r1", "r2", "r1", "r1", "r1"]
+
+
+def marked(more: str) -> str:
+    return f'{{"system":"A","seg":1,"errors":[{{"severity":"x","category":"c",{more}}}]}}'
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"system":"A","seg":1,"errors":5}', ["'errors'", "list"]),
+        ('{"system":"A","seg":1,"errors":"x"}', ["JSON"]),
+        ('{"system":"A","seg":1,"errors":[1]}', ["object"]),
+        ('{"system":"A","seg":1,"errors":[{"severity":"x"}]}', ["'category'"]),
+        ('{"system":"A","seg":1,"errors":[{"severity":5,"category":"c"}]}', ["'severity'"]),
+        (marked('"start":"1"'), ["'start'"]),
+        (marked('"end":true'), ["'end'"]),
+        (marked('"score":"much"'), ["'score'"]),
+        (marked('"score":1e999'), ["'score'"]),
+        ('{"system":"A","seg":1,"errors":[],"value":"x"}', ["'value'", "'x'"]),
+        ('{"system":"","seg":1,"errors":[]}', ["'system'"]),
+        ('{"seg":1,"errors":[]}', ["'system'"]),
+    ],
+)  # fmt: skip
+def test_bad_error_lists(tmp_path: Path, refusal: Refusal, line: str, words: list[str]) -> None:
+    path = written(
+        tmp_path / "x.jsonl", f'{{"system":"A","seg":9,"errors":[],"value":1}}\n{line}\n'
+    )
+    message = refusal(read_any, path)
+    assert message.startswith(f"{path}:2: ")
+    for word in words:
+        assert word in message
+
+
+# There and back.
+
+names = st.sampled_from(["A", "1", "a b", "ä", "a,b", 'a"b', "007", "NaN", "None", "a\nb"])
+number = st.floats(allow_nan=False, allow_infinity=False)
+spans = st.builds(
+    ErrorSpan,
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=3),
+    names,
+    st.none() | st.integers(0, 9),
+    st.none() | st.integers(0, 9),
+    st.none() | number,
+    st.booleans(),
+)
+
+
+@st.composite
+def ratings(draw: st.DrawFn, *, errors: bool) -> Ratings:
+    n = draw(st.integers(1, 6))
+
+    def column(of: st.SearchStrategy[Any]) -> list[Any]:
+        return draw(st.lists(of, min_size=n, max_size=n))
+
+    listed = tuple(column(st.none() | st.lists(spans, max_size=2).map(tuple)))
+    items = tuple(column(st.sampled_from(["system", "repeat", "ref", "bad-ref"])))
+    units = tuple(column(st.sampled_from(["1", "h 2"])))
+    return Ratings.from_labels(
+        column(names),
+        column(names),
+        column(names),
+        np.array(column(st.just(nan) | number)),
+        errors=(((), *listed[1:]) if errors else None),
+        item=items if draw(st.booleans()) and set(items) != {"system"} else None,
+        unit=units if draw(st.booleans()) else None,
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])
+@settings(max_examples=40)
+@given(made=ratings(errors=False))
+def test_direct_assessment_comes_back(fresh: Fresh, suffix: str, made: Ratings) -> None:
+    path = fresh() / f"x.{suffix}"
+    save(made, path)
+    assert_same(read(path), made)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv", "parquet", "jsonl.gz"])
+@settings(max_examples=40)
+@given(made=ratings(errors=True))
+def test_error_lists_come_back(fresh: Fresh, suffix: str, made: Ratings) -> None:
+    path = fresh() / f"x.{suffix}"
+    save(made, path)
+    assert_same(read(path), made)
+
+
+def assert_same(found: Ratings, made: Ratings) -> None:
+    for part in ("systems", "segments", "raters", "errors", "item", "unit"):
+        assert getattr(found, part) == getattr(made, part), part
+    assert found.identical(made)
+
+
+# Rankings.
+
+
+def test_rankings(tmp_path: Path) -> None:
+    text = (
+        "segmentId,judgeId,system1Id,system1rank,system2Id,system2rank,system10Id,system10rank\n"
+        "7,j2,B,1,A,1,C,3\n8,j1,A,2,B,-1,,\n"
+    )
+    form, rankings, _ = read_any(written(tmp_path / "x.csv", text))
+    assert form == "rankings"
+    assert rankings.systems == ("A", "B", "C")
+    assert rankings.segments == ("7", "8")
+    assert rankings.raters == ("j1", "j2")
+    assert rankings.rater.tolist() == [1, 0]
+    assert rankings.system.tolist() == [[1, 0, 2], [0, 1, -1]]
+    assert str(rankings.rank.tolist()) == "[[1.0, 1.0, 3.0], [2.0, nan, nan]]"
+
+
+@pytest.mark.parametrize("rank", ["0", "-2", "1.5", "x", "inf", "1_0"])
+def test_bad_ranks(tmp_path: Path, refusal: Refusal, rank: str) -> None:
+    text = f"segmentId,system1Id,system1rank,system2Id,system2rank\n1,A,1,B,2\n1,A,1,B,{rank}\n"
+    path = written(tmp_path / "x.csv", text)
+    assert refusal(read_any, path).startswith(f"{path}:3: ")
+
+
+def test_rankings_need_a_segment(tmp_path: Path, refusal: Refusal) -> None:
+    path = written(tmp_path / "x.csv", "system1Id,system1rank,system2Id,system2rank\nA,1,B,2\n")
+    assert "segment" in refusal(read_any, path)
+
+
+def test_ranking_columns_with_leading_zeros(tmp_path: Path, refusal: Refusal) -> None:
+    text = "segmentId,system01Id,system1rank,system02Id,system2rank\n1,A,1,B,2\n"
+    refusal(read_any, written(tmp_path / "x.csv", text))
+
+
+@st.composite
+def some_rankings(draw: st.DrawFn) -> Rankings:
+    n, k = draw(st.integers(1, 5)), draw(st.integers(2, 4))
+    pool = ["A", "b c", "007", "1"]
+    places = [[draw(st.sampled_from([*pool, None])) for _ in range(k)] for _ in range(n)]
+    places[0][0] = "A"
+    systems = tuple(sorted({name for row in places for name in row if name}))
+    codes = np.array([[systems.index(p) if p else -1 for p in row] for row in places], np.int32)
+    ranks = np.array([[float(draw(st.integers(1, 5))) for _ in range(k)] for _ in range(n)])
+    ranks[codes < 0] = nan
+    segments, raters = ("1", "a b"), ("j 1", "j2")
+    segment = np.array([i % 2 for i in range(n)], np.int32)
+    rater = np.array([i % 2 for i in range(n)], np.int32)
+    some = 1 + (n > 1)
+    return Rankings(systems, segments[:some], raters[:some], segment, rater, codes, ranks)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@settings(max_examples=30)
+@given(made=some_rankings())
+def test_rankings_come_back(fresh: Fresh, suffix: str, made: Rankings) -> None:
+    path = fresh() / f"x.{suffix}"
+    save(made, path)
+    assert read(path).identical(made)

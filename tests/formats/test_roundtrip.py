@@ -1,0 +1,425 @@
+"""An EvalSet written as a folder or as a native file comes back bit for bit, or is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from steelyard import EvalSet, Ratings, ScoreTable, Segments, load, save
+from steelyard.errors import UsageError
+from steelyard.formats import mtme, native
+from steelyard.judgements import ErrorSpan
+
+pytestmark = pytest.mark.usefixtures("one_database")
+Fresh = Callable[[], Path]
+nan = float("nan")
+PHASES = (Phase.generate, Phase.shrink)  # to explain a failure takes minutes here
+
+SYSTEMS = ["A", "B", "a b", "v1.0", "GPT-4-5shot", "Sys.", "模型", " x ", "A-src", "NA", "1"]
+IDS = ["0", "1", "2", "10", "d1::2", "seg 3", "007", "a.b", "ä"]
+ODD_TEXTS = [
+    "", " ", "trailing ", " leading", "\ufeffmark", "a\rb", "a\r", "a\nb", "a\u2028b", "a\tb",
+    "[No translation supplied]", "None", "{}", '"quoted"', "a\x85", "\x0b", "a\\nb", "🦀", "null",
+    "[No translation supplied] ", "a\xa0", "\u3000", "a\0b", "\x1c",
+]  # fmt: skip
+some_text = st.sampled_from(ODD_TEXTS) | st.text(
+    st.characters(exclude_categories=["Cs"]), max_size=6
+)
+number = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([-0.0, 0.0, 5e-324])
+cell = st.just(nan) | number
+
+
+def _column(draw: st.DrawFn, n: int, of: st.SearchStrategy[Any]) -> tuple[Any, ...]:
+    return tuple(draw(st.lists(of, min_size=n, max_size=n)))
+
+
+def _array(draw: st.DrawFn, *shape: int, of: st.SearchStrategy[float] = cell) -> Any:
+    size = int(np.prod(shape))
+    return np.array(_column(draw, size, of), dtype=np.float64).reshape(shape)
+
+
+@st.composite
+def segments(draw: st.DrawFn) -> Segments:
+    plain = draw(st.booleans())
+    ids = (
+        tuple(str(i) for i in range(draw(st.integers(1, 4))))
+        if plain
+        else tuple(draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=4, unique=True)))
+    )
+    n = len(ids)
+    documents = st.sampled_from(["d1", "d 2", "ä", "unknown", "", None])
+    domains = st.sampled_from(["news", "user talk", "x", "unknown", None])
+    texts = st.none() | some_text
+    references = draw(st.lists(st.sampled_from(["refA", "refB", "gold"]), max_size=2, unique=True))
+    return Segments(
+        ids,
+        _column(draw, n, documents) if draw(st.booleans()) else None,
+        _column(draw, n, domains) if draw(st.booleans()) else None,
+        _column(draw, n, texts) if draw(st.booleans()) else None,
+        {name: _column(draw, n, texts) for name in references},
+    )
+
+
+@st.composite
+def score(draw: st.DrawFn, n: int, seg: Segments, name: str) -> ScoreTable:
+    kind: Any = draw(st.sampled_from(["human", "metric"]))
+    uses = draw(st.sampled_from([(), ("refA",), ("src",)]))
+    told = {"x-src": ("src",), "x-refA": ("refA",), "x-all": ("all",)}
+    domains = len({d for d in seg.domains or () if d is not None})
+    documents = len({d for d in seg.documents or () if d is not None})
+    return ScoreTable(
+        _array(draw, n, len(seg)),
+        kind,
+        draw(st.booleans()),
+        told.get(name, uses) if kind == "metric" else (),
+        _array(draw, n) if draw(st.booleans()) else None,
+        _array(draw, n, domains) if domains and draw(st.booleans()) else None,
+        _array(draw, n, documents) if documents and draw(st.booleans()) else None,
+    )  # fmt: skip
+
+
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+spans = st.builds(
+    ErrorSpan,
+    names,
+    names,
+    st.none() | st.integers(0, 99),
+    st.none() | st.integers(0, 99),
+    st.none() | number,
+    st.booleans(),
+)
+
+
+@st.composite
+def ratings(draw: st.DrawFn, systems: tuple[str, ...], ids: tuple[str, ...]) -> Ratings:
+    n = draw(st.integers(1, 8))
+    raters = st.sampled_from(["r1", "r2", "rater 3", "ä"])
+    listed = st.none() | st.lists(spans, max_size=2).map(tuple)
+    errors = _column(draw, n, listed)
+    items = _column(draw, n, st.sampled_from(["system", "repeat", "ref", "bad-ref"]))
+    units = _column(draw, n, st.sampled_from(["", "u1", "hit 2"]))
+    return Ratings.from_labels(
+        _column(draw, n, st.sampled_from(systems)),
+        _column(draw, n, st.sampled_from(ids)),
+        _column(draw, n, raters),
+        _array(draw, n),
+        errors=None if all(e is None for e in errors) else errors,
+        item=items if draw(st.booleans()) and set(items) != {"system"} else None,
+        unit=units if draw(st.booleans()) and any(units) else None,
+    )
+
+
+@st.composite
+def sets(draw: st.DrawFn) -> EvalSet:
+    seg = draw(segments())
+    systems = tuple(draw(st.lists(st.sampled_from(SYSTEMS), min_size=1, max_size=4, unique=True)))
+    scores = draw(
+        st.lists(
+            st.sampled_from(["mqm", "chrF", "x-src", "x-refA", "x-all", "a b", "v1.0", "da.z"]),
+            max_size=3,
+            unique=True,
+        )
+    )
+    rated = draw(st.lists(st.sampled_from(["mqm", "da.z", "esa"]), max_size=2, unique=True))
+    written = draw(st.lists(st.sampled_from(systems), unique=True))
+    outputs = {name: _column(draw, len(seg), st.none() | some_text) for name in written}
+    return EvalSet(
+        systems,
+        seg,
+        {name: draw(score(len(systems), seg, name)) for name in scores},
+        {name: texts for name, texts in outputs.items() if any(t is not None for t in texts)},
+        {name: draw(ratings(systems, seg.ids)) for name in rated},
+        language_pair="en-de",
+    )
+
+
+@settings(max_examples=200, phases=PHASES, report_multiple_bugs=False)
+@given(sets())
+def test_any_set_comes_back_from_a_folder(fresh: Fresh, es: EvalSet) -> None:
+    folder = fresh() / "set"
+    save(es, folder, to="mtme")
+    assert_same(mtme.read(folder), es)
+
+
+@settings(max_examples=120, phases=PHASES, report_multiple_bugs=False)
+@given(sets())
+def test_any_set_comes_back_from_a_native_file(fresh: Fresh, es: EvalSet) -> None:
+    path = fresh() / "set.parquet"
+    save(es, path)
+    assert_same(native.read(path), es)
+
+
+def assert_same(found: EvalSet, es: EvalSet) -> None:
+    """Compare part by part, so that a failure says which part differs."""
+    assert found.systems == es.systems
+    assert found.segments == es.segments
+    assert found.outputs == es.outputs
+    assert found.scores.keys() == es.scores.keys()
+    for name, table in es.scores.items():
+        other = found.scores[name]
+        assert (other.kind, other.higher_is_better, other.uses) == (
+            table.kind,
+            table.higher_is_better,
+            table.uses,
+        )
+        assert other.identical(table), name
+    assert found.ratings.keys() == es.ratings.keys()
+    for name, rows in es.ratings.items():
+        for part in ("systems", "segments", "raters", "errors", "item", "unit"):
+            assert getattr(found.ratings[name], part) == getattr(rows, part), part
+        value = found.ratings[name].value
+        assert np.array_equal(value, rows.value, equal_nan=True)
+        known = ~np.isnan(value)
+        assert np.array_equal(np.signbit(value[known]), np.signbit(rows.value[known]))
+        assert found.ratings[name].identical(rows), name
+    assert found.identical(es)
+
+
+# Cases that a random set hardly ever is.
+
+VALUES = np.array([[1.0, 2.0], [3.0, 4.0]])
+
+
+def base(**changes: Any) -> EvalSet:
+    plain = Segments(("0", "1"), ("d", "d"), ("n", "n"))
+    es = EvalSet(
+        ("A", "B"),
+        plain,
+        {"mqm": ScoreTable(VALUES, "human"), "x-src": ScoreTable(VALUES, uses=("src",))},
+        language_pair="en-de",
+    )
+    return replace(es, **changes)
+
+
+def rated(*raters: str, **more: Any) -> Ratings:
+    n = len(raters)
+    return Ratings.from_labels(["A"] * n, ["0"] * n, raters, np.arange(float(n)), **more)
+
+
+def described(**columns: Any) -> Segments:
+    known = {"documents": ("d", "e"), "domains": ("n", "m")} | columns
+    return Segments(("0", "1"), **known)
+
+
+def metrics(**tables: ScoreTable) -> dict[str, ScoreTable]:
+    return {name.replace("_", "-"): table for name, table in tables.items()}
+
+
+REFS = described(references={"refA": ("a", "b")})
+CASES: dict[str, EvalSet] = {
+    "plain": base(),
+    "a score without any value": base().with_scores("y-src", VALUES * nan, uses=("src",)),
+    "a human score without any value": base().with_scores("z", VALUES * nan, kind="human"),
+    "system scores without any value": base().with_scores(
+        "y-src", VALUES, uses=("src",), system_scores=np.array([nan, nan])
+    ),
+    "domain scores without any value": base(segments=described()).with_scores(
+        "y-src", VALUES, uses=("src",), domain_scores=VALUES * nan, document_scores=VALUES * nan
+    ),
+    "a system without any score": base(
+        scores={"x-src": ScoreTable(np.array([[1.0, 2.0], [nan, nan]]), uses=("src",))}
+    ),
+    "systems and nothing else": base(scores={}),
+    "segments and nothing else": EvalSet((), described(), language_pair="en-de"),
+    "no segments": EvalSet(
+        ("A", "B"),
+        Segments(()),
+        {"x-src": ScoreTable(np.empty((2, 0)), uses=("src",), system_scores=np.array([1.0, nan]))},
+        language_pair="en-de",
+    ),
+    "two names for one file": base(
+        segments=REFS,
+        scores=metrics(
+            chrF=ScoreTable(VALUES, uses=("refA",)),
+            chrF_refA=ScoreTable(VALUES + 1, uses=("refA",)),
+        ),
+    ),
+    "two names for one file, source": base(
+        scores=metrics(y=ScoreTable(VALUES), y_src=ScoreTable(VALUES + 1, uses=("src",)))
+    ),
+    "names that end like a level": base(
+        scores={
+            "x.seg": ScoreTable(VALUES, "human"),
+            "x.sys.score": ScoreTable(VALUES + 1, "human"),
+        }
+    ),
+    "uses that the name does not tell": base(
+        segments=REFS, scores=metrics(y=ScoreTable(VALUES, uses=("src", "refA")))
+    ),
+    "ratings without a score of that name": base(ratings={"esa": rated("r1", "r2", "r3")}),
+    "ratings, one rater twice": base(ratings={"mqm": rated("r1", "r1", "r1")}),
+    "ratings, one rater twelve times": base(ratings={"mqm": rated(*["r1"] * 12)}),
+    "ratings that look like a layer": base(
+        ratings={"mqm": rated("r1", "r2"), "mqm.2": rated("r3"), "mqm.x": rated("r4")}
+    ),
+    "ratings without rows": base(ratings={"mqm": rated("r1").take(np.array([False]))}),
+    "raters with odd names": base(ratings={"mqm": rated("r\r", "\r", " ", "None", "\ufeffr", "")}),
+    "errors of some ratings only": base(
+        ratings={"mqm": rated("r1", "r2", errors=(None, (ErrorSpan("c", "major", 0, 3, 5.0),)))}
+    ),
+    "ratings of minus zero": base(
+        ratings={"mqm": Ratings.from_labels(["A"], ["0"], ["r"], np.array([-0.0]))}
+    ),
+    "an output without any text": base(outputs={"A": (None, None), "B": ("b", None)}),
+    "outputs without any text": base(outputs={"A": (None, None)}),
+    "a source without any text": base(segments=described(sources=(None, None))),
+    "a reference without any text": base(segments=described(references={"refA": (None, None)})),
+    "the text that stands for no text": base(
+        segments=described(sources=("[No translation supplied]", None)),
+        outputs={"A": ("[No translation supplied]", None)},
+    ),
+    "a domain with a mark": base(segments=described(domains=("\ufeffn", "m"))),
+    "a domain with a blank": base(segments=described(domains=("a b", "m"))).with_scores(
+        "y-src", VALUES, uses=("src",), domain_scores=VALUES
+    ),
+    "a document with a blank": base(segments=described(documents=("a b", "a_b"))).with_scores(
+        "y-src", VALUES, uses=("src",), document_scores=VALUES
+    ),
+    "names with blanks": base(systems=("  a  b  ", "b  ")),
+    "names with marks": base(systems=("\ufeffa", "\ufeffb")),
+    "names with carriage returns": base(systems=("a\rb", "b\r")),
+    "digits": base(systems=("10", "9")),
+    "torn documents": EvalSet(
+        ("A",),
+        Segments(("0", "1", "2"), ("d", "e", "d")),
+        {
+            "x-src": ScoreTable(
+                np.array([[1.0, 2.0, 3.0]]), uses=("src",), document_scores=np.array([[5.0, 6.0]])
+            )
+        },
+        language_pair="en-de",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["folder", "native"])
+@pytest.mark.parametrize("case", CASES)
+def test_odd_set_comes_back(tmp_path: Path, case: str, form: str) -> None:
+    es = CASES[case]
+    path = tmp_path / ("set" if form == "folder" else "set.parquet")
+    try:
+        save(es, path)
+    except UsageError as error:
+        assert len(str(error).splitlines()) == 1  # noqa: PT017
+        assert case == "segments and nothing else"
+        assert not list(tmp_path.iterdir())
+    else:
+        assert_same((mtme if form == "folder" else native).read(path), es)
+
+
+@pytest.mark.parametrize("case", ["tab", "line end"])
+@pytest.mark.parametrize("where", ["system", "domain", "document", "rater"])
+def test_what_a_folder_cannot_hold_comes_back_or_is_refused(
+    tmp_path: Path, case: str, where: str
+) -> None:
+    bad = "a\tb" if case == "tab" else "a\nb"
+    domains = (bad if where == "domain" else "n", "m")
+    documents = (bad if where == "document" else "d", "e")
+    es = base(
+        systems=("A", bad if where == "system" else "B"),
+        segments=described(domains=domains, documents=documents),
+        ratings={"mqm": rated(bad if where == "rater" else "r")},
+    ).with_scores("y-src", VALUES, uses=("src",), domain_scores=VALUES, document_scores=VALUES)
+    try:
+        save(es, tmp_path / "set")
+    except UsageError:
+        assert not list(tmp_path.iterdir())
+    else:
+        assert_same(mtme.read(tmp_path / "set"), es)
+
+
+HARMFUL = ["../x", "../../x", "../../../x", "../../../../x", "a/b", "ABSOLUTE", "a\0b", "x" * 300]
+
+
+@pytest.mark.parametrize("name", HARMFUL)
+@pytest.mark.parametrize("where", ["metric", "human", "system", "ratings", "reference", "lp"])
+def test_names_never_leave_the_folder(tmp_path: Path, name: str, where: str) -> None:
+    name = str(tmp_path / "x") if name == "ABSOLUTE" else name
+    es = base(
+        systems=("A", name if where == "system" else "B"),
+        segments=described(references={name if where == "reference" else "refA": ("a", "b")}),
+        ratings={name if where == "ratings" else "mqm": rated("r1", "r2")},
+        outputs={"A": ("a", "b")},
+        language_pair=name if where == "lp" else "en-de",
+    )
+    if where in ("metric", "human"):
+        es = es.with_scores(name, VALUES, kind=where)
+    folder = tmp_path / "1" / "2" / "3" / "4" / "set"
+    folder.parent.mkdir(parents=True)
+    try:
+        save(es, folder, to="mtme")
+    except UsageError:
+        assert not list(folder.parent.iterdir())
+    else:
+        assert_same(mtme.read(folder), es)
+    outside = [p for p in tmp_path.rglob("*") if p.is_file() and folder not in p.parents]
+    assert not outside
+
+
+def test_overwriting_leaves_nothing_of_the_old_set(tmp_path: Path) -> None:
+    old = base(
+        segments=Segments(("5", "6"), sources=("a", "b"), references={"refA": ("a", "b")}),
+        outputs={"A": ("a", "b")},
+        ratings={"mqm": Ratings.from_labels(["A"] * 2, ["5"] * 2, ["r1", "r2"], np.ones(2))},
+    ).with_scores("y-src", VALUES, uses=("src",), higher_is_better=False)
+    new = base(segments=described(sources=("a ", "b")))
+    other = replace(old, language_pair="zh-en")
+    folder = tmp_path / "set"
+    save(old, folder)
+    save(other, folder)
+    with pytest.raises(UsageError, match="exists"):
+        save(new, folder)
+    assert_same(mtme.read(folder, "en-de"), old)
+    save(new, folder, overwrite=True)
+    assert_same(mtme.read(folder, "en-de"), new)
+    assert_same(mtme.read(folder, "zh-en"), other)
+
+
+def test_folder_needs_a_language_pair(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="language pair"):
+        save(base(language_pair=None), tmp_path / "set")
+    assert not list(tmp_path.iterdir())
+
+
+def test_plain_set_needs_no_file_of_our_own(tmp_path: Path) -> None:
+    save(CASES["plain"], tmp_path / "set")
+    assert not (tmp_path / "set" / "en-de.steelyard.json").exists()
+    assert sorted(p.name for p in (tmp_path / "set").rglob("*.score")) == [
+        "en-de.mqm.seg.score",
+        "x-src.seg.score",
+    ]
+
+
+def test_load_gives_what_the_reader_gives(tmp_path: Path) -> None:
+    es = base(ratings={"mqm": rated("r1")}, outputs={"A": ("a", None)})
+    save(es, tmp_path / "set")
+    save(es, tmp_path / "set.parquet")
+    assert_same(load(tmp_path / "set"), es)
+    assert_same(load(tmp_path / "set.parquet"), es)
+    assert_same(load(tmp_path / "set", tmp_path / "set.parquet"), es)
+
+
+def test_native_file_is_a_long_table_for_others(tmp_path: Path) -> None:
+    import polars as pl
+
+    save(base(), tmp_path / "set.parquet")
+    frame = pl.read_parquet(tmp_path / "set.parquet")
+    assert frame.select("system", "segment", "mqm").rows() == [
+        ("A", "0", 1.0),
+        ("A", "1", 2.0),
+        ("B", "0", 3.0),
+        ("B", "1", 4.0),
+    ]
+
+
+def test_ratings_tell_minus_zero_from_zero() -> None:
+    plus, minus = (Ratings.from_labels(["A"], ["0"], ["r"], np.array([x])) for x in (0.0, -0.0))
+    assert not plus.identical(minus)
+    assert plus.identical(plus)

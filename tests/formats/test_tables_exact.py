@@ -1,0 +1,312 @@
+"""Both readers of delimited tables give the same cells, and every double comes back bit for bit."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from steelyard import load
+from steelyard.errors import SteelyardError
+from steelyard.formats import tables
+from steelyard.formats.load import Reading, read_any
+from steelyard.formats.tables import RawTable
+from steelyard.judgements import Ratings
+
+pytestmark = pytest.mark.usefixtures("one_database")
+Fresh = Callable[[], Path]
+
+MISSING = ["", "nan", "NaN", "None", "NA"]
+NUMBERS = [
+    "1.", ".5", "+1", "1e5", "1E+5", "1e-400", "-0.0", "-0", "5e-324", "-5e-324", "007", "-.5e-3",
+    " 1 ", "1 ", "\t1", "0.12345678901234567", "0.1234567890123456", "9007199254740993", "1e308",
+    "2.2250738585072011e-308", "2.2250738585072014e-308", "0.30000000000000004", "1" * 30,
+    "0." + "1" * 60, "123456789012345678", "100000000000000016777215", "9.5e-323",
+]  # fmt: skip
+JUNK = [
+    "inf", "-inf", "Infinity", "1e999", "-1e400", "word", "1_000", "１２", "NAN", "null", "NULL",
+    "+-1", "-+1", "++1", "--1", "0x10", "1f", "1d", "true", "1e", ".", "+", "- 1", "+ 1", "1 2",
+    " NaN ", "1,5", "1e5.0", "٣", "1\x0b", "nan(1)", "+nan", "-nan", "0b1", "1e+", "1L", "1%",
+    "(1)", "$1", "1\xa0", "TRUE", "1'000",
+]  # fmt: skip
+
+
+def read_both(path: Path, text: set[str] | None = None) -> tuple[RawTable, RawTable]:
+    """Read by DuckDB wherever that is allowed, then by the Python parser."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_FAST_FROM", 0)
+        fast = tables.read(path, is_text=(text or {"system", "segment"}).__contains__)
+        patch.setattr(tables, "_FAST_FROM", 1 << 60)
+        return fast, tables.read(path, is_text=(text or {"system", "segment"}).__contains__)
+
+
+def bits(values: Any) -> list[bytes]:
+    """Give the bits of numbers, all NaN alike."""
+    return [b"nan" if x != x else struct.pack("<d", x) for x in np.asarray(values).tolist()]
+
+
+def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Give what a call returns, or the text of its refusal."""
+    try:
+        return call(*arguments)
+    except SteelyardError as error:
+        return str(error)
+
+
+def assert_same_table(path: Path, text: set[str] | None = None) -> None:
+    both = outcome(read_both, path, text)
+    if isinstance(both, str):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tables, "_FAST_FROM", 1 << 60)
+            assert outcome(tables.read, path) == both
+        return
+    fast, slow = both
+    assert list(fast.columns) == list(slow.columns)
+    assert fast.n_rows == slow.n_rows
+    assert [fast.line(i) for i in range(fast.n_rows)] == [slow.line(i) for i in range(slow.n_rows)]
+    for name in fast.columns:
+        if name in (text or {"system", "segment"}):
+            assert outcome(fast.labels, name) == outcome(slow.labels, name)
+            assert outcome(fast.texts, name) == outcome(slow.texts, name)
+        else:
+            one, two = outcome(fast.numbers, name), outcome(slow.numbers, name)
+            assert (one if isinstance(one, str) else bits(one)) == (
+                two if isinstance(two, str) else bits(two)
+            )
+
+
+plain_names = st.one_of(
+    st.sampled_from(["A", "1", "01", "1e5", "1.0", " A ", "NA", "nan", "None", "inf", "模型"]),
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=5),
+)
+cells = st.one_of(
+    st.sampled_from(MISSING),
+    st.sampled_from(NUMBERS),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.integers(-(10**20), 10**20).map(str),
+)
+junk_like = st.text("0123456789+-.eE _ainfNAx", max_size=7)
+
+
+@st.composite
+def delimited(draw: st.DrawFn, cell: st.SearchStrategy[str] = cells) -> bytes:
+    """Draw a table of two names and up to three scores per row, with odd line ends."""
+    delimiter = draw(st.sampled_from([",", "\t", ";"]))
+    width = draw(st.integers(1, 3))
+    head = ["system", "segment", *(f"m{i}" for i in range(width))]
+    rows = draw(
+        st.lists(st.tuples(plain_names, plain_names, *[cell] * width), min_size=1, max_size=6)
+    )
+    lines = [delimiter.join(head)]
+    for row in rows:
+        lines.append(delimiter.join(c.replace(delimiter, ".").replace('"', "'") for c in row))
+        if draw(st.integers(0, 9)) == 0:
+            lines.append("")  # a blank line
+    end = draw(st.sampled_from(["\n", "\r\n"]))
+    last = draw(st.sampled_from([end, "", end + end]))
+    mark = draw(st.sampled_from(["", "", "\ufeff"]))
+    return (mark + end.join(lines) + last).encode()
+
+
+@settings(max_examples=250)
+@given(delimited())
+def test_fast_reader_equals_parser_on_good_cells(fresh: Fresh, data: bytes) -> None:
+    path = fresh() / "table.csv"
+    path.write_bytes(data)
+    assert_same_table(path)
+
+
+@settings(max_examples=250)
+@given(delimited(st.one_of(cells, cells, st.sampled_from(JUNK), junk_like)))
+def test_fast_reader_equals_parser_on_any_cell(fresh: Fresh, data: bytes) -> None:
+    path = fresh() / "table.csv"
+    path.write_bytes(data)
+    assert_same_table(path)
+
+
+@pytest.mark.parametrize("cell", [*NUMBERS, *MISSING, *JUNK])
+def test_fast_reader_equals_parser_on_one_cell(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"system;segment;x\nA;1;0.5\nA;2;{cell}\n", encoding="utf-8")
+    assert_same_table(path)
+
+
+@pytest.mark.parametrize("cell", NUMBERS)
+def test_fast_reader_is_used_for_odd_numbers(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"system;segment;x\nA;1;0.5\nA;2;{cell}\n", encoding="utf-8")
+    fast, _ = read_both(path)
+    assert isinstance(fast.columns["x"], np.ndarray)
+    assert bits(fast.columns["x"]) == bits([0.5, float(cell)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A\n1\n\n2\n",
+        "A\n1\n2\n\n\n",
+        "A\r\n1\r\n\r\n2\r\n",
+        "A\n1\nNA\n2\n",
+        "A,B\n1,2\n\n\n3,4\n",
+        "A,B\n1,2\n   \n3,4\n",
+        "A,B\n1,2\n3\n",
+        "A,B\n1,2\n3,4,5\n",
+        "A,B\n1,2\n,\n",
+        "A,B\n\n1,2\n",
+        "\nA,B\n1,2\n",
+        "A,B\n1,2",
+        "A,B\r\n1,2\r\n3,4",
+        "A,B\n1,2\r\n3,4\n",
+        "A,B\n1,2\n3,4\r",
+        "A,A\n1,2\n",
+        "A,\n1,2\n",
+        "A,B\n#1,2\n3,4\n",
+        "#A,B\n1,2\n",
+        "A,B\n1,2\n\ufeff3,4\n",
+        "A,B\n1,2\n3,4\n\x1a",
+        "A\tB\n1\t2\n3\t4\n",
+        "A,B\n'1',2\n",
+        "A,B\n1,2\\\n3,4\n",
+    ],
+)
+def test_fast_reader_equals_parser_on_odd_lines(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode())
+    assert_same_table(path)
+
+
+def test_fast_reader_equals_parser_on_packed_files(tmp_path: Path) -> None:
+    one, two = b"system,segment,x\nA,1,0.1\n", b"A,2,0.2\nB,1,0.3\n"
+    path = tmp_path / "table.csv.gz"
+    path.write_bytes(gzip.compress(one) + gzip.compress(two))
+    assert_same_table(path)
+    assert load(path)["x"].values[0].tolist() == [0.1, 0.2]
+    plain = tmp_path / "packed-but-not-named-so.csv"
+    plain.write_bytes(gzip.compress(one + two))
+    assert_same_table(plain)
+
+
+def test_large_file_is_read_in_order(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).standard_normal(60_000)
+    rows = [f"S{i % 7:02d},{i // 7},{x!r}" for i, x in enumerate(values.tolist())]
+    path = tmp_path / "large.csv"
+    path.write_text("system,segment,x\r\n" + "\r\n".join(rows), encoding="utf-8", newline="")
+    assert path.stat().st_size > tables._FAST_FROM
+    fast, slow = read_both(path)
+    assert isinstance(fast.columns["x"], np.ndarray)
+    assert bits(fast.numbers("x")) == bits(slow.numbers("x")) == bits(values)
+    assert fast.labels("system") == slow.labels("system")
+
+
+@pytest.mark.parametrize(
+    ("header", "raters"),
+    [
+        ("rater", ("007", "8", "08")),
+        ("worker", ("12345678901234567890", "12345678901234567891", "3")),
+        ("annotator", ("1e5", "100000", "2")),
+    ],
+)
+@pytest.mark.parametrize("fast_from", [0, 1 << 60])
+def test_rater_names_do_not_depend_on_the_size_of_the_file(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    header: str,
+    raters: tuple[str, ...],
+    fast_from: int,
+) -> None:
+    path = tmp_path / "da.csv"
+    rows = "".join(f"{rater},A,{i},0042,{i}\n" for i, rater in enumerate(raters))
+    path.write_text(f"{header},system,segment,hit,raw\n{rows}")
+    monkeypatch.setattr(tables, "_FAST_FROM", fast_from)
+    _, ratings, _ = read_any(path)
+    assert isinstance(ratings, Ratings)
+    assert set(ratings.raters) == set(raters)
+    assert ratings.unit == ("0042",) * 3
+
+
+@pytest.mark.parametrize("fast_from", [0, 1 << 60])
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ("system,segment,ref:A,x\nA,1,007,1\nA,2,1.50,2\n", lambda es: es.segments.references["A"]),
+        ("system,segment,source,x\nA,1,007,1\nA,2,1.50,2\n", lambda es: es.segments.sources),
+        ("system,segment,document,x\nA,1,007,1\nA,2,1.50,2\n", lambda es: es.segments.documents),
+        ("system,segment,hyp,x\nA,1,007,1\nA,2,1.50,2\n", lambda es: es.outputs["A"]),
+        ("system,sid,x\nA,007,1\nA,1.50,2\n", lambda es: tuple(reversed(es.segments.ids))),
+        ("segment,007,1.50\n1,3,4\n", lambda es: es.systems),
+    ],
+)
+def test_texts_that_look_like_numbers_do_not_depend_on_the_size_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, found: Any, fast_from: int
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(table)
+    monkeypatch.setattr(tables, "_FAST_FROM", fast_from)
+    assert found(load(path)) in (("007", "1.50"), ("1.50", "007"))
+
+
+@pytest.mark.parametrize("fast_from", [0, 1 << 60])
+def test_rankings_do_not_depend_on_the_size_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fast_from: int
+) -> None:
+    path = tmp_path / "rankings.csv"
+    path.write_text(
+        "segmentId,judgeId,system1Id,system2Id,system1rank,system2rank\n"
+        "007,01,00,1e5,1,2\n008,01,00,1e5,2,1\n"
+    )
+    monkeypatch.setattr(tables, "_FAST_FROM", fast_from)
+    _, rankings, _ = read_any(path)
+    assert rankings.systems == ("00", "1e5")
+    assert rankings.segments == ("007", "008")
+    assert rankings.raters == ("01",)
+
+
+@pytest.mark.parametrize("fast_from", [0, 1 << 60])
+def test_rows_are_selected_by_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fast_from: int
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("year,system,segment,x\n08,A,1,1\n8,A,1,2\n08,B,1,3\n")
+    monkeypatch.setattr(tables, "_FAST_FROM", fast_from)
+    es = load(path, where={"year": "08"})
+    assert es["x"].values.tolist() == [[1.0], [3.0]]
+    table = Reading(where=(("year", "8"),)).table(path)
+    assert list(table.columns["year"]) == ["08", "8", "08"]
+
+
+doubles = st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=1, max_size=12)
+SUFFIXES = ["csv", "tsv", "jsonl", "ndjson", "csv.gz", "tsv.gz", "jsonl.gz", "parquet", "pq"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@settings(max_examples=30)
+@given(values=doubles)
+@example(values=[0.0, -0.0, 5e-324, -5e-324, 1.7976931348623157e308, 2.2250738585072014e-308])
+@example(values=[0.1 + 0.2, -1.3000000000000003, -1.3, 1 / 3, 1e22, 1e23, 9007199254740993.0])
+def test_doubles_come_back_bit_for_bit(fresh: Fresh, suffix: str, values: list[float]) -> None:
+    path = fresh() / f"table.{suffix}"
+    names = ["A"] * len(values)
+    segments = [str(i) for i in range(len(values))]
+    tables.write(path, {"system": names, "segment": segments, "x": np.array(values)})
+    table = tables.read(path, is_text={"system", "segment"}.__contains__)
+    found = table.numbers("x") if "x" in table else np.full(len(values), np.nan)
+    assert bits(found) == bits(values)
+    assert table.labels("segment") == segments
+    if path.suffix == ".csv":
+        assert_same_table(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "csv.gz", "jsonl.gz", "parquet"])
+def test_same_table_same_bytes(tmp_path: Path, suffix: str) -> None:
+    columns = {"system": ["A", "B"], "segment": ["1", "1"], "x": np.array([0.1, np.nan])}
+    one, two = tmp_path / f"one.{suffix}", tmp_path / f"two.{suffix}"
+    tables.write(one, columns)
+    tables.write(two, columns)
+    assert one.read_bytes() == two.read_bytes()

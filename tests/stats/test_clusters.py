@@ -1,0 +1,342 @@
+"""Each clustering rule against its definition, hand-worked cases and WMT22's published ranking."""
+
+from __future__ import annotations
+
+import csv
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from steelyard.errors import DegenerateError, ShapeError, UsageError
+from steelyard.stats import clusters
+
+NAN = float("nan")
+ALPHA = 0.05
+RULES = (clusters.greedy_clusters, clusters.neighbour_clusters, clusters.never_split_clusters)
+cells = st.sampled_from([0.0, 0.01, ALPHA, 0.06, 0.5, 1.0, NAN])
+squares = st.integers(0, 8).flatmap(lambda n: hnp.arrays(np.float64, (n, n), elements=cells))
+symmetric = squares.map(lambda p: np.triu(p) + np.triu(p, 1).T)
+
+
+@pytest.fixture(params=["cs-en", "de-en", "ru-en", "zh-en"])
+def wmt22(request, shared):
+    """The official p-values and the rows of the official ranking of one language pair."""
+    folder = shared / "wmt22-da"
+    if not folder.is_dir():
+        pytest.skip(f"no {folder}")
+    with (folder / f"{request.param}.systems.csv").open(encoding="utf-8", newline="") as file:
+        systems = list(csv.DictReader(file))
+    with (folder / f"{request.param}.wilcoxon_p.csv").open(encoding="utf-8", newline="") as file:
+        matrix = {row["system"]: row for row in csv.DictReader(file)}
+    names = [row["system"] for row in systems]
+    return np.array([[float(matrix[a][b]) for b in names] for a in names]), systems
+
+
+def test_wmt22_ranking(wmt22):
+    p, systems = wmt22
+    assert clusters.wins(p).tolist() == [int(row["wins"]) for row in systems]
+    found = clusters.wmt_clusters(p)
+    assert found == [(int(row["rank_from"]), int(row["rank_to"])) for row in systems]
+    ends = [last == place for place, (_, last) in enumerate(found, 1)]
+    assert ends == [row["end_of_cluster"] == "True" for row in systems]
+
+
+def test_wmt22_rules_nest(wmt22):
+    """What lies between significantly different halves is cut by every rule."""
+    p, systems = wmt22
+    never = cuts(clusters.never_split_clusters(p))
+    assert never <= cuts(clusters.greedy_clusters(p))
+    assert never <= cuts(clusters.neighbour_clusters(p))
+    assert len(clusters.compact_letters(p)) == len(systems)
+
+
+def cuts(numbers):
+    return set(np.flatnonzero(np.diff(numbers)).tolist())
+
+
+def significant(p, i, j, alpha=ALPHA):
+    return bool(p[min(i, j), max(i, j)] <= alpha)
+
+
+# --- naive references -----------------------------------------------------------------------------
+
+
+def naive_greedy(p):
+    found: list[list[int]] = []
+    current: list[int] = []
+    for i in range(len(p)):
+        if any(p[x, i] <= ALPHA for x in current):
+            current = []
+        if not current:
+            found.append([])
+        current.append(i)
+        found[-1].append(i)
+    return [rank for rank, members in enumerate(found, 1) for _ in members]
+
+
+def naive_neighbour(p):
+    ranks: list[int] = []
+    for i in range(len(p)):
+        ranks.append(1 if i == 0 else ranks[-1] + (p[i - 1, i] < ALPHA))
+    return ranks
+
+
+def naive_never_split(p):
+    n = len(p)
+    ranks: list[int] = []
+    for k in range(n):
+        cut = k > 0 and all(p[i, j] <= ALPHA for i in range(k) for j in range(k, n))
+        ranks.append(1 if k == 0 else ranks[-1] + cut)
+    return ranks
+
+
+@given(squares)
+def test_clusters_against_their_definitions(p):
+    assert clusters.greedy_clusters(p, ALPHA).tolist() == naive_greedy(p)
+    assert clusters.neighbour_clusters(p, ALPHA).tolist() == naive_neighbour(p)
+    assert clusters.never_split_clusters(p, ALPHA).tolist() == naive_never_split(p)
+
+
+@given(squares)
+def test_clusters_promise(p):
+    n = len(p)
+    greedy = clusters.greedy_clusters(p, ALPHA)
+    never = clusters.never_split_clusters(p, ALPHA)
+    assert greedy.dtype == never.dtype == np.int64
+    for i, j in combinations(range(n), 2):
+        if greedy[i] == greedy[j]:
+            assert not significant(p, i, j)
+        if never[i] != never[j]:
+            assert significant(p, i, j)
+    assert cuts(never) <= cuts(greedy)
+
+
+@given(squares)
+def test_only_the_upper_half_counts(p):
+    other = np.triu(p, 1) + np.tril(np.full_like(p, 0.01))
+    for rule in RULES:
+        assert rule(p).tolist() == rule(other).tolist()
+    assert clusters.alike_groups(p) == clusters.alike_groups(other)
+
+
+@given(symmetric)
+def test_never_split_gives_connected_components(p):
+    """In a sorted, symmetric matrix: merged where components of the graph overlap."""
+    n = len(p)
+    label = list(range(n))
+    for _ in range(n):
+        for i, j in combinations(range(n), 2):
+            if not significant(p, i, j):
+                for between in range(i, j + 1):
+                    label[between] = min(label[i : j + 1])
+    numbers = clusters.never_split_clusters(p, ALPHA)
+    assert (np.equal.outer(numbers, numbers) == np.equal.outer(label, label)).all()
+
+
+# --- letters --------------------------------------------------------------------------------------
+
+
+def naive_cliques(p):
+    """All subsets without a significant pair that nothing can be added to."""
+    n = len(p)
+    free = [
+        set(some)
+        for size in range(1, n + 1)
+        for some in combinations(range(n), size)
+        if not any(significant(p, i, j) for i, j in combinations(some, 2))
+    ]
+    return sorted(tuple(sorted(a)) for a in free if not any(a < b for b in free))
+
+
+@given(symmetric)
+def test_groups_against_all_subsets(p):
+    assert list(clusters.alike_groups(p, ALPHA)) == naive_cliques(p)
+
+
+@given(st.integers(0, 40), st.floats(0, 1), st.integers(0, 1000))
+def test_letters_promise(n, share, seed):
+    p = np.where(np.random.default_rng(seed).random((n, n)) < max(share, 0.5), 0.01, 0.5)
+    groups = clusters.alike_groups(p)
+    letters = clusters.compact_letters(p)
+    assert len(letters) == n
+    split = [set(x.split(",") if len(groups) > 26 else x) for x in letters]
+    assert all(split)
+    for i, j in combinations(range(n), 2):
+        assert bool(split[i] & split[j]) == (not significant(p, i, j))
+    sets = [set(group) for group in groups]
+    assert not any(a <= b for a in sets for b in sets if a is not b)
+    assert list(groups) == sorted(groups)
+    assert len(set().union(*split)) == len(groups)
+
+
+def test_letters_of_neighbours():
+    n = 60  # each alike the next only: 59 groups, more than the alphabet has letters
+    p = np.where(np.abs(np.subtract.outer(range(n), range(n))) > 1, 0.01, 0.5)
+    letters = clusters.compact_letters(p)
+    assert letters[:3] == ("a", "a,b", "b,c")
+    assert letters[25:28] == ("y,z", "z,aa", "aa,ab")
+    assert letters[-1] == "bg"
+
+
+def test_names_of_letters():
+    names = [clusters._letter(k) for k in range(clusters.MAX_LETTERS)]
+    assert names[:2] + names[25:28] + names[51:53] == ["a", "b", "z", "aa", "ab", "az", "ba"]
+    assert names[26 + 26**2 - 1 : 26 + 26**2 + 1] == ["zz", "aaa"]
+    assert len(set(names)) == len(names)
+
+
+def test_letters_in_order_of_the_best_member():
+    p = np.full((4, 4), 0.5)
+    p[0, 3] = p[1, 2] = 0.01
+    assert clusters.alike_groups(p) == ((0, 1), (0, 2), (1, 3), (2, 3))
+    assert clusters.compact_letters(p) == ("ab", "ac", "bd", "cd")
+
+
+def scattered(n):
+    """Triples that differ among themselves and from nothing else: 3 ** (n / 3) groups."""
+    return np.where(np.equal.outer(np.arange(n) // 3, np.arange(n) // 3), 0.01, 0.5)
+
+
+def test_too_many_groups():
+    assert len(clusters.alike_groups(scattered(24))) == 3**8
+    with pytest.raises(DegenerateError, match="60 items form more than 10,000 groups"):
+        clusters.compact_letters(scattered(60))
+
+
+def test_the_cap_itself_is_allowed(monkeypatch):
+    monkeypatch.setattr(clusters, "MAX_LETTERS", 27)
+    assert len(clusters.alike_groups(scattered(9))) == 27
+    monkeypatch.setattr(clusters, "MAX_LETTERS", 26)
+    with pytest.raises(DegenerateError):
+        clusters.alike_groups(scattered(9))
+
+
+def test_one_group_of_many_items():
+    assert clusters.compact_letters(np.full((150, 150), 0.5)) == ("a",) * 150
+
+
+# --- human evaluation -----------------------------------------------------------------------------
+
+
+def naive_wins(p):
+    n = len(p)
+    return [sum(p[k, j] < ALPHA for j in range(n) if j != k) for k in range(n)]
+
+
+def naive_wmt(p):
+    n, won, start, found = len(p), naive_wins(p), 1, []
+    for k in range(1, n + 1):
+        if won[k - 1] == n - k or k == n:
+            found += [(start, k)] * (k - start + 1)
+            start = k + 1
+    return found
+
+
+def naive_ranges(p):
+    n = len(p)
+    lost = [sum(p[j, k] < ALPHA for j in range(n) if j != k) for k in range(n)]
+    return [(1 + a, n - b) for a, b in zip(lost, naive_wins(p), strict=True)]
+
+
+@given(squares)
+def test_human_rules_against_their_definitions(p):
+    assert clusters.wins(p, ALPHA).tolist() == naive_wins(p)
+    assert clusters.wins(p.T, ALPHA).tolist() == naive_wins(p.T)
+    assert clusters.wmt_clusters(p, ALPHA) == naive_wmt(p)
+    assert clusters.rank_ranges(p, ALPHA) == naive_ranges(p)
+
+
+def test_wmt_clusters_look_at_the_last_member_only():
+    p = np.full((3, 3), 0.5)
+    p[1, 2] = 0.01  # the second beats as many as are below it; the first beats none
+    assert clusters.wmt_clusters(p) == [(1, 2), (1, 2), (3, 3)]
+    assert clusters.never_split_clusters(p).tolist() == [1, 1, 1]
+    assert clusters.rank_ranges(p) == [(1, 3), (1, 2), (2, 3)]
+
+
+def test_a_worse_system_may_beat_a_better_one():
+    p = np.full((3, 3), 0.5)
+    p[2, 0] = 0.01
+    assert clusters.wins(p).tolist() == [0, 0, 1]
+    assert clusters.wmt_clusters(p) == [(1, 3)] * 3
+    assert clusters.rank_ranges(p) == [(2, 3), (1, 3), (1, 2)]
+
+
+# --- by hand --------------------------------------------------------------------------------------
+
+
+def test_golden_example():
+    p = np.full((4, 4), NAN)
+    p[0, 1:] = [0.5, 0.01, 0.01]
+    p[1, 2:] = [0.5, 0.5]
+    p[2, 3:] = [0.5]
+    assert clusters.greedy_clusters(p).tolist() == [1, 1, 2, 2]
+    assert clusters.neighbour_clusters(p).tolist() == [1, 1, 1, 1]
+    assert clusters.never_split_clusters(p).tolist() == [1, 1, 1, 1]
+    assert clusters.compact_letters(p) == ("a", "ab", "b", "b")
+
+
+def test_greedy_forgets_the_cluster_before():
+    p = np.full((3, 3), 0.5)
+    p[0, 1] = 0.01  # the third is alike the second, which opened a cluster
+    assert clusters.greedy_clusters(p).tolist() == [1, 2, 2]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+@pytest.mark.parametrize("value", [0.5, 1.0, NAN])
+def test_nothing_significant(n, value):
+    p = np.full((n, n), value)
+    for rule in RULES:
+        assert rule(p).tolist() == [1] * n
+    assert clusters.compact_letters(p) == ("a",) * n
+    assert clusters.wins(p).tolist() == [0] * n
+    assert clusters.wmt_clusters(p) == [(1, n)] * n
+    assert clusters.rank_ranges(p) == [(1, n)] * n
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_all_significant(n):
+    p = np.where(np.triu(np.ones((n, n)), 1) > 0, 0.001, 0.999)
+    places = list(range(1, n + 1))
+    for rule in RULES:
+        assert rule(p).tolist() == places
+    assert clusters.compact_letters(p) == tuple("abcde"[:n])
+    assert clusters.wins(p).tolist() == [n - k for k in places]
+    assert clusters.wmt_clusters(p) == [(k, k) for k in places]
+    assert clusters.rank_ranges(p) == [(k, k) for k in places]
+
+
+def test_the_level_itself():
+    p = np.array([[NAN, ALPHA], [1 - ALPHA, NAN]])
+    assert clusters.greedy_clusters(p).tolist() == [1, 2]
+    assert clusters.never_split_clusters(p).tolist() == [1, 2]
+    assert clusters.compact_letters(p) == ("a", "b")
+    assert clusters.neighbour_clusters(p).tolist() == [1, 1]
+    assert clusters.wins(p).tolist() == [0, 0]
+    assert clusters.wmt_clusters(p, math.nextafter(ALPHA, 1)) == [(1, 1), (2, 2)]
+
+
+EVERY = (*RULES, clusters.alike_groups, clusters.compact_letters, clusters.wins,
+         clusters.wmt_clusters, clusters.rank_ranges)  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", EVERY)
+def test_bad_arguments(rule):
+    for shape in ((3,), (2, 3), (2, 2, 2)):
+        with pytest.raises(ShapeError, match="square matrix"):
+            rule(np.ones(shape))
+    for alpha in (-0.1, 5, NAN):
+        with pytest.raises(UsageError, match="significance level"):
+            rule(np.ones((2, 2)), alpha)
+
+
+@pytest.mark.parametrize("rule", EVERY)
+def test_the_argument_is_left_alone(rule):
+    p = np.full((3, 3), 0.01)
+    rule(p)
+    assert (p == 0.01).all()

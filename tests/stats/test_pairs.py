@@ -1,0 +1,157 @@
+"""Counts of pairs against a loop over all of them."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from steelyard.errors import ShapeError
+from steelyard.stats.pairs import PairCounts, count_pairs, count_pairs_flat, inversions
+
+NAN = float("nan")
+FIELDS = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
+# Eighths: their differences are exact, so that pairs on a threshold are decided without rounding.
+eighths = st.integers(-8, 8).map(lambda k: k / 8)
+cells = st.one_of(st.sampled_from([0.0, 0.125, 0.25, 1.0, NAN]), eighths)
+matrices = hnp.array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=6).flatmap(
+    lambda shape: st.tuples(*(hnp.arrays(np.float64, shape, elements=cells) for _ in range(2)))
+)
+
+
+def naive(human, metric, epsilon=0.0, threshold=0.0):
+    """Count one group, pair by pair."""
+    counts = dict.fromkeys(FIELDS, 0)
+    for (h_i, m_i), (h_j, m_j) in combinations(zip(human, metric, strict=True), 2):
+        h, m = h_i - h_j, m_i - m_j
+        if math.isnan(h) or math.isnan(m):
+            continue
+        human_tie, metric_tie = h == 0 or abs(h) < threshold, abs(m) <= epsilon
+        if human_tie and metric_tie:
+            counts["both_ties"] += 1
+        elif human_tie:
+            counts["human_ties"] += 1
+        elif metric_tie:
+            counts["metric_ties"] += 1
+        elif (h > 0) == (m > 0):
+            counts["concordant"] += 1
+        else:
+            counts["discordant"] += 1
+    return counts
+
+
+def as_dicts(counts):
+    columns = [getattr(counts, name).tolist() for name in FIELDS]
+    return [dict(zip(FIELDS, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+@given(
+    matrices,
+    st.sampled_from([0.0, 0.125, 0.25, 0.3, 2.0]),
+    st.sampled_from([0.0, 0.125, 0.25, 0.3, 2.0]),
+)
+def test_counts_against_the_loop(data, epsilon, threshold):
+    human, metric = data
+    counts = count_pairs(human, metric, epsilon=epsilon, threshold=threshold)
+    expected = [naive(h, m, epsilon, threshold) for h, m in zip(human.T, metric.T, strict=True)]
+    assert as_dicts(counts) == expected
+    assert counts.total.tolist() == [sum(group.values()) for group in expected]
+    pooled = {name: sum(group[name] for group in expected) for name in FIELDS}
+    assert as_dicts(counts.pooled()) == [pooled]
+
+
+def test_epsilon_is_inclusive_and_threshold_is_not():
+    human, metric = np.array([[0.0], [25.0]]), np.array([[0.0], [0.5]])
+    at_both = count_pairs(human, metric, epsilon=0.5, threshold=25)
+    assert as_dicts(at_both) == [dict.fromkeys(FIELDS, 0) | {"metric_ties": 1}]
+    beyond = count_pairs(human, metric, epsilon=0.49, threshold=25.01)
+    assert as_dicts(beyond) == [dict.fromkeys(FIELDS, 0) | {"human_ties": 1}]
+    both = count_pairs(human, metric, epsilon=0.5, threshold=25.01)
+    assert as_dicts(both) == [dict.fromkeys(FIELDS, 0) | {"both_ties": 1}]
+    clear = count_pairs(human, metric, epsilon=0.49, threshold=25)
+    assert as_dicts(clear) == [dict.fromkeys(FIELDS, 0) | {"concordant": 1}]
+
+
+def test_edge_cases_by_hand():
+    one = count_pairs(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0]]))
+    assert one.total.tolist() == [0, 0]
+    missing = count_pairs(np.array([[NAN, 1.0], [1, NAN]]), np.array([[1.0, NAN], [2, 2]]))
+    assert missing.total.tolist() == [0, 0]
+    constant = count_pairs(np.array([[1.0], [2], [3]]), np.ones((3, 1)))
+    assert as_dicts(constant) == [dict.fromkeys(FIELDS, 0) | {"metric_ties": 3}]
+    same = np.array([[1.0, 5], [2, 4], [3, 3]])
+    assert as_dicts(count_pairs(same, same)) == [dict.fromkeys(FIELDS, 0) | {"concordant": 3}] * 2
+    assert count_pairs(same, -same).discordant.tolist() == [3, 3]
+    assert count_pairs(np.empty((0, 2)), np.empty((0, 2))).total.tolist() == [0, 0]
+
+
+def test_float_noise_is_a_difference():
+    # The official numbers compare floats exactly.
+    human = np.array([[-1.3], [-1.3000000000000003]])
+    assert count_pairs(human, human).concordant.tolist() == [1]
+
+
+complete = st.integers(0, 20).flatmap(
+    lambda n: st.tuples(
+        *(
+            hnp.arrays(np.float64, n, elements=st.one_of(eighths, st.floats(-1e6, 1e6)))
+            for _ in range(2)
+        )
+    )
+)
+
+
+@given(complete)
+def test_one_long_vector_is_one_column(data):
+    human, metric = data
+    flat = count_pairs_flat(human, metric)
+    assert as_dicts(flat) == as_dicts(count_pairs(human[:, None], metric[:, None]))
+    assert as_dicts(flat) == [naive(human, metric)]
+
+
+def test_one_long_vector_with_many_ties():
+    rng = np.random.default_rng(0)
+    for n, levels in ((1000, 3), (1023, 50), (1025, 2000)):
+        human = rng.integers(0, levels, n).astype(float)
+        metric = np.rint(human / 2 + rng.normal(size=n))
+        assert as_dicts(count_pairs_flat(human, metric)) == as_dicts(
+            count_pairs(human[:, None], metric[:, None])
+        )
+
+
+def test_counts_do_not_overflow():
+    n = 300_000  # 4.5e10 pairs: more than 32 bits hold
+    up = np.arange(n, dtype=float)
+    counts = count_pairs_flat(up, -up)
+    assert counts.discordant.tolist() == [n * (n - 1) // 2]
+    assert counts.total.tolist() == [n * (n - 1) // 2]
+
+
+@given(st.lists(st.integers(0, 9), max_size=70))
+def test_inversions_against_the_loop(codes):
+    expected = sum(a > b for a, b in combinations(codes, 2))
+    assert inversions(np.array(codes, dtype=np.int64)) == expected
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 7, 8, 9, 64, 65])
+def test_inversions_by_hand(n):
+    assert inversions(np.arange(n)) == 0
+    assert inversions(np.zeros(n, dtype=np.int64)) == 0
+    assert inversions(np.arange(n)[::-1]) == n * (n - 1) // 2
+
+
+def test_pooled_counts_stay_a_vector():
+    counts = PairCounts(*(np.array([k, 10 * k]) for k in range(1, 6)))
+    assert counts.pooled().total.tolist() == [165]
+
+
+def test_errors():
+    with pytest.raises(ShapeError, match="two matrices of one shape"):
+        count_pairs(np.ones((2, 3)), np.ones((3, 2)))
+    with pytest.raises(ShapeError, match="two matrices of one shape"):
+        count_pairs(np.ones(2), np.ones(2))

@@ -1,0 +1,23 @@
+"""Every example in the documentation is run: commands print what the pages show."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+spec = importlib.util.spec_from_file_location("docs_examples", ROOT / "docs" / "examples.py")
+assert spec is not None
+assert spec.loader is not None
+examples = importlib.util.module_from_spec(spec)
+sys.modules["docs_examples"] = examples
+spec.loader.exec_module(examples)
+
+
+@pytest.mark.parametrize("page", examples.pages(), ids=lambda page: page.stem)
+def test_examples_of_a_page(page):
+    assert examples.check(page) == []
