@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from steelyard.judgements import BattleLog as BattleLog
     from steelyard.judgements import Rankings as Rankings
     from steelyard.judgements import Ratings as Ratings
+    from steelyard.metaevaluation import meta_evaluate as meta_evaluate
+    from steelyard.metaresults import MetaEvaluation as MetaEvaluation
     from steelyard.segments import Segments as Segments
+    from steelyard.stats.accuracy import spa as spa
 
 _HOME = {
     "BattleLog": "steelyard.judgements",
     "EvalSet": "steelyard.evalset",
+    "MetaEvaluation": "steelyard.metaresults",
     "Rankings": "steelyard.judgements",
     "Ratings": "steelyard.judgements",
     "ScoreTable": "steelyard.evalset",
@@ -32,7 +36,9 @@ _HOME = {
     "SteelyardError": "steelyard.errors",
     "demo_set": "steelyard.demo.embedded",
     "load": "steelyard.formats.load",
+    "meta_evaluate": "steelyard.metaevaluation",
     "save": "steelyard.formats.save",
+    "spa": "steelyard.stats.accuracy",
 }
 
 __all__ = ["__version__", *_HOME]  # noqa: PLE0604 - keys are strings

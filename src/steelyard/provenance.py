@@ -9,6 +9,13 @@ from pathlib import Path
 from typing import Any
 
 
+def installed_version() -> str:
+    """Give the version of Steelyard that is installed."""
+    from importlib.metadata import version
+
+    return version("steelyard")
+
+
 @dataclass(frozen=True, slots=True)
 class InputFile:
     """One input: its name as the user gave it, what format it was taken for, and its SHA-256."""
@@ -36,7 +43,7 @@ class Provenance:
     options: Mapping[str, Any] = field(default_factory=dict)
     inputs: tuple[InputFile, ...] = ()
     seed: int | None = None
-    version: str = ""
+    version: str = field(default_factory=installed_version)
 
     def line(self) -> str:
         """Give the signature: one line that tells two different runs apart."""

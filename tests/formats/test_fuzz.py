@@ -317,7 +317,7 @@ LINE_WISE = ["long.csv", "long.tsv", "long.jsonl", "long.csv.gz", "x.seg.tsv"]
 
 
 @pytest.mark.parametrize("name", LINE_WISE)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     row=st.integers(0, 11),
     column=st.integers(0, 2),
@@ -385,7 +385,7 @@ def plain_lines(kind: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "submission"])
-@settings(max_examples=100)
+@settings(max_examples=80)
 @given(
     row=st.integers(0, 9),
     plan=st.lists(step, min_size=1, max_size=2),
@@ -418,7 +418,7 @@ def _is_row(key: tuple[str, str, str], row: int, kind: str) -> bool:
     return key[1:] == (system, str(segment) if kind == "submission" else f"s{segment}")
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(file=st.integers(0, 99), row=st.integers(0, 99), plan=st.lists(step, min_size=1, max_size=2))
 def test_undamaged_lines_of_score_files_keep_their_cells(
     fresh: Fresh, folder: Mapping[str, bytes], file: int, row: int, plan: Any

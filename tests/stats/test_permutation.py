@@ -13,13 +13,8 @@ from hypothesis.extra import numpy as hnp
 
 from steelyard.errors import ShapeError, UsageError
 from steelyard.stats import permutation
-from steelyard.stats.permutation import (
-    block_sums,
-    enumerate_tails,
-    lattice_scale,
-    lattice_tails,
-    pairwise_pvalues,
-)
+from steelyard.stats.lattice import lattice_scale, lattice_tails
+from steelyard.stats.permutation import block_sums, enumerate_tails, pairwise_pvalues
 
 NAN = float("nan")
 SAMPLING_FREE = ("exact", "analytic", "normal")

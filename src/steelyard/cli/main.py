@@ -14,6 +14,7 @@ from steelyard.errors import SteelyardError, hint
 
 #: name: (module:function, one line of help); modules load only when their command is called.
 COMMANDS = {
+    "meta": ("steelyard.cli.meta:meta", "Which metric, or LLM judge, agrees with people?"),
     "data": ("steelyard.cli.data:data", "What is in this file; make it that format; get WMT data."),
     "demo": (
         "steelyard.cli.demo:demo",

@@ -30,15 +30,11 @@ from scipy.special import ndtr
 from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.lattice import TAIL, Z, as_lattice, lattice_tails
 
-#: Tails beyond this many standard deviations are dropped; Hoeffding bounds them by exp(-Z^2 / 2).
-Z = 7.5
-_TAIL = 2 * math.exp(-Z * Z / 2)
 _CHUNK = 4_000_000  # cells of pair differences held at a time
 _NODES = 600  # frequencies at most: reached only with very few segments
-_ENUMERATE = 26  # segments with a difference up to which all signs are enumerated
-_LATTICE_CELLS = 30_000_000  # distinct steps x frequencies up to which a lattice is transformed
-SCALES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 40, 50, 60, 100)
+_ENUMERATE = 32  # segments with a difference up to which all signs are enumerated
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
 
 
@@ -46,7 +42,7 @@ METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
 class PairwisePValues:
     """p-values of all pairs: ``p[i, j]`` is small where i is better than j beyond chance.
 
-    ``error`` bounds the numerical error of each (for ``monte-carlo`` it is the largest standard
+    ``error`` estimates the numerical error of each (for ``monte-carlo`` it is the largest standard
     error); ``how`` names the algorithm that was used; ``n[i, j]`` counts the units compared.
     Pairs without a common unit have NaN.
     """
@@ -104,37 +100,12 @@ def pairwise_pvalues(
         order = 6 if method == "analytic" else 2
         name = "edgeworth" if method == "analytic" else "normal"
         return _assemble(x, blocks, lambda d: _expansion(d, order), tail, name)
-    scale = lattice_scale(x)
-    if scale is not None:
-        whole = np.rint(x * scale)
+    whole = as_lattice(x)
+    if whole is not None:
         result = _try_lattice(whole, blocks, tail)
         if result is not None:
             return result
     return _assemble(x, blocks, _invert, tail, "characteristic")
-
-
-def lattice_scale(scores: Floats, tolerance: float = 1e-4) -> int | None:
-    """Find the smallest factor that makes all scores whole numbers, None if none does.
-
-    Published averages are rounded, so a whole number is recognised within ``tolerance`` of the
-    factor; float noise such as -1.3000000000000003 does not matter.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> lattice_scale(np.array([-1.0, -0.1])), lattice_scale(np.array([0.333333, -2.0]))
-    (10, 3)
-    >>> lattice_scale(np.array([0.12345, 3.0])) is None
-    True
-    """
-    known = np.unique(scores[~np.isnan(scores)])
-    if not known.size or np.abs(known).max() > 2**40:
-        return None
-    for scale in SCALES:
-        scaled = known * scale
-        if np.abs(scaled - np.rint(scaled)).max() < tolerance * scale:
-            return scale
-    return None
 
 
 def pair_index(n: int) -> tuple[Counts, Counts]:
@@ -149,6 +120,8 @@ def block_sums(differences: Floats, blocks: Counts | None) -> Floats:
         return differences
     if blocks.shape != differences.shape[-1:]:
         raise ShapeError(f"{differences.shape[-1]} segments but {blocks.shape} block codes")
+    if not blocks.size:
+        return differences
     codes = np.unique(blocks, return_inverse=True)[1]
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(codes[order]) > 0])
@@ -204,66 +177,6 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
     return result if how == {"lattice"} else None
 
 
-def lattice_tails(gap: Floats) -> tuple[Floats, Floats, float] | None:
-    r"""P(T > t) and P(T = t) for whole-number differences, by an inverse Fourier transform.
-
-    With :math:`B = (T + A) / 2` and :math:`A = \sum |x_s|`, B is a sum of independent terms that
-    are 0 or :math:`|x_s|`, and its transform at frequency k / L is a phase times
-    :math:`\prod_s \cos(\pi k |x_s| / L)`. Equal steps share their cosine: the logarithms for all
-    pairs are a matrix product of (how often each step occurs) and (its log cosine at each
-    frequency). L covers Z standard deviations on either side; Hoeffding bounds what lies beyond.
-    None if the lattice is so fine that the product would not fit.
-    """
-    steps = np.abs(gap).astype(np.int64)
-    divisor = np.gcd.reduce(steps, axis=-1)
-    steps //= np.maximum(divisor, 1)[:, None]
-    total = steps.sum(axis=-1)
-    deviation = 0.5 * np.sqrt((steps.astype(np.float64) ** 2).sum(axis=-1))
-    values, codes = np.unique(steps, return_inverse=True)
-    width = int(min(2 * math.ceil(Z * deviation.max(initial=0)) + 4, total.max(initial=0) + 1))
-    if len(values) * (width // 2 + 1) > _LATTICE_CELLS:
-        return None
-    counts = np.zeros((len(gap), len(values)))
-    rows = np.repeat(np.arange(len(gap)), steps.shape[1])
-    np.add.at(counts, (rows, codes.ravel()), 1)
-    frequency = np.arange(width // 2 + 1)
-    magnitude = _cosine_products(counts, values, width)
-    # The window starts at 0, or so that the middle of the distribution stands in its middle.
-    shift = np.maximum(0, (total - width + 1) // 2)
-    phase = np.pi / width * ((total - 2 * shift)[:, None] * frequency[None, :] % (2 * width))
-    pmf = np.fft.irfft(magnitude * np.exp(-1j * phase), n=width, axis=-1)
-    pmf = np.maximum(pmf, 0)
-    place = (gap.sum(axis=-1).astype(np.int64) // np.maximum(divisor, 1) + total) // 2 - shift
-    upper = np.zeros((len(gap), width + 1))
-    upper[:, :-1] = np.cumsum(pmf[:, ::-1], axis=-1)[:, ::-1]
-    inside = (place >= 0) & (place < width)
-    row = np.arange(len(gap))
-    at = np.where(inside, pmf[row, np.clip(place, 0, width - 1)], 0)
-    above = np.where(place < 0, 1.0, upper[row, np.clip(place + 1, 0, width)])
-    zero = divisor == 0
-    return np.where(zero, 0.0, above), np.where(zero, 1.0, at), _TAIL + 1e-12
-
-
-def _cosine_products(counts: Floats, values: Counts, width: int) -> Floats:
-    """Multiply cos(pi k a / width) over all steps a, for every pair and every frequency k.
-
-    All angles are multiples of pi / width, so cosines come from one table; a few frequencies at a
-    time keep everything in the processor's cache.
-    """
-    cosine = np.cos(np.arange(2 * width) * (np.pi / width))
-    log = np.log(np.maximum(np.abs(cosine), 1e-300))
-    negative = (cosine < 0).astype(np.float64)
-    products = np.empty((len(counts), width // 2 + 1))
-    step = max(1, 500_000 // len(values))
-    for start in range(0, products.shape[1], step):
-        frequency = np.arange(start, min(start + step, products.shape[1]))
-        turn = values[:, None] * frequency[None, :] % (2 * width)
-        size = np.exp(np.maximum(counts @ log[turn], -700))
-        odd = np.rint(counts @ negative[turn]) % 2
-        products[:, frequency] = size * (1 - 2 * odd)
-    return products
-
-
 def _invert(gap: Floats) -> tuple[Floats, Floats, float]:
     """Tails of any differences: enumeration where few are not zero, else the transform."""
     active = np.count_nonzero(gap, axis=-1)
@@ -272,9 +185,20 @@ def _invert(gap: Floats) -> tuple[Floats, Floats, float]:
     few = active <= _ENUMERATE
     for row in np.flatnonzero(few):
         above[row], at[row] = enumerate_tails(gap[row][gap[row] != 0])
-    if not few.all():
-        above[~few], error = _characteristic(gap[~few])
+    slow = ~few & _irregular(gap, active)
+    for rows, full in ((~few & ~slow, False), (slow, True)):
+        if rows.any():
+            above[rows], worst = _characteristic(gap[rows], full=full)
+            error = max(error, worst)
     return above, at, error
+
+
+def _irregular(gap: Floats, active: Counts) -> NDArray[np.bool_]:
+    """Tell where the product of cosines may rise again: few differences, or repeated ones."""
+    size = np.sort(np.abs(gap), axis=-1)
+    distinct = ((np.diff(size, axis=-1) > 1e-12 * size[:, -1:]).sum(axis=-1)) + 1
+    irregular: NDArray[np.bool_] = (active < 64) | (distinct < active // 2)
+    return irregular
 
 
 def enumerate_tails(x: Floats) -> tuple[float, float]:
@@ -305,19 +229,21 @@ def enumerate_tails(x: Floats) -> tuple[float, float]:
     return float(beyond.sum() / total), float((reach.sum() - beyond.sum()) / total)
 
 
-def _characteristic(gap: Floats) -> tuple[Floats, float]:
+def _characteristic(gap: Floats, *, full: bool = True) -> tuple[Floats, float]:
     """Mid-p by inverting the characteristic function at half-integer frequencies.
 
     With step h = 2 pi / (abs(t) + Z sd), the sum over odd nodes is the expectation of a square
     wave, so the only errors are what T does beyond its period (bounded by Hoeffding) and the nodes
-    left out, which are added until the product of cosines has died down.
+    left out, which are added until the product of cosines has died down. Where it may rise again
+    (``full``) all nodes are added; ten times the largest product in their second half stands for
+    what is missing.
     """
     t = gap.sum(axis=-1)
     deviation = np.sqrt((gap * gap).sum(axis=-1))
     result = np.where(t > 0, 0.0, 1.0)
     live = np.abs(t) < Z * deviation
     if not live.any():
-        return result, _TAIL
+        return result, TAIL
     x, t, deviation = gap[live], t[live], deviation[live]
     half = np.pi / (np.abs(t) + Z * deviation)
     cosine = np.cos(x * half[:, None])
@@ -325,16 +251,18 @@ def _characteristic(gap: Floats) -> tuple[Floats, float]:
     before = cosine.copy()
     total = np.zeros(len(x))
     calm = 0
+    left = 0.0
     for k in range(_NODES):
         value = np.multiply.reduce(cosine, axis=-1)
         total += value * np.sin((2 * k + 1) * half * t) / (2 * k + 1)
-        left = float(np.abs(value).max())
-        calm = calm + 1 if left < 1e-12 else 0
-        if calm == 5:
+        now = float(np.abs(value).max())
+        left = now if k <= _NODES // 2 else max(left, now)
+        calm = calm + 1 if now < 1e-12 else 0
+        if calm == 5 and not full:
             break
         cosine, before = twice * cosine - before, cosine
     result[live] = 0.5 - 2 / np.pi * total
-    return result, _TAIL + left
+    return result, TAIL + min(0.5, left * (10 if full else 1))
 
 
 def expansion(
@@ -375,7 +303,8 @@ def _expansion(gap: Floats, order: int) -> tuple[Floats, Floats, float]:
     p, last = expansion(t, second, fourth, sixth)
     if order == 2:
         p = expansion(t, second)[0]
-    return p, np.zeros(len(gap)), float(last.max(initial=0))
+    still = second == 0  # equal systems: all of the null stands at 0
+    return np.where(still, 0.0, p), still.astype(np.float64), float(last.max(initial=0))
 
 
 def random_signs(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
@@ -393,7 +322,8 @@ def _monte_carlo(n_resamples: int, rng: Rng) -> Tails:
         t = gap.sum(axis=-1)
         slack = 1e-9 * np.abs(gap).sum(axis=-1)
         above, at = np.zeros(len(gap)), np.zeros(len(gap))
-        step = max(1, min(n_resamples, _CHUNK // max(1, gap.shape[1])))
+        # Bytes are drawn in words of four: only whole words leave the stream where it would be.
+        step = max(4, min(n_resamples, _CHUNK // max(1, gap.shape[1])) // 4 * 4)
         for start in range(0, n_resamples, step):
             count = min(step, n_resamples - start)
             null = gap @ random_signs(count, gap.shape[1], stream).T
@@ -415,12 +345,13 @@ def mtme_signs(n_resamples: int, n: int, seed: int = 4) -> NDArray[np.float32]:
 def _mtme(scores: Floats, n_resamples: int = 1000) -> PairwisePValues:
     """The WMT toolkit's p-values: its 1,000 signs, float32, ``>=``, on segments that all have."""
     complete = ~np.isnan(scores).any(axis=0)
-    x = scores[:, complete].astype(np.float32)
+    # Selecting columns changes their order in memory, and float32 sums depend on that.
+    x = (scores if complete.all() else scores[:, complete]).astype(np.float32)
     null = mtme_signs(n_resamples, x.shape[1]) @ x.T
     totals = x.sum(axis=1)
     size = len(x)
     p = np.full((size, size), 1.0 if x.shape[1] else np.nan)
-    for i, j in zip(*pair_index(size), strict=True):
+    for i, j in zip(*pair_index(size if x.shape[1] else 0), strict=True):
         p[i, j] = np.count_nonzero(null[:, i] - null[:, j] >= totals[i] - totals[j]) / n_resamples
         p[j, i] = 1 - p[i, j]
     n = np.full((size, size), x.shape[1], dtype=np.int64)

@@ -17,15 +17,16 @@ so all draws for all pairs are a few matrix products.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from steelyard.errors import ShapeError, UsageError, hint
-from steelyard.stats.arrays import Floats
-from steelyard.stats.permutation import expansion, pair_index, random_signs
+from steelyard.stats.arrays import Floats, ratio
+from steelyard.stats.permutation import expansion, pair_index, pairwise_pvalues, random_signs
 
 Singles = NDArray[np.float32]
 
@@ -121,8 +122,7 @@ def compare_spa(
     """
     if metrics.ndim != 3 or p_human.shape != (metrics.shape[1],) * 2:
         raise ShapeError(f"metrics {metrics.shape} do not fit p-values {p_human.shape}")
-    if alternative not in ALTERNATIVES:
-        raise UsageError(f"unknown alternative '{alternative}'; {hint(alternative, ALTERNATIVES)}")
+    _check_alternative(alternative)
     z = standardise(metrics).astype(np.float32)
     if scheme != "inputs":
         z = np.ascontiguousarray(z[:, :, ~np.isnan(z).any(axis=(0, 1))])
@@ -151,6 +151,100 @@ def compare_spa(
     p = (counts + 1) / (n_resamples + 1)
     np.fill_diagonal(p, np.nan)
     return MetricComparison(values, p, scheme, n_resamples)
+
+
+def compare_system_scores(
+    statistic: Callable[[Floats], Floats],
+    metrics: Floats,
+    *,
+    scheme: str = "inputs",
+    n_resamples: int = 1000,
+    rng: np.random.Generator,
+    alternative: str = "greater",
+) -> MetricComparison:
+    """Compare all pairs of metrics by a statistic of their system means.
+
+    ``statistic`` takes (..., systems) means and gives (...) values; ``metrics`` are metrics x
+    systems x segments, NaN where missing (a system's mean is over its known segments).
+    """
+    _check_alternative(alternative)
+    z = standardise(metrics)
+    counts = np.maximum((~np.isnan(z)).sum(axis=-1), 1)
+    z = np.nan_to_num(z, nan=0.0)
+    n, s = z.shape[1:]
+    sums = z.sum(axis=-1)
+    values = statistic(sums / counts)
+    tally = np.zeros((len(z), len(z)))
+    for columns, rows, cells in draw(scheme, n, s, n_resamples, rng):
+        if cells is not None:
+            swapped = np.einsum("kis,mis->kmi", cells, z, optimize=True)
+        elif columns is not None:
+            swapped = (columns @ z.reshape(-1, s).T).reshape(len(columns), *sums.shape)
+        else:
+            assert rows is not None
+            swapped = np.broadcast_to(sums, (len(rows), *sums.shape))
+        if rows is not None:
+            swapped = swapped * rows[:, None, :]
+        for a in range(len(z) - 1):
+            for b in range(a + 1, len(z)):
+                middle, shift = (sums[a] + sums[b]) / 2, (swapped[:, a] - swapped[:, b]) / 2
+                null = statistic((middle + shift) / counts[a]) - statistic(
+                    (middle - shift) / counts[b]
+                )
+                _tally(tally, a, b, null, float(values[a] - values[b]), alternative)
+    p = (tally + 1) / (n_resamples + 1)
+    np.fill_diagonal(p, np.nan)
+    return MetricComparison(values, p, scheme, n_resamples)
+
+
+def compare_items(
+    values: Floats, weights: Floats, *, alternative: str = "greater"
+) -> MetricComparison:
+    """Compare metrics by a mean over segments, exactly: swapping inputs only flips differences.
+
+    ``values`` and ``weights`` are metrics x segments. Swapping a segment between two metrics swaps
+    their values there, so the null distribution of the difference of means is that of the paired
+    permutation test, which needs no draws. Segments undefined for either metric take no part.
+    """
+    _check_alternative(alternative)
+    share = np.where(np.isnan(values), np.nan, values * weights)
+    total = np.nansum(np.where(np.isnan(values), np.nan, weights), axis=-1)
+    means = ratio(np.nansum(share, axis=-1), total)
+    p = pairwise_pvalues(share, tail="ge").p
+    if alternative == "two-sided":
+        p = np.minimum(1, 2 * np.minimum(p, p.T))
+    p = np.where(np.eye(len(p), dtype=bool), np.nan, p)
+    return MetricComparison(means, p, "inputs (exact)", 0)
+
+
+def compare_verdicts(right: NDArray[np.bool_], *, alternative: str = "greater") -> Floats:
+    """Compare metrics by how many pairs they get right, exactly: p-values, metrics x metrics.
+
+    ``right`` is metrics x pairs. Swapping the verdicts on a pair between two metrics changes
+    something only where exactly one of them is right, so the null is a binomial distribution.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = compare_verdicts(np.array([[True, True, True], [False, False, True]]))
+    >>> float(p[0, 1]), float(p[1, 0])
+    (0.25, 1.0)
+    """
+    _check_alternative(alternative)
+    flat = right.reshape(len(right), -1).astype(np.float32)
+    both = (flat @ flat.T).astype(np.float64)
+    own = np.diag(both)
+    mine, theirs = own[:, None] - both, own[None, :] - both  # only the first, only the second
+    # P(at least `mine` of mine + theirs fair coins show heads), as an incomplete beta function.
+    p = np.where(mine > 0, betainc(np.maximum(mine, 1), theirs + 1, 0.5), 1.0)
+    if alternative == "two-sided":
+        p = np.minimum(1, 2 * np.minimum(p, p.T))
+    return np.where(np.eye(len(p), dtype=bool), np.nan, p)
+
+
+def _check_alternative(alternative: str) -> None:
+    if alternative not in ALTERNATIVES:
+        raise UsageError(f"unknown alternative '{alternative}'; {hint(alternative, ALTERNATIVES)}")
 
 
 def _column_sums(signs: Singles, values: Singles) -> Singles:
@@ -303,7 +397,7 @@ def _distance(t: Singles, variance: Singles, goal: Singles) -> Singles:
 
 
 def _tally(
-    counts: Floats, a: int, b: int, null: Singles, observed: float, alternative: str
+    counts: Floats, a: int, b: int, null: NDArray[np.floating], observed: float, alternative: str
 ) -> None:
     if alternative == "two-sided":
         beyond = np.count_nonzero(np.abs(null) >= abs(observed) - _SLACK)

@@ -1,0 +1,140 @@
+"""What a meta-evaluation found: values, tests, and the leaderboard made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.provenance import Provenance
+from steelyard.stats.arrays import Floats
+from steelyard.table import Cell, Column, Frame, Table, plural
+
+
+@dataclass(frozen=True, slots=True)
+class MetaResult:
+    """One metric under one meta-metric; ``rank`` is its cluster where significance was tested."""
+
+    metric: str
+    by: str
+    level: str
+    group_by: str | None
+    value: float
+    rank: int | None = None
+    epsilon: float | None = None
+    note: str | None = None
+    ci: tuple[float, float] | None = None
+    letters: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "metric": self.metric,
+            "with": self.by,
+            "level": self.level,
+            "group_by": self.group_by,
+            "value": self.value,
+            "ci": self.ci,
+            "rank": self.rank,
+            "letters": self.letters,
+            "epsilon": self.epsilon,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Significance:
+    """p-values of all pairs of metrics under one meta-metric; ``p[a][b]`` small: a beats b."""
+
+    metrics: tuple[str, ...]
+    p: Floats
+    scheme: str
+    n_resamples: int
+    alternative: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "metrics": list(self.metrics),
+            "p": self.p,
+            "scheme": self.scheme,
+            "n_resamples": self.n_resamples,
+            "alternative": self.alternative,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MetaEvaluation:
+    """How metrics agree with a human score, and what the answer rests on."""
+
+    human: str
+    n_systems: int
+    n_segments: int
+    systems: tuple[str, ...]
+    results: tuple[MetaResult, ...]
+    significance: Mapping[str, Significance] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    chance: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def level(self) -> str:
+        """``sys``, ``seg``, or ``both``."""
+        levels = {result.level for result in self.results}
+        return levels.pop() if len(levels) == 1 else "both"
+
+    def values(self, by: str) -> dict[str, float]:
+        """Give the value of each metric under one meta-metric."""
+        return {result.metric: result.value for result in self.results if result.by == by}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "human": self.human,
+            "level": self.level,
+            "n_systems": self.n_systems,
+            "n_segments": self.n_segments,
+            "systems": list(self.systems),
+            "results": [result.to_dict() for result in self.results],
+            "significance": {by: s.to_dict() for by, s in self.significance.items()},
+            "chance": dict(self.chance),
+            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            "warnings": list(self.warnings),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Frame:
+        """Give a row per result as a pandas or polars frame."""
+        columns = (
+            Column(name) for name in ("metric", "with", "level", "group_by", "value", "rank",
+                                      "epsilon", "note")
+        )  # fmt: skip
+        rows = tuple(
+            (r.metric, r.by, r.level, r.group_by, r.value, r.rank, r.epsilon, r.note)
+            for r in self.results
+        )
+        return Table("", tuple(columns), rows).to_frame(backend)
+
+    def table(self) -> Table:
+        """Give the leaderboard: a row per metric, ordered by the first meta-metric."""
+        names = list(dict.fromkeys(result.by for result in self.results))
+        found = {(r.metric, r.by): r for r in self.results}
+        first = [r.metric for r in self.results if r.by == names[0]]
+        rest = [r.metric for r in self.results if r.metric not in first]
+        ranked = any(r.rank is not None for r in self.results)
+        columns = [Column("metric")]
+        for name in names:
+            columns += [Column("rank")] if ranked else []
+            columns.append(Column(name, "higher", digits=3))
+        rows: list[tuple[Cell, ...]] = []
+        for metric in dict.fromkeys([*first, *rest]):
+            row: list[Cell] = [metric]
+            for name in names:
+                result = found.get((metric, name))
+                row += [result.rank if result else None] if ranked else []
+                row.append(result.value if result else None)
+            rows.append(tuple(row))
+        rules = frozenset(i for i in range(1, len(rows)) if ranked and rows[i][1] != rows[i - 1][1])
+        size = f"{plural(self.n_systems, 'system')}, {plural(self.n_segments, 'segment')}"
+        notes = [f"human score {self.human}: {size}"]
+        notes += [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
+        return Table("", tuple(columns), tuple(rows), tuple(notes), rules)
