@@ -92,6 +92,8 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     for name, form in forms.items():
         save(es, folder / name, to=form)
     save(scores_only(es).select(scores=["mqm"]), folder / "wide.csv", to="wide")
+    twins = {"x": np.array([1.0]), "X": np.array([2.0])}  # DuckDB takes no notice of case
+    tables.write(folder / "case.parquet", {"system": ["A"], "segment": ["1"], **twins})
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     return Files(files | {name: text.encode() for name, text in JUDGEMENTS.items()})
 
@@ -205,7 +207,7 @@ def test_damaged_json_lines(fresh: Fresh, seeds: Mapping[str, bytes], name: str,
 
 
 @settings(max_examples=200)
-@given(name=st.sampled_from(["long.parquet", "native.parquet"]), plan=plans)
+@given(name=st.sampled_from(["long.parquet", "native.parquet", "case.parquet"]), plan=plans)
 def test_damaged_parquet(fresh: Fresh, seeds: Mapping[str, bytes], name: str, plan: Any) -> None:
     fuzz_table(fresh, name, damage(seeds[name], plan))
 

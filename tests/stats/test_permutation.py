@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from steelyard.errors import ShapeError, UsageError
-from steelyard.stats import permutation
+from steelyard.stats import lattice, permutation
 from steelyard.stats.lattice import lattice_scale, lattice_tails
 from steelyard.stats.permutation import block_sums, enumerate_tails, pairwise_pvalues
 
@@ -173,7 +173,7 @@ def test_a_lattice_too_fine_is_not_transformed(monkeypatch):
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 50, (3, 24)).astype(float)
     as_lattice = pairwise_pvalues(scores)
-    monkeypatch.setattr(permutation, "_LATTICE_CELLS", 100)
+    monkeypatch.setattr(lattice, "_CELLS", 100)
     assert lattice_tails(scores[:1] - scores[1:2]) is None
     other = pairwise_pvalues(scores)
     assert (as_lattice.how, other.how) == ("lattice", "characteristic")
