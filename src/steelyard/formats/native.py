@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.formats import files, layout, parquet, spans
 from steelyard.judgements import Ratings
 from steelyard.segments import Segments
-from steelyard.table import dumps
+from steelyard.table import dumps, missing
 
 KEY = "steelyard"
 VERSION = 1
@@ -36,8 +38,11 @@ def read(path: Path) -> EvalSet:
         about = json.loads(footer)
         if about["version"] > VERSION:
             raise InputError(f"written by a newer version (format {about['version']})", path=path)
+        if about.pop("sha256") != _digest(columns, about):
+            message = "damaged native file, or changed by another tool: the checksum differs"
+            raise InputError(message, path=path)
         return _assemble(columns, about, path)
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"damaged native file ({error!r})", path=path) from error
 
 
@@ -124,7 +129,25 @@ def write(es: EvalSet, path: Path) -> None:
             for name, table in es.scores.items()
         },
     }
+    about["sha256"] = _digest(columns, about)
     parquet.write_columns(path, columns, {KEY: dumps(about, indent=None)})
+
+
+def _digest(columns: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    """Hash all that a file holds: Parquet itself would not notice a changed bit or a moved row."""
+    digest = hashlib.sha256(_bytes(about))
+    for name, column in columns.items():
+        digest.update(_bytes(name))
+        if isinstance(column, np.ndarray) and not np.isnan(column).all():
+            digest.update(np.where(np.isnan(column), np.nan, column).tobytes())
+        else:
+            cells = [None if missing(cell) else cell for cell in column]
+            digest.update(_bytes(cells))
+    return digest.hexdigest()
+
+
+def _bytes(value: object) -> bytes:
+    return dumps(value, indent=None).encode("utf-8", "surrogatepass")
 
 
 def _written_ratings(es: EvalSet, ratings: Ratings) -> list[str | None]:

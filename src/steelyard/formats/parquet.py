@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,8 @@ from steelyard.formats import duck, files
 from steelyard.judgements import Floats
 from steelyard.table import dumps
 
-_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_NUMBERS = (*_WHOLE, *(f"U{kind}" for kind in _WHOLE), "FLOAT", "DOUBLE")
 _EXACT = 2**53
 _PLAIN = ", hive_partitioning=false)"
 _NAMES = "steelyard.columns"
@@ -28,10 +28,10 @@ def read_columns(
     columns: dict[str, Sequence[Any] | Floats] = {}
     with _opened(path) as (connection, source):
         described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-        names = _names(connection, source, [name for name, *_ in described])
+        names = _names(connection, source, [name for name, *_ in described], path)
         for name, (shown_as, kind, *_) in zip(names, described, strict=True):
             column = duck.quote(shown_as)
-            number = kind.startswith((*_NUMBERS, "U")) and not kind.endswith("]")
+            number = kind in _NUMBERS or (kind.startswith("DECIMAL") and not kind.endswith("]"))
             if number and not is_text(name):
                 columns[name] = _numbers(connection, source, column, kind, path)
             else:
@@ -41,21 +41,29 @@ def read_columns(
     return columns, len(next(iter(columns.values()), []))
 
 
-def _names(connection: Any, source: str, shown: list[str]) -> list[str]:
+def _names(connection: Any, source: str, shown: list[str], path: Path) -> list[str]:
     """Give the names as the file has them: DuckDB renames those that differ in case only."""
     ours = _footer(connection, source).get(_NAMES)
     if ours is not None:
-        names: list[str] = json.loads(ours)
-        return names if len(names) == len(shown) else shown
+        names = files.parse_json(ours, path, 1)
+        good = isinstance(names, list) and all(isinstance(n, str) and n for n in names)
+        if not good or not len(set(names)) == len(names) == len(shown):
+            raise InputError("damaged Parquet file: its footer misnames the columns", path=path)
+        return [str(name) for name in names]
     schema = source.replace("read_parquet", "parquet_schema", 1).replace(_PLAIN, ")")
-    sql = f"SELECT name FROM {schema} WHERE coalesce(num_children, 0) = 0"
-    stored = [name for (name,) in connection.execute(sql).fetchall()]
+    rows = connection.execute(f"SELECT name, num_children FROM {schema}").fetchall()
+    stored, inside = [], 0
+    for name, children in rows[1:]:  # the first is the root; what is nested stands after its owner
+        if not inside:
+            stored.append(name)
+        inside += (children or 0) - bool(inside)
     return stored if len(stored) == len(shown) else shown
 
 
 def _numbers(connection: Any, source: str, column: str, kind: str, path: Path) -> Floats:
-    if kind not in ("FLOAT", "DOUBLE"):
-        large = f"SELECT count(*) FROM {source} WHERE abs({column}) > {_EXACT}"
+    if kind not in ("FLOAT", "DOUBLE") and not kind.startswith("DECIMAL"):
+        wide = f"CAST({column} AS HUGEINT)"
+        large = f"SELECT count(*) FROM {source} WHERE {wide} NOT BETWEEN -{_EXACT} AND {_EXACT}"
         if connection.execute(large).fetchone()[0]:
             message = f"column {column}: integers beyond 2^53 are not exact scores"
             raise InputError(message, path=path)
@@ -131,6 +139,6 @@ def _opened(path: Path) -> Iterator[tuple[Any, str]]:
     with duck.plain_path(path) as name, duck.connect() as connection:
         try:
             yield connection, f"read_parquet({duck.literal(name)}{_PLAIN}"
-        except duckdb.Error as error:
+        except (duckdb.Error, UnicodeDecodeError) as error:
             reason = str(error).splitlines()[0]
             raise InputError(f"not a readable Parquet file ({reason})", path=path) from error

@@ -130,6 +130,8 @@ def _label(cell: object) -> str | None:
     if isinstance(cell, (int, np.integer)):
         return str(int(cell))
     if isinstance(cell, (float, np.floating)):
+        if not np.isfinite(cell):
+            return None
         return str(int(cell)) if float(cell).is_integer() else repr(float(cell))
     return cell if isinstance(cell, str) else None
 
