@@ -166,7 +166,8 @@ def test_segments_without_a_human_score_take_no_part():
     human[:, :10] = NAN
     part = es.with_scores("human", human, kind="human")
     rest = es.select(segments=es.segments.ids[10:])
-    options: dict[str, Any] = {"by": ["spa", "pa", "acc-eq", "pearson", "kendall-b"]}
+    names = ["spa", "pa", "acc-eq", "pearson", "kendall-b"]
+    options: dict[str, Any] = {"by": names, "intervals": None}  # resamples draw other segments
     mine, theirs = meta_evaluate(part, **options), meta_evaluate(rest, **options)
     for one, other in zip(mine.results, theirs.results, strict=True):
         assert one.value == pytest.approx(other.value, abs=1e-12)
@@ -247,6 +248,29 @@ def test_spa_on_system_scores_only_is_refused():
     assert meta_evaluate(es, by="pa").results[0].value == 1
     with pytest.raises(UsageError, match="spa needs segment scores"):
         meta_evaluate(es, by="spa")
+
+
+@pytest.mark.parametrize("unit", ["segment", "document", "system", "both"])
+def test_intervals_hold_the_value_of_a_good_metric(unit):
+    result = meta_evaluate(small(s=200), by=["spa", "pa", "acc-eq", "pearson"], intervals=unit)
+    for row in result.results:
+        if unit in ("system", "both") and row.by != "spa":
+            assert row.ci is None
+            continue
+        assert row.ci is not None
+        assert row.rank_ci is not None
+        low, high = row.ci
+        assert 0 <= low <= high <= 1 or row.by == "pearson"
+        assert low - 0.1 <= row.value <= high + 0.1
+        assert 1 <= row.rank_ci[0] <= row.rank_ci[1] <= 2
+
+
+def test_official_system_scores_have_no_interval():
+    es = small()
+    es = es.with_scores("good-src", es["good-src"], system_scores=np.arange(5.0))
+    rows = {r.metric: r for r in meta_evaluate(es, by="pa").results}
+    assert rows["good-src"].ci is None
+    assert rows["bad-src"].ci is not None
 
 
 def test_chance_level_by_hand():

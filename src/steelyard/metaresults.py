@@ -24,6 +24,7 @@ class MetaResult:
     epsilon: float | None = None
     note: str | None = None
     ci: tuple[float, float] | None = None
+    rank_ci: tuple[int, int] | None = None  # places it takes in 95 % of the resamples
     letters: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -36,6 +37,7 @@ class MetaResult:
             "value": self.value,
             "ci": self.ci,
             "rank": self.rank,
+            "rank_ci": self.rank_ci,
             "letters": self.letters,
             "epsilon": self.epsilon,
             "note": self.note,
@@ -76,6 +78,7 @@ class MetaEvaluation:
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     chance: Mapping[str, float] = field(default_factory=dict)
+    resampled: str = "segment"
 
     @property
     def level(self) -> str:
@@ -121,10 +124,13 @@ class MetaEvaluation:
         first = [r.metric for r in self.results if r.by == names[0]]
         rest = [r.metric for r in self.results if r.metric not in first]
         ranked = any(r.rank is not None for r in self.results)
+        interval = any(r.ci is not None for r in self.results if r.by == names[0])
         columns = [Column("metric")]
         for name in names:
             columns += [Column("rank")] if ranked else []
             columns.append(Column(name, "higher", digits=3))
+            if interval and name == names[0]:
+                columns += [Column("low", digits=3), Column("high", digits=3)]
         rows: list[tuple[Cell, ...]] = []
         for metric in dict.fromkeys([*first, *rest]):
             row: list[Cell] = [metric]
@@ -132,9 +138,13 @@ class MetaEvaluation:
                 result = found.get((metric, name))
                 row += [result.rank if result else None] if ranked else []
                 row.append(result.value if result else None)
+                if interval and name == names[0]:
+                    row += (result.ci if result else None) or (None, None)
             rows.append(tuple(row))
         rules = frozenset(i for i in range(1, len(rows)) if ranked and rows[i][1] != rows[i - 1][1])
         size = f"{plural(self.n_systems, 'system')}, {plural(self.n_segments, 'segment')}"
         notes = [f"human score {self.human}: {size}"]
+        if interval:
+            notes.append("low, high: 95 % interval over resampled " + self.resampled + "s")
         notes += [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules)

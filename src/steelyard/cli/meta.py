@@ -37,6 +37,11 @@ from steelyard.errors import UsageError
 @click.option("--resamples", type=click.IntRange(min=1), metavar="K",
               help="Draws of a test; by default 10,000, or 1,000 if that takes long.")  # fmt: skip
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
+@click.option("--intervals", type=click.Choice(["segment", "document", "system", "both", "none"]),
+              default="segment", show_default=True,
+              help="What is resampled for intervals of values and ranks.")  # fmt: skip
+@click.option("--bootstrap", type=click.IntRange(min=10), default=1000, show_default=True,
+              metavar="B", help="Resamples for intervals.")  # fmt: skip
 @click.option("--method", type=click.Choice(["exact", "analytic", "monte-carlo", "mtme"]),
               default="exact", show_default=True,
               help="p-values inside soft pairwise accuracy.")  # fmt: skip
@@ -56,6 +61,8 @@ def meta(
     by: tuple[str, ...],
     epsilon: str,
     resamples: int | None,
+    intervals: str,
+    bootstrap: int,
     options: InputOptions,
     output: OutputOptions,
     **settings: object,
@@ -74,6 +81,8 @@ def meta(
         by=by,
         epsilon=_number(epsilon),
         n_resamples=resamples,
+        intervals=None if intervals == "none" else intervals,
+        n_bootstrap=bootstrap,
         rng=output.seed,
         **settings,  # type: ignore[arg-type]
     )

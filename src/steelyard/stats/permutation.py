@@ -25,11 +25,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.expansions import expansion
 from steelyard.stats.lattice import TAIL, Z, as_lattice, lattice_tails
 
 _CHUNK = 4_000_000  # cells of pair differences held at a time
@@ -263,35 +263,6 @@ def _characteristic(gap: Floats, *, full: bool = True) -> tuple[Floats, float]:
         cosine, before = twice * cosine - before, cosine
     result[live] = 0.5 - 2 / np.pi * total
     return result, TAIL + min(0.5, left * (10 if full else 1))
-
-
-def expansion(
-    t: Floats, second: Floats, fourth: Floats | None = None, sixth: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """Mid-p from sums of powers of the differences, and the size of the last correction.
-
-    With the squares alone this is the normal approximation; fourth and sixth powers add the terms
-    of an Edgeworth expansion (odd cumulants of T vanish; the fourth is -2 sum x^4, the sixth
-    16 sum x^6). Where nothing varies the answer is 1/2.
-    """
-    known = second > 0
-    variance = np.where(known, second, 1.0)
-    z = np.where(known, t / np.sqrt(variance), 0.0)
-    u = z * z
-    density = np.exp(-u / 2) / math.sqrt(2 * math.pi)
-    p = ndtr(-z)
-    if fourth is None:
-        return p, np.zeros_like(p)
-    k4 = -2 * fourth / variance**2
-    last = density * k4 / 24 * z * (u - 3)
-    p = p + last
-    if sixth is not None:
-        k6 = 16 * sixth / variance**3
-        last = k6 / 720 * z * (u * u - 10 * u + 15)
-        last += k4 * k4 / 1152 * z * (u**3 - 21 * u * u + 105 * u - 105)
-        last *= density
-        p = p + last
-    return np.clip(p, 0, 1), np.abs(last)
 
 
 def _expansion(gap: Floats, order: int) -> tuple[Floats, Floats, float]:

@@ -26,27 +26,13 @@ from scipy.special import betainc
 
 from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Floats, ratio
-from steelyard.stats.permutation import expansion, pair_index, pairwise_pvalues, random_signs
-
-Singles = NDArray[np.float32]
+from steelyard.stats.expansions import Singles, expansion, quick_p
+from steelyard.stats.permutation import pair_index, pairwise_pvalues, random_signs
 
 SCHEMES = ("inputs", "cells", "systems", "rows+columns")
 ALTERNATIVES = ("greater", "two-sided")
 _SLACK = 1e-6  # float32 products differ in their last bits between BLAS libraries
 _BATCH = 500  # draws at a time: what they need stays within some tens of megabytes
-
-# Odd rational fits on [-5.5, 5.5]: the normal tail within 3e-7 and the first Edgeworth term within
-# 2e-8, in float32; several times faster than the exact functions inside the loop over draws.
-_LIMIT = np.float32(5.5)
-_TAIL = (
-    (-0.39894301, -0.065855503, -0.0065065823, -0.00046781148, -5.9025324e-06, 1.6799154e-08),
-    (1.0, 0.33174425, 0.046605393, 0.0036138589, 0.00015550162),
-)
-_EDGE = (
-    (-0.049867671, 0.024531459, -0.0031537656, 0.00018989402, -6.1015689e-06, 1.0208636e-07,
-     -7.0366946e-10),
-    (1.0, 0.34137917, 0.056133192, 0.0057948632, 0.00045164613, 1.8020823e-05, 1.3969759e-06),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,39 +247,9 @@ def _spa_values(sums: list[Singles], goal: Singles) -> Floats:
     return result
 
 
-def _rational(z: Singles, fit: tuple[tuple[float, ...], tuple[float, ...]]) -> Singles:
-    top, bottom = ([np.float32(c) for c in part] for part in fit)
-    square = z * z
-    above = square * top[-1]
-    below = square * bottom[-1]
-    for c in top[-2:0:-1]:
-        above += c
-        above *= square
-    for c in bottom[-2:0:-1]:
-        below += c
-        below *= square
-    above += top[0]
-    below += bottom[0]
-    above /= below
-    above *= z
-    return above
-
-
 def _penalty(t: Singles, variance: Singles, fourth: Singles | None, goal: Singles) -> Singles:
     """Sum abs(p - goal) over the last axis, p from sums of powers; overwrites t and variance."""
-    np.maximum(variance, np.float32(1e-12), out=variance)
-    root = np.sqrt(variance)
-    np.divide(t, root, out=t)
-    np.clip(t, -_LIMIT, _LIMIT, out=t)
-    p = _rational(t, _TAIL)
-    if fourth is not None:
-        correction = _rational(t, _EDGE)
-        variance *= variance
-        correction *= fourth
-        correction /= variance
-        correction *= np.float32(2)
-        p -= correction
-    p += np.float32(0.5)
+    p = quick_p(t, variance, fourth)
     p -= goal
     np.abs(p, out=p)
     total: Singles = p.sum(axis=-1)

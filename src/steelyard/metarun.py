@@ -1,0 +1,292 @@
+"""One meta-metric on one set: values of all metrics, their intervals, and tests between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import UsageError, hint
+from steelyard.evalset import EvalSet
+from steelyard.metaresults import MetaResult, Significance
+from steelyard.stats import bootstrap, clusters, metametrics, swaps
+from steelyard.stats.accuracy import soft_agreement
+from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.metametrics import GroupValues, MetaMetric, Options
+from steelyard.stats.permutation import PairwisePValues, pairwise_pvalues
+
+_WORK = 3e8  # pairs of metrics x pairs of systems x draws that cost some seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What every meta-metric works on: oriented scores of the systems that take part."""
+
+    es: EvalSet
+    human: Floats
+    human_systems: Floats
+    metrics: tuple[str, ...]
+
+    def segments(self, metric: str) -> Floats:
+        """Scores of a metric on the cells that people scored."""
+        return np.where(np.isnan(self.human), np.nan, self.es.scores[metric].oriented)
+
+    def systems(self, metric: str) -> Floats:
+        """System scores of a metric: official, else the mean over what people scored."""
+        table = self.es.scores[metric]
+        if table.system_scores is not None:
+            sign = 1 if table.higher_is_better else -1
+            return table.system_scores * sign
+        return means_of(self.segments(metric))
+
+
+def means_of(x: Floats) -> Floats:
+    """Give the mean of the known cells of each row."""
+    return ratio(np.nansum(x, axis=1), (~np.isnan(x)).sum(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Resamples:
+    """How often each segment and each pair of systems occurs in each resample."""
+
+    segments: Floats | None = None
+    pairs: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One meta-metric on the data: values of all metrics, then tests of their differences."""
+
+    data: Data
+    meta: MetaMetric
+    asked_level: str | None
+    asked_group: str | None
+    options: Options
+    method: str
+    blocks: Counts | None
+    warnings: list[str]
+    cache: dict[bytes, Floats] = field(default_factory=dict)
+
+    @property
+    def level(self) -> str:
+        """The level the meta-metric is taken at."""
+        meta, asked = self.meta, self.asked_level
+        if asked is not None and asked not in metametrics.LEVELS:
+            raise UsageError(f"unknown level '{asked}'; {hint(asked, metametrics.LEVELS)}")
+        on_systems = meta.systems is not None or meta.name == "spa"
+        if asked == "seg" and meta.segments is None:
+            raise UsageError(f"'{meta.name}' compares systems: it has no level seg")
+        if asked == "sys" and not on_systems:
+            raise UsageError(f"'{meta.name}' compares segments: it has no level sys")
+        return asked or ("sys" if on_systems else "seg")
+
+    @property
+    def group_by(self) -> str | None:
+        """The grouping of segments, None at level sys."""
+        if self.level == "sys":
+            return None
+        group = self.asked_group or self.meta.group_by
+        if group not in metametrics.GROUPS:
+            raise UsageError(f"unknown grouping '{group}'; {hint(group, metametrics.GROUPS)}")
+        return group
+
+    def results(self) -> list[MetaResult]:
+        """Values of all metrics, best first; metrics without the scores needed are noted."""
+        found = []
+        for name in self.data.metrics:
+            value, epsilon, note = self._value(name)
+            result = MetaResult(
+                name, self.meta.name, self.level, self.group_by, value, epsilon=epsilon, note=note
+            )
+            found.append(result)
+        key = [(-r.value if not np.isnan(r.value) else np.inf, r.metric) for r in found]
+        return [found[i] for i in sorted(range(len(found)), key=key.__getitem__)]
+
+    def _value(self, name: str) -> tuple[float, float | None, str | None]:
+        if self.meta.name == "spa":
+            return self._spa(name)
+        if self.level == "sys":
+            assert self.meta.systems is not None
+            scores = self.data.systems(name)
+            if np.isnan(scores).all():
+                return float("nan"), None, "no scores"
+            value = self.meta.systems(self.data.human_systems, scores, self.options)
+            return value, None, _undefined(value, self.data.human_systems, scores)
+        groups = self._groups(name)
+        note = None
+        lost = len(groups.values) - len(groups.defined)
+        people = (~np.isnan(self.data.human)).any(axis=0) if self.group_by == "item" else None
+        if people is not None:
+            lost -= int((~people).sum())
+        if lost > 0 and len(groups.values) > 1:
+            note = f"undefined in {lost} of {len(groups.values)} groups"
+        if not len(groups.defined):
+            note = "no segment scores" if not self.data.es.scores[name].has_segments else "constant"
+        return groups.mean, groups.epsilon, note
+
+    def _groups(self, name: str) -> GroupValues:
+        assert self.meta.segments is not None
+        group = self.group_by or "none"
+        return self.meta.segments(self.data.human, self.data.segments(name), group, self.options)
+
+    def _pvalues(self, scores: Floats) -> PairwisePValues:
+        return pairwise_pvalues(scores, method=self.method, blocks=self.blocks)
+
+    def _human_p(self, known: NDArray[np.bool_]) -> Floats:
+        """p-values of the human score on the cells that a metric has, computed once for each."""
+        key = np.packbits(known).tobytes()
+        if key not in self.cache:
+            self.cache[key] = self._pvalues(np.where(known, self.data.human, np.nan)).p
+        return self.cache[key]
+
+    def _spa(self, name: str) -> tuple[float, None, str | None]:
+        scores = self.data.segments(name)
+        if np.isnan(self.data.human).all():
+            raise UsageError("spa needs segment scores: the human score has system scores only")
+        if np.isnan(scores).all():
+            return float("nan"), None, "no segment scores"
+        agreement = soft_agreement(self._human_p(~np.isnan(scores)), self._pvalues(scores).p)
+        note = None if agreement.n_pairs else "fewer than two systems"
+        return agreement.value, None, note
+
+    def test(
+        self,
+        found: list[MetaResult],
+        scheme: str,
+        alternative: str,
+        n_resamples: int | None,
+        stream: np.random.Generator,
+    ) -> Significance | None:
+        """Test the differences of all pairs of metrics that have a value, best first."""
+        names = [r.metric for r in found if not np.isnan(r.value)]
+        names = [n for n in names if self.data.es.scores[n].has_segments]
+        if len(names) < 2:
+            return None
+        stack = np.stack([self.data.segments(name) for name in names])
+        n = self.data.es.n_systems
+        work = max(1, len(names) * (len(names) - 1) / 2 * n * (n - 1) / 2)
+        k = n_resamples or (10_000 if work * 10_000 < _WORK else 1000)
+        extra: dict[str, Any] = {
+            "scheme": scheme,
+            "rng": stream,
+            "alternative": alternative,
+            "n_resamples": k,
+        }
+        if self.meta.name == "spa":
+            human = self._human_p(~np.isnan(self.data.human))
+            result = swaps.compare_spa(human, stack, **extra)
+        elif self.level == "sys":
+            result = swaps.compare_system_scores(self._statistic, stack, **extra)
+        elif scheme == "inputs" and self.group_by == "item":
+            groups = [self._groups(name) for name in names]
+            values, weights = (
+                np.stack([getattr(g, a) for g in groups]) for a in ("values", "weights")
+            )
+            result = swaps.compare_items(values, weights, alternative=alternative)
+        else:
+            how = f"'{self.meta.name}' grouped by {self.group_by}"
+            self.warnings.append(f"no test of differences for {how} under the scheme '{scheme}'")
+            return None
+        return Significance(tuple(names), result.p, result.scheme, result.n_resamples, alternative)
+
+    def with_intervals(
+        self, found: list[MetaResult], weights: Resamples | None
+    ) -> list[MetaResult]:
+        """Add intervals of values and ranks, where the meta-metric can be resampled."""
+        able = [r.metric for r in found if weights and self._resampled(r.metric)]
+        replicates = None if weights is None or not able else self._replicates(able, weights)
+        if replicates is None:
+            return found
+        low, high = bootstrap.interval(replicates)
+        best, worst = bootstrap.interval(bootstrap.ranks(replicates))
+        where = {name: i for i, name in enumerate(able)}
+        results = []
+        for r in found:
+            i = where.get(r.metric)
+            if i is not None and not np.isnan(low[i]) and not np.isnan(r.value):
+                places = (int(best[i]), int(np.ceil(worst[i])))
+                r = replace(r, ci=(float(low[i]), float(high[i])), rank_ci=places)  # noqa: PLW2901
+            results.append(r)
+        return results
+
+    def _resampled(self, metric: str) -> bool:
+        """Whether resampling segments says anything: official system scores can't be resampled."""
+        table = self.data.es.scores[metric]
+        official = (
+            self.level == "sys" and self.meta.name != "spa" and table.system_scores is not None
+        )
+        return table.has_segments and not official
+
+    def _replicates(self, names: list[str], weights: Resamples) -> Floats | None:
+        stack = np.stack([self.data.segments(name) for name in names])
+        if self.meta.name == "spa":
+            return bootstrap.bootstrap_spa(
+                self.data.human, stack, segments=weights.segments, pairs=weights.pairs
+            )
+        if weights.segments is None or weights.pairs is not None:
+            return None
+        if self.level == "sys":
+            human = bootstrap.bootstrap_means(self.data.human, weights.segments)
+            means = [bootstrap.bootstrap_means(scores, weights.segments) for scores in stack]
+            return np.stack([self._by_row(human, own) for own in means], axis=1)
+        if self.group_by != "item" or self.meta.name == "pdp":
+            return None
+        groups = [self._groups(name) for name in names]
+        values = np.stack([own.values for own in groups])
+        shares = np.stack([own.weights for own in groups])
+        return bootstrap.bootstrap_groups(values, shares, weights.segments)
+
+    def _by_row(self, human: Floats, metric: Floats) -> Floats:
+        """Evaluate the meta-metric on each row of system means."""
+        assert self.meta.systems is not None
+        fast = _VECTORISED.get(self.meta.name)
+        if fast is not None and not (np.isnan(human).any() or np.isnan(metric).any()):
+            return fast(human, metric)
+        rows = zip(human, metric, strict=True)
+        return np.array([self.meta.systems(h, m, self.options) for h, m in rows])
+
+    def _statistic(self, means: Floats) -> Floats:
+        """Evaluate the meta-metric on (..., systems) means."""
+        assert self.meta.systems is not None
+        human = self.data.human_systems
+        flat = means.reshape(-1, means.shape[-1])
+        fast = _VECTORISED.get(self.meta.name)
+        if fast is not None and not np.isnan(human).any():
+            values = fast(human[None, :], flat)
+        else:
+            values = np.array([self.meta.systems(human, row, self.options) for row in flat])
+        return values.reshape(means.shape[:-1])
+
+
+def _fast_pa(human: Floats, metric: Floats) -> Floats:
+    i, j = np.triu_indices(human.shape[1], 1)
+    agree = np.sign(human[:, i] - human[:, j]) == np.sign(metric[:, i] - metric[:, j])
+    return ratio(agree.sum(axis=-1), agree.shape[-1])
+
+
+def _fast_pearson(human: Floats, metric: Floats) -> Floats:
+    h = human - human.mean(axis=-1, keepdims=True)
+    m = metric - metric.mean(axis=-1, keepdims=True)
+    return ratio((m * h).sum(axis=-1), np.sqrt((m * m).sum(axis=-1) * (h * h).sum(axis=-1)))
+
+
+_VECTORISED = {"pa": _fast_pa, "pearson": _fast_pearson}
+
+
+def _undefined(value: float, human: Floats, metric: Floats) -> str | None:
+    if not np.isnan(value):
+        return None
+    known = ~(np.isnan(human) | np.isnan(metric))
+    if known.sum() < 2:
+        return "fewer than two systems"
+    return "constant" if np.ptp(metric[known]) == 0 else "the human score is constant"
+
+
+def ranked(found: list[MetaResult], test: Significance, alpha: float) -> list[MetaResult]:
+    """Give each tested metric its cluster (greedy, as the shared tasks do) and its letters."""
+    p = np.where(np.isnan(test.p), 1.0, test.p)
+    ranks = dict(zip(test.metrics, clusters.greedy_clusters(p, alpha).tolist(), strict=True))
+    letters = dict(zip(test.metrics, clusters.compact_letters(p, alpha), strict=True))
+    return [replace(r, rank=ranks.get(r.metric), letters=letters.get(r.metric)) for r in found]

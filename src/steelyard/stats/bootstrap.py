@@ -1,0 +1,153 @@
+r"""Intervals by resampling segments, documents or systems, by counts instead of copies.
+
+A resample is a count per segment or system. Sums over the resampled segments are products of counts
+and what was summed, so all resamples of all metrics are a few matrix products. Copies of a segment
+carry signs of their own in a permutation test: its null weighs powers of differences by the
+counts, :math:`\sum_s w_s x_s^2`, not by their squares.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.errors import ShapeError
+from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.expansions import quick_p
+from steelyard.stats.permutation import pair_index
+
+
+def segment_counts(
+    n_resamples: int, n_segments: int, rng: np.random.Generator, blocks: Counts | None = None
+) -> Floats:
+    """Draw how often each segment occurs in each resample; whole blocks where they are given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = segment_counts(3, 5, np.random.default_rng(0))
+    >>> counts.shape, counts.sum(axis=1).tolist()
+    ((3, 5), [5.0, 5.0, 5.0])
+    """
+    if blocks is None:
+        return _counts(n_resamples, n_segments, rng)
+    if blocks.shape != (n_segments,):
+        raise ShapeError(f"{n_segments} segments but {blocks.shape} block codes")
+    codes = np.unique(blocks, return_inverse=True)[1]
+    return _counts(n_resamples, int(codes.max(initial=-1)) + 1, rng)[:, codes]
+
+
+def _counts(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
+    drawn = rng.integers(0, max(n, 1), size=(n_resamples, n))
+    drawn += np.arange(n_resamples)[:, None] * n
+    flat = np.bincount(drawn.ravel(), minlength=n_resamples * n)
+    return flat.reshape(n_resamples, n).astype(np.float64)
+
+
+def pair_weights(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
+    """Draw systems, and give how often each pair i < j of different systems occurs."""
+    counts = _counts(n_resamples, n, rng)
+    i, j = pair_index(n)
+    return counts[:, i] * counts[:, j]
+
+
+def bootstrap_spa(
+    human: Floats,
+    metrics: Floats,
+    *,
+    segments: Floats | None = None,
+    pairs: Floats | None = None,
+) -> Floats:
+    """Soft pairwise accuracy of each metric in each resample: resamples x metrics.
+
+    Parameters
+    ----------
+    human, metrics
+        Systems x segments, and metrics x systems x segments; cells that either lacks take no part.
+    segments
+        Counts per segment (see :func:`segment_counts`), None to keep each once.
+    pairs
+        Weights per pair of systems (see :func:`pair_weights`), None for equal ones.
+
+    p-values are normal with the first Edgeworth term, in float32.
+    """
+    i, j = pair_index(len(human))
+    counts = np.ones((1, human.shape[1])) if segments is None else segments
+    counts = counts.astype(np.float32)
+    weights = np.ones((1, len(i))) if pairs is None else pairs
+    whole = human[i] - human[j]
+    known: dict[bytes, np.ndarray] = {}
+    columns = []
+    for metric in metrics:
+        gap = metric[i] - metric[j]
+        both = ~(np.isnan(whole) | np.isnan(gap))
+        key = np.packbits(both).tobytes()
+        if key not in known:
+            known[key] = _weighted_p(np.where(both, whole, 0.0), counts)
+        p = _weighted_p(np.where(both, gap, 0.0), counts)
+        agreement = 1 - np.abs(p - known[key]).astype(np.float64)
+        shared = both.any(axis=1) * weights
+        columns.append(ratio((agreement * shared).sum(axis=1), shared.sum(axis=1)))
+    return np.stack(columns, axis=1)
+
+
+def _weighted_p(gap: Floats, counts: np.ndarray) -> np.ndarray:
+    """p-values of all pairs in each resample: resamples x pairs."""
+    scale = np.sqrt((gap * gap).sum() / max(gap.size, 1)) or 1.0
+    x = (gap / scale).astype(np.float32)
+    square = x * x
+    return quick_p(counts @ x.T, counts @ square.T, counts @ (square * square).T)
+
+
+def bootstrap_means(scores: Floats, segments: Floats) -> Floats:
+    """Means of each row over its resampled known segments: resamples x rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bootstrap_means(np.array([[1.0, 3.0], [5.0, np.nan]]), np.array([[2.0, 0.0], [0.0, 2.0]]))
+    array([[ 1.,  5.],
+           [ 3., nan]])
+    """
+    known = ~np.isnan(scores)
+    return ratio(segments @ np.where(known, scores, 0.0).T, segments @ known.T.astype(np.float64))
+
+
+def bootstrap_groups(values: Floats, weights: Floats, counts: Floats) -> Floats:
+    """Weighted mean over groups that are defined, in each resample of the groups.
+
+    ``values`` and ``weights`` are metrics x groups, ``counts`` resamples x groups.
+    """
+    known = ~np.isnan(values)
+    share = np.where(known, weights, 0.0)
+    return ratio(counts @ (np.where(known, values, 0.0) * share).T, counts @ share.T)
+
+
+def interval(replicates: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Percentile interval of each column; NaN where fewer than half of the resamples are defined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> low, high = interval(np.arange(101.0)[:, None], level=0.9)
+    >>> low.round(9).tolist(), high.round(9).tolist()
+    ([5.0], [95.0])
+    """
+    tail = (1 - level) / 2
+    defined = (~np.isnan(replicates)).mean(axis=0) >= 0.5
+    safe = np.where(defined, replicates, 0.0)
+    low, high = np.nanquantile(safe, [tail, 1 - tail], axis=0)
+    return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
+
+
+def ranks(replicates: Floats) -> Floats:
+    """Rank of each metric (1 is best, ties share the better rank) in each resample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ranks(np.array([[0.5, 0.9, 0.5]])).tolist()
+    [[2.0, 1.0, 2.0]]
+    """
+    better = replicates[:, None, :] > replicates[:, :, None]
+    result: Floats = 1.0 + better.sum(axis=-1)
+    return np.where(np.isnan(replicates), np.nan, result)
