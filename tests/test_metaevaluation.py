@@ -225,6 +225,15 @@ def test_ranks_follow_the_greedy_rule_and_letters_never_lie():
     assert [r.rank for r in result.results] == sorted(r.rank or 0 for r in result.results)
 
 
+def test_too_many_groups_to_letter_leave_ranks_and_p_values(monkeypatch):
+    from steelyard.stats import clusters
+
+    monkeypatch.setattr(clusters, "MAX_LETTERS", 0)
+    result = meta_evaluate(small(), by="spa", significance=True, n_resamples=20)
+    assert [r.letters for r in result.results] == [None, None]
+    assert all(r.rank for r in result.results)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

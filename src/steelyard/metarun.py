@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import UsageError, hint
+from steelyard.errors import DegenerateError, UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.metaresults import MetaResult, Significance
 from steelyard.stats import bootstrap, clusters, metametrics, swaps
@@ -288,5 +288,8 @@ def ranked(found: list[MetaResult], test: Significance, alpha: float) -> list[Me
     """Give each tested metric its cluster (greedy, as the shared tasks do) and its letters."""
     p = np.where(np.isnan(test.p), 1.0, test.p)
     ranks = dict(zip(test.metrics, clusters.greedy_clusters(p, alpha).tolist(), strict=True))
-    letters = dict(zip(test.metrics, clusters.compact_letters(p, alpha), strict=True))
+    try:
+        letters = dict(zip(test.metrics, clusters.compact_letters(p, alpha), strict=True))
+    except DegenerateError:  # too many overlapping groups to letter: the p-values remain
+        letters = {}
     return [replace(r, rank=ranks.get(r.metric), letters=letters.get(r.metric)) for r in found]
