@@ -27,7 +27,8 @@ def demo_set() -> EvalSet:
     (12, 500, ('da', 'mqm'), 12)
     """
     es = load(SCORES, SYSTEM_SCORES, kind={"human": HUMAN}, lower_is_better=LOWER_IS_BETTER)
-    return replace(es, name="demo (simulated)", language_pair="xx-yy")
+    named = tuple(replace(i, path=Path(i.path).name) for i in es.inputs)
+    return replace(es, name="demo (simulated)", language_pair="xx-yy", inputs=named)
 
 
 def demo_texts(lp: str) -> EvalSet:

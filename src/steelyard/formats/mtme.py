@@ -90,7 +90,7 @@ class _Reader:
             sorted(outputs) if outputs else self._systems_of(score_files)
         )
         scores = self._scores(score_files)
-        ratings = self._ratings([f.name for f in score_files if f.kind == "human"])
+        ratings = self._ratings([n for n, table in scores.items() if table.kind == "human"])
         named = self.extra.names("outputs")
         outputs = {
             name: texts
