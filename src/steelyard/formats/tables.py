@@ -219,7 +219,8 @@ def _plain(text: str) -> bool:
         and "\0" not in text
         and not re.search(r"_(?<=[0-9]_)[0-9]", text)  # 1_000 is a number to some
         and "+-" not in text  # so is +-1
-        and not re.search(r"\A\r?\n|\n\r?\n", text)  # and an empty line is a row
+        and not text.startswith(("\n", "\r\n"))
+        and not ("\n\n" in text or "\n\r\n" in text)  # and an empty line is a row
     )
 
 
