@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from steelyard.evalset import EvalSet
 from steelyard.overview import overview
+from steelyard.stats.arrays import row_means
 from steelyard.table import Column, Table, plural
 
 Severity = Literal["error", "warning", "note"]
@@ -147,9 +148,8 @@ def _official(es: EvalSet) -> Found:
     for name, table in es.scores.items():
         if table.system_scores is None or not table.has_segments:
             continue
-        counts = (~np.isnan(table.values)).sum(axis=1)
-        means = np.nansum(table.values, axis=1) / np.maximum(counts, 1)
-        known = (counts > 0) & ~np.isnan(table.system_scores)
+        means = row_means(table.values)
+        known = ~(np.isnan(means) | np.isnan(table.system_scores))
         mine, theirs = np.argsort(means[known]), np.argsort(table.system_scores[known])
         if not np.array_equal(mine, theirs):
             yield "note", f"'{name}': official system scores order systems unlike segment means"

@@ -18,7 +18,7 @@ from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.judgements import Floats, Ratings, freeze, same_bits
 from steelyard.provenance import InputFile
 from steelyard.segments import Frozen, Index, Segments, Texts
-from steelyard.stats.arrays import ratio
+from steelyard.stats.arrays import row_means
 from steelyard.table import Frame, frame
 
 Kind = Literal["human", "metric"]
@@ -65,9 +65,7 @@ class ScoreTable:
         """Give the score of each system: the official one, else the mean of its segments."""
         if self.system_scores is not None:
             return self.system_scores
-        counts = np.count_nonzero(~np.isnan(self.values), axis=1)
-        sums = np.nansum(self.values, axis=1)
-        return ratio(sums, counts)
+        return row_means(self.values)
 
     def identical(self, other: ScoreTable) -> bool:
         """Tell whether the other table holds the same bits (NaN equals NaN)."""

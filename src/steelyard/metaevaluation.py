@@ -11,16 +11,15 @@ import numpy as np
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.metaresults import MetaEvaluation, MetaResult, Significance
-from steelyard.metarun import Data, Resamples, Run, means_of, ranked
+from steelyard.metarun import Data, Resamples, Run, ranked
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, metametrics
-from steelyard.stats.arrays import Counts
+from steelyard.stats.arrays import Counts, row_means
 from steelyard.table import plural
 
 DEFAULT = ("spa", "pa", "acc-eq")
 INTERVALS = ("segment", "document", "system", "both")
-METHODS = ("exact", "analytic", "monte-carlo", "mtme")
 
 
 def meta_evaluate(  # noqa: PLR0913 - every option has a default
@@ -171,7 +170,7 @@ def _prepare(
     if not kept.n_systems:
         raise UsageError(f"no system has a '{human}' score")
     gold = kept[human]
-    means = means_of(gold.values) if gold.system_scores is None else gold.system_scores
+    means = row_means(gold.values) if gold.system_scores is None else gold.system_scores
     sign = 1 if gold.higher_is_better else -1
     data = Data(kept, gold.oriented, means * sign, names)
     blank = int(np.isnan(gold.values).all(axis=0).sum()) if gold.has_segments else 0

@@ -13,7 +13,7 @@ from steelyard.evalset import EvalSet
 from steelyard.metaresults import MetaResult, Significance
 from steelyard.stats import bootstrap, clusters, metametrics, swaps
 from steelyard.stats.accuracy import soft_agreement
-from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 from steelyard.stats.metametrics import GroupValues, MetaMetric, Options
 from steelyard.stats.permutation import PairwisePValues, pairwise_pvalues
 
@@ -39,12 +39,7 @@ class Data:
         if table.system_scores is not None:
             sign = 1 if table.higher_is_better else -1
             return table.system_scores * sign
-        return means_of(self.segments(metric))
-
-
-def means_of(x: Floats) -> Floats:
-    """Give the mean of the known cells of each row."""
-    return ratio(np.nansum(x, axis=1), (~np.isnan(x)).sum(axis=1))
+        return row_means(self.segments(metric))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +63,7 @@ class Run:
     blocks: Counts | None
     warnings: list[str]
     cache: dict[bytes, Floats] = field(default_factory=dict)
+    groups: dict[str, GroupValues] = field(default_factory=dict)
 
     @property
     def level(self) -> str:
@@ -127,9 +123,17 @@ class Run:
         return groups.mean, groups.epsilon, note
 
     def _groups(self, name: str) -> GroupValues:
-        assert self.meta.segments is not None
-        group = self.group_by or "none"
-        return self.meta.segments(self.data.human, self.data.segments(name), group, self.options)
+        """Values of a metric in each group, computed once: calibration is the costly part."""
+        if name not in self.groups:
+            assert self.meta.segments is not None
+            scores, group = self.data.segments(name), self.group_by or "none"
+            self.groups[name] = self.meta.segments(self.data.human, scores, group, self.options)
+        return self.groups[name]
+
+    def _group_stacks(self, names: list[str]) -> tuple[Floats, Floats]:
+        """Values and weights of several metrics, each metrics x groups."""
+        groups = [self._groups(name) for name in names]
+        return np.stack([g.values for g in groups]), np.stack([g.weights for g in groups])
 
     def _pvalues(self, scores: Floats) -> PairwisePValues:
         return pairwise_pvalues(scores, method=self.method, blocks=self.blocks)
@@ -180,11 +184,7 @@ class Run:
         elif self.level == "sys":
             result = swaps.compare_system_scores(self._statistic, stack, **extra)
         elif scheme == "inputs" and self.group_by == "item":
-            groups = [self._groups(name) for name in names]
-            values, weights = (
-                np.stack([getattr(g, a) for g in groups]) for a in ("values", "weights")
-            )
-            result = swaps.compare_items(values, weights, alternative=alternative)
+            result = swaps.compare_items(*self._group_stacks(names), alternative=alternative)
         else:
             how = f"'{self.meta.name}' grouped by {self.group_by}"
             self.warnings.append(f"no test of differences for {how} under the scheme '{scheme}'")
@@ -233,31 +233,21 @@ class Run:
             return np.stack([self._by_row(human, own) for own in means], axis=1)
         if self.group_by != "item" or self.meta.name == "pdp":
             return None
-        groups = [self._groups(name) for name in names]
-        values = np.stack([own.values for own in groups])
-        shares = np.stack([own.weights for own in groups])
-        return bootstrap.bootstrap_groups(values, shares, weights.segments)
+        return bootstrap.bootstrap_groups(*self._group_stacks(names), weights.segments)
 
     def _by_row(self, human: Floats, metric: Floats) -> Floats:
-        """Evaluate the meta-metric on each row of system means."""
+        """Evaluate the meta-metric on each row of system means; one human row serves them all."""
         assert self.meta.systems is not None
         fast = _VECTORISED.get(self.meta.name)
         if fast is not None and not (np.isnan(human).any() or np.isnan(metric).any()):
             return fast(human, metric)
-        rows = zip(human, metric, strict=True)
+        rows = zip(np.broadcast_to(human, metric.shape), metric, strict=True)
         return np.array([self.meta.systems(h, m, self.options) for h, m in rows])
 
     def _statistic(self, means: Floats) -> Floats:
         """Evaluate the meta-metric on (..., systems) means."""
-        assert self.meta.systems is not None
-        human = self.data.human_systems
         flat = means.reshape(-1, means.shape[-1])
-        fast = _VECTORISED.get(self.meta.name)
-        if fast is not None and not np.isnan(human).any():
-            values = fast(human[None, :], flat)
-        else:
-            values = np.array([self.meta.systems(human, row, self.options) for row in flat])
-        return values.reshape(means.shape[:-1])
+        return self._by_row(self.data.human_systems[None, :], flat).reshape(means.shape[:-1])
 
 
 def _fast_pa(human: Floats, metric: Floats) -> Floats:

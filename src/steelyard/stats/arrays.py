@@ -9,6 +9,17 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
+def row_means(x: Floats) -> Floats:
+    """Give the mean of the known cells of each row, NaN where none is known.
+
+    Examples
+    --------
+    >>> row_means(np.array([[1.0, 3.0], [5.0, np.nan], [np.nan, np.nan]])).tolist()
+    [2.0, 5.0, nan]
+    """
+    return ratio(np.nansum(x, axis=1), (~np.isnan(x)).sum(axis=1))
+
+
 def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
     """Divide, with NaN where there is nothing to divide by.
 

@@ -29,13 +29,12 @@ class Options:
     """What the definitions leave open.
 
     ``epsilon`` None calibrates acc-eq and tau-eq; ``threshold`` is the human difference below which
-    Kendall-like statistics see a tie; ``matrix`` is a user's own worth of ties.
+    Kendall-like statistics see a tie.
     """
 
     epsilon: float | None = None
     threshold: float = 0.0
     pa_ties: str = "strict"
-    matrix: TieMatrix | None = None
 
 
 @dataclass(frozen=True, slots=True)

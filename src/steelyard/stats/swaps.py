@@ -40,18 +40,13 @@ class MetricComparison:
     """Values of metrics and p-values of their differences.
 
     ``p[a, b]``, one-sided, is the chance that a's lead over b (or more) comes about by swapping;
-    the observed order counts as one of the draws. ``resolution`` is the smallest p that can occur.
+    the observed order counts as one of the draws. Exact comparisons have no draws.
     """
 
     values: Floats
     p: Floats
     scheme: str
     n_resamples: int
-
-    @property
-    def resolution(self) -> float:
-        """The smallest p-value that this number of draws can give."""
-        return 1 / (self.n_resamples + 1)
 
 
 def standardise(metrics: Floats) -> Floats:
@@ -196,10 +191,7 @@ def compare_items(
     share = np.where(np.isnan(values), np.nan, values * weights)
     total = np.nansum(np.where(np.isnan(values), np.nan, weights), axis=-1)
     means = ratio(np.nansum(share, axis=-1), total)
-    p = pairwise_pvalues(share, tail="ge").p
-    if alternative == "two-sided":
-        p = np.minimum(1, 2 * np.minimum(p, p.T))
-    p = np.where(np.eye(len(p), dtype=bool), np.nan, p)
+    p = _sided(pairwise_pvalues(share, tail="ge").p, alternative)
     return MetricComparison(means, p, "inputs (exact)", 0)
 
 
@@ -223,6 +215,11 @@ def compare_verdicts(right: NDArray[np.bool_], *, alternative: str = "greater") 
     mine, theirs = own[:, None] - both, own[None, :] - both  # only the first, only the second
     # P(at least `mine` of mine + theirs fair coins show heads), as an incomplete beta function.
     p = np.where(mine > 0, betainc(np.maximum(mine, 1), theirs + 1, 0.5), 1.0)
+    return _sided(p, alternative)
+
+
+def _sided(p: Floats, alternative: str) -> Floats:
+    """Turn exact one-sided p-values into the alternative asked for; the diagonal means nothing."""
     if alternative == "two-sided":
         p = np.minimum(1, 2 * np.minimum(p, p.T))
     return np.where(np.eye(len(p), dtype=bool), np.nan, p)
