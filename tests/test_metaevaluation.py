@@ -274,6 +274,21 @@ def test_intervals_hold_the_value_of_a_good_metric(unit):
         assert 1 <= row.rank_ci[0] <= row.rank_ci[1] <= 2
 
 
+def test_tests_and_intervals_follow_the_rule_of_human_ties():
+    es = small()
+    human = es["human"].values + np.random.default_rng(2).random((5, 30))  # no ties but one:
+    human[1] = human[0]  # two systems that people tie, which no continuous metric does
+    es = es.with_scores("human", human, kind="human")
+    options: dict[str, Any] = {"by": "pa", "significance": True, "n_resamples": 50}
+    strict = meta_evaluate(es, **options)
+    dropped = meta_evaluate(es, pa_ties="drop-human", **options)
+    for one, other in zip(strict.results, dropped.results, strict=True):
+        assert one.value == pytest.approx(other.value * 9 / 10)
+        assert one.ci is not None
+        assert other.ci is not None
+        assert one.ci == pytest.approx([end * 9 / 10 for end in other.ci])
+
+
 def test_official_system_scores_have_no_interval():
     es = small()
     es = es.with_scores("good-src", es["good-src"], system_scores=np.arange(5.0))

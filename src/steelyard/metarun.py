@@ -238,7 +238,8 @@ class Run:
     def _by_row(self, human: Floats, metric: Floats) -> Floats:
         """Evaluate the meta-metric on each row of system means; one human row serves them all."""
         assert self.meta.systems is not None
-        fast = _VECTORISED.get(self.meta.name)
+        # The quick form of pairwise accuracy knows the strict rule of ties only.
+        fast = _VECTORISED.get(self.meta.name) if self.options.pa_ties == "strict" else None
         if fast is not None and not (np.isnan(human).any() or np.isnan(metric).any()):
             return fast(human, metric)
         rows = zip(np.broadcast_to(human, metric.shape), metric, strict=True)
