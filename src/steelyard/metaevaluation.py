@@ -11,7 +11,8 @@ import numpy as np
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.metaresults import MetaEvaluation, MetaResult, Significance
-from steelyard.metarun import Data, Resamples, Run, ranked
+from steelyard.metarun import Data, Resamples, Run
+from steelyard.metasignificance import Testing, ranked, test_metrics
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, metametrics
@@ -35,6 +36,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     alternative: str = "greater",
     n_resamples: int | None = None,
     alpha: float = 0.05,
+    correction: str = "none",
     intervals: str | None = "segment",
     n_bootstrap: int = 1000,
     method: str = "exact",
@@ -62,8 +64,11 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         ``sys`` or ``seg``; by default each meta-metric's own (correlations: ``sys``).
     group_by
         ``none``, ``item`` or ``system`` at level ``seg``; by default each meta-metric's own.
-    significance, scheme, alternative, n_resamples, alpha
-        Test all pairs of metrics by swapping their scores, and put them into clusters.
+    significance, scheme, alternative, n_resamples, alpha, correction
+        Test all pairs of metrics by swapping their scores (``inputs``, ``cells``, ``systems``,
+        ``rows+columns``), by swapping verdicts on ``pairs``, or by ``williams``' test; correct the
+        p-values for their number (``holm``, ``bonferroni``, ``benjamini-hochberg``); and put the
+        metrics into clusters.
     intervals, n_bootstrap
         What is resampled for 95 % intervals of values and ranks: ``segment``, ``document``,
         ``system`` or ``both`` (the last two for ``spa``), or None.
@@ -90,6 +95,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     metas = [metametrics.metametric(name) for name in names]
     human = _the_human(es, human)
     data, warnings = _prepare(es, human, metrics, keep_references=keep_references)
+    testing = Testing(scheme, alternative, n_resamples, alpha, correction)
     blocks = _blocks(data.es, unit)
     stream, resampling = generator(rng).spawn(2)
     weights = _resamples(data.es, intervals, n_bootstrap, resampling)
@@ -103,7 +109,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         run = Run(data, meta, level, group_by, options, method, blocks, warnings)
         found = run.results()
         if significance:
-            test = run.test(found, scheme, alternative, n_resamples, stream)
+            test = test_metrics(run, found, testing, stream)
             if test is not None:
                 tests[meta.name] = test
                 found = ranked(found, test, alpha)
@@ -121,6 +127,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         settings |= {"intervals": intervals, "bootstrap": n_bootstrap}
     if significance:
         settings |= {"scheme": scheme, "alternative": alternative, "alpha": alpha}
+        settings |= {"correction": correction} if correction != "none" else {}
     seed = rng if isinstance(rng, int) else None
     return MetaEvaluation(
         human,

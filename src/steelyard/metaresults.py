@@ -53,6 +53,8 @@ class Significance:
     scheme: str
     n_resamples: int
     alternative: str
+    p_adjusted: Floats | None = None
+    correction: str = "none"
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -62,6 +64,8 @@ class Significance:
             "scheme": self.scheme,
             "n_resamples": self.n_resamples,
             "alternative": self.alternative,
+            "p_adjusted": self.p_adjusted,
+            "correction": self.correction,
         }
 
 

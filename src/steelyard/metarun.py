@@ -1,23 +1,20 @@
-"""One meta-metric on one set: values of all metrics, their intervals, and tests between them."""
+"""One meta-metric on one set: values of all metrics, and their intervals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import DegenerateError, UsageError, hint
+from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
-from steelyard.metaresults import MetaResult, Significance
-from steelyard.stats import bootstrap, clusters, metametrics, swaps
+from steelyard.metaresults import MetaResult
+from steelyard.stats import bootstrap, metametrics
 from steelyard.stats.accuracy import soft_agreement
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 from steelyard.stats.metametrics import GroupValues, MetaMetric, Options
 from steelyard.stats.permutation import PairwisePValues, pairwise_pvalues
-
-_WORK = 3e8  # pairs of metrics x pairs of systems x draws that cost some seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ class Run:
     blocks: Counts | None
     warnings: list[str]
     cache: dict[bytes, Floats] = field(default_factory=dict)
-    groups: dict[str, GroupValues] = field(default_factory=dict)
+    found: dict[str, GroupValues] = field(default_factory=dict)
 
     @property
     def level(self) -> str:
@@ -110,7 +107,7 @@ class Run:
                 return float("nan"), None, "no scores"
             value = self.meta.systems(self.data.human_systems, scores, self.options)
             return value, None, _undefined(value, self.data.human_systems, scores)
-        groups = self._groups(name)
+        groups = self.groups(name)
         note = None
         lost = len(groups.values) - len(groups.defined)
         people = (~np.isnan(self.data.human)).any(axis=0) if self.group_by == "item" else None
@@ -122,23 +119,23 @@ class Run:
             note = "no segment scores" if not self.data.es.scores[name].has_segments else "constant"
         return groups.mean, groups.epsilon, note
 
-    def _groups(self, name: str) -> GroupValues:
+    def groups(self, name: str) -> GroupValues:
         """Values of a metric in each group, computed once: calibration is the costly part."""
-        if name not in self.groups:
+        if name not in self.found:
             assert self.meta.segments is not None
             scores, group = self.data.segments(name), self.group_by or "none"
-            self.groups[name] = self.meta.segments(self.data.human, scores, group, self.options)
-        return self.groups[name]
+            self.found[name] = self.meta.segments(self.data.human, scores, group, self.options)
+        return self.found[name]
 
-    def _group_stacks(self, names: list[str]) -> tuple[Floats, Floats]:
+    def group_stacks(self, names: list[str]) -> tuple[Floats, Floats]:
         """Values and weights of several metrics, each metrics x groups."""
-        groups = [self._groups(name) for name in names]
+        groups = [self.groups(name) for name in names]
         return np.stack([g.values for g in groups]), np.stack([g.weights for g in groups])
 
     def _pvalues(self, scores: Floats) -> PairwisePValues:
         return pairwise_pvalues(scores, method=self.method, blocks=self.blocks)
 
-    def _human_p(self, known: NDArray[np.bool_]) -> Floats:
+    def human_p(self, known: NDArray[np.bool_]) -> Floats:
         """p-values of the human score on the cells that a metric has, computed once for each."""
         key = np.packbits(known).tobytes()
         if key not in self.cache:
@@ -151,45 +148,20 @@ class Run:
             raise UsageError("spa needs segment scores: the human score has system scores only")
         if np.isnan(scores).all():
             return float("nan"), None, "no segment scores"
-        agreement = soft_agreement(self._human_p(~np.isnan(scores)), self._pvalues(scores).p)
+        agreement = soft_agreement(self.human_p(~np.isnan(scores)), self._pvalues(scores).p)
         note = None if agreement.n_pairs else "fewer than two systems"
         return agreement.value, None, note
 
-    def test(
-        self,
-        found: list[MetaResult],
-        scheme: str,
-        alternative: str,
-        n_resamples: int | None,
-        stream: np.random.Generator,
-    ) -> Significance | None:
-        """Test the differences of all pairs of metrics that have a value, best first."""
-        names = [r.metric for r in found if not np.isnan(r.value)]
-        names = [n for n in names if self.data.es.scores[n].has_segments]
-        if len(names) < 2:
-            return None
-        stack = np.stack([self.data.segments(name) for name in names])
-        n = self.data.es.n_systems
-        work = max(1, len(names) * (len(names) - 1) / 2 * n * (n - 1) / 2)
-        k = n_resamples or (10_000 if work * 10_000 < _WORK else 1000)
-        extra: dict[str, Any] = {
-            "scheme": scheme,
-            "rng": stream,
-            "alternative": alternative,
-            "n_resamples": k,
-        }
-        if self.meta.name == "spa":
-            human = self._human_p(~np.isnan(self.data.human))
-            result = swaps.compare_spa(human, stack, **extra)
-        elif self.level == "sys":
-            result = swaps.compare_system_scores(self._statistic, stack, **extra)
-        elif scheme == "inputs" and self.group_by == "item":
-            result = swaps.compare_items(*self._group_stacks(names), alternative=alternative)
-        else:
-            how = f"'{self.meta.name}' grouped by {self.group_by}"
-            self.warnings.append(f"no test of differences for {how} under the scheme '{scheme}'")
-            return None
-        return Significance(tuple(names), result.p, result.scheme, result.n_resamples, alternative)
+    @property
+    def by_mean(self) -> bool:
+        """Whether the value is a mean over groups (the pairwise differences of pdp are pooled)."""
+        return self.meta.name != "pdp"
+
+    def of_segments(self, scores: Floats) -> float:
+        """Evaluate the meta-metric on other scores, systems x segments."""
+        assert self.meta.segments is not None
+        group = self.group_by or "none"
+        return self.meta.segments(self.data.human, scores, group, self.options).mean
 
     def with_intervals(
         self, found: list[MetaResult], weights: Resamples | None
@@ -231,9 +203,9 @@ class Run:
             human = bootstrap.bootstrap_means(self.data.human, weights.segments)
             means = [bootstrap.bootstrap_means(scores, weights.segments) for scores in stack]
             return np.stack([self._by_row(human, own) for own in means], axis=1)
-        if self.group_by != "item" or self.meta.name == "pdp":
+        if self.group_by != "item" or not self.by_mean:
             return None
-        return bootstrap.bootstrap_groups(*self._group_stacks(names), weights.segments)
+        return bootstrap.bootstrap_groups(*self.group_stacks(names), weights.segments)
 
     def _by_row(self, human: Floats, metric: Floats) -> Floats:
         """Evaluate the meta-metric on each row of system means; one human row serves them all."""
@@ -245,7 +217,7 @@ class Run:
         rows = zip(np.broadcast_to(human, metric.shape), metric, strict=True)
         return np.array([self.meta.systems(h, m, self.options) for h, m in rows])
 
-    def _statistic(self, means: Floats) -> Floats:
+    def statistic(self, means: Floats) -> Floats:
         """Evaluate the meta-metric on (..., systems) means."""
         flat = means.reshape(-1, means.shape[-1])
         return self._by_row(self.data.human_systems[None, :], flat).reshape(means.shape[:-1])
@@ -273,14 +245,3 @@ def _undefined(value: float, human: Floats, metric: Floats) -> str | None:
     if known.sum() < 2:
         return "fewer than two systems"
     return "constant" if np.ptp(metric[known]) == 0 else "the human score is constant"
-
-
-def ranked(found: list[MetaResult], test: Significance, alpha: float) -> list[MetaResult]:
-    """Give each tested metric its cluster (greedy, as the shared tasks do) and its letters."""
-    p = np.where(np.isnan(test.p), 1.0, test.p)
-    ranks = dict(zip(test.metrics, clusters.greedy_clusters(p, alpha).tolist(), strict=True))
-    try:
-        letters = dict(zip(test.metrics, clusters.compact_letters(p, alpha), strict=True))
-    except DegenerateError:  # too many overlapping groups to letter: the p-values remain
-        letters = {}
-    return [replace(r, rank=ranks.get(r.metric), letters=letters.get(r.metric)) for r in found]

@@ -29,9 +29,13 @@ from steelyard.errors import UsageError
 @click.option("--group-by", type=click.Choice(["none", "item", "system"]),
               help="What segments are grouped by; by default each meta-metric's own.")  # fmt: skip
 @click.option("--significance", is_flag=True, help="Test all pairs of metrics; give clusters.")
-@click.option("--scheme", type=click.Choice(["inputs", "cells", "systems", "rows+columns"]),
-              default="inputs", show_default=True,
-              help="What is swapped between two metrics.")  # fmt: skip
+@click.option("--scheme", type=click.Choice(["inputs", "cells", "systems", "rows+columns", "pairs",
+                                        "williams"]), default="inputs", show_default=True,
+              help="What is swapped between two metrics (pairs: verdicts, for acc-eq and tau-eq), "
+              "or Williams' test of pearson.")  # fmt: skip
+@click.option("--correction", type=click.Choice(["none", "holm", "bonferroni",
+                                                 "benjamini-hochberg"]), default="none",
+              show_default=True, help="Correct p-values for the number of pairs.")  # fmt: skip
 @click.option("--alternative", type=click.Choice(["greater", "two-sided"]), default="greater",
               show_default=True, help="One- or two-sided tests.")  # fmt: skip
 @click.option("--resamples", type=click.IntRange(min=1), metavar="K",
