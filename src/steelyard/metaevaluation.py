@@ -12,11 +12,12 @@ from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.metaresults import MetaEvaluation, MetaResult, Significance
 from steelyard.metarun import Data, Resamples, Run
-from steelyard.metasignificance import Testing, ranked, test_metrics
+from steelyard.metasignificance import Procedure, compare_metrics, ranked
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, metametrics
 from steelyard.stats.arrays import Counts, row_means
+from steelyard.stats.metametrics import MetaMetric
 from steelyard.table import plural
 
 DEFAULT = ("spa", "pa", "acc-eq")
@@ -27,7 +28,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     es: EvalSet,
     human: str | None = None,
     *,
-    by: str | Sequence[str] = DEFAULT,
+    by: str | MetaMetric | Sequence[str | MetaMetric] = DEFAULT,
     metrics: Collection[str] | None = None,
     level: str | None = None,
     group_by: str | None = None,
@@ -57,7 +58,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         The human score; may be left out if there is only one.
     by
         Meta-metrics: ``spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp kendall-like``
-        and the Kendall variants.
+        and the Kendall variants; or :class:`~steelyard.stats.metametrics.MetaMetric` objects.
     metrics
         Which metrics; by default all that are not human scores.
     level
@@ -91,11 +92,11 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     >>> {name: round(value, 2) for name, value in result.values("spa").items()}
     {'learned-refA': 0.83, 'random-src': 0.46}
     """
-    names = (by,) if isinstance(by, str) else tuple(by)
-    metas = [metametrics.metametric(name) for name in names]
-    human = _the_human(es, human)
-    data, warnings = _prepare(es, human, metrics, keep_references=keep_references)
-    testing = Testing(scheme, alternative, n_resamples, alpha, correction)
+    asked = (by,) if isinstance(by, (str, MetaMetric)) else tuple(by)
+    metas = [m if isinstance(m, MetaMetric) else metametrics.metametric(m) for m in asked]
+    human = the_human(es, human)
+    data, warnings = prepare(es, human, metrics, keep_references=keep_references)
+    procedure = Procedure(scheme, alternative, n_resamples, alpha, correction)
     blocks = _blocks(data.es, unit)
     stream, resampling = generator(rng).spawn(2)
     weights = _resamples(data.es, intervals, n_bootstrap, resampling)
@@ -109,7 +110,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         run = Run(data, meta, level, group_by, options, method, blocks, warnings)
         found = run.results()
         if significance:
-            test = test_metrics(run, found, testing, stream)
+            test = compare_metrics(run, found, procedure, stream)
             if test is not None:
                 tests[meta.name] = test
                 found = ranked(found, test, alpha)
@@ -119,7 +120,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         results += found
     settings: dict[str, Any] = {
         "human": human,
-        "with": ",".join(names),
+        "with": ",".join(meta.name for meta in metas),
         "method": method,
         "unit": unit,
     }
@@ -143,7 +144,8 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     )
 
 
-def _the_human(es: EvalSet, human: str | None) -> str:
+def the_human(es: EvalSet, human: str | None) -> str:
+    """Give the human score: the one named, or the only one there is."""
     if human is None:
         if len(es.human) != 1:
             known = ", ".join(es.human) or "none"
@@ -153,7 +155,7 @@ def _the_human(es: EvalSet, human: str | None) -> str:
     return human
 
 
-def _prepare(
+def prepare(
     es: EvalSet, human: str, metrics: Collection[str] | None, *, keep_references: bool
 ) -> tuple[Data, list[str]]:
     """Choose metrics and systems, and note what was left out and why."""

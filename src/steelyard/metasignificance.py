@@ -24,7 +24,7 @@ _SLOW = 200  # draws of a statistic that is computed anew in each
 
 
 @dataclass(frozen=True, slots=True)
-class Testing:
+class Procedure:
     """How the differences of metrics are tested."""
 
     scheme: str = "inputs"
@@ -45,62 +45,72 @@ class Testing:
                 raise UsageError(f"unknown {what} '{value}'; {hint(value, known)}")
 
 
-def test_metrics(
-    run: Run, found: list[MetaResult], testing: Testing, stream: np.random.Generator
+def compare_metrics(
+    run: Run, found: list[MetaResult], procedure: Procedure, stream: np.random.Generator
 ) -> Significance | None:
     """Test the differences of all pairs of metrics that have a value, best first."""
-    names = testable(run, found)
-    if testing.scheme == "williams":
+    names = swappable(run, found)
+    if procedure.scheme == "williams":
         names = [r.metric for r in found if not np.isnan(r.value)]
     if len(names) < 2:
         return None
-    result = _compare(run, names, testing, stream)
+    result = _compare(run, names, procedure, stream)
     if result is None:
         how = run.meta.name if run.level == "sys" else f"{run.meta.name} grouped by {run.group_by}"
-        run.warnings.append(f"{how}: there is no test of differences by '{testing.scheme}'")
+        run.warnings.append(f"{how}: there is no test of differences by '{procedure.scheme}'")
         return None
     adjusted = None
-    if testing.correction != "none":
-        symmetric = testing.alternative == "two-sided"
-        adjusted = adjust_pairs(result.p, testing.correction, symmetric=symmetric)
+    if procedure.correction != "none":
+        symmetric = procedure.alternative == "two-sided"
+        adjusted = adjust_pairs(result.p, procedure.correction, symmetric=symmetric)
     return Significance(
         tuple(names),
         result.p,
         result.scheme,
         result.n_resamples,
-        testing.alternative,
+        procedure.alternative,
         adjusted,
-        testing.correction,
+        procedure.correction,
     )
 
 
-def testable(run: Run, found: list[MetaResult]) -> list[str]:
+def swappable(run: Run, found: list[MetaResult]) -> list[str]:
     """Metrics whose segments can be swapped."""
     names = [r.metric for r in found if not np.isnan(r.value)]
     return [name for name in names if run.data.es.scores[name].has_segments]
 
 
 def _compare(
-    run: Run, names: list[str], testing: Testing, stream: np.random.Generator
+    run: Run, names: list[str], procedure: Procedure, stream: np.random.Generator
 ) -> MetricComparison | None:
-    if testing.scheme == "williams":
-        return _williams(run, names, testing.alternative)
-    if testing.scheme == "pairs":
-        return _verdicts(run, names, testing.alternative)
-    if run.group_by == "item" and run.by_mean and testing.scheme == "inputs":
+    if procedure.scheme == "williams":
+        return _williams(run, names, procedure.alternative)
+    if procedure.scheme == "pairs":
+        return _verdicts(run, names, procedure.alternative)
+    if run.group_by == "item" and run.by_mean and procedure.scheme == "inputs":
         stacks = run.group_stacks(names)
-        return swaps.compare_items(*stacks, alternative=testing.alternative)
-    drawn = draw_null(run, names, testing, stream)
-    return drawn.compare(testing.alternative)
+        return swaps.compare_items(*stacks, alternative=procedure.alternative)
+    drawn = draw_null(run, names, procedure, stream)
+    return None if drawn is None else drawn.compare(procedure.alternative)
 
 
-def draw_null(run: Run, names: list[str], testing: Testing, stream: np.random.Generator) -> Null:
-    """Draw the differences of metrics under a scheme of swaps."""
+def draw_null(
+    run: Run,
+    names: list[str],
+    procedure: Procedure,
+    stream: np.random.Generator,
+    *,
+    slow: bool = True,
+) -> Null | None:
+    """Draw the differences of metrics under a scheme of swaps.
+
+    Statistics that must be computed anew in each draw are left out (None) unless ``slow``.
+    """
     stack = np.stack([run.data.segments(name) for name in names])
-    scheme = testing.scheme
+    scheme = procedure.scheme
     n = run.data.es.n_systems
     work = max(1, len(names) * (len(names) - 1) / 2 * n * (n - 1) / 2)
-    k = testing.n_resamples or (10_000 if work * 10_000 < _WORK else 1000)
+    k = procedure.n_resamples or (10_000 if work * 10_000 < _WORK else 1000)
     if run.meta.name == "spa":
         human = run.human_p(~np.isnan(run.data.human))
         return swaps.null_spa(human, stack, scheme=scheme, n_resamples=k, rng=stream)
@@ -114,13 +124,15 @@ def draw_null(run: Run, names: list[str], testing: Testing, stream: np.random.Ge
         return swapped.null_pearson(
             run.data.human, stack, group_by=run.group_by, scheme=scheme, n_resamples=k, rng=stream
         )
-    k = testing.n_resamples or _SLOW
-    if testing.n_resamples is None:
+    if not slow:
+        return None
+    k = procedure.n_resamples or _SLOW
+    if procedure.n_resamples is None:
         run.warnings.append(
             f"{run.meta.name}: computed anew in each of {_SLOW} draws, so no p-value is below "
             f"{1 / (_SLOW + 1):.3f} (--resamples for more)"
         )
-    tick = testing.tick(f"{run.meta.name}: swapping", k)
+    tick = procedure.tick(f"{run.meta.name}: swapping", k)
     return swapped.null_recomputed(
         run.of_segments, stack, scheme=scheme, n_resamples=k, rng=stream, tick=tick
     )

@@ -195,6 +195,30 @@ def _register() -> dict[str, MetaMetric]:
     return {meta.name: meta for meta in found}
 
 
+def from_matrix(
+    name: str, matrix: TieMatrix, *, calibrated: bool = False, threshold: float = 0.0
+) -> MetaMetric:
+    """Make a meta-metric of a tie matrix: pairs within items, averaged.
+
+    ``calibrated`` finds the metric difference below which pairs tie, for which every kind of pair
+    must be worth something; ``threshold`` is the human difference below which they do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> half = from_matrix("half", TieMatrix(metric_tie=0.5))
+    >>> human, metric = np.array([[0.0], [1.0], [2.0]]), np.array([[0.0], [0.0], [1.0]])
+    >>> round(half.segments(human, metric, "item", half.options).mean, 3)
+    0.833
+    """
+    worths = (matrix.same, matrix.opposite, matrix.metric_tie, matrix.human_tie, matrix.both_tie)
+    lowest = min((worth for worth in worths if worth is not None), default=0.0)
+    systems, segments = _matrix(matrix)
+    if calibrated:
+        return MetaMetric(name, None, _calibrated(matrix), lowest=lowest)
+    return MetaMetric(name, systems, segments, lowest=lowest, options=Options(threshold=threshold))
+
+
 METAMETRICS: Mapping[str, MetaMetric] = _register()
 
 
