@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +19,7 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.formats.save import save
 from steelyard.metaevaluation import meta_evaluate
 from steelyard.segments import Segments
 from steelyard.stats.metametrics import METAMETRICS, chance_level
@@ -333,3 +337,59 @@ def test_table_and_frame(capsys):
     assert "human score human: 5 systems, 30 segments" in text
     frame = result.to_frame("polars")
     assert frame["with"].to_list() == ["spa", "spa", "pa", "pa"]
+
+
+def test_a_metric_that_runs_against_people_is_named():
+    es = small()
+    turned = es.with_scores("good-src", -es["good-src"].values)
+    warnings = meta_evaluate(turned, "human").warnings
+    assert any("'good-src' goes against 'human'" in text for text in warnings)
+    assert not any("goes against" in text for text in meta_evaluate(es, "human").warnings)
+
+
+def test_files_and_threads_may_come_in_any_order(tmp_path):
+    es = small()
+    save(es.select(scores=["human"]), tmp_path / "people.csv")
+    save(es.drop(scores=["human"]), tmp_path / "metrics.csv")
+    seen = set()
+    for threads, names in (("1", ["people", "metrics"]), ("2", ["metrics", "people"])):
+        command = [sys.executable, "-m", "steelyard", "meta", "--human", "human", "--json",
+                   "--significance", "--resamples", "200",
+                   *(str(tmp_path / f"{name}.csv") for name in names)]  # fmt: skip
+        environment = os.environ | {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        out = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+        result = json.loads(out)
+        del result["provenance"]  # it lists the files as they were given
+        seen.add(json.dumps(result))
+    assert len(seen) == 1
+
+
+#: Distinct values, significant pairs and clusters of PA and SPA over the 25 reference-based metrics
+#: of WMT23 (SPA paper, Table 1). The paper has 14 systems for Chinese-English, the data 15: of the
+#: fifteen sets of fourteen, only the one without HW-TSC has the published distinct values and
+#: clusters.
+TABLE1 = {
+    ("en-de", None): {"pa": (12, 171, 5), "spa": (24, 206, 6)},
+    ("zh-en", "HW-TSC"): {"pa": (12, 186, 7), "spa": (25, 229, 7)},
+}
+
+
+@pytest.mark.parametrize(("lp", "left_out"), TABLE1)
+def test_table_1_of_the_spa_paper(shared, lp, left_out):
+    folder = shared / "wmt23-metrics"
+    es = sy.load(folder / f"{lp}.human.csv.gz", folder / f"{lp}.metrics.seg.csv.gz", human="mqm")
+    es = es.drop(systems=["refA", "synthetic_ref", *([left_out] if left_out else [])])
+    metrics = [name for name in es.metrics if name.endswith("-refA")]
+    assert len(metrics) == 25
+    found = meta_evaluate(es, "mqm", by=["pa", "spa"], metrics=metrics, significance=True,
+                          n_resamples=1000, intervals=None)  # fmt: skip
+    for by, (distinct, significant, clusters) in TABLE1[lp, left_out].items():
+        values = np.array(list(found.values(by).values()))
+        assert len(np.unique(values.round(10))) == distinct
+        p = found.significance[by].p
+        # The published counts come from unseeded draws with Monte Carlo inside.
+        assert abs(int((np.nan_to_num(p, nan=1.0) < 0.05).sum()) - significant) <= 12
+        assert max(r.rank or 0 for r in found.results if r.by == by) == clusters
+    if lp == "en-de":
+        named = "'sescoreX-refA' and 'instructscore-refA' are identical"
+        assert any(text == named for text in found.warnings), found.warnings

@@ -13,6 +13,7 @@ from steelyard.evalset import EvalSet
 from steelyard.metaresults import MetaEvaluation, MetaResult, Significance
 from steelyard.metarun import Data, Resamples, Run
 from steelyard.metasignificance import Procedure, compare_metrics, ranked
+from steelyard.overview import score_facts
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, metametrics
@@ -185,7 +186,7 @@ def prepare(
     blank = int(np.isnan(gold.values).all(axis=0).sum()) if gold.has_segments else 0
     if blank:
         warnings.append(f"{plural(blank, 'segment')} without a '{human}' score take no part")
-    warnings += _look(data)
+    warnings += _look(data, human)
     return data, warnings
 
 
@@ -202,7 +203,7 @@ def _chosen(es: EvalSet, human: str, metrics: Collection[str] | None) -> tuple[s
     return names
 
 
-def _look(data: Data) -> list[str]:
+def _look(data: Data, human: str) -> list[str]:
     """Warn of metrics that are constant, identical, or upside down."""
     found = []
     seen: dict[bytes, str] = {}
@@ -217,6 +218,9 @@ def _look(data: Data) -> list[str]:
         if key in seen:
             found.append(f"'{name}' and '{seen[key]}' are identical")
         seen.setdefault(key, name)
+        facts = score_facts(name, data.es[name], data.es[human])
+        if facts.looks_flipped:
+            found.append(facts.against(human))
     return found
 
 

@@ -10,6 +10,8 @@ from steelyard.provenance import Provenance
 from steelyard.stats.arrays import Floats
 from steelyard.table import Cell, Column, Frame, Table, plural
 
+_LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
+
 
 @dataclass(frozen=True, slots=True)
 class MetaResult:
@@ -129,9 +131,12 @@ class MetaEvaluation:
         rest = [r.metric for r in self.results if r.metric not in first]
         ranked = any(r.rank is not None for r in self.results)
         interval = any(r.ci is not None for r in self.results if r.by == names[0])
+        letters = {r.metric: r.letters for r in self.results if r.by == names[0]}
+        lettered = 0 < max((len(own or "") for own in letters.values()), default=0) <= _LETTERS
         columns = [Column("metric")]
         for name in names:
             columns += [Column("rank")] if ranked else []
+            columns += [Column("alike")] if lettered and name == names[0] else []
             columns.append(Column(name, "higher", digits=3))
             if interval and name == names[0]:
                 columns += [Column("low", digits=3), Column("high", digits=3)]
@@ -141,6 +146,7 @@ class MetaEvaluation:
             for name in names:
                 result = found.get((metric, name))
                 row += [result.rank if result else None] if ranked else []
+                row += [letters.get(metric)] if lettered and name == names[0] else []
                 row.append(result.value if result else None)
                 if interval and name == names[0]:
                     row += (result.ci if result else None) or (None, None)
@@ -148,6 +154,8 @@ class MetaEvaluation:
         rules = frozenset(i for i in range(1, len(rows)) if ranked and rows[i][1] != rows[i - 1][1])
         size = f"{plural(self.n_systems, 'system')}, {plural(self.n_segments, 'segment')}"
         notes = [f"human score {self.human}: {size}"]
+        if lettered:
+            notes.append("alike: metrics that share a letter do not differ significantly")
         if interval:
             notes.append("low, high: 95 % interval over resampled " + self.resampled + "s")
         notes += [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
