@@ -25,7 +25,6 @@ from steelyard.stats.wins import PairWins
 
 _CLOSE = 1e-8  # see btfit
 _STEPS = 500
-TIE_MODELS = ("davidson", "rao-kupper")
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,11 @@ class WinCounts:
         """How often each pair met."""
         return self.wins + np.swapaxes(self.wins, -1, -2) + self.ties
 
+    def within(self, members: Sequence[int]) -> WinCounts:
+        """Keep some systems, in the given order."""
+        rows, columns = np.ix_(members, members)
+        return WinCounts(self.wins[..., rows, columns], self.ties[..., rows, columns])
+
 
 def win_counts(scores: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
     """Count wins and ties of all pairs of systems, segment by segment.
@@ -55,7 +60,7 @@ def win_counts(scores: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
     >>> counts.ties.tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    x = _scores(scores, tolerance)
+    x = checked_scores(scores, tolerance)
     n = len(x)
     wins = np.zeros((n, n))
     met = np.zeros((n, n))
@@ -63,7 +68,7 @@ def win_counts(scores: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
         block = np.ascontiguousarray(x[:, start : start + _WIDTH])
         known = (~np.isnan(block)).astype(np.float32)
         met += known @ known.T
-        _add_wins(wins, block, block + tolerance * _SLACK)
+        _add_wins(wins, block, margins(block, tolerance))
     ties = met - wins - wins.T
     np.fill_diagonal(ties, 0)
     return WinCounts(wins, ties)
@@ -108,7 +113,7 @@ def resampled_wins(scores: ArrayLike, counts: ArrayLike, *, tolerance: float = 0
     >>> counts.wins.tolist()
     [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [2.0, 0.0]]]
     """
-    x = _scores(scores, tolerance)
+    x = checked_scores(scores, tolerance)
     weights = np.asarray(counts, dtype=np.float64)
     if weights.ndim != 2 or weights.shape[1] != x.shape[1]:
         raise ShapeError(f"{x.shape[1]} segments but counts of shape {weights.shape}")
@@ -133,7 +138,7 @@ def _outcomes(x: Floats, tolerance: float) -> Iterator[tuple[Counts, Counts, Boo
     """Yield chunks of pairs: i, j, and on which segments i won, j won, both have a score."""
     rows, columns = np.triu_indices(len(x), 1)
     step = max(1, _CELLS // max(1, x.shape[1]))
-    bar = x + tolerance * _SLACK
+    bar = margins(x, tolerance)
     present = ~np.isnan(x)
     for start in range(0, len(rows), step):
         i, j = rows[start : start + step], columns[start : start + step]
@@ -141,13 +146,19 @@ def _outcomes(x: Floats, tolerance: float) -> Iterator[tuple[Counts, Counts, Boo
             yield i, j, x[i] > bar[j], x[j] > bar[i], present[i] & present[j]
 
 
-def _scores(scores: ArrayLike, tolerance: float) -> Floats:
+def checked_scores(scores: ArrayLike, tolerance: float) -> Floats:
+    """Take scores as systems x segments, and a tolerance, or say what is wrong."""
     x = np.asarray(scores, dtype=np.float64)
     if x.ndim != 2:
         raise ShapeError(f"expected scores as systems x segments, got shape {x.shape}")
     if not tolerance >= 0:
         raise UsageError(f"a tolerance is at least 0, got {tolerance:g}")
     return x
+
+
+def margins(scores: Floats, tolerance: float) -> Floats:
+    """Give what a rival must exceed to win: a lead of the tolerance, but for rounding, is a tie."""
+    return scores + tolerance * _SLACK if tolerance else scores
 
 
 @dataclass(frozen=True, slots=True)
