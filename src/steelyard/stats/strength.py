@@ -1,7 +1,8 @@
 r"""Strengths of systems from who beat whom: Bradley-Terry, with ties and degenerate tables handled.
 
 The Bradley-Terry model gives every system a strength such that i beats j with probability
-:math:`\pi_i / (\pi_i + \pi_j)`. What becomes of ties is a choice (:mod:`steelyard.stats.tiepolicy`).
+:math:`\pi_i / (\pi_i + \pi_j)`. What becomes of ties is a choice, see
+:mod:`steelyard.stats.tiepolicy`.
 
 Strengths exist within a strongly connected component of the graph of who beat whom only
 (:mod:`steelyard.stats.connectivity`): outside the main one they are NaN, with ranks where the order
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.btfit import bt_covariance, mm, newman, newton
+from steelyard.stats.btfit import bt_covariance, centred, mm, newman, newton
 from steelyard.stats.connectivity import Components, find_components
 from steelyard.stats.tiemodels import fit_ties, log_likelihood
 from steelyard.stats.tiepolicy import TIE_MODELS, TIES, effective_wins
@@ -198,27 +199,34 @@ def _fit(pairs: PairWins, ties_as: str, method: str, own: int) -> _Fit:
     n = pairs.n
     if n == 1:
         return _Fit(np.zeros(1), np.zeros((1, 1)), bare, 0)
+    counts = pairs.tables() if n <= MOST_DENSE else None
     spread: Floats | None = None
     if pairs.ties.any():
-        counts = pairs.tables()
+        if counts is None:
+            raise UsageError(f"ties as {ties_as} are fitted for up to {MOST_DENSE:,} systems")
         if not counts.wins.any():  # nobody ever won: equal, whatever the taste for ties
             return _Fit(np.zeros(own), np.full((own, own), np.nan), np.inf, 0)
         found = fit_ties(counts.wins[None], counts.ties[None], ties_as)
         theta, spread = found.theta[0], found.covariance
         bare, steps = float(found.tie_parameter[0]), found.iterations
-    elif method == "newton" and n <= MOST_DENSE:
-        fitted, steps = newton(pairs.tables().wins[None])
+    elif method == "newton" and counts is not None:
+        fitted, steps = newton(counts.wins[None])
         theta = fitted[0]
     else:
         iterate = mm if method == "mm" else newman
         theta, steps = iterate(pairs.i, pairs.j, pairs.wins_i, pairs.wins_j, n)
-    if spread is None and n <= MOST_DENSE:
-        spread = bt_covariance(theta, pairs.tables().wins)
-    theta = theta[:own] - theta[:own].mean()
-    if spread is not None:
-        spread = spread[:own, :own]
-        spread = spread - spread.mean(axis=0) - spread.mean(axis=1)[:, None] + spread.mean()
+    if spread is None and counts is not None:
+        spread = bt_covariance(theta, counts.wins)
+    if own < n:
+        theta = centred(theta[:own])
+        spread = None if spread is None else _recentred(spread[:own, :own])
     return _Fit(theta, spread, bare, steps)
+
+
+def _recentred(spread: Floats) -> Floats:
+    """Covariance after a shift of the mean to 0."""
+    rows = spread.mean(axis=0)
+    return np.asarray(spread - rows - rows[:, None] + spread.mean())
 
 
 def _places(theta: Floats) -> Floats:

@@ -17,7 +17,8 @@ from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 
 Bools = NDArray[np.bool_]
-_WIDTH = 2040  # segments at a time: 255 words of eight one-byte counters, which can't overflow
+_WORDS = 2040  # segments in 255 words of eight one-byte counters, which can't overflow
+_BYTES = 2**18  # comparisons at a time
 _ROWS = 256  # systems at a time: comparisons stay in the cache
 _CELLS = 8_000_000  # cells of pair outcomes held at a time
 _EXACT = 2**24  # float32 counts exactly up to here
@@ -64,10 +65,15 @@ def win_counts(scores: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
     n = len(x)
     wins = np.zeros((n, n))
     met = np.zeros((n, n))
-    for start in range(0, x.shape[1], _WIDTH):
-        block = np.ascontiguousarray(x[:, start : start + _WIDTH])
-        known = (~np.isnan(block)).astype(np.float32)
-        met += known @ known.T
+    step = _WORDS * max(1, _BYTES // (_WORDS * min(max(n, 1), _ROWS)))
+    for start in range(0, x.shape[1], step):
+        block = np.ascontiguousarray(x[:, start : start + step])
+        absent = np.isnan(block)
+        if absent.any():
+            known = (~absent).astype(np.float32)
+            met += known @ known.T
+        else:
+            met += block.shape[1]
         _add_wins(wins, block, margins(block, tolerance))
     ties = met - wins - wins.T
     np.fill_diagonal(ties, 0)
@@ -77,16 +83,17 @@ def win_counts(scores: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
 def _add_wins(wins: Floats, block: Floats, bar: Floats) -> None:
     """Add the segments of one block: comparisons as bytes, summed eight at a time."""
     n, width = block.shape
-    padded = -(-width // 8) * 8
-    outcome = np.zeros((min(n, _ROWS), padded), dtype=bool)
+    runs = -(-width // _WORDS)
+    outcome = np.zeros((min(n, _ROWS), runs * _WORDS), dtype=bool)
     with np.errstate(invalid="ignore"):  # a comparison with NaN is no win
         for first in range(0, n, _ROWS):
             rivals = bar[first : first + _ROWS]
             m = len(rivals)
+            words = outcome[:m].view(np.uint64).reshape(m, runs, -1)
             for i in range(n):
                 np.greater(block[i], rivals, out=outcome[:m, :width])
-                lanes = outcome[:m].view(np.uint64).sum(axis=1)
-                wins[i, first : first + m] += lanes.view(np.uint8).reshape(m, 8).sum(axis=1)
+                lanes = words.sum(axis=2).view(np.uint8)
+                wins[i, first : first + m] += lanes.sum(axis=1)
 
 
 def resampled_wins(scores: ArrayLike, counts: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
@@ -187,6 +194,8 @@ class PairWins:
 
     def within(self, members: Sequence[int]) -> PairWins:
         """Keep the pairs inside a group of systems, numbered from 0 in their order."""
+        if tuple(members) == tuple(range(self.n)):
+            return self
         place = np.full(self.n, -1)
         place[list(members)] = np.arange(len(members))
         i, j = place[self.i], place[self.j]
