@@ -34,3 +34,15 @@ def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
     result: Floats = np.full(a.shape, np.nan)
     np.divide(a, b, out=result, where=b > 0)
     return result
+
+
+def group_sums(group: NDArray[np.integer], values: ArrayLike, n: int) -> Floats:
+    """Add up values by group: one sum for each of the ``n`` groups, 0 for an empty one.
+
+    Examples
+    --------
+    >>> group_sums(np.array([0, 2, 0]), [1.0, 2.0, 3.0], 3).tolist()
+    [4.0, 0.0, 2.0]
+    """
+    weights = np.asarray(values, dtype=np.float64)
+    return np.asarray(np.bincount(group, weights=weights, minlength=n), dtype=np.float64)
