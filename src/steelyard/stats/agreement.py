@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import ShapeError, UsageError, hint
-from steelyard.stats.arrays import Counts, Floats, group_sums, ratio
+from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
 from steelyard.stats.bootstrap import interval, segment_counts
 
 LEVELS = ("nominal", "ordinal", "interval")
@@ -148,45 +148,33 @@ def _interval_alpha(codes: Counts, values: Floats, _level: str) -> Coefficient:
 
 
 def _counted_alpha(codes: Counts, values: Floats, level: str) -> Coefficient:
-    """Alpha from coincidences of the values that occur, in their order."""
+    """Alpha of classes or ranks: a class is as far from another as its position says."""
     labels, value = np.unique(values, return_inverse=True)
-    n_labels = len(labels)
-    size = np.bincount(codes).astype(np.float64)
-    # All ordered pairs of different judgements of one unit, sorted by unit.
-    order = np.argsort(codes, kind="stable")
-    starts = np.cumsum(size) - size
-    count = size[codes[order]].astype(np.int64)
-    left = np.repeat(np.arange(len(order)), count)
-    offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    right = starts[codes[order]].astype(np.int64)[left] + offset
-    different = left != right
-    left, right = left[different], right[different]
-    owner = codes[order][left]
-    cell = value[order][left] * n_labels + value[order][right]
-    share = 1 / (size[owner] - 1)
+    one, other = pairs_within(codes)
+    owner = codes[one]
+    share = 2 / (np.bincount(codes)[owner] - 1)
+    one, other = value[one], value[other]
+    differ = (one != other).astype(np.float64)
 
     def alpha(weights: Floats) -> Floats:
         result = np.empty(len(weights))
         for row, weight in enumerate(weights):
-            flat = np.bincount(cell, weights=weight[owner] * share, minlength=n_labels**2)
-            met = flat.reshape(n_labels, n_labels)
-            counts = group_sums(value, weight[codes], n_labels)
-            distance = _squared_distance(counts, level)
-            expected = counts @ distance @ counts
-            observed = (counts.sum() - 1) * (met * distance).sum()
-            result[row] = 1 - observed / expected if expected > 0 else np.nan
+            counts = group_sums(value, weight[codes], len(labels))
+            n = counts.sum()
+            if level == "nominal":
+                distance, expected = differ, n * n - counts @ counts
+            else:
+                # The values ranked from one to the other, both ends by half.
+                middle = np.cumsum(counts) - counts / 2
+                middle -= n / 2
+                distance = (middle[one] - middle[other]) ** 2
+                expected = 2 * (n * (counts @ middle**2) - (counts @ middle) ** 2)
+            observed = (n - 1) * ((weight[owner] * share) @ distance)
+            varies = np.count_nonzero(counts) > 1
+            result[row] = 1 - observed / expected if varies else np.nan
         return result
 
     return alpha
-
-
-def _squared_distance(counts: Floats, level: str) -> Floats:
-    if level == "nominal":
-        return 1 - np.eye(len(counts))
-    # The values ranked from c to k, both ends by half: a difference of mid-cumulative counts.
-    middle = np.cumsum(counts) - counts / 2
-    gap: Floats = middle[:, None] - middle[None, :]
-    return gap * gap
 
 
 def matrix_columns(ratings: Floats) -> tuple[Counts, Floats]:

@@ -46,3 +46,22 @@ def group_sums(group: NDArray[np.integer], values: ArrayLike, n: int) -> Floats:
     """
     weights = np.asarray(values, dtype=np.float64)
     return np.asarray(np.bincount(group, weights=weights, minlength=n), dtype=np.float64)
+
+
+def pairs_within(group: NDArray[np.integer]) -> tuple[Counts, Counts]:
+    """List all pairs of members of the same group, each once, as two columns of places.
+
+    Examples
+    --------
+    >>> [place.tolist() for place in pairs_within(np.array([7, 5, 7, 7]))]
+    [[0, 0, 2], [2, 3, 3]]
+    """
+    order = np.argsort(group, kind="stable")
+    ordered = group[order]
+    opens = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)])
+    size = np.diff(np.r_[opens, len(ordered)])
+    # Every member meets those that follow it in its group.
+    after = np.repeat(opens + size, size) - np.arange(len(ordered)) - 1
+    left = np.repeat(np.arange(len(ordered)), after)
+    step = np.arange(after.sum()) - np.repeat(np.cumsum(after) - after, after)
+    return order[left], order[left + 1 + step]

@@ -1,0 +1,162 @@
+"""Raw judgements to human scores: read them, run a protocol, say what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import UsageError, hint
+from steelyard.judgements import Ratings
+from steelyard.provenance import Provenance
+from steelyard.ratings import darr, mqm, quality, values
+from steelyard.ratings.inputs import EXPECTED, read_inputs
+from steelyard.ratings.ordering import Rule
+from steelyard.ratings.pairs import Rules
+from steelyard.ratings.results import HumanScores
+from steelyard.rng import Rng, generator
+
+PROTOCOLS = ("da", "mqm", "esa", "rr", "darr")
+
+
+def human_scores(  # noqa: PLR0913 - every option has a default
+    *sources: Any,
+    protocol: str,
+    standardised: bool | None = None,
+    quality_control: bool = False,
+    min_seconds: float = quality.MIN_SECONDS,
+    scale: tuple[float, float] = (0, 100),
+    clusters: str = "wmt",
+    test: str | None = None,
+    alpha: float = 0.05,
+    correction: str = "none",
+    weights: str | Path | None = None,
+    cap: float | None = None,
+    threshold: float | None = None,
+    thresholds: Sequence[float] = (),
+    identical_ties: bool = False,
+    keep_ties: bool = False,
+    metrics: Collection[str] | None = None,
+    each: bool = False,
+    human: str | None = None,
+    systems: Collection[str] | None = None,
+    drop_systems: Collection[str] = (),
+    where: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    ignore: Collection[str] = (),
+    lp: str | None = None,
+    n_bootstrap: int = 1000,
+    rng: Rng = 0,
+) -> HumanScores:
+    """Turn raw judgements into scores of outputs and systems.
+
+    Parameters
+    ----------
+    *sources
+        Files of raw judgements (or :class:`Ratings`, :class:`Rankings`, frames); for ``darr`` and
+        ``rr`` also texts and scores of metrics, and for ``darr`` a table of human scores.
+    protocol
+        ``da`` (direct assessment), ``mqm``, ``esa``, ``rr`` (rankings) or ``darr``.
+    standardised
+        Scores are z (standardised by rater) or raw; by default z for ``da`` only.
+    quality_control, min_seconds
+        Remove the raters who fail the checks; the least median time per rating.
+    scale
+        The ends of the scale; a score beyond them is an error.
+    clusters, test, alpha, correction
+        How systems are put into clusters: rule ``wmt``, ``strict``, ``neighbours`` or ``none``;
+        test ``rank-sum`` (default for ``da``) or ``permutation`` (paired; for ``mqm`` and ``esa``).
+    weights, cap
+        MQM: a TOML file of weights, and the most that one rating may cost.
+    threshold, thresholds, identical_ties, keep_ties, metrics, each
+        DARR: the difference that decides a pair (25 for raw scores); thresholds for the curve;
+        whether identical texts are ties, and whether ties are kept; whose ties are counted;
+        whether each group of files (``de-en.*``) is a set of its own.
+    human
+        The human score (or the ratings) of inputs that hold several.
+    systems, drop_systems, where, ignore, lp
+        What to keep, as in :func:`steelyard.load`. Systems are chosen after standardisation.
+    n_bootstrap, rng
+        Resamples for intervals of agreement, and their seed.
+
+    Examples
+    --------
+    >>> import steelyard as sy
+    >>> rows = {"rater": ["r"] * 4, "system": ["A", "B"] * 2, "segment": [1, 1, 2, 2],
+    ...         "raw": [90, 40, 80, 50]}
+    >>> import polars
+    >>> result = sy.human_scores(polars.DataFrame(rows), protocol="da")
+    >>> [(s.system, round(s.score, 3), s.raw) for s in result.systems]
+    [('A', 0.839, 85.0), ('B', -0.839, 45.0)]
+    """
+    if protocol not in PROTOCOLS:
+        raise UsageError(f"unknown protocol '{protocol}'; {hint(protocol, PROTOCOLS)}")
+    if not sources:
+        raise UsageError(f"no input: protocol {protocol} expects {EXPECTED[protocol]}")
+    if quality_control and protocol not in ("da", "esa", "darr"):
+        raise UsageError("quality control applies to protocols da, esa and darr")
+    z = protocol == "da" if standardised is None else standardised
+    pairs_of = where.items() if isinstance(where, Mapping) else where
+    chosen: dict[str, Any] = {"where": tuple(pairs_of), "ignore": tuple(ignore), "lp": lp}
+    table = mqm.read_weights(weights) if protocol in ("mqm", "esa") else None
+    settings = values.Settings(
+        "da" if protocol == "darr" else protocol,
+        z,
+        Rule(clusters, test or ("rank-sum" if protocol == "da" else "permutation"), alpha,
+             correction),
+        quality_control,
+        min_seconds,
+        table,
+        cap,
+        None if systems is None else tuple(systems),
+        tuple(drop_systems),
+        n_bootstrap,
+    )  # fmt: skip
+    reading = {
+        **chosen,
+        "human": human,
+        "scale": scale,
+        "severities": None if table is None else table.severities,
+    }
+    options: dict[str, Any] = {"protocol": protocol, "score": "z" if z else "raw"}
+    if protocol == "darr":
+        limit = threshold if threshold is not None else None if z else 25.0
+        if limit is None:
+            raise UsageError("name the threshold (--threshold X): 25 is for raw scores")
+        rules = Rules(limit, identical_ties, keep_ties)
+        groups = _groups(sources) if each else {"all": list(sources)}
+        read = {name: read_inputs(own, protocol, **reading) for name, own in groups.items()}
+        result = darr.human_pairs(
+            read, settings, rules, human, metrics, tuple(thresholds), generator(rng)
+        )
+        files = tuple(file for inputs in read.values() for file in inputs.files)
+        options |= {"threshold": limit, "identical-ties": identical_ties, "keep-ties": keep_ties}
+        notes = [note for inputs in read.values() for note in inputs.notes]
+    else:
+        inputs = read_inputs(sources, protocol, **reading)
+        files, notes = inputs.files, list(inputs.notes)
+        if not isinstance(inputs.judgements, Ratings):
+            raise UsageError(f"no raw ratings: protocol {protocol} expects {EXPECTED[protocol]}")
+        result = values.human_values(inputs.judgements, settings, generator(rng))
+        options |= settings.rule.to_dict()
+        if table is not None:
+            options |= {"weights": table.name, "cap": cap}
+    if quality_control:
+        options["quality-control"] = True
+    seed = rng if isinstance(rng, int) else None
+    return replace(
+        result,
+        warnings=(*notes, *result.warnings),
+        provenance=Provenance("human", options, files, seed),
+        language_pair=lp,
+    )
+
+
+def _groups(sources: Sequence[Any]) -> dict[str, list[Any]]:
+    """Group files by the first part of their names: de-en.pairs.csv and de-en.text.jsonl."""
+    groups: dict[str, list[Any]] = {}
+    for source in sources:
+        if not isinstance(source, (str, Path)):
+            raise UsageError("--each groups files by their names: give paths")
+        groups.setdefault(Path(source).name.partition(".")[0], []).append(source)
+    return groups
