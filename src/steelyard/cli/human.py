@@ -65,8 +65,8 @@ class Numbers(Names):
 @click.option("--correction", default="none", show_default=True,
               type=click.Choice(["none", "bonferroni", "holm", "benjamini-hochberg"]),
               help="Correction for the number of tests.")  # fmt: skip
-@click.option("--weights", type=click.Path(path_type=Path), metavar="FILE.toml",
-              help="What errors cost (mqm, esa); by default the weights of WMT.")  # fmt: skip
+@click.option("--weights", metavar="FILE.toml",
+              help="What errors cost (mqm, esa): a file, wmt or wmt21.")  # fmt: skip
 @click.option("--cap", type=float, metavar="X", help="The most that one rating may cost (mqm).")
 @click.option("--threshold", type=click.FloatRange(min=0), metavar="X",
               help="Difference that decides a pair (darr); 25 for raw scores.")  # fmt: skip
@@ -80,6 +80,10 @@ class Numbers(Names):
               "own (darr).")  # fmt: skip
 @click.option("--pairs", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write the pairwise outcomes, as a battle log (darr, rr).")  # fmt: skip
+@click.option("--by", type=click.Choice(["trueskill", "bt", "expected-wins"]), default="trueskill",
+              show_default=True, help="Model that systems are ordered by (rr).")  # fmt: skip
+@click.option("--held-back", type=click.Path(path_type=Path), metavar="FILE",
+              help="Rankings whose pairs the models shall predict (rr).")  # fmt: skip
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=0), default=1000,
               show_default=True, metavar="B", help="Resamples for intervals.")  # fmt: skip
 @click.option("--human", "human_name", metavar="NAME",

@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from steelyard.errors import UsageError, hint
-from steelyard.judgements import Ratings
+from steelyard.judgements import Rankings, Ratings
 from steelyard.provenance import Provenance
 from steelyard.ratings import darr, mqm, quality, values
-from steelyard.ratings.inputs import EXPECTED, read_inputs
+from steelyard.ratings.inputs import EXPECTED, Inputs, read_inputs
 from steelyard.ratings.ordering import Rule
 from steelyard.ratings.pairs import Rules
 from steelyard.ratings.results import HumanScores
@@ -39,6 +41,8 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     keep_ties: bool = False,
     metrics: Collection[str] | None = None,
     each: bool = False,
+    by: str = "trueskill",
+    held_back: Any = None,
     human: str | None = None,
     systems: Collection[str] | None = None,
     drop_systems: Collection[str] = (),
@@ -67,11 +71,15 @@ def human_scores(  # noqa: PLR0913 - every option has a default
         How systems are put into clusters: rule ``wmt``, ``strict``, ``neighbours`` or ``none``;
         test ``rank-sum`` (default for ``da``) or ``permutation`` (paired; for ``mqm`` and ``esa``).
     weights, cap
-        MQM: a TOML file of weights, and the most that one rating may cost.
+        MQM: the weights (``wmt``, ``wmt21`` or a TOML file; by default what fits the
+        categories), and the most that one rating may cost.
     threshold, thresholds, identical_ties, keep_ties, metrics, each
         DARR: the difference that decides a pair (25 for raw scores); thresholds for the curve;
         whether identical texts are ties, and whether ties are kept; whose ties are counted;
         whether each group of files (``de-en.*``) is a set of its own.
+    by, held_back
+        Rankings: the model that systems are ordered by (``trueskill``, ``bt``,
+        ``expected-wins``), and rankings whose pairs the models shall predict.
     human
         The human score (or the ratings) of inputs that hold several.
     systems, drop_systems, where, ignore, lp
@@ -98,7 +106,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     z = protocol == "da" if standardised is None else standardised
     pairs_of = where.items() if isinstance(where, Mapping) else where
     chosen: dict[str, Any] = {"where": tuple(pairs_of), "ignore": tuple(ignore), "lp": lp}
-    table = mqm.read_weights(weights) if protocol in ("mqm", "esa") else None
+    table = mqm.read_weights(weights or "wmt") if protocol in ("mqm", "esa") else None
     settings = values.Settings(
         "da" if protocol == "darr" else protocol,
         z,
@@ -132,11 +140,23 @@ def human_scores(  # noqa: PLR0913 - every option has a default
         files = tuple(file for inputs in read.values() for file in inputs.files)
         options |= {"threshold": limit, "identical-ties": identical_ties, "keep-ties": keep_ties}
         notes = [note for inputs in read.values() for note in inputs.notes]
+    elif protocol == "rr":
+        inputs = read_inputs(sources, protocol, **reading)
+        files, notes = inputs.files, list(inputs.notes)
+        result = _rankings(inputs, held_back, by, settings, reading, generator(rng))
+        options = {"protocol": protocol, "by": by, "clusters": clusters, "alpha": alpha}
     else:
         inputs = read_inputs(sources, protocol, **reading)
         files, notes = inputs.files, list(inputs.notes)
         if not isinstance(inputs.judgements, Ratings):
             raise UsageError(f"no raw ratings: protocol {protocol} expects {EXPECTED[protocol]}")
+        if table is not None and weights is None:
+            table = mqm.fitting_weights(inputs.judgements)
+            settings = replace(settings, weights=table)
+            if table.name != "wmt":
+                notes.append(
+                    f"categories of 2020-21: weights {table.name} (--weights wmt: today's)"
+                )
         result = values.human_values(inputs.judgements, settings, generator(rng))
         options |= settings.rule.to_dict()
         if table is not None:
@@ -149,6 +169,34 @@ def human_scores(  # noqa: PLR0913 - every option has a default
         warnings=(*notes, *result.warnings),
         provenance=Provenance("human", options, files, seed),
         language_pair=lp,
+    )
+
+
+def _rankings(
+    inputs: Inputs,
+    held_back: Any,
+    by: str,
+    settings: values.Settings,
+    reading: Mapping[str, Any],
+    rng: np.random.Generator,
+) -> HumanScores:
+    from steelyard.ratings.ranking import human_rankings
+
+    if not isinstance(inputs.judgements, Rankings):
+        raise UsageError(f"no rankings: protocol rr expects {EXPECTED['rr']}")
+    if settings.systems is not None or settings.drop_systems:
+        raise UsageError("--systems and --drop-systems do not apply to rankings")
+    held = None if held_back is None else read_inputs([held_back], "rr", **reading).judgements
+    if held is not None and not isinstance(held, Rankings):
+        raise UsageError("the held-back file holds no rankings")
+    return human_rankings(
+        inputs.judgements,
+        inputs.scores,
+        by=by,
+        rule=settings.rule,
+        held_back=held,
+        n_resamples=settings.n_resamples,
+        rng=rng,
     )
 
 

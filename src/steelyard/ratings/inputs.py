@@ -26,7 +26,6 @@ EXPECTED = {
     "rr": "segmentId, judgeId, system1Id, system1rank, system2Id, ...",
     "darr": "judgements of direct assessment, a table of scores, or pairs (better, worse)",
 }
-_GIVES = {"da": ("ratings",), "esa": ("ratings",), "mqm": ("ratings",), "rr": ("rankings",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +48,29 @@ class _Inspector:
     notes: list[str] = field(default_factory=list)
 
     def __call__(self, found: TableFormat, table: RawTable) -> None:
-        known = {"ratings": da.KNOWN | errorlists.KNOWN}.get(found.gives)
-        expected = _GIVES.get(self.protocol)
-        texts = self.protocol == "rr" and found.gives == "evalset"
-        if expected and found.gives not in expected and not texts:
+        if self._unfit(found):
             columns = ", ".join(list(table.columns)[:8])
-            what = f"is a {found.name} (columns {columns})"
-            table.fail(f"{what}; protocol {self.protocol} expects {EXPECTED[self.protocol]}")
+            read_as = f"was read as {found.name} (columns {columns})"
+            table.fail(f"{read_as}; protocol {self.protocol} expects {EXPECTED[self.protocol]}")
         if found.gives != "ratings":
             return
-        if self.protocol in ("da", "darr") and found.module is not da:
-            table.fail(f"is an {found.name}; protocol da expects {EXPECTED['da']}")
-        if self.protocol in ("mqm", "esa") and found.module is not errorlists:
-            spans = self.protocol == "esa"  # a slider without spans is what da reads too
-            if not spans:
-                table.fail(f"is {found.name}; protocol mqm expects {EXPECTED['mqm']}")
         if self.protocol != "mqm":
             da.check_scale(table, *self.scale)
         if self.severities is not None and found.module is errorlists:
             errorlists.check_severities(table, self.severities)
-        unused = [c for c in table.columns if c not in (known or ()) and not layout.is_text(c)]
+        known = da.KNOWN | errorlists.KNOWN
+        unused = [c for c in table.columns if c not in known and not layout.is_text(c)]
         if unused:
             self.notes.append(f"{table.path}: columns not used: {', '.join(unused)}")
+
+    def _unfit(self, found: TableFormat) -> bool:
+        """Tell whether a protocol has no use for a table of this format."""
+        if found.gives == "ratings":
+            wanted = {"mqm": (errorlists,), "esa": (errorlists, da), "rr": ()}
+            return found.module not in wanted.get(self.protocol, (da,))
+        if self.protocol == "rr":  # texts tell which outputs are identical
+            return found.gives not in ("rankings", "evalset")
+        return self.protocol != "darr"
 
 
 def read_inputs(
@@ -98,7 +98,7 @@ def read_inputs(
         form, value, found = read_any(source, reading)
         columns |= found
         if isinstance(value, EvalSet):
-            own = _own_ratings(value, human) if _GIVES.get(protocol) == ("ratings",) else None
+            own = _own_ratings(value, human) if protocol in ("da", "esa", "mqm") else None
             if own is None:
                 sets.append(value)
             else:

@@ -19,7 +19,8 @@ from steelyard.judgements import ErrorSpan, Floats, Ratings
 from steelyard.ratings.averages import Averages, average
 from steelyard.table import Cell, Column, Table
 
-DEFAULT = Path(__file__).parent / "weights.toml"
+FOLDER = Path(__file__).parent / "weights"
+NAMED = ("wmt", "wmt21")
 MAX_CATEGORIES = 8  # columns of the error profile; the rest are added up
 _BLANK = "(no category)"
 
@@ -69,8 +70,26 @@ def _parts(category: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in category.casefold().split("/"))
 
 
-def read_weights(path: str | Path | None = None) -> Weights:
-    """Read a table of weights; by default the one of the WMT tasks.
+#: Names that the category list of 2020 and 2021 has and later ones do not.
+_OLD_NAMES = {"style/awkward", "accuracy/untranslated text",
+              "terminology/inconsistent use of terminology"}  # fmt: skip
+
+
+def fitting_weights(ratings: Ratings) -> Weights:
+    """Choose between the tables that come with Steelyard by the categories that occur.
+
+    Until 2021, errors of the source cost as much as others; they have been free since. A file with
+    ``source error`` among the categories of those years gets the weights of those years.
+    """
+    names = {
+        error.category for errors in ratings.errors or () if errors is not None for error in errors
+    }
+    found = {"/".join(_parts(name)) for name in names}
+    return read_weights("wmt21" if "source error" in found and found & _OLD_NAMES else "wmt")
+
+
+def read_weights(path: str | Path = "wmt") -> Weights:
+    """Read a table of weights: ``wmt``, ``wmt21``, or a TOML file.
 
     Examples
     --------
@@ -80,7 +99,7 @@ def read_weights(path: str | Path | None = None) -> Weights:
     >>> float(weights.weight(ErrorSpan("Non-translation!", "Major")))
     25.0
     """
-    file = DEFAULT if path is None else Path(path)
+    file = FOLDER / f"{path}.toml" if path in NAMED else Path(path)
 
     def fail(message: str) -> NoReturn:
         raise InputError(message, path=file)
@@ -103,7 +122,7 @@ def read_weights(path: str | Path | None = None) -> Weights:
     for (category, severity), count in seen.items():
         if count > 1:
             fail(f"{count} rules for category '{'/'.join(category)}', severity {severity or 'any'}")
-    return Weights(severities, tuple(read), "wmt" if path is None else file.name)
+    return Weights(severities, tuple(read), str(path) if path in NAMED else file.name)
 
 
 def _weight(value: Any, name: str, fail: Any) -> Fraction:

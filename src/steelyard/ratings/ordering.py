@@ -15,7 +15,7 @@ from steelyard.stats.ranktests import rank_sum_matrix
 from steelyard.stats.significance import CORRECTIONS, adjust
 
 RULES = ("wmt", "strict", "neighbours", "none")
-TESTS = ("rank-sum", "permutation")
+TESTS = ("rank-sum", "permutation", "bootstrap")  # the last one for rankings only
 MAX_SYSTEMS = 300  # above this, tests of all pairs take minutes and no one reads the result
 
 
@@ -91,18 +91,24 @@ def order(averages: Averages, name: str, rule: Rule) -> Ordering:
     else:
         p = pairwise_pvalues(averages.matrix(name)[best_first]).p
         np.fill_diagonal(p, np.nan)
-    p = adjust(p, rule.correction)
+    p = adjusted(p, rule)
     return Ordering(
         best_first,
         rank,
         p,
         clusters.wins(p, rule.alpha).tolist(),
-        _clusters(p, rule),
+        cut(p, rule),
         clusters.rank_ranges(p, rule.alpha),
     )
 
 
-def _clusters(p: Floats, rule: Rule) -> list[tuple[int, int]]:
+def adjusted(p: Floats, rule: Rule) -> Floats:
+    """Correct p-values of all pairs for their number."""
+    return adjust(p, rule.correction)
+
+
+def cut(p: Floats, rule: Rule) -> list[tuple[int, int]]:
+    """Cut an order into clusters; gives the first and the last place of each system's."""
     if rule.clusters == "wmt":
         return clusters.wmt_clusters(p, rule.alpha)
     if rule.clusters == "strict":

@@ -157,6 +157,12 @@ class HumanScores:
             return []
         corrected = "" if self.rule.correction == "none" else f", {self.rule.correction}"
         test = f"{self.rule.test} test, p < {self.rule.alpha:g}{corrected}"
+        if self.protocol == "rr":
+            share = f"{100 * (1 - self.rule.alpha):g} %"
+            return [
+                f"rank: places of the cluster (rule {self.rule.clusters})",
+                f"range: places that the system takes in {share} of the resampled rankings",
+            ]
         return [
             f"rank: places of the cluster (rule {self.rule.clusters}: {test})",
             "range: places that the system could hold",
@@ -228,6 +234,7 @@ _NAMES = {
     "kappa": "kappa of orders of two systems",
     "repeats_alpha_interval": "alpha of a rater's own repeats",
     "repeats_ranking": "same order by the same rater",
+    "repeats_kappa": "kappa of orders by the same rater",
 }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.errors import DegenerateError, UsageError, hint
 from steelyard.judgements import Floats, Ratings
@@ -58,7 +59,7 @@ def score(ratings: Ratings, settings: Settings) -> Scored:
     if settings.protocol == "mqm":
         if ratings.errors is None:
             raise UsageError("protocol mqm: the ratings hold no errors")
-        assert settings.weights is not None
+        assert settings.weights is not None  # human_scores chooses one
         found = mqm.penalties(ratings, settings.weights, settings.cap)
         ratings = replace(ratings, value=-found.units / found.scale + 0.0)
     scale = da.rater_scale(ratings)
@@ -179,19 +180,25 @@ def _left_out(ratings: Ratings, settings: Settings) -> list[str]:
                 f"{plural(len(out), 'rater')} without a z (one row only, or the same score "
                 f"everywhere) left out with {plural(lost, 'row')}: {names}{more}"
             )
-    repeats = _duplicates(ratings)
-    if repeats:
+    again = _duplicates(ratings)
+    if len(again):
+        row = int(again[0])
+        first = (
+            ratings.raters[ratings.rater[row]],
+            ratings.systems[ratings.system[row]],
+            ratings.segments[ratings.segment[row]],
+        )
         notes.append(
-            f"{plural(repeats, 'row')} of a rater, system, segment, type and batch that stand "
-            "there already: counted as further ratings"
+            f"{plural(len(again), 'row')} with the rater, system, segment, type and batch of "
+            f"another: counted as further ratings (first: {', '.join(first)})"
         )
     return notes
 
 
-def _duplicates(ratings: Ratings) -> int:
-    """Count rows that repeat the labels of an earlier one; unnamed raters may be many people."""
+def _duplicates(ratings: Ratings) -> NDArray[np.int64]:
+    """Find rows that repeat the labels of an earlier one; unnamed raters may be many people."""
     if ratings.raters == (raters.UNKNOWN,):
-        return 0
+        return np.empty(0, dtype=np.int64)
     items = np.unique(np.array(ratings.item or ("",)), return_inverse=True)[1]
     units = np.unique(np.array(ratings.unit or ("",)), return_inverse=True)[1]
     columns = [ratings.rater, ratings.system, ratings.segment]
@@ -200,7 +207,7 @@ def _duplicates(ratings: Ratings) -> int:
     same = np.ones(max(0, len(order) - 1), dtype=bool)
     for column in columns:
         same &= column[order][1:] == column[order][:-1]
-    return int(same.sum())
+    return np.sort(order[1:][same])
 
 
 def changes(before: Averages, after: Averages, name: str) -> Table:
