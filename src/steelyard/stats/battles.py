@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import ShapeError, UsageError
+from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Floats
-from steelyard.stats.wins import PairWins, WinCounts
+from steelyard.stats.wins import PairWins, WinCounts, checked_scores, margins
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Codes = NDArray[np.integer[Any]]
 
@@ -53,6 +56,13 @@ class Battles:
 
     def __len__(self) -> int:
         return len(self.outcome)
+
+    @property
+    def met(self) -> NDArray[np.bool_]:
+        """Which systems have a battle."""
+        result = np.zeros(self.n, dtype=bool)
+        result[self.left] = result[self.right] = True
+        return result
 
 
 def battle_counts(battles: Battles) -> WinCounts:
@@ -107,3 +117,125 @@ def _shares(battles: Battles) -> tuple[Floats, Floats, Floats]:
     share = np.where(tie, 0.0, battles.outcome) * weight
     rest = np.where(tie, 0.0, 1 - battles.outcome) * weight
     return share, rest, tie * weight
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitCounts:
+    """Wins and ties of a log by what its battles share, a prompt or a segment.
+
+    Such units are what a bootstrap must draw: battles about the same prompt are not independent.
+
+    Examples
+    --------
+    >>> log = Battles(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 0.5, 1.0]), n=2)
+    >>> counts = UnitCounts.of(log, np.array([0, 0, 1])).resampled([[1, 1], [2, 0]])
+    >>> counts.wins.tolist()
+    [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 2.0], [0.0, 0.0]]]
+    """
+
+    n: int
+    n_units: int
+    cells: tuple[NDArray[np.int64], NDArray[np.int64]]
+    tables: tuple[csr_array, csr_array]
+
+    @classmethod
+    def of(cls, battles: Battles, unit: Codes) -> UnitCounts:
+        """Count by unit; ``unit`` holds a code from 0 for every battle."""
+        from scipy.sparse import csr_array
+
+        if unit.shape != battles.left.shape:
+            raise ShapeError(f"{len(battles)} battles but {unit.shape} unit codes")
+        n, n_units = battles.n, int(unit.max(initial=-1)) + 1
+        forth = battles.left.astype(np.int64) * n + battles.right
+        back = battles.right.astype(np.int64) * n + battles.left
+        share, rest, tied = _shares(battles)
+        cells, tables = [], []
+        for parts in (((forth, share), (back, rest)), ((forth, tied), (back, tied))):
+            codes = np.concatenate([code[value > 0] for code, value in parts])
+            values = np.concatenate([value[value > 0] for _, value in parts])
+            units = np.concatenate([unit[value > 0] for _, value in parts])
+            known, place = np.unique(codes, return_inverse=True)
+            cells.append(known)
+            tables.append(csr_array((values, (units, place)), shape=(n_units, len(known))))
+        return cls(n, n_units, (cells[0], cells[1]), (tables[0], tables[1]))
+
+    def resampled(self, counts: ArrayLike) -> WinCounts:
+        """Count wins and ties where each unit occurs so often: resamples x units in, tables out."""
+        weights = np.asarray(counts, dtype=np.float64)
+        if weights.ndim != 2 or weights.shape[1] != self.n_units:
+            raise ShapeError(f"{self.n_units} units but counts of shape {weights.shape}")
+        filled = []
+        for cells, table in zip(self.cells, self.tables, strict=True):
+            flat = np.zeros((len(weights), self.n * self.n))
+            flat[:, cells] = (table.T @ weights.T).T
+            filled.append(flat.reshape(len(weights), self.n, self.n))
+        return WinCounts(filled[0], filled[1])
+
+
+def resampled_battles(counts: WinCounts, n_resamples: int, rng: np.random.Generator) -> WinCounts:
+    """Draw battles with replacement, each by itself, from the counts of a log without weights.
+
+    Only for battles that have nothing in common; else draw what they share (:class:`UnitCounts`).
+
+    Examples
+    --------
+    >>> counts = WinCounts(np.array([[0.0, 6.0], [3.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> drawn = resampled_battles(counts, 2, np.random.default_rng(0))
+    >>> drawn.met[:, 0, 1].tolist()
+    [10.0, 10.0]
+    """
+    n = len(counts.wins)
+    cells = np.concatenate([counts.wins.ravel(), np.triu(counts.ties).ravel()])
+    if (cells != np.rint(cells)).any():
+        raise UsageError("weighted battles can't be drawn one by one; draw units instead")
+    full = np.flatnonzero(cells)
+    total = int(cells.sum())
+    flat = np.zeros((n_resamples, 2 * n * n))
+    if total:
+        flat[:, full] = rng.multinomial(total, cells[full] / total, size=n_resamples)
+    wins, ties = np.moveaxis(flat.reshape(n_resamples, 2, n, n), 1, 0)
+    return WinCounts(wins, ties + np.swapaxes(ties, 1, 2))
+
+
+def score_battles(scores: ArrayLike, *, by: str = "segment", tolerance: float = 0.0) -> Battles:
+    """Let all pairs of systems (i < j) meet on every segment that both have.
+
+    Parameters
+    ----------
+    scores
+        Systems x segments, higher is better, NaN where missing.
+    by
+        ``segment``: all pairs of a segment, then the next segment; ``pair``: all segments of a
+        pair, then the next pair, as in the code of the paired-evaluation paper.
+    tolerance
+        Differences of at most this are ties.
+
+    Examples
+    --------
+    >>> log = score_battles([[1.0, 5.0], [2.0, 5.0], [3.0, np.nan]])
+    >>> log.left.tolist(), log.right.tolist(), log.outcome.tolist()
+    ([0, 0, 1, 0], [1, 2, 2, 1], [0.0, 0.0, 0.0, 0.5])
+    """
+    if by not in ("segment", "pair"):
+        raise UsageError(f"unknown order of battles '{by}'; {hint(by, ['segment', 'pair'])}")
+    x = checked_scores(scores, tolerance)
+    rows, columns = np.triu_indices(len(x), 1)
+    i, j = rows.astype(np.int32), columns.astype(np.int32)
+    outcome = np.empty((len(i), x.shape[1]))
+    for pair, (a, b) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
+        outcome[pair] = (score_results(x[a], x[b], tolerance) + 1) / 2
+    left, right = (np.broadcast_to(side[:, None], outcome.shape) for side in (i, j))
+    if by == "segment":
+        left, right, outcome = left.T, right.T, outcome.T
+    known = ~np.isnan(outcome)
+    return Battles(left[known], right[known], outcome[known], len(x))
+
+
+def score_results(a: Floats, b: Floats, tolerance: float) -> Floats:
+    """Compare scores: 1 where a is better, 0 for a tie, -1 where b is; NaN where one is missing."""
+    with np.errstate(invalid="ignore"):
+        ahead, behind = a > margins(b, tolerance), b > margins(a, tolerance)
+    result = ahead.astype(np.float64)
+    result -= behind
+    result[np.isnan(a) | np.isnan(b)] = np.nan
+    return result

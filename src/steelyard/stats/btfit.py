@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.errors import DegenerateError
 from steelyard.stats.arrays import Counts, Floats
 
-_CLOSE = 1e-8  # a Newton step this small leaves an error of its square
+_CLOSE = 1e-6  # a Newton step this small leaves an error of half its square
 _NEWTON_STEPS = 500
 _NEWMAN_CLOSE = 1e-13
 _NEWMAN_STEPS = 100_000
@@ -30,53 +30,58 @@ def newton(w: Floats, start: Floats | None = None) -> tuple[Floats, int]:
     can't fall: the third derivative is bounded by the second times the largest such move.
     """
     met = w + np.swapaxes(w, 1, 2)
-    won = w.sum(axis=2)
-    lost = w.sum(axis=1)
-    theta = np.log((won + 0.5) / (lost + 0.5)) if start is None else np.array(start)
-    theta = np.broadcast_to(theta, won.shape) - theta.mean(axis=-1, keepdims=True)
-    active = np.arange(len(w))
+    won, lost = w.sum(axis=2), w.sum(axis=1)
+    theta = np.log((won + 0.5) / (lost + 0.5))
+    if start is not None:
+        theta[:] = start
+    done = np.empty_like(theta)
+    places = np.arange(len(w))  # of the tables that still move
     for count in range(1, _NEWTON_STEPS + 1):
-        information, expected = _information(theta[active], met[active])
-        step = np.linalg.solve(information, (won[active] - expected)[..., None])[..., 0]
-        reach = np.ptp(step, axis=1)
-        factor = np.where(reach <= 1.5, 1.0, np.log1p(reach) / np.maximum(reach, 1.0))
-        moved = theta[active] + factor[:, None] * step
-        theta[active] = moved - moved.mean(axis=1, keepdims=True)
-        active = active[~(reach < _CLOSE)]
-        if not len(active):
-            return theta, count
+        information, expected = _information(theta, met)
+        step = np.linalg.solve(information, (won - expected)[..., None])[..., 0]
+        reach = step.max(axis=1) - step.min(axis=1)
+        if not (reach <= 1.5).all():
+            step *= np.where(reach <= 1.5, 1.0, np.log1p(reach) / np.maximum(reach, 1.0))[:, None]
+        theta += step
+        close = reach < _CLOSE
+        if close.any():
+            done[places[close]] = theta[close]
+            moving = ~close
+            places, theta, met, won = places[moving], theta[moving], met[moving], won[moving]
+            if not len(places):
+                return centred(done), count
     raise DegenerateError(
         f"Newton's method has not converged in {_NEWTON_STEPS} steps: wins too uneven for "
         "double precision; a prior helps"
     )
 
 
+def centred(theta: Floats) -> Floats:
+    """Shift rows to mean 0."""
+    return np.asarray(theta - theta.sum(axis=-1, keepdims=True) / theta.shape[-1])
+
+
 def _information(theta: Floats, met: Floats) -> tuple[Floats, Floats]:
     """Fisher information, made regular along the constants, and expected wins."""
     pi = np.exp(theta)
     p = pi[:, :, None] / (pi[:, :, None] + pi[:, None, :])
-    weight = met * p * np.swapaxes(p, 1, 2)
-    return laplacian(weight), (met * p).sum(axis=2)
+    expected = met * p
+    return laplacian(expected * np.swapaxes(p, 1, 2)), expected.sum(axis=2)
 
 
 def laplacian(weight: Floats) -> Floats:
     """Turn pair weights into the information matrix, plus its mean weight along the constants."""
     n = weight.shape[-1]
-    matrix = -weight
     degree = weight.sum(axis=-1)
+    matrix: Floats = (degree.sum(axis=-1) / n**2)[..., None, None] - weight
     k = np.arange(n)
     matrix[..., k, k] += degree
-    matrix += (degree.mean(axis=-1) / n)[..., None, None]
     return matrix
 
 
 def covariance(information: Floats) -> Floats:
     """Invert what :func:`laplacian` made, leaving out the constants."""
-    n = len(information)
-    scale = information.sum() / n
-    if not scale > 0:
-        return np.zeros_like(information)
-    return np.asarray(np.linalg.inv(information) - 1 / (n * scale))
+    return np.asarray(np.linalg.inv(information) - 1 / information.sum())
 
 
 def bt_covariance(theta: Floats, w: Floats) -> Floats:
@@ -128,4 +133,4 @@ def mm(i: Counts, j: Counts, w_ij: Floats, w_ji: Floats, n: int) -> tuple[Floats
         strength = new
         count += 1
     theta = np.log(strength)
-    return theta - theta.mean(), count
+    return centred(theta), count

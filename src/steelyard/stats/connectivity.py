@@ -66,10 +66,13 @@ def find_components(pairs: PairWins) -> Components:
 
 
 def _linked(pairs: PairWins, connects: Bools) -> Components:
+    n = pairs.n
     first, second = (pairs.wins_i > 0) | connects, (pairs.wins_j > 0) | connects
+    if n and len(first) == n * (n - 1) // 2 and first.all() and second.all():
+        return Components((tuple(range(n)),), np.zeros(1), 0)
     winner = np.concatenate([pairs.i[first], pairs.j[second]])
     loser = np.concatenate([pairs.j[first], pairs.i[second]])
-    return _strong_components(winner, loser, pairs.n)
+    return _strong_components(winner, loser, n)
 
 
 def _ties_can_be_fitted(pairs: PairWins) -> bool:

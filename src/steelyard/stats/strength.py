@@ -1,13 +1,8 @@
 r"""Strengths of systems from who beat whom: Bradley-Terry, with ties and degenerate tables handled.
 
 The Bradley-Terry model gives every system a strength such that i beats j with probability
-:math:`\pi_i / (\pi_i + \pi_j)`. What becomes of ties is a choice, and a named one:
-
-* ``half``: half a win for either side;
-* ``drop``: left out;
-* ``davidson``, ``rao-kupper``: outcomes of their own (:mod:`steelyard.stats.tiemodels`);
-* ``second``: wins of the later system, as the code of the paired-evaluation paper has it. The order
-  of the systems then matters; it is here to reproduce that paper.
+:math:`\pi_i / (\pi_i + \pi_j)`. What becomes of ties is a choice, see
+:mod:`steelyard.stats.tiepolicy`.
 
 Strengths exist within a strongly connected component of the graph of who beat whom only
 (:mod:`steelyard.stats.connectivity`): outside the main one they are NaN, with ranks where the order
@@ -17,19 +12,19 @@ imaginary opponent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.btfit import bt_covariance, mm, newman, newton
+from steelyard.stats.btfit import bt_covariance, centred, mm, newman, newton
 from steelyard.stats.connectivity import Components, find_components
-from steelyard.stats.tiemodels import TIE_MODELS, fit_ties, log_likelihood
+from steelyard.stats.tiemodels import fit_ties, log_likelihood
+from steelyard.stats.tiepolicy import TIE_MODELS, TIES, effective_wins
 from steelyard.stats.wins import PairWins, pair_wins
 
-TIES = ("half", "drop", "davidson", "rao-kupper", "second")
 METHODS = ("newton", "newman", "mm")
 _SAME = 1e-9  # log-strengths closer than this are equal but for rounding
 MOST_DENSE = 5_000  # systems up to which tables and covariances are made
@@ -97,7 +92,8 @@ def bradley_terry(
     ties
         Symmetric, how often neither did; None for never.
     ties_as
-        ``half``, ``drop``, ``davidson``, ``rao-kupper`` or ``second``, see the module.
+        ``half``, ``drop``, ``davidson``, ``rao-kupper`` or ``second``, see
+        :mod:`steelyard.stats.tiepolicy`.
     method
         ``newton``; ``newman`` for very many systems; ``mm`` stops as the paper's code does.
         Models of ties have Newton's method only.
@@ -144,7 +140,7 @@ def bradley_terry_pairs(
     >>> bradley_terry_pairs(battle_pairs(log)).strength.tolist()
     [0.5, 0.5]
     """
-    _check_options(ties_as, method, prior)
+    check_options(ties_as, method, prior)
     real = effective_wins(pairs, ties_as)
     padded = _with_prior(real, prior)
     groups = find_components(padded)
@@ -161,21 +157,8 @@ def bradley_terry_pairs(
     return _assemble(real, theta[: real.n], ranks[: real.n], groups, main, ties_as)
 
 
-def effective_wins(pairs: PairWins, ties_as: str) -> PairWins:
-    """Apply a treatment of ties; the models of ties are the only ones that leave any."""
-    none = np.zeros_like(pairs.ties)
-    if ties_as == "half":
-        wins_i, wins_j = pairs.wins_i + pairs.ties / 2, pairs.wins_j + pairs.ties / 2
-    elif ties_as == "second":
-        wins_i, wins_j = pairs.wins_i, pairs.wins_j + pairs.ties
-    else:
-        wins_i, wins_j = pairs.wins_i, pairs.wins_j
-    return replace(
-        pairs, wins_i=wins_i, wins_j=wins_j, ties=pairs.ties if ties_as in TIE_MODELS else none
-    )
-
-
-def _check_options(ties_as: str, method: str, prior: float) -> None:
+def check_options(ties_as: str, method: str, prior: float) -> None:
+    """Refuse options that do not exist or do not go together."""
     if ties_as not in TIES:
         raise UsageError(f"unknown treatment of ties '{ties_as}'; {hint(ties_as, TIES)}")
     if method not in METHODS:
@@ -216,27 +199,34 @@ def _fit(pairs: PairWins, ties_as: str, method: str, own: int) -> _Fit:
     n = pairs.n
     if n == 1:
         return _Fit(np.zeros(1), np.zeros((1, 1)), bare, 0)
+    counts = pairs.tables() if n <= MOST_DENSE else None
     spread: Floats | None = None
     if pairs.ties.any():
-        counts = pairs.tables()
+        if counts is None:
+            raise UsageError(f"ties as {ties_as} are fitted for up to {MOST_DENSE:,} systems")
         if not counts.wins.any():  # nobody ever won: equal, whatever the taste for ties
             return _Fit(np.zeros(own), np.full((own, own), np.nan), np.inf, 0)
         found = fit_ties(counts.wins[None], counts.ties[None], ties_as)
         theta, spread = found.theta[0], found.covariance
         bare, steps = float(found.tie_parameter[0]), found.iterations
-    elif method == "newton" and n <= MOST_DENSE:
-        fitted, steps = newton(pairs.tables().wins[None])
+    elif method == "newton" and counts is not None:
+        fitted, steps = newton(counts.wins[None])
         theta = fitted[0]
     else:
         iterate = mm if method == "mm" else newman
         theta, steps = iterate(pairs.i, pairs.j, pairs.wins_i, pairs.wins_j, n)
-    if spread is None and n <= MOST_DENSE:
-        spread = bt_covariance(theta, pairs.tables().wins)
-    theta = theta[:own] - theta[:own].mean()
-    if spread is not None:
-        spread = spread[:own, :own]
-        spread = spread - spread.mean(axis=0) - spread.mean(axis=1)[:, None] + spread.mean()
+    if spread is None and counts is not None:
+        spread = bt_covariance(theta, counts.wins)
+    if own < n:
+        theta = centred(theta[:own])
+        spread = None if spread is None else _recentred(spread[:own, :own])
     return _Fit(theta, spread, bare, steps)
+
+
+def _recentred(spread: Floats) -> Floats:
+    """Covariance after a shift of the mean to 0."""
+    rows = spread.mean(axis=0)
+    return np.asarray(spread - rows - rows[:, None] + spread.mean())
 
 
 def _places(theta: Floats) -> Floats:

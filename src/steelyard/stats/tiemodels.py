@@ -23,9 +23,8 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.btfit import covariance, laplacian
 from steelyard.stats.wins import PairWins
 
-_CLOSE = 1e-8  # see btfit
+_CLOSE = 1e-8  # a Newton step this small leaves an error of its square
 _STEPS = 500
-TIE_MODELS = ("davidson", "rao-kupper")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,15 +19,19 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from steelyard.errors import UsageError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.battles import Battles
+from steelyard.stats.orders import Update, play_battles, play_scores
+from steelyard.stats.wins import checked_scores
 
 _ROOT = math.sqrt(2 * math.pi)
 _LOG_ROOT = math.log(_ROOT)
+_NARROW = 1e-3  # margins below this, too
+_FAR = -20.0  # beyond this, densities and tails are divided as logarithms
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,8 @@ def trueskill_ratings(battles: Battles, options: TrueSkillOptions | None = None)
         mu[j] -= wide_j / c * v
         variance[i] = wide_i * (1 - wide_i / square * w)
         variance[j] = wide_j * (1 - wide_j / square * w)
-    return _skills(np.array(mu), np.array(variance), battles, chosen)
+    known = np.where(battles.met, 1.0, np.nan)
+    return Skills(known * np.array(mu), known * np.sqrt(variance), chosen)
 
 
 def _checked(battles: Battles, options: TrueSkillOptions | None) -> TrueSkillOptions:
@@ -108,20 +113,13 @@ def _checked(battles: Battles, options: TrueSkillOptions | None) -> TrueSkillOpt
     return chosen
 
 
-def _skills(mu: Floats, variance: Floats, battles: Battles, options: TrueSkillOptions) -> Skills:
-    met = np.zeros(battles.n, dtype=bool)
-    met[battles.left] = met[battles.right] = True
-    sigma = np.sqrt(variance)
-    return Skills(np.where(met, mu, np.nan), np.where(met, sigma, np.nan), options)
-
-
 def _won(x: float) -> tuple[float, float]:
     """Give v and w of a win whose standardised lead over the margin is x."""
-    if x > -20:
+    if x > _FAR:
         v = math.exp(-x * x / 2) / (_ROOT * 0.5 * math.erfc(-x / math.sqrt(2)))
     else:  # the quotient of two tiny numbers
         v = math.exp(-x * x / 2 - _LOG_ROOT - float(log_ndtr(x)))
-    return v, v * (v + x)
+    return v, min(v * (v + x), 1.0)
 
 
 def _tied(t: float, e: float) -> tuple[float, float]:
@@ -135,6 +133,113 @@ def _tied(t: float, e: float) -> tuple[float, float]:
     v = at_low - at_high
     w = v * v + high * at_high - low * at_low
     return (v if t >= 0 else -v), w
+
+
+def trueskill_orders(
+    battles: Battles, order: NDArray[np.int64], options: TrueSkillOptions | None = None
+) -> Skills:
+    """Rate systems in many orders of a log (:func:`steelyard.stats.orders.sequences`).
+
+    ``mu`` and ``sigma`` are orders x systems.
+
+    Examples
+    --------
+    >>> log = Battles(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), n=2)
+    >>> trueskill_orders(log, np.array([[0, 1], [1, 0]])).mu.round(3).tolist()
+    [[23.357, 26.643], [26.643, 23.357]]
+    """
+    chosen = _checked(battles, options)
+    state = _start(battles.n, len(order), chosen)
+    played = play_battles(_update(chosen), state, battles, order)
+    return _skills(state, played, chosen)
+
+
+def trueskill_score_orders(
+    scores: ArrayLike,
+    order: NDArray[np.int64],
+    rng: np.random.Generator,
+    *,
+    tolerance: float = 0.0,
+    options: TrueSkillOptions | None = None,
+) -> Skills:
+    """Rate systems by scores (systems x segments) in many orders of the segments.
+
+    All pairs meet on every segment, in a random order of their own.
+    """
+    chosen = options or TrueSkillOptions()
+    if not chosen.draw_probability:
+        raise UsageError("TrueSkill on scores needs a draw probability above 0: scores can tie")
+    x = checked_scores(scores, tolerance)
+    state = _start(len(x), len(order), chosen)
+    played = play_scores(_update(chosen), state, x, order, rng, tolerance=tolerance)
+    return _skills(state, played, chosen)
+
+
+def _start(n: int, n_orders: int, options: TrueSkillOptions) -> Floats:
+    start = np.array([options.mu, options.sigma**2])
+    return np.tile(start[:, None, None], (1, n, n_orders))
+
+
+def _skills(state: Floats, played: NDArray[np.bool_], options: TrueSkillOptions) -> Skills:
+    state[:, ~played] = np.nan
+    return Skills(state[0].T, np.sqrt(state[1]).T, options)
+
+
+def _update(options: TrueSkillOptions) -> Update:
+    noise, dynamic, margin = 2 * options.beta**2, options.tau**2, options.margin
+
+    def update(own: Floats, result: Floats, weight: Floats | None, tied: bool) -> None:  # noqa: FBT001
+        mu, wide = own
+        wide += dynamic if weight is None else dynamic * weight
+        square = wide[0] + wide[1]
+        square += noise
+        c = np.sqrt(square)
+        lead = (mu[0] - mu[1]) / c
+        v, w = _won_all(result * lead - margin / c)
+        v *= result  # seen from the first
+        if tied:
+            at = np.nonzero(result == 0)
+            v[at], w[at] = _tied_all(lead[at], margin / c[at])
+        if weight is not None:  # battles that take no part
+            v *= weight
+            w *= weight
+        v /= c
+        w /= square
+        move = wide * v
+        mu[0] += move[0]
+        mu[1] -= move[1]
+        wide *= 1 - wide * w
+
+    return update
+
+
+def _won_all(x: Floats) -> tuple[Floats, Floats]:
+    """Give v and w of many wins: see :func:`_won`."""
+    if x.min(initial=0) > _FAR:
+        v = np.exp(x * x * -0.5) / (_ROOT * ndtr(x))
+    else:
+        v = np.exp(x * x * -0.5 - _LOG_ROOT - log_ndtr(x))
+    return v, np.minimum(v * (v + x), 1.0)
+
+
+def _tied_all(t: Floats, e: Floats) -> tuple[Floats, Floats]:
+    """Give v and w of many ties: see :func:`_tied`."""
+    size = np.abs(t)
+    low, high = -e - size, e - size
+    if low.min() > _FAR and e.min() > _NARROW:
+        at_low, at_high = np.exp(low * low * -0.5), np.exp(high * high * -0.5)
+        whole = _ROOT * (ndtr(high) - ndtr(low))
+        at_low /= whole
+        at_high /= whole
+    else:
+        top = log_ndtr(high)
+        log_whole = top + np.log(-np.expm1(log_ndtr(low) - top)) + _LOG_ROOT
+        at_low, at_high = (
+            np.exp(low * low * -0.5 - log_whole),
+            np.exp(high * high * -0.5 - log_whole),
+        )
+    v = at_low - at_high
+    return np.where(t >= 0, v, -v), v * v + high * at_high - low * at_low
 
 
 def trueskill_probability(

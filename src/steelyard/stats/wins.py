@@ -17,7 +17,8 @@ from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 
 Bools = NDArray[np.bool_]
-_WIDTH = 2040  # segments at a time: 255 words of eight one-byte counters, which can't overflow
+_WORDS = 2040  # segments in 255 words of eight one-byte counters, which can't overflow
+_BYTES = 2**18  # comparisons at a time
 _ROWS = 256  # systems at a time: comparisons stay in the cache
 _CELLS = 8_000_000  # cells of pair outcomes held at a time
 _EXACT = 2**24  # float32 counts exactly up to here
@@ -35,6 +36,11 @@ class WinCounts:
     def met(self) -> Floats:
         """How often each pair met."""
         return self.wins + np.swapaxes(self.wins, -1, -2) + self.ties
+
+    def within(self, members: Sequence[int]) -> WinCounts:
+        """Keep some systems, in the given order."""
+        rows, columns = np.ix_(members, members)
+        return WinCounts(self.wins[..., rows, columns], self.ties[..., rows, columns])
 
 
 def win_counts(scores: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
@@ -55,15 +61,20 @@ def win_counts(scores: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
     >>> counts.ties.tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    x = _scores(scores, tolerance)
+    x = checked_scores(scores, tolerance)
     n = len(x)
     wins = np.zeros((n, n))
     met = np.zeros((n, n))
-    for start in range(0, x.shape[1], _WIDTH):
-        block = np.ascontiguousarray(x[:, start : start + _WIDTH])
-        known = (~np.isnan(block)).astype(np.float32)
-        met += known @ known.T
-        _add_wins(wins, block, block + tolerance * _SLACK)
+    step = _WORDS * max(1, _BYTES // (_WORDS * min(max(n, 1), _ROWS)))
+    for start in range(0, x.shape[1], step):
+        block = np.ascontiguousarray(x[:, start : start + step])
+        absent = np.isnan(block)
+        if absent.any():
+            known = (~absent).astype(np.float32)
+            met += known @ known.T
+        else:
+            met += block.shape[1]
+        _add_wins(wins, block, margins(block, tolerance))
     ties = met - wins - wins.T
     np.fill_diagonal(ties, 0)
     return WinCounts(wins, ties)
@@ -72,16 +83,17 @@ def win_counts(scores: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
 def _add_wins(wins: Floats, block: Floats, bar: Floats) -> None:
     """Add the segments of one block: comparisons as bytes, summed eight at a time."""
     n, width = block.shape
-    padded = -(-width // 8) * 8
-    outcome = np.zeros((min(n, _ROWS), padded), dtype=bool)
+    runs = -(-width // _WORDS)
+    outcome = np.zeros((min(n, _ROWS), runs * _WORDS), dtype=bool)
     with np.errstate(invalid="ignore"):  # a comparison with NaN is no win
         for first in range(0, n, _ROWS):
             rivals = bar[first : first + _ROWS]
             m = len(rivals)
+            words = outcome[:m].view(np.uint64).reshape(m, runs, -1)
             for i in range(n):
                 np.greater(block[i], rivals, out=outcome[:m, :width])
-                lanes = outcome[:m].view(np.uint64).sum(axis=1)
-                wins[i, first : first + m] += lanes.view(np.uint8).reshape(m, 8).sum(axis=1)
+                lanes = words.sum(axis=2).view(np.uint8)
+                wins[i, first : first + m] += lanes.sum(axis=1)
 
 
 def resampled_wins(scores: ArrayLike, counts: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
@@ -108,7 +120,7 @@ def resampled_wins(scores: ArrayLike, counts: ArrayLike, *, tolerance: float = 0
     >>> counts.wins.tolist()
     [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [2.0, 0.0]]]
     """
-    x = _scores(scores, tolerance)
+    x = checked_scores(scores, tolerance)
     weights = np.asarray(counts, dtype=np.float64)
     if weights.ndim != 2 or weights.shape[1] != x.shape[1]:
         raise ShapeError(f"{x.shape[1]} segments but counts of shape {weights.shape}")
@@ -133,7 +145,7 @@ def _outcomes(x: Floats, tolerance: float) -> Iterator[tuple[Counts, Counts, Boo
     """Yield chunks of pairs: i, j, and on which segments i won, j won, both have a score."""
     rows, columns = np.triu_indices(len(x), 1)
     step = max(1, _CELLS // max(1, x.shape[1]))
-    bar = x + tolerance * _SLACK
+    bar = margins(x, tolerance)
     present = ~np.isnan(x)
     for start in range(0, len(rows), step):
         i, j = rows[start : start + step], columns[start : start + step]
@@ -141,13 +153,19 @@ def _outcomes(x: Floats, tolerance: float) -> Iterator[tuple[Counts, Counts, Boo
             yield i, j, x[i] > bar[j], x[j] > bar[i], present[i] & present[j]
 
 
-def _scores(scores: ArrayLike, tolerance: float) -> Floats:
+def checked_scores(scores: ArrayLike, tolerance: float) -> Floats:
+    """Take scores as systems x segments, and a tolerance, or say what is wrong."""
     x = np.asarray(scores, dtype=np.float64)
     if x.ndim != 2:
         raise ShapeError(f"expected scores as systems x segments, got shape {x.shape}")
     if not tolerance >= 0:
         raise UsageError(f"a tolerance is at least 0, got {tolerance:g}")
     return x
+
+
+def margins(scores: Floats, tolerance: float) -> Floats:
+    """Give what a rival must exceed to win: a lead of the tolerance, but for rounding, is a tie."""
+    return scores + tolerance * _SLACK if tolerance else scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +194,8 @@ class PairWins:
 
     def within(self, members: Sequence[int]) -> PairWins:
         """Keep the pairs inside a group of systems, numbered from 0 in their order."""
+        if tuple(members) == tuple(range(self.n)):
+            return self
         place = np.full(self.n, -1)
         place[list(members)] = np.arange(len(members))
         i, j = place[self.i], place[self.j]
