@@ -48,6 +48,8 @@ def human_pairs(
         scored += [own] if own is not None else []
         prefix = f"{name}:" if len(read) > 1 else ""
         systems += _win_rates(pairs, rules, own, prefix)
+    if rules.identical_ties and all(pairs.identical is None for pairs in sets):
+        raise UsageError("identical outputs need texts: give a file with the outputs of systems")
     tables: dict[str, Table] = {"pairs": count_table(sets, rules)}
     if thresholds:
         if all(pairs.decided for pairs in sets):

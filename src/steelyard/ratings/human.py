@@ -97,15 +97,8 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     >>> [(s.system, round(s.score, 3), s.raw) for s in result.systems]
     [('A', 0.839, 85.0), ('B', -0.839, 45.0)]
     """
-    if protocol not in PROTOCOLS:
-        raise UsageError(f"unknown protocol '{protocol}'; {hint(protocol, PROTOCOLS)}")
-    if not sources:
-        raise UsageError(f"no input: protocol {protocol} expects {EXPECTED[protocol]}")
-    if quality_control and protocol not in ("da", "esa", "darr"):
-        raise UsageError("quality control applies to protocols da, esa and darr")
+    _check(protocol, sources, quality_control=quality_control)
     z = protocol == "da" if standardised is None else standardised
-    pairs_of = where.items() if isinstance(where, Mapping) else where
-    chosen: dict[str, Any] = {"where": tuple(pairs_of), "ignore": tuple(ignore), "lp": lp}
     table = mqm.read_weights(weights or "wmt") if protocol in ("mqm", "esa") else None
     settings = values.Settings(
         "da" if protocol == "darr" else protocol,
@@ -120,64 +113,88 @@ def human_scores(  # noqa: PLR0913 - every option has a default
         tuple(drop_systems),
         n_bootstrap,
     )  # fmt: skip
-    reading = {
-        **chosen,
+    reading: dict[str, Any] = {
+        "where": tuple(where.items() if isinstance(where, Mapping) else where),
+        "ignore": tuple(ignore),
+        "lp": lp,
         "human": human,
         "scale": scale,
         "severities": None if table is None else table.severities,
     }
-    options: dict[str, Any] = {"protocol": protocol, "score": "z" if z else "raw"}
+    if each and protocol != "darr":
+        raise UsageError("--each applies to protocol darr")
+    groups = _groups(sources) if each else {"all": list(sources)}
+    read = {name: read_inputs(own, protocol, **reading) for name, own in groups.items()}
+    stream = generator(rng)
+    options: dict[str, Any] = {"protocol": protocol, "clusters": clusters, "alpha": alpha}
     if protocol == "darr":
-        limit = threshold if threshold is not None else None if z else 25.0
-        if limit is None:
-            raise UsageError("name the threshold (--threshold X): 25 is for raw scores")
-        rules = Rules(limit, identical_ties, keep_ties)
-        groups = _groups(sources) if each else {"all": list(sources)}
-        read = {name: read_inputs(own, protocol, **reading) for name, own in groups.items()}
-        result = darr.human_pairs(
-            read, settings, rules, human, metrics, tuple(thresholds), generator(rng)
-        )
-        files = tuple(file for inputs in read.values() for file in inputs.files)
-        options |= {"threshold": limit, "identical-ties": identical_ties, "keep-ties": keep_ties}
-        notes = [note for inputs in read.values() for note in inputs.notes]
+        rules = Rules(_threshold(threshold, z=z), identical_ties, keep_ties)
+        result = darr.human_pairs(read, settings, rules, human, metrics, tuple(thresholds), stream)
+        options |= {"threshold": rules.threshold, "identical-ties": identical_ties,
+                    "keep-ties": keep_ties}  # fmt: skip
     elif protocol == "rr":
-        inputs = read_inputs(sources, protocol, **reading)
-        files, notes = inputs.files, list(inputs.notes)
-        result = _rankings(inputs, held_back, by, settings, reading, generator(rng))
-        options = {"protocol": protocol, "by": by, "clusters": clusters, "alpha": alpha}
+        held = None if held_back is None else read_inputs([held_back], "rr", **reading)
+        result = _rankings(read["all"], held, by, settings, stream)
+        options["by"] = by
     else:
-        inputs = read_inputs(sources, protocol, **reading)
-        files, notes = inputs.files, list(inputs.notes)
-        if not isinstance(inputs.judgements, Ratings):
-            raise UsageError(f"no raw ratings: protocol {protocol} expects {EXPECTED[protocol]}")
-        if table is not None and weights is None:
-            table = mqm.fitting_weights(inputs.judgements)
-            settings = replace(settings, weights=table)
-            if table.name != "wmt":
-                notes.append(
-                    f"categories of 2020-21: weights {table.name} (--weights wmt: today's)"
-                )
-        result = values.human_values(inputs.judgements, settings, generator(rng))
-        options |= settings.rule.to_dict()
-        if table is not None:
-            options |= {"weights": table.name, "cap": cap}
-    if quality_control:
-        options["quality-control"] = True
-    seed = rng if isinstance(rng, int) else None
+        result = _values(read["all"], settings, stream, fixed=weights is not None)
+        options |= {"test": settings.rule.test, "correction": correction} | dict(
+            result.more.get("weights", {})
+        )
+    options |= {"score": "z" if z else "raw"} if protocol in ("da", "esa", "darr") else {}
+    options |= {"quality-control": True} if quality_control else {}
+    files = tuple(file for inputs in read.values() for file in inputs.files)
+    notes = [note for inputs in read.values() for note in inputs.notes]
     return replace(
         result,
         warnings=(*notes, *result.warnings),
-        provenance=Provenance("human", options, files, seed),
+        provenance=Provenance("human", options, files, rng if isinstance(rng, int) else None),
         language_pair=lp,
+    )
+
+
+def _check(protocol: str, sources: Sequence[Any], *, quality_control: bool) -> None:
+    if protocol not in PROTOCOLS:
+        raise UsageError(f"unknown protocol '{protocol}'; {hint(protocol, PROTOCOLS)}")
+    if not sources:
+        raise UsageError(f"no input: protocol {protocol} expects {EXPECTED[protocol]}")
+    if quality_control and protocol not in ("da", "esa", "darr"):
+        raise UsageError("quality control applies to protocols da, esa and darr")
+
+
+def _threshold(threshold: float | None, *, z: bool) -> float:
+    if threshold is None and z:
+        raise UsageError("name the threshold (--threshold X): 25 is for raw scores")
+    return 25.0 if threshold is None else threshold
+
+
+def _values(
+    inputs: Inputs, settings: values.Settings, rng: np.random.Generator, *, fixed: bool
+) -> HumanScores:
+    """Run a protocol on ratings; weights that nobody fixed are those that fit the categories."""
+    if not isinstance(inputs.judgements, Ratings):
+        expected = EXPECTED[settings.protocol]
+        raise UsageError(f"no raw ratings: protocol {settings.protocol} expects {expected}")
+    if settings.weights is None:
+        return values.human_values(inputs.judgements, settings, rng)
+    notes: tuple[str, ...] = ()
+    if not fixed:
+        settings = replace(settings, weights=mqm.fitting_weights(inputs.judgements))
+        if settings.weights is not None and settings.weights.name != "wmt":
+            name = settings.weights.name
+            notes = (f"categories of 2020-21: weights {name} (--weights wmt for today's)",)
+    result = values.human_values(inputs.judgements, settings, rng)
+    used = {"weights": settings.weights and settings.weights.name, "cap": settings.cap}
+    return replace(
+        result, warnings=(*notes, *result.warnings), more={**result.more, "weights": used}
     )
 
 
 def _rankings(
     inputs: Inputs,
-    held_back: Any,
+    held_back: Inputs | None,
     by: str,
     settings: values.Settings,
-    reading: Mapping[str, Any],
     rng: np.random.Generator,
 ) -> HumanScores:
     from steelyard.ratings.ranking import human_rankings
@@ -186,7 +203,7 @@ def _rankings(
         raise UsageError(f"no rankings: protocol rr expects {EXPECTED['rr']}")
     if settings.systems is not None or settings.drop_systems:
         raise UsageError("--systems and --drop-systems do not apply to rankings")
-    held = None if held_back is None else read_inputs([held_back], "rr", **reading).judgements
+    held = None if held_back is None else held_back.judgements
     if held is not None and not isinstance(held, Rankings):
         raise UsageError("the held-back file holds no rankings")
     return human_rankings(

@@ -15,16 +15,18 @@ from steelyard.ratings.duels import Duels, duels
 from steelyard.ratings.judges import judge_agreement, judge_table
 from steelyard.ratings.results import HumanScores, SystemScore
 from steelyard.stats import clusters
-from steelyard.stats.arrays import Counts, group_sums
-from steelyard.stats.battles import battle_counts
+from steelyard.stats.arrays import Counts
+from steelyard.stats.battles import UnitCounts, battle_counts
 from steelyard.stats.bootstrap import segment_counts
 from steelyard.stats.strength import bradley_terry
+from steelyard.stats.strength_batch import bradley_terry_batch
 from steelyard.stats.trueskill import TrueSkillOptions, trueskill_orders
-from steelyard.stats.wins import WinCounts, expected_wins
+from steelyard.stats.wins import expected_wins
 from steelyard.table import Cell, Column, Table, plural
 
 MODELS = ("trueskill", "bt", "expected-wins")
 RUNS = 20  # runs that TrueSkill's means are averaged over
+_BATCH = 100  # resamples counted at a time
 _MOST_RUNS = 100  # resamples of TrueSkill, which plays match after match
 
 
@@ -94,21 +96,15 @@ def fit(found: Duels, by: str, n_resamples: int, rng: np.random.Generator) -> Fi
 def _resampled(found: Duels, model: str, n: int, rng: np.random.Generator) -> Floats:
     """Score systems by counts of wins in resamples of the rankings: resamples x systems."""
     _, row = np.unique(found.row, return_inverse=True)
-    size = len(found.systems)
-    cell = found.left.astype(np.int64) * size + found.right
-    kinds = [found.outcome == 1, found.outcome == 0, found.outcome == 0.5]
-    result = np.empty((n, size))
-    for k in range(n):
-        weight = segment_counts(1, int(row.max()) + 1, rng)[0][row]
-        won, lost, tied = (
-            group_sums(cell, weight * kind, size * size).reshape(size, size) for kind in kinds
+    units = UnitCounts.of(found.battles(), row)
+    parts = []
+    for done in range(0, n, _BATCH):
+        drawn = segment_counts(min(_BATCH, n - done), units.n_units, rng)
+        counts = units.resampled(drawn)
+        parts.append(
+            bradley_terry_batch(counts).log_strength if model == "bt" else expected_wins(counts)
         )
-        counts = WinCounts(won + lost.T, tied + tied.T)
-        if model == "bt":
-            result[k] = bradley_terry(counts.wins, counts.ties).log_strength
-        else:
-            result[k] = expected_wins(counts)
-    return result
+    return np.concatenate(parts)
 
 
 def accuracy(scores: Mapping[str, Floats], systems: Sequence[str], held: Duels) -> Table:

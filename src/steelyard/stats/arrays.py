@@ -10,14 +10,14 @@ Counts = NDArray[np.int64]
 
 
 def row_means(x: Floats) -> Floats:
-    """Give the mean of the known cells of each row, NaN where none is known.
+    """Give the mean of the known cells of each row (last axis), NaN where none is known.
 
     Examples
     --------
     >>> row_means(np.array([[1.0, 3.0], [5.0, np.nan], [np.nan, np.nan]])).tolist()
     [2.0, 5.0, nan]
     """
-    return ratio(np.nansum(x, axis=1), (~np.isnan(x)).sum(axis=1))
+    return ratio(np.nansum(x, axis=-1), (~np.isnan(x)).sum(axis=-1))
 
 
 def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
