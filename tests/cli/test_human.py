@@ -7,6 +7,7 @@ import gzip
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +19,10 @@ RATINGS = str(embedded.RATINGS)
 ERRORS = str(embedded.ERRORS)
 
 
-def json_of(capsys, *arguments: str) -> dict:
+def json_of(capsys, *arguments: str) -> dict[str, Any]:
     assert run(["human", *arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +74,21 @@ def test_out_is_what_meta_reads(tmp_path, capsys, quick, suffix):
     systems = load(out, human="da_z").systems
     scores = {s["system"]: s["score"] for s in human["systems"]}
     assert dict(zip(systems, means, strict=True)) == pytest.approx(scores, abs=1e-12)
+
+
+def test_out_of_rankings_is_a_table_of_systems(tmp_path, capsys):
+    rankings, metric, out = (tmp_path / name for name in ("r.csv", "m.csv", "s.csv"))
+    rankings.write_text(
+        "segmentId,judgeId,system1Id,system2Id,system3Id,system1rank,system2rank,system3rank\n"
+        "1,j,A,B,C,1,2,3\n2,j,A,B,C,2,1,3\n3,j,A,B,C,1,3,2\n4,j,A,B,C,1,2,3\n"
+    )
+    metric.write_text("system,chrF\nA,3\nB,2\nC,1\n")
+    arguments = [str(rankings), "--protocol", "rr", "--bootstrap", "20"]
+    assert run(["human", *arguments, "--out", str(out)]) == 0
+    capsys.readouterr()
+    options = ["--human", "bt", "--metrics", "chrF", "--level", "sys", "--with", "pa", "--json"]
+    assert run(["meta", str(out), str(metric), *options]) == 0
+    assert json.loads(capsys.readouterr().out)["results"][0]["value"] == 1.0
 
 
 def test_out_with_other_suffixes(tmp_path, capsys, quick):

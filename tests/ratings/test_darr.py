@@ -215,6 +215,8 @@ def test_refusals(tmp_path):
     scores.write_text("system,segment,da,chrF\nA,1,90,5\nB,1,40,5\n")
     with pytest.raises(UsageError, match=r"name the human score.*chrF, da"):
         human_scores(scores, protocol="darr")
+    with pytest.raises(UsageError, match="unknown system 'Z'"):
+        human_scores(scores, protocol="darr", human="da", drop_systems=["Z"])
     listed = tmp_path / "p.csv"
     listed.write_text("seg,better,worse\n1,A,B\n")
     with pytest.raises(UsageError, match="thresholds can't be varied"):

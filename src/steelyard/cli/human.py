@@ -18,7 +18,7 @@ from steelyard.cli.options import (
     output_options,
 )
 from steelyard.errors import UsageError
-from steelyard.formats import files
+from steelyard.formats import files, tables
 
 if TYPE_CHECKING:
     from steelyard.ratings.results import HumanScores
@@ -149,9 +149,12 @@ def _write(result: HumanScores, output: OutputOptions) -> bool:
         figures.write(figures.threshold_curve(result.threshold_curves()), output.out)
     elif kind in TABLES:
         es = result.evalset
-        if es is None:
+        if es is not None:
+            save(es, output.out)
+        elif "models" in result.tables:  # no scores of outputs, but of systems
+            tables.write(output.out, result.tables["models"].to_columns())
+        else:
             return False
-        save(es, output.out)
     else:
         return False
     note(f"wrote {output.out}", output)

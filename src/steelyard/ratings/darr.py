@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.alignment import join
-from steelyard.errors import DegenerateError, UsageError
+from steelyard.errors import DegenerateError, UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.judgements import BattleLog, Rankings, Ratings
 from steelyard.ratings import values
@@ -39,11 +39,12 @@ def human_pairs(
     rng: np.random.Generator,
 ) -> HumanScores:
     """Run the protocol on one set or several: pairs, their counts, and win rates of systems."""
+    chosen = _chosen(read, settings)
     sets: list[Pairs] = []
     systems: list[SystemScore] = []
     scored: list[HumanScores] = []
     for (name, inputs), stream in zip(read.items(), rng.spawn(len(read)), strict=True):
-        pairs, own = _pairs(name, inputs, settings, human, metrics, stream)
+        pairs, own = _pairs(name, inputs, chosen[name], human, metrics, stream)
         sets.append(pairs)
         scored += [own] if own is not None else []
         prefix = f"{name}:" if len(read) > 1 else ""
@@ -71,6 +72,32 @@ def human_pairs(
         removed_raters=() if single is None else single.removed_raters,
         warnings=tuple(dict.fromkeys(w for own in scored for w in own.warnings)),
     )
+
+
+def _chosen(read: Mapping[str, Inputs], settings: values.Settings) -> dict[str, values.Settings]:
+    """Let each set keep or drop the systems that it has; a name that no set has is an error."""
+    known = {name: _systems(inputs) for name, inputs in read.items()}
+    every = {system for own in known.values() for system in own}
+    for system in (*(settings.systems or ()), *settings.drop_systems):
+        if system not in every:
+            raise UsageError(f"unknown system '{system}'; {hint(system, every)}")
+    return {
+        name: replace(
+            settings,
+            systems=None
+            if settings.systems is None
+            else tuple(s for s in settings.systems if s in own),
+            drop_systems=tuple(s for s in settings.drop_systems if s in own),
+        )
+        for name, own in known.items()
+    }
+
+
+def _systems(inputs: Inputs) -> tuple[str, ...]:
+    """Systems that were judged; in a list of pairs there are none to choose from."""
+    if isinstance(inputs.judgements, Ratings):
+        return inputs.judgements.systems
+    return inputs.scores.systems if inputs.judgements is None and inputs.scores else ()
 
 
 def _pairs(
@@ -106,7 +133,7 @@ def _pairs(
     if settings.systems is not None:
         es = es.select(systems=settings.systems)
     if settings.drop_systems:
-        es = es.drop(systems=[s for s in settings.drop_systems if s in es.systems])
+        es = es.drop(systems=settings.drop_systems)
     averages = _averages(es, human)
     own = HumanScores("darr", (), human, averages)
     return pairs_of_scores(es, human, _metrics(es, human, metrics), name), own

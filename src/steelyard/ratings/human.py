@@ -95,7 +95,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     >>> import polars
     >>> result = sy.human_scores(polars.DataFrame(rows), protocol="da")
     >>> [(s.system, round(s.score, 3), s.raw) for s in result.systems]
-    [('A', 0.839, 85.0), ('B', -0.839, 45.0)]
+    [('A', 0.84, 85.0), ('B', -0.84, 45.0)]
     """
     _check(protocol, sources, quality_control=quality_control)
     z = protocol == "da" if standardised is None else standardised

@@ -139,7 +139,8 @@ class HumanScores:
         columns += [Column("raw", digits=2)] if raw else []
         tested = any(s.range_from is not None for s in self.systems)
         columns += [Column("range")] if tested else []
-        columns += [Column("segments"), Column("ratings")]
+        counted = {"rr": "battles", "darr": "pairs"}.get(self.protocol, "ratings")
+        columns += [Column("segments"), Column(counted)]
         rows: list[tuple[Cell, ...]] = []
         for s in self.systems:
             row: list[Cell] = [_places(s.rank_from or s.rank, s.rank_to or s.rank), s.system]
@@ -153,8 +154,12 @@ class HumanScores:
         )
 
     def _notes(self) -> list[str]:
+        once = []
+        if self.averages is not None and self.protocol in ("da", "esa", "mqm"):
+            single, total = int((self.averages.n == 1).sum()), len(self.averages.n)
+            once = [f"{single:,} of {total:,} outputs were rated once"]
         if self.rule is None or self.p is None:
-            return []
+            return once
         corrected = "" if self.rule.correction == "none" else f", {self.rule.correction}"
         test = f"{self.rule.test} test, p < {self.rule.alpha:g}{corrected}"
         if self.protocol == "rr":
@@ -166,6 +171,7 @@ class HumanScores:
         return [
             f"rank: places of the cluster (rule {self.rule.clusters}: {test})",
             "range: places that the system could hold",
+            *once,
         ]
 
     def text(self) -> str:
