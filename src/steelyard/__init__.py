@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from steelyard.judgements import Ratings as Ratings
     from steelyard.metaevaluation import meta_evaluate as meta_evaluate
     from steelyard.metaresults import MetaEvaluation as MetaEvaluation
+    from steelyard.ratings.human import human_scores as human_scores
+    from steelyard.ratings.results import HumanScores as HumanScores
     from steelyard.segments import Segments as Segments
     from steelyard.stats.accuracy import spa as spa
 
 _HOME = {
     "BattleLog": "steelyard.judgements",
     "EvalSet": "steelyard.evalset",
+    "HumanScores": "steelyard.ratings.results",
     "MetaEvaluation": "steelyard.metaresults",
     "Rankings": "steelyard.judgements",
     "Ratings": "steelyard.judgements",
@@ -35,6 +38,7 @@ _HOME = {
     "Segments": "steelyard.segments",
     "SteelyardError": "steelyard.errors",
     "demo_set": "steelyard.demo.embedded",
+    "human_scores": "steelyard.ratings.human",
     "load": "steelyard.formats.load",
     "meta_evaluate": "steelyard.metaevaluation",
     "save": "steelyard.formats.save",
