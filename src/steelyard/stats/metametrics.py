@@ -17,6 +17,7 @@ from steelyard.errors import UsageError, hint
 from steelyard.stats import correlation, ties
 from steelyard.stats.accuracy import pairwise_accuracy
 from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.calibration import calibrate
 from steelyard.stats.pairs import PairCounts, count_pairs, count_pairs_flat
 from steelyard.stats.ties import TieMatrix
 
@@ -104,12 +105,15 @@ def _correlation(statistic: Callable[[Floats, Floats], Floats]) -> tuple[Systems
 def pair_counts(
     human: Floats, metric: Floats, group_by: str, *, epsilon: float = 0.0, threshold: float = 0.0
 ) -> PairCounts:
-    """Count pairs within groups; long groups without thresholds never form their pairs."""
+    """Count pairs within groups; long groups never form their pairs."""
     h, m = _groups(human, group_by), _groups(metric, group_by)
-    if len(h) <= 100 or epsilon or threshold:
+    if len(h) <= 100:
         return count_pairs(h, m, epsilon=epsilon, threshold=threshold)
     known = ~(np.isnan(h) | np.isnan(m))
-    counts = [count_pairs_flat(a[k], b[k]) for a, b, k in zip(h.T, m.T, known.T, strict=True)]
+    counts = [
+        count_pairs_flat(a[k], b[k], epsilon=epsilon, threshold=threshold)
+        for a, b, k in zip(h.T, m.T, known.T, strict=True)
+    ]
     names = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
     return PairCounts(*(np.concatenate([getattr(c, name) for c in counts]) for name in names))
 
@@ -158,7 +162,7 @@ def _calibrated(matrix: TieMatrix) -> Segments:
         epsilon = options.epsilon
         if epsilon is None:
             h, m = _groups(human, group_by), _groups(metric, group_by)
-            epsilon = ties.calibrate(h, m, matrix).epsilon
+            epsilon = calibrate(h, m, matrix).epsilon
             if np.isnan(epsilon):
                 epsilon = 0.0
         counts = pair_counts(human, metric, group_by, epsilon=epsilon)
