@@ -11,6 +11,15 @@ from steelyard.stats.arrays import Floats
 from steelyard.table import Cell, Column, Frame, Table, plural
 
 
+#: What intervals resample, by the names of the option.
+UNITS: Mapping[str, str] = {
+    "segment": "segments",
+    "document": "documents",
+    "system": "systems",
+    "both": "segments and systems",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class MetaResult:
     """One metric under one meta-metric; ``rank`` is its cluster where significance was tested."""
@@ -149,6 +158,6 @@ class MetaEvaluation:
         size = f"{plural(self.n_systems, 'system')}, {plural(self.n_segments, 'segment')}"
         notes = [f"human score {self.human}: {size}"]
         if interval:
-            notes.append("low, high: 95 % interval over resampled " + self.resampled + "s")
+            notes.append(f"low, high: 95 % interval over resampled {UNITS[self.resampled]}")
         notes += [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules)
