@@ -9,7 +9,7 @@ within groups: ``none`` (all cells together), ``item`` (the systems on each segm
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class MetaMetric:
     group_by: str = "item"
     lowest: float = -1.0  # the range that averages over tasks are scaled from
     options: Options = field(default_factory=Options)
+    family: str = ""  # the statistic that resamples compute; "" for functions of one's own
+    matrix: TieMatrix | None = None  # what pairs are worth, where that is all of it
 
 
 def _column(x: Floats) -> Floats:
@@ -149,10 +151,13 @@ def _matrix(matrix: TieMatrix) -> tuple[Systems, Segments]:
     return systems, segments
 
 
+_HARD = ties.KENDALL["kendall-hard"]
+
+
 def _pooled(human: Floats, metric: Floats, group_by: str, options: Options) -> GroupValues:
     """Kendall-like: metric ties count as wrong, groups weigh by their number of pairs."""
     counts = pair_counts(human, metric, group_by, threshold=options.threshold)
-    values = ties.KENDALL["kendall-hard"].value(counts)
+    values = _HARD.value(counts)
     pairs = counts.concordant + counts.discordant + counts.metric_ties
     return GroupValues(values, pairs.astype(np.float64))
 
@@ -189,14 +194,14 @@ def _register() -> dict[str, MetaMetric]:
         MetaMetric("spearman", *_correlation(correlation.spearman), group_by="none"),
         MetaMetric("kendall-b", *_kendall(lambda c, _h, _m: correlation.kendall_b(c))),
         MetaMetric("kendall-c", *_kendall(_tau_c)),
-        MetaMetric("kendall-like", None, _pooled, options=Options(threshold=25.0)),
+        MetaMetric("kendall-like", None, _pooled, options=Options(threshold=25.0), matrix=_HARD),
         MetaMetric("pdp", None, _pdp),
-        MetaMetric("acc-eq", None, _calibrated(ties.KENDALL["acc-eq"]), lowest=0.0),
-        MetaMetric("tau-eq", None, _calibrated(ties.KENDALL["tau-eq"])),
+        from_matrix("acc-eq", ties.KENDALL["acc-eq"], calibrated=True),
+        from_matrix("tau-eq", ties.KENDALL["tau-eq"], calibrated=True),
     ]
     plain = set(ties.KENDALL) - {"acc-eq", "tau-eq"}
-    found += [MetaMetric(name, *_matrix(ties.KENDALL[name])) for name in sorted(plain)]
-    return {meta.name: meta for meta in found}
+    found += [from_matrix(name, ties.KENDALL[name]) for name in sorted(plain)]
+    return {meta.name: replace(meta, family=meta.name) for meta in found}
 
 
 def from_matrix(
@@ -219,8 +224,9 @@ def from_matrix(
     lowest = min((worth for worth in worths if worth is not None), default=0.0)
     systems, segments = _matrix(matrix)
     if calibrated:
-        return MetaMetric(name, None, _calibrated(matrix), lowest=lowest)
-    return MetaMetric(name, systems, segments, lowest=lowest, options=Options(threshold=threshold))
+        return MetaMetric(name, None, _calibrated(matrix), lowest=lowest, matrix=matrix)
+    options = Options(threshold=threshold)
+    return MetaMetric(name, systems, segments, lowest=lowest, options=options, matrix=matrix)
 
 
 METAMETRICS: Mapping[str, MetaMetric] = _register()
