@@ -166,13 +166,15 @@ def compare_system_scores(
             swapped = np.broadcast_to(sums, (len(rows), *sums.shape))
         if rows is not None:
             swapped = swapped * rows[:, None, :]
-        for a in range(len(z) - 1):
-            for b in range(a + 1, len(z)):
-                middle, shift = (sums[a] + sums[b]) / 2, (swapped[:, a] - swapped[:, b]) / 2
-                null = statistic((middle + shift) / counts[a]) - statistic(
-                    (middle - shift) / counts[b]
-                )
-                _tally(tally, a, b, null, float(values[a] - values[b]), alternative)
+        half = np.ascontiguousarray(swapped.transpose(1, 0, 2)) / 2
+        both = np.empty((2, *half.shape[1:]))  # what the draws make of the one and of the other
+        for a, b in zip(*pair_index(len(z)), strict=True):
+            middle, shift = (sums[a] + sums[b]) / 2, half[a] - half[b]
+            np.add(middle, shift, out=both[0])
+            np.subtract(middle, shift, out=both[1])
+            both /= counts[[a, b], None]
+            one, other = statistic(both)
+            _tally(tally, a, b, one - other, float(values[a] - values[b]), alternative)
     p = (tally + 1) / (n_resamples + 1)
     np.fill_diagonal(p, np.nan)
     return MetricComparison(values, p, scheme, n_resamples)
