@@ -171,7 +171,9 @@ def _replicates(run: Run, names: list[str], resamples: Resamples) -> Floats:
         pairs = None if w is None else bootstrap.pair_weights(w)
         return bootstrap.bootstrap_spa(data.human, stack, segments=u, pairs=pairs)
     if run.level == "sys":
-        human = data.human_systems[None, :] if u is None else bootstrap.bootstrap_means(data.human, u)
+        human = (
+            data.human_systems[None, :] if u is None else bootstrap.bootstrap_means(data.human, u)
+        )
         columns = [run.on_systems(human, _system_scores(data, name, u), w) for name in names]
         return np.stack(columns, axis=1)
     if _whole_groups(run, resamples):
@@ -195,9 +197,7 @@ def _system_scores(data: Data, metric: str, segments: Floats | None) -> Floats:
     return bootstrap.bootstrap_means(behind, segments)
 
 
-def _of_segments(
-    run: Run, statistic: Statistic, scores: Floats, resamples: Resamples
-) -> Floats:
+def _of_segments(run: Run, statistic: Statistic, scores: Floats, resamples: Resamples) -> Floats:
     u, w = resamples.segments, resamples.systems
     human = run.data.human
     if run.group_by == "item":

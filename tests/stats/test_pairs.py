@@ -51,6 +51,19 @@ def as_dicts(counts):
     return [dict(zip(FIELDS, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
+@pytest.mark.parametrize("n", [23, 24, 130])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_counts_of_many_rows(n, epsilon):
+    # 23 rows have 253 pairs: the most that a byte can count.
+    rng = np.random.default_rng(n)
+    human, metric = rng.integers(0, 9, (n, 3)) / 8, rng.normal(size=(n, 3))
+    human[:, 0] = metric[:, 0] = np.arange(n)
+    counts = as_dicts(count_pairs(human, metric, epsilon=epsilon))
+    assert counts[0]["concordant"] == n * (n - 1) // 2
+    truth = [naive(h, m, epsilon) for h, m in zip(human.T, metric.T, strict=True)]
+    assert counts == truth
+
+
 @given(
     matrices,
     st.sampled_from([0.0, 0.125, 0.25, 0.3, 2.0]),

@@ -83,7 +83,9 @@ def cell_replicates(
 def _mean(values: Floats, systems: Floats | None) -> Floats:
     """Mean over the systems in which it is defined, each as often as it occurs."""
     weights = (~np.isnan(values)) * (1.0 if systems is None else systems)
-    return ratio((np.where(np.isnan(values), 0.0, values) * weights).sum(axis=1), weights.sum(axis=1))
+    return ratio(
+        (np.where(np.isnan(values), 0.0, values) * weights).sum(axis=1), weights.sum(axis=1)
+    )
 
 
 def _products(
@@ -154,9 +156,11 @@ def _ranks(
         return weights
 
     h, m = human[known], metric[known]
-    every = [np.flatnonzero(row == i) for i in range(len(known))] if by_system else [
-        np.arange(len(row))
-    ]
+    every = (
+        [np.flatnonzero(row == i) for i in range(len(known))]
+        if by_system
+        else [np.arange(len(row))]
+    )
     return np.stack([_rho(h[cells], m[cells], cells, weigh, rows) for cells in every], axis=1)
 
 

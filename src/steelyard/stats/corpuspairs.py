@@ -30,11 +30,11 @@ from steelyard.stats.lattice import as_lattice, lattice_tails
 from steelyard.stats.permutation import (
     PairwisePValues,
     block_sums,
-    exact_tails,
     pair_index,
     random_signs,
 )
 from steelyard.stats.permutation import pairwise_pvalues as segment_pvalues
+from steelyard.stats.transform import product_tails
 
 _CHUNK = 2_000_000  # signs held at a time
 _SLACK = 1e-9  # differences this close, relatively, are equal: sums may be rounded
@@ -268,8 +268,8 @@ def _twin_tail(linear: Floats, reach: float) -> tuple[float, float]:
     if reach == float(linear.sum()):
         unit = np.abs(linear[linear != 0]).min(initial=np.inf)
         whole = as_lattice(np.append(linear, 0.0) / unit)
-        found = None if whole is None else lattice_tails((whole[:-1] - whole[-1])[None])
-    above, at, error = found or exact_tails(linear[None], np.array([reach]))
+        found = None if whole is None else lattice_tails([(whole[:-1] - whole[-1])[None]])
+    above, at, error = found or product_tails(linear[None], np.array([reach]))
     p = max(0.0, float(above[0] + at[0] / 2))
     if error > 1e-6:  # a bound for the worst; what moments say by themselves is often a better one
         powers = (linear**2).sum(), (linear**4).sum(), (linear**6).sum()

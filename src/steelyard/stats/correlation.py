@@ -84,10 +84,9 @@ def spearman(human: Floats, metric: Floats) -> Floats:
 
 def kendall_b(counts: PairCounts) -> Floats:
     """Kendall's tau-b of each group."""
-    score = (counts.concordant - counts.discordant).astype(np.float64)
-    clear_h = (counts.total - counts.human_ties - counts.both_ties).astype(np.float64)
-    clear_m = (counts.total - counts.metric_ties - counts.both_ties).astype(np.float64)
-    return ratio(score, np.sqrt(clear_h) * np.sqrt(clear_m))
+    clear = counts.concordant + counts.discordant
+    clear_h, clear_m = clear + counts.metric_ties, clear + counts.human_ties
+    return ratio(counts.concordant - counts.discordant, np.sqrt(clear_h) * np.sqrt(clear_m))
 
 
 def kendall_c(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats
@@ -65,23 +66,36 @@ def count_pairs(
     """
     if human.shape != metric.shape or human.ndim != 2:
         raise ShapeError(f"expected two matrices of one shape, got {human.shape}, {metric.shape}")
-    n_groups = human.shape[1]
-    counts = [np.zeros(n_groups, dtype=np.int64) for _ in range(5)]
-    concordant, discordant, human_ties, metric_ties, both_ties = counts
+    known = ~(np.isnan(human) | np.isnan(metric))
+    if not known.all():
+        human, metric = np.where(known, human, np.nan), np.where(known, metric, np.nan)
+    n = known.sum(axis=0)
+    # Numbers of pairs that fit into bytes are added up many at a time.
+    dtype = np.uint8 if len(human) <= 23 else np.int64
+    sums = np.zeros((4, human.shape[1]), dtype=dtype)
     for i in range(len(human) - 1):
-        h = human[i] - human[i + 1 :]
-        m = metric[i] - metric[i + 1 :]
-        known = ~(np.isnan(h) | np.isnan(m))
-        h_tied = (np.abs(h) < threshold) | (h == 0)
-        m_tied = np.abs(m) <= epsilon
-        clear = known & ~h_tied & ~m_tied
-        same = clear & ((h > 0) == (m > 0))
-        concordant += same.sum(axis=0)
-        discordant += clear.sum(axis=0) - same.sum(axis=0)
-        human_ties += (known & h_tied & ~m_tied).sum(axis=0)
-        metric_ties += (known & ~h_tied & m_tied).sum(axis=0)
-        both_ties += (known & h_tied & m_tied).sum(axis=0)
-    return PairCounts(*counts)
+        h_up, h_down = _above(human, i, threshold, at_least=True)
+        m_up, m_down = _above(metric, i, epsilon, at_least=False)
+        same = h_up & m_up
+        same |= h_down & m_down
+        h_up |= h_down
+        m_up |= m_down
+        for row, part in enumerate((same, h_up & m_up, h_up, m_up)):
+            sums[row] += np.add.reduce(part, axis=0, dtype=dtype)
+    concordant, clear, clear_h, clear_m = sums.astype(np.int64)
+    ties_h, ties_m = clear_m - clear, clear_h - clear
+    both = n * (n - 1) // 2 - clear - ties_h - ties_m
+    return PairCounts(concordant, clear - concordant, ties_h, ties_m, both)
+
+
+def _above(
+    x: Floats, i: int, margin: float, *, at_least: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which later rows lie below row i and which above, by more than a margin or so much."""
+    if not margin:
+        return x[i] > x[i + 1 :], x[i] < x[i + 1 :]
+    gap = x[i] - x[i + 1 :]
+    return (gap >= margin, gap <= -margin) if at_least else (gap > margin, gap < -margin)
 
 
 def count_pairs_flat(

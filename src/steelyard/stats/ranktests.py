@@ -103,7 +103,7 @@ def signed_rank(differences: ArrayLike, *, alternative: str = "greater") -> floa
     first, last = (np.searchsorted(np.sort(size), size, side=side) for side in ("left", "right"))
     ranks = np.sign(x) * (first + last + 1)  # doubled, so that shared ranks are whole
     gap = -ranks if alternative == "less" else ranks
-    found = lattice_tails(gap[None, :])
+    found = lattice_tails([gap[None, :]])
     assert found is not None  # ranks are a small lattice
     above, at, _ = found
     upper = float(above[0] + at[0])

@@ -79,9 +79,7 @@ def statistic_of(
         return Statistic("pairs", meta.matrix.value, epsilon or 0.0, threshold, pooled)
     if meta.family == "pa":
         human_tie, both_tie = (0, 1) if options.pa_ties == "strict" else (None, None)
-        accuracy = TieMatrix(
-            opposite=0, metric_tie=0, human_tie=human_tie, both_tie=both_tie
-        )
+        accuracy = TieMatrix(opposite=0, metric_tie=0, human_tie=human_tie, both_tie=both_tie)
         return Statistic("pairs", accuracy.value)
     if meta.family == "kendall-b":
         return Statistic("pairs", correlation.kendall_b)
@@ -260,7 +258,9 @@ def _system_pairs(
     counts = tally(*(_sum(pairs, term) for term in terms))
     if statistic.kind == "tau-c":
         present = (w > 0).astype(np.float64)
-        levels = (_levels_of_rows(x, size, present) for x, size in zip((h, m), rounding, strict=True))
+        levels = (
+            _levels_of_rows(x, size, present) for x, size in zip((h, m), rounding, strict=True)
+        )
         return tau_c(counts, (w * w).sum(axis=1), np.minimum(*levels))
     assert statistic.value is not None
     return statistic.value(counts)
@@ -346,9 +346,7 @@ def _of_sums(statistic: Statistic, sums: Sums) -> Floats:
     return statistic.value(tally(*sums))
 
 
-def _item_values(
-    statistic: Statistic, a: Floats, b: Floats, w: Floats, sums: Sums
-) -> Floats:
+def _item_values(statistic: Statistic, a: Floats, b: Floats, w: Floats, sums: Sums) -> Floats:
     """Values of each resample (row) on each segment (column)."""
     if statistic.kind == "ranks":
         return _item_ranks(a, b, w)
