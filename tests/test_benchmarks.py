@@ -85,6 +85,36 @@ def test_the_reference_against_all_signs(bench):
         assert bench.slow_p(gap) == pytest.approx(truth, abs=1e-12)
 
 
+STANDIN = """
+class Correlation:
+    def __init__(self, num_sys, gold_scores, metric_scores):
+        assert len(gold_scores) == len(metric_scores)
+    def KendallVariants(self, average_by, variant): ...
+class PermutationSigDiffParams:
+    def __init__(self, block_size): ...
+def PairwiseConfidenceError(gold, metric, num_sys): ...
+def PermutationSigDiff(corr1, corr2, corr_fcn, average_by, k, params): ...
+def PairwisePermutationSigDiff(corr1, corr2, variant, average_by, k, params, eps1, eps2): ...
+def KendallWithTiesOpt(gold, metric, variant, num_sys, average_by, sample_rate): ...
+"""
+
+
+def test_the_toolkit_is_called_from_a_checkout(bench, tmp_path, monkeypatch, capsys):
+    # A stand-in with the signatures that are used: the toolkit itself is on no package index.
+    folder = tmp_path / "mt_metrics_eval"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "stats.py").write_text(STANDIN)
+    (folder / "pce.py").write_text("def compute_pairwise_p_values(scores, num_permutations): ...\n")
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    bench.main([*TINY, "--only", "test-spa,calibration", "--peer", str(tmp_path)])
+    shown = capsys.readouterr().out
+    for name in [name for name in sys.modules if name.startswith(("mt_metrics", "apache_beam"))]:
+        del sys.modules[name]
+    assert f"\npeer: {tmp_path}\n" in shown
+    assert "peer ratio" in shown.splitlines()[1]
+
+
 def test_too_little_and_no_toolkit(bench, tmp_path, capsys):
     with pytest.raises(SystemExit):
         bench.main(["--systems", "1"])
