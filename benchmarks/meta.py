@@ -35,8 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import steelyard as sy
-from steelyard.stats import bootstrap, swaps, ties
+from steelyard.stats import bootstrap, swaps
 from steelyard.stats.accuracy import soft_agreement
+from steelyard.stats.calibration import calibrate
 from steelyard.stats.metametrics import Options, metametric
 from steelyard.stats.pairs import count_pairs
 from steelyard.stats.permutation import pairwise_pvalues
@@ -353,15 +354,6 @@ def our_bootstrap(bed: Bed) -> Floats:
     return bootstrap.bootstrap_spa(bed.human, bed.metrics, segments=counts)
 
 
-def calibration() -> tuple[Callable[..., Any], bool]:
-    """Give the calibration, and whether it is the one that can do without groups."""
-    try:
-        module = importlib.import_module("steelyard.stats.calibration")
-    except ModuleNotFoundError:
-        return ties.calibrate, False
-    return module.calibrate, True
-
-
 def close(ours: float, baseline: float, tolerance: float = 1e-9) -> str | None:
     if not math.isclose(ours, baseline, abs_tol=tolerance):
         raise SystemExit(f"ours gives {ours}, the baseline {baseline}")
@@ -395,9 +387,9 @@ def cases(bed: Bed) -> Iterator[Case]:
             f"SPA significance, {bed.n_pairs} pairs, {scheme}",
             partial(swap_once, sampled_spa, h, m[0], m[1]),
             partial(
-                lambda scheme: swaps.compare_spa(
+                lambda scheme: swaps.null_spa(
                     bed.p_human, m, scheme=scheme, n_resamples=DRAWS, rng=np.random.default_rng(0)
-                ),
+                ).compare(),
                 scheme,
             ),
             times=bed.n_pairs * DRAWS,
@@ -421,7 +413,7 @@ def cases(bed: Bed) -> Iterator[Case]:
         check=lambda: close(our_tau(bed), plain_tau(h, m[1])),
     )
     yield from calibration_cases(bed)
-    epsilons = np.array([ties.calibrate(h, x).epsilon for x in m])
+    epsilons = np.array([calibrate(h, x).epsilon for x in m])
     right = verdicts(bed, epsilons)
     yield Case(
         "test-pairs",
@@ -442,7 +434,6 @@ def cases(bed: Bed) -> Iterator[Case]:
 
 
 def calibration_cases(bed: Bed) -> Iterator[Case]:
-    calibrate, quick = calibration()
     h, m = bed.human, bed.metrics[1]
     yield Case(
         "calibration",
@@ -452,19 +443,18 @@ def calibration_cases(bed: Bed) -> Iterator[Case]:
         target=200,
         check=lambda: close(calibrate(h, m).value, plain_calibration(h, m)),
     )
-    if quick:
-        flat, own = h.reshape(-1, 1), m.reshape(-1, 1)
-        few = min(len(flat), 1000)
-        some = np.linspace(0, len(flat) - 1, few).astype(int)
-        yield Case(
-            "calibration-none",
-            f"acc-eq with calibration, {len(flat)} cells",
-            partial(plain_calibration, flat[some], own[some]),
-            partial(calibrate, flat, own),
-            times=math.comb(len(flat), 2) // math.comb(few, 2),
-            limit=3.0,
-            megabytes=500,
-        )
+    flat, own = h.reshape(-1, 1), m.reshape(-1, 1)
+    few = min(len(flat), 1000)
+    some = np.linspace(0, len(flat) - 1, few).astype(int)
+    yield Case(
+        "calibration-none",
+        f"acc-eq with calibration, {len(flat)} cells",
+        partial(plain_calibration, flat[some], own[some]),
+        partial(calibrate, flat, own),
+        times=math.comb(len(flat), 2) // math.comb(few, 2),
+        limit=3.0,
+        megabytes=500,
+    )
 
 
 def verdicts(bed: Bed, epsilons: Floats) -> NDArray[np.bool_]:
