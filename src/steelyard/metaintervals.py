@@ -12,6 +12,7 @@ from steelyard.stats import bootstrap
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.cellpairs import MAX_PAIRS, MAX_SEGMENTS
 from steelyard.stats.cellreplicates import cell_replicates
+from steelyard.stats.corpus import bootstrap_scores
 from steelyard.stats.replicates import Statistic, item_replicates
 from steelyard.table import plural
 
@@ -115,7 +116,7 @@ def _fixed_scores(data: Data, metric: str) -> str | None:
         return "the official human scores are not means of segments (--intervals system)"
     if not data.es.scores[metric].has_segments:
         return "there are system scores only (--intervals system)"
-    if _behind(data, metric) is None:
+    if data.statistics(metric) is None and _behind(data, metric) is None:
         return "official system scores are not means of segments (--intervals system)"
     return None
 
@@ -167,7 +168,7 @@ def _replicates(run: Run, names: list[str], resamples: Resamples) -> Floats:
     """Values of each metric in each resample: resamples x metrics."""
     data, u, w = run.data, resamples.segments, resamples.systems
     if run.meta.name == "spa":
-        stack = np.stack([data.segments(name) for name in names])
+        stack = np.stack([data.additive(name) for name in names])
         pairs = None if w is None else bootstrap.pair_weights(w)
         return bootstrap.bootstrap_spa(data.human, stack, segments=u, pairs=pairs)
     if run.level == "sys":
@@ -192,6 +193,9 @@ def _system_scores(data: Data, metric: str, segments: Floats | None) -> Floats:
     """System scores in each resample, a single row if segments stay as they are."""
     if segments is None:
         return data.systems(metric)[None, :]
+    stats = data.statistics(metric)
+    if stats is not None:
+        return data.sign(metric) * bootstrap_scores(stats, segments)
     behind = _behind(data, metric)
     assert behind is not None
     return bootstrap.bootstrap_means(behind, segments)

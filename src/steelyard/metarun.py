@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.metaresults import MetaResult
-from steelyard.stats import metametrics
+from steelyard.stats import corpuspairs, metametrics
 from steelyard.stats.accuracy import soft_agreement
 from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.metametrics import GroupValues, MetaMetric, Options
 from steelyard.stats.permutation import PairwisePValues, pairwise_pvalues
 from steelyard.stats.replicates import Statistic, statistic_of, system_replicates
@@ -31,12 +32,31 @@ class Data:
         """Scores of a metric on the cells that people scored."""
         return np.where(np.isnan(self.human), np.nan, self.es.scores[metric].oriented)
 
+    def statistics(self, metric: str) -> CorpusStatistics | None:
+        """What a corpus score is made of, on the cells that people scored; None for others."""
+        stats = self.es.scores[metric].statistics
+        return None if stats is None else stats.masked(~np.isnan(self.human))
+
+    def additive(self, metric: str) -> Floats:
+        """Segment scores whose mean is the system score, also of a corpus metric (first order)."""
+        stats = self.statistics(metric)
+        return self.segments(metric) if stats is None else self.sign(metric) * pseudo_values(stats)
+
+    def sign(self, metric: str) -> int:
+        """1 where higher is better, else -1."""
+        return 1 if self.es.scores[metric].higher_is_better else -1
+
     def systems(self, metric: str) -> Floats:
-        """System scores of a metric: official, else the mean over what people scored."""
-        table = self.es.scores[metric]
-        if table.system_scores is not None:
-            sign = 1 if table.higher_is_better else -1
-            return table.system_scores * sign
+        """System scores of a metric: official, else over what people scored.
+
+        Where the statistics of a corpus metric are known, its score is that of what people scored.
+        """
+        stats = self.statistics(metric)
+        if stats is not None:
+            return self.sign(metric) * stats.corpus_scores()
+        official = self.es.scores[metric].system_scores
+        if official is not None:
+            return self.sign(metric) * official
         return row_means(self.segments(metric))
 
 
@@ -141,6 +161,11 @@ class Run:
             raise UsageError("spa needs segment scores: the human score has system scores only")
         if np.isnan(scores).all():
             return float("nan"), None, "no segment scores"
+        stats = self.data.statistics(name)
+        if stats is not None and self.method in ("exact", "analytic"):
+            own = corpuspairs.pairwise_pvalues(stats, blocks=self.blocks).p
+            agreement = soft_agreement(self.human_p(stats.known), own)
+            return agreement.value, None, None if agreement.n_pairs else "fewer than two systems"
         agreement = soft_agreement(self.human_p(~np.isnan(scores)), self._pvalues(scores).p)
         note = None if agreement.n_pairs else "fewer than two systems"
         return agreement.value, None, note

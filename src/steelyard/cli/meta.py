@@ -80,6 +80,9 @@ PRESETS = (
               help="Human differences below which Kendall variants see a tie.")  # fmt: skip
 @click.option("--pa-ties", type=click.Choice(["strict", "drop-human"]), default="strict",
               show_default=True, help="Pairs of systems that the human score ties.")  # fmt: skip
+@click.option("--corpus", type=Names(), default=(), help="Weigh these corpus metrics, too, scored "
+              "on the texts: bleu chrf chrf++ ter.")  # fmt: skip
+@click.option("--refs", type=Names(), help="References that --corpus compares with.")
 @click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
 @click.option("--preset", type=click.Choice(PRESETS), help="Run the protocol of a shared task on "
               "the folder INPUT.")  # fmt: skip
@@ -100,16 +103,25 @@ def meta(
     """
     preset, protocol = settings.pop("preset"), settings.pop("benchmark")
     add, by_domain = _added(settings.pop("add")), settings.pop("by_domain")
+    corpus, refs = settings.pop("corpus"), settings.pop("refs")
     settings["n_resamples"] = settings.pop("resamples")
     settings["rng"] = output.seed
     if preset or protocol:
         result: Result = _benchmark(preset, protocol, inputs, add, options, settings)
     else:
         need_inputs(inputs)
-        es = options.load((*inputs, *(path for _, path in add)))
+        es = _with_corpus(options.load((*inputs, *(path for _, path in add))), corpus, refs)
         settings["by"] = _with_variants(settings["by"], settings.pop("ties"))
         result = (_by_domain if by_domain else _one_set)(es, options, settings)
     emit(result.to_dict(), [result.table()], output)
+
+
+def _with_corpus(es: EvalSet, names: tuple[str, ...], refs: tuple[str, ...] | None) -> EvalSet:
+    if not names:
+        return es
+    from steelyard.metrics.surface import with_surface_metrics
+
+    return with_surface_metrics(es, names, refs)
 
 
 def _one_set(es: EvalSet, options: InputOptions, settings: dict[str, Any]) -> Result:

@@ -141,6 +141,19 @@ def surface_table(
     )
 
 
+def with_surface_metrics(
+    es: EvalSet, names: Sequence[str], references: Sequence[str] | None = None
+) -> EvalSet:
+    """Score the outputs of a set by several metrics, which get names like ``bleu-refA``."""
+    for name in names:
+        table = surface_table(es, name, references)
+        full = f"{name}-{'.'.join(table.uses)}"
+        if full in es.scores:
+            raise UsageError(f"there is a score '{full}' already")
+        es = es.with_scores(full, table)
+    return es
+
+
 def _references(es: EvalSet, names: Sequence[str] | None) -> tuple[str, ...]:
     if isinstance(names, str):
         raise UsageError(f"expected a list of names of references, got the string '{names}'")
