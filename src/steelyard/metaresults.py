@@ -10,7 +10,6 @@ from steelyard.provenance import Provenance
 from steelyard.stats.arrays import Floats
 from steelyard.table import Cell, Column, Frame, Table, plural
 
-
 #: What intervals resample, by the names of the option.
 UNITS: Mapping[str, str] = {
     "segment": "segments",

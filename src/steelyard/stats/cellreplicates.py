@@ -83,7 +83,9 @@ def cell_replicates(
 def _mean(values: Floats, systems: Floats | None) -> Floats:
     """Mean over the systems in which it is defined, each as often as it occurs."""
     weights = (~np.isnan(values)) * (1.0 if systems is None else systems)
-    return ratio((np.where(np.isnan(values), 0.0, values) * weights).sum(axis=1), weights.sum(axis=1))
+    return ratio(
+        (np.where(np.isnan(values), 0.0, values) * weights).sum(axis=1), weights.sum(axis=1)
+    )
 
 
 def _products(
@@ -154,14 +156,16 @@ def _ranks(
         return weights
 
     h, m = human[known], metric[known]
-    every = [np.flatnonzero(row == i) for i in range(len(known))] if by_system else [
-        np.arange(len(row))
-    ]
+    every = (
+        [np.flatnonzero(row == i) for i in range(len(known))]
+        if by_system
+        else [np.arange(len(row))]
+    )
     return np.stack([_rho(h[cells], m[cells], cells, weigh, rows) for cells in every], axis=1)
 
 
 def _rho(human: Floats, metric: Floats, cells: Counts, weigh: Weigh, rows: int) -> Floats:
-    """Spearman's rho in each resample: the order is found once, ranks are running sums of weights."""
+    """Spearman's rho in each resample: ranks are running sums of weights in an order found once."""
     if not len(cells):
         return np.full(rows, np.nan)
     order_h, order_m = (np.argsort(x, kind="stable") for x in (human, metric))

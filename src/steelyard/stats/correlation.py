@@ -87,7 +87,7 @@ def kendall_b(counts: PairCounts) -> Floats:
     score = (counts.concordant - counts.discordant).astype(np.float64)
     clear_h = (counts.total - counts.human_ties - counts.both_ties).astype(np.float64)
     clear_m = (counts.total - counts.metric_ties - counts.both_ties).astype(np.float64)
-    return ratio(score, np.sqrt(clear_h) * np.sqrt(clear_m))
+    return np.clip(ratio(score, np.sqrt(clear_h) * np.sqrt(clear_m)), -1, 1)
 
 
 def kendall_c(
