@@ -15,24 +15,7 @@ from steelyard.metrics.surface import with_surface_metrics
 from steelyard.stats.accuracy import pairwise_accuracy
 from steelyard.stats.corpuspairs import corpus_spa
 
-WORDS = [
-    "the",
-    "a",
-    "cat",
-    "dog",
-    "house",
-    "tree",
-    "runs",
-    "sees",
-    "blue",
-    "old",
-    "near",
-    "with",
-    "very",
-    "small",
-    "green",
-    "bird",
-]
+WORDS = ["the", "a", "cat", "dog", "house", "tree", "runs", "sees", "blue", "old", "near", "very"]
 
 
 def texts(n=4, s=40, seed=0):

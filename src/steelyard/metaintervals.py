@@ -13,7 +13,7 @@ from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.cellpairs import MAX_PAIRS, MAX_SEGMENTS
 from steelyard.stats.cellreplicates import cell_replicates
 from steelyard.stats.corpus import bootstrap_scores
-from steelyard.stats.replicates import Statistic, item_replicates
+from steelyard.stats.itemreplicates import item_replicates
 from steelyard.table import plural
 
 _LISTED = 5  # metrics that a warning names
@@ -93,20 +93,19 @@ def _obstacle(run: Run, metric: str, resamples: Resamples) -> str | None:
     """Say why a metric that has a value can't have an interval, None if it can."""
     if run.meta.name == "spa":
         return None
-    if run.level == "sys" and resamples.segments is not None:
-        reason = _fixed_scores(run.data, metric)
-        if reason is not None:
-            return reason
-    if run.level == "seg" and _whole_groups(run, resamples):
-        return None
+    on_systems = run.level == "sys"
+    fixed = (
+        _fixed_scores(run.data, metric) if on_systems and resamples.segments is not None else None
+    )
+    as_they_are = resamples.systems is None if on_systems else _whole_groups(run, resamples)
+    if fixed is not None or as_they_are:
+        return fixed
     statistic = run.known_statistic(metric)
     if statistic is None:
-        if run.level == "sys" and resamples.systems is None:
-            return None
         return "a function of your own has no definition for copies of systems or of cells"
-    if run.level == "sys" or run.group_by == "item" or not statistic.by_pairs:
-        return None
-    return _too_many_pairs(run, metric, resamples)
+    if statistic.by_pairs and run.group_by in ("none", "system"):
+        return _too_many_pairs(run, metric, resamples)
+    return None
 
 
 def _fixed_scores(data: Data, metric: str) -> str | None:
@@ -165,7 +164,10 @@ def _whole_groups(run: Run, resamples: Resamples) -> bool:
 
 
 def _replicates(run: Run, names: list[str], resamples: Resamples) -> Floats:
-    """Values of each metric in each resample: resamples x metrics."""
+    """Values of each metric in each resample: resamples x metrics.
+
+    Each metric is computed by itself, so that identical ones stay so to the last bit.
+    """
     data, u, w = run.data, resamples.segments, resamples.systems
     if run.meta.name == "spa":
         stack = np.stack([data.additive(name) for name in names])
@@ -176,16 +178,8 @@ def _replicates(run: Run, names: list[str], resamples: Resamples) -> Floats:
             data.human_systems[None, :] if u is None else bootstrap.bootstrap_means(data.human, u)
         )
         columns = [run.on_systems(human, _system_scores(data, name, u), w) for name in names]
-        return np.stack(columns, axis=1)
-    if _whole_groups(run, resamples):
-        counts = u if run.group_by == "item" else w
-        assert counts is not None
-        return bootstrap.bootstrap_groups(*run.group_stacks(names), counts)
-    columns = []
-    for name in names:
-        statistic = run.known_statistic(name)
-        assert statistic is not None
-        columns.append(_of_segments(run, statistic, data.segments(name), resamples))
+    else:
+        columns = [_of_segments(run, name, resamples) for name in names]
     return np.stack(columns, axis=1)
 
 
@@ -201,9 +195,15 @@ def _system_scores(data: Data, metric: str, segments: Floats | None) -> Floats:
     return bootstrap.bootstrap_means(behind, segments)
 
 
-def _of_segments(run: Run, statistic: Statistic, scores: Floats, resamples: Resamples) -> Floats:
+def _of_segments(run: Run, metric: str, resamples: Resamples) -> Floats:
     u, w = resamples.segments, resamples.systems
-    human = run.data.human
+    if _whole_groups(run, resamples):
+        counts = u if run.group_by == "item" else w
+        assert counts is not None
+        return bootstrap.bootstrap_groups(*run.group_stacks([metric]), counts)[:, 0]
+    statistic = run.known_statistic(metric)
+    assert statistic is not None
+    human, scores = run.data.human, run.data.segments(metric)
     if run.group_by == "item":
         return item_replicates(statistic, human, scores, w, u)
     by_system = run.group_by == "system"

@@ -13,14 +13,21 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from steelyard.errors import UsageError
-from steelyard.stats import bootstrap, cellpairs, cellreplicates, correlation, replicates
+from steelyard.stats import (
+    bootstrap,
+    cellpairs,
+    cellreplicates,
+    correlation,
+    itemreplicates,
+    replicates,
+)
 from steelyard.stats.cellpairs import Signs
 from steelyard.stats.cellreplicates import cell_replicates
+from steelyard.stats.itemreplicates import item_replicates
 from steelyard.stats.metametrics import METAMETRICS, MetaMetric, Options
 from steelyard.stats.pairs import count_pairs
 from steelyard.stats.replicates import (
     Statistic,
-    item_replicates,
     statistic_of,
     system_replicates,
 )
@@ -266,6 +273,7 @@ def test_blocks_do_not_matter(name, n, monkeypatch):
     whole = all_of_them()
     small = partial(replicates.parts, limit=60)
     monkeypatch.setattr(replicates, "parts", small)
+    monkeypatch.setattr(itemreplicates, "parts", small)
     monkeypatch.setattr(cellreplicates, "parts", lambda n, width, _=None: small(n, width))
     monkeypatch.setattr(cellpairs, "_ROWS", 7)
     for one, other in zip(whole, all_of_them(), strict=True):

@@ -143,8 +143,8 @@ class Cells:
             part = np.zeros(shape, dtype=narrow)
             for j in systems:
                 terms = self._terms(i, rows, j, columns)
-                for kind, own in zip(kinds, part, strict=True):
-                    own += terms[kind]
+                for place, kind in enumerate(kinds):
+                    part[place] += terms[kind]
             whole += part
         return whole
 
@@ -224,7 +224,9 @@ def firsts(ordered: np.ndarray) -> Bools:
     >>> firsts(np.array([1.0, 1.0, 2.0])).tolist()
     [True, False, True]
     """
-    return np.r_[np.ones(min(len(ordered), 1), dtype=bool), ordered[1:] != ordered[:-1]]
+    found = np.ones(len(ordered), dtype=bool)
+    found[1:] = ordered[1:] != ordered[:-1]
+    return found
 
 
 def _levels(code: np.ndarray, units: Counts, present: np.ndarray) -> Counts:

@@ -165,7 +165,7 @@ def _ranks(
 
 
 def _rho(human: Floats, metric: Floats, cells: Counts, weigh: Weigh, rows: int) -> Floats:
-    """Spearman's rho in each resample: the order is found once, ranks are running sums of weights."""
+    """Spearman's rho in each resample: ranks are running sums of weights in an order found once."""
     if not len(cells):
         return np.full(rows, np.nan)
     order_h, order_m = (np.argsort(x, kind="stable") for x in (human, metric))

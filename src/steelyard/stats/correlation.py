@@ -84,9 +84,10 @@ def spearman(human: Floats, metric: Floats) -> Floats:
 
 def kendall_b(counts: PairCounts) -> Floats:
     """Kendall's tau-b of each group."""
-    clear = counts.concordant + counts.discordant
+    clear = (counts.concordant + counts.discordant).astype(np.float64)
     clear_h, clear_m = clear + counts.metric_ties, clear + counts.human_ties
-    return ratio(counts.concordant - counts.discordant, np.sqrt(clear_h) * np.sqrt(clear_m))
+    score = counts.concordant - counts.discordant
+    return np.clip(ratio(score, np.sqrt(clear_h) * np.sqrt(clear_m)), -1, 1)
 
 
 def kendall_c(

@@ -10,8 +10,8 @@ dropped. What a statistic sums over pairs is then a product of matrices, for all
   :math:`\sum_j w_j\, \mathrm{sign}(x_i - x_j)`.
 - Kendall's family, pairwise accuracy included, adds up counts of pairs.
 - Kendall's tau-c divides by :math:`n^2 (m - 1) / m`, where :math:`m` is the number of levels that
-  are present in the resample and :math:`n^2` twice the pairs that take part plus the pairs of a cell
-  with itself and its copies: without dropped pairs, the square of the number of copies.
+  are present in the resample and :math:`n^2` twice the pairs that take part plus the pairs of a
+  cell with itself and its copies: without dropped pairs, the square of the number of copies.
 
 Scores stay as they are: an epsilon is not calibrated again.
 """
@@ -22,10 +22,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.stats import correlation
-from steelyard.stats.arrays import Floats, ratio
+from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.metametrics import MetaMetric, Options
 from steelyard.stats.pairs import PairCounts
 from steelyard.stats.permutation import pair_index
@@ -42,9 +41,9 @@ Sums = tuple[np.ndarray, ...]
 class Statistic:
     """What is computed in each resample.
 
-    ``kind`` is ``products`` (Pearson; PDP if ``pooled``), ``ranks`` (Spearman), ``pairs`` (``value``
-    of the counts of pairs) or ``tau-c``. Pooled statistics add up groups before they are evaluated,
-    others are means over groups. ``epsilon`` and ``threshold`` are those of
+    ``kind`` is ``products`` (Pearson; PDP if ``pooled``), ``ranks`` (Spearman), ``pairs``
+    (``value`` of the counts of pairs) or ``tau-c``. Pooled statistics add up groups before they are
+    evaluated, others are means over groups. ``epsilon`` and ``threshold`` are those of
     :func:`~steelyard.stats.pairs.count_pairs`.
     """
 
@@ -137,14 +136,7 @@ def correlate(dot: Floats, human: Floats, metric: Floats) -> Floats:
     return np.clip(ratio(dot, np.sqrt(human) * np.sqrt(metric)), -1, 1)
 
 
-def _product_terms(h: Floats, m: Floats) -> Sums:
-    """Products of differences that are summed over pairs; missing ones, NaN in both, count 0."""
-    known = ~np.isnan(h)
-    h, m = np.where(known, h, 0.0), np.where(known, m, 0.0)
-    return h * m, h * h, m * m
-
-
-def _verdict_terms(
+def verdict_terms(
     h: Floats, m: Floats, statistic: Statistic, rounding: tuple[float, float] = (0.0, 0.0)
 ) -> Sums:
     """What :func:`tally` takes, before it is summed over pairs; missing ones, NaN in both, count 0.
@@ -161,13 +153,14 @@ def _verdict_terms(
     return (*(x.astype(np.float32) for x in (~np.isnan(h), clear_h, clear_m, both)), net)
 
 
-def _scaled(x: Floats) -> Floats:
+def scaled(x: Floats) -> Floats:
     """Divide by the largest value, so that squares neither under- nor overflow."""
-    largest = _largest(x)
-    return x / largest if largest > 0 else x
+    size = largest(x)
+    return x / size if size > 0 else x
 
 
-def _largest(x: Floats) -> float:
+def largest(x: Floats) -> float:
+    """Give the largest absolute value, 0 if there is none."""
     return float(np.abs(x[~np.isnan(x)]).max(initial=0.0))
 
 
@@ -195,8 +188,8 @@ def system_replicates(
     weights = np.ones((1, human.shape[1])) if systems is None else systems
     rows = max(len(human), len(metric), len(weights))
     if statistic.kind == "products":
-        human, metric = _scaled(human), _scaled(metric)
-    rounding = (ROUNDING * _largest(human), ROUNDING * _largest(metric))
+        human, metric = scaled(human), scaled(metric)
+    rounding = (ROUNDING * largest(human), ROUNDING * largest(metric))
     evaluate = {"products": _system_products, "ranks": _system_ranks}.get(
         statistic.kind, _system_pairs
     )
@@ -213,8 +206,10 @@ def system_replicates(
 def _sum(weights: Floats, terms: np.ndarray) -> Floats:
     """Weighted sum over the last axis, for each resample; either may be a single row."""
     if len(weights) == 1:
-        return terms @ weights[0]
-    return np.einsum("bi,bi->b", *np.broadcast_arrays(weights, terms))
+        found: Floats = terms @ weights[0]
+    else:
+        found = np.einsum("bi,bi->b", *np.broadcast_arrays(weights, terms))
+    return found
 
 
 def _system_products(
@@ -253,7 +248,7 @@ def _system_pairs(
     statistic: Statistic, h: Floats, m: Floats, w: Floats, rounding: tuple[float, float]
 ) -> Floats:
     i, j = pair_index(w.shape[1])
-    terms = _verdict_terms(h[:, i] - h[:, j], m[:, i] - m[:, j], statistic, rounding)
+    terms = verdict_terms(h[:, i] - h[:, j], m[:, i] - m[:, j], statistic, rounding)
     pairs = w[:, i] * w[:, j]
     counts = tally(*(_sum(pairs, term) for term in terms))
     if statistic.kind == "tau-c":
@@ -266,120 +261,9 @@ def _system_pairs(
     return statistic.value(counts)
 
 
-def _levels_of_rows(x: Floats, size: float, present: Floats) -> NDArray[np.int64]:
+def _levels_of_rows(x: Floats, size: float, present: Floats) -> Counts:
     """Count the distinct values of the systems that are present in each row."""
     same = np.abs(x[:, :, None] - x[:, None, :]) <= size
     share = ratio(present, (same @ present[:, :, None])[:, :, 0])
-    return np.rint(np.where(present > 0, share, 0.0).sum(axis=1)).astype(np.int64)
-
-
-def item_replicates(
-    statistic: Statistic,
-    human: Floats,
-    metric: Floats,
-    systems: Floats | None = None,
-    segments: Floats | None = None,
-) -> Floats:
-    """Evaluate a statistic of the systems on each segment; mean (or pool) over segments.
-
-    Parameters
-    ----------
-    statistic
-        What is computed, see :func:`statistic_of`.
-    human, metric
-        Systems x segments; cells that either lacks take no part.
-    systems, segments
-        How often each occurs, resamples x systems and resamples x segments; None for once. The
-        mean is over the resampled segments on which the statistic is defined.
-
-    Examples
-    --------
-    >>> human = np.array([[1.0, 1.0], [2.0, 1.0], [3.0, 2.0]])
-    >>> metric = np.array([[1.0, 1.0], [3.0, 2.0], [2.0, 3.0]])
-    >>> counts = np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0]])
-    >>> item_replicates(Statistic("pairs", correlation.kendall_b), human, metric, counts).round(6)
-    array([0.574915, 1.      ])
-    """
-    lost = np.isnan(human) | np.isnan(metric)
-    used = (~lost).sum(axis=0) > 1  # no value elsewhere
-    h, m = (np.where(lost, np.nan, x)[:, used] for x in (human, metric))
-    segments = None if segments is None else segments[:, used]
-    if statistic.kind == "products":
-        h, m = _scaled(h), _scaled(m)
-    n, n_segments = h.shape
-    i, j = pair_index(n)
-    rows = max(1 if x is None else len(x) for x in (systems, segments))
-    once = np.ones((1, n))
-    top, bottom = np.zeros(rows), np.zeros(rows)
-    pooled: list[Floats] = []
-    for columns in parts(n_segments, max(len(i), n * n)):
-        a, b = h[:, columns], m[:, columns]
-        gaps = a[i] - a[j], b[i] - b[j]
-        terms: Sums = ()
-        if statistic.kind == "products":
-            terms = _product_terms(*gaps)
-        elif statistic.by_pairs:
-            terms = _verdict_terms(*gaps, statistic)
-        for part in parts(rows, max(len(i), a.shape[1])):
-            w = once if systems is None else systems[part]
-            u = np.ones((1, 1)) if segments is None else segments[part, columns]
-            pairs = (w[:, i] * w[:, j]).astype(terms[0].dtype) if terms else None
-            sums = tuple(pairs @ term for term in terms)
-            if statistic.pooled:
-                pooled = pooled or [np.zeros(rows) for _ in sums]
-                for whole, own in zip(pooled, sums, strict=True):
-                    whole[part] += (own * u).sum(axis=1)
-                continue
-            values = _item_values(statistic, a, b, w, sums)
-            known = ~np.isnan(values)
-            top[part] += (np.where(known, values, 0.0) * u).sum(axis=1)
-            bottom[part] += (known * u).sum(axis=1)
-    if statistic.pooled:
-        return _of_sums(statistic, tuple(pooled)) if pooled else np.full(rows, np.nan)
-    return ratio(top, bottom)
-
-
-def _of_sums(statistic: Statistic, sums: Sums) -> Floats:
-    if statistic.kind == "products":
-        return correlate(*sums)
-    assert statistic.value is not None
-    return statistic.value(tally(*sums))
-
-
-def _item_values(statistic: Statistic, a: Floats, b: Floats, w: Floats, sums: Sums) -> Floats:
-    """Values of each resample (row) on each segment (column)."""
-    if statistic.kind == "ranks":
-        return _item_ranks(a, b, w)
-    if statistic.kind == "tau-c":
-        known = (~np.isnan(a)).astype(np.float64)
-        levels = np.minimum(_levels_of_items(a, w), _levels_of_items(b, w))
-        return tau_c(tally(*sums), (w * w) @ known, levels)
-    return _of_sums(statistic, sums)
-
-
-def _item_ranks(a: Floats, b: Floats, w: Floats) -> Floats:
-    # Whole numbers of at most n^3: exact in single precision where n is small.
-    kind = np.float32 if len(a) <= 200 else np.float64
-    narrow = w.astype(kind)
-    sums = [np.zeros((len(w), a.shape[1]), dtype=kind) for _ in range(3)]
-    for i in range(len(a)):
-        known = ~np.isnan(a[i])
-        x, y = (narrow @ _sign(c[i] - c).astype(kind) for c in (a, b))
-        own = narrow[:, [i]] * known
-        for whole, product in zip(sums, (x * y, x * x, y * y), strict=True):
-            whole += own * product
-    return correlate(*(x.astype(np.float64) for x in sums))
-
-
-def _sign(gap: Floats) -> Floats:
-    return np.where(np.isnan(gap), 0.0, np.sign(gap))
-
-
-def _levels_of_items(x: Floats, w: Floats) -> NDArray[np.int64]:
-    """Count distinct values of the systems that are present: resamples x segments."""
-    present = (w > 0).astype(np.float32)
-    levels = np.zeros((len(w), x.shape[1]), dtype=np.int64)
-    for i in range(len(x)):
-        same = (x[i] == x[:i]).astype(np.float32)  # never true for missing cells
-        levels += (present[:, [i]] > present[:, :i] @ same) & ~np.isnan(x[i])
-    return levels
+    found: Counts = np.rint(np.where(present > 0, share, 0.0).sum(axis=1)).astype(np.int64)
+    return found
