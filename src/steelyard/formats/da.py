@@ -80,7 +80,7 @@ def seconds(table: RawTable) -> Floats | None:
 def check_scale(
     table: RawTable, low: float = 0, high: float = 100, names: Sequence[str] = VALUE
 ) -> None:
-    """Refuse a score beyond the scale, with its line; ``names`` are what the column may be called."""
+    """Refuse a score beyond the scale, with its line; ``names`` are those of its column."""
     if _packed(table):
         for row, text in enumerate(table.texts("scores")):
             for cell in (text or "").split():
