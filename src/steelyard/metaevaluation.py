@@ -10,23 +10,26 @@ import numpy as np
 
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
-from steelyard.metaresults import MetaEvaluation, MetaResult, Significance
-from steelyard.metarun import Data, Resamples, Run, ranked
+from steelyard.metaintervals import Resamples, with_intervals
+from steelyard.metaresults import UNITS, MetaEvaluation, MetaResult, Significance
+from steelyard.metarun import Data, Run
+from steelyard.metasignificance import Procedure, compare_metrics, ranked
+from steelyard.overview import score_facts
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, metametrics
 from steelyard.stats.arrays import Counts, row_means
+from steelyard.stats.metametrics import MetaMetric
 from steelyard.table import plural
 
 DEFAULT = ("spa", "pa", "acc-eq")
-INTERVALS = ("segment", "document", "system", "both")
 
 
 def meta_evaluate(  # noqa: PLR0913 - every option has a default
     es: EvalSet,
     human: str | None = None,
     *,
-    by: str | Sequence[str] = DEFAULT,
+    by: str | MetaMetric | Sequence[str | MetaMetric] = DEFAULT,
     metrics: Collection[str] | None = None,
     level: str | None = None,
     group_by: str | None = None,
@@ -35,6 +38,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     alternative: str = "greater",
     n_resamples: int | None = None,
     alpha: float = 0.05,
+    correction: str = "none",
     intervals: str | None = "segment",
     n_bootstrap: int = 1000,
     method: str = "exact",
@@ -55,18 +59,21 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         The human score; may be left out if there is only one.
     by
         Meta-metrics: ``spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp kendall-like``
-        and the Kendall variants.
+        and the Kendall variants; or :class:`~steelyard.stats.metametrics.MetaMetric` objects.
     metrics
         Which metrics; by default all that are not human scores.
     level
         ``sys`` or ``seg``; by default each meta-metric's own (correlations: ``sys``).
     group_by
         ``none``, ``item`` or ``system`` at level ``seg``; by default each meta-metric's own.
-    significance, scheme, alternative, n_resamples, alpha
-        Test all pairs of metrics by swapping their scores, and put them into clusters.
+    significance, scheme, alternative, n_resamples, alpha, correction
+        Test all pairs of metrics by swapping their scores (``inputs``, ``cells``, ``systems``,
+        ``rows+columns``), by swapping verdicts on ``pairs``, or by ``williams``' test; correct the
+        p-values for their number (``holm``, ``bonferroni``, ``benjamini-hochberg``); and put the
+        metrics into clusters.
     intervals, n_bootstrap
         What is resampled for 95 % intervals of values and ranks: ``segment``, ``document``,
-        ``system`` or ``both`` (the last two for ``spa``), or None.
+        ``system`` or ``both`` (segments and systems), or None. A warning says where there is none.
     method, unit
         How p-values inside soft pairwise accuracy are found, and what changes sign together:
         ``segment``, ``document``, or a number of consecutive segments.
@@ -86,10 +93,11 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     >>> {name: round(value, 2) for name, value in result.values("spa").items()}
     {'learned-refA': 0.83, 'random-src': 0.46}
     """
-    names = (by,) if isinstance(by, str) else tuple(by)
-    metas = [metametrics.metametric(name) for name in names]
-    human = _the_human(es, human)
-    data, warnings = _prepare(es, human, metrics, keep_references=keep_references)
+    asked = (by,) if isinstance(by, (str, MetaMetric)) else tuple(by)
+    metas = [m if isinstance(m, MetaMetric) else metametrics.metametric(m) for m in asked]
+    human = the_human(es, human)
+    data, warnings = prepare(es, human, metrics, keep_references=keep_references)
+    procedure = Procedure(scheme, alternative, n_resamples, alpha, correction)
     blocks = _blocks(data.es, unit)
     stream, resampling = generator(rng).spawn(2)
     weights = _resamples(data.es, intervals, n_bootstrap, resampling)
@@ -103,17 +111,17 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         run = Run(data, meta, level, group_by, options, method, blocks, warnings)
         found = run.results()
         if significance:
-            test = run.test(found, scheme, alternative, n_resamples, stream)
+            test = compare_metrics(run, found, procedure, stream)
             if test is not None:
                 tests[meta.name] = test
                 found = ranked(found, test, alpha)
-        found = run.with_intervals(found, weights)
+        found = with_intervals(run, found, weights)
         if meta.name == "acc-eq" and run.group_by == "item":
             chance[meta.name] = metametrics.chance_level(data.human)
         results += found
     settings: dict[str, Any] = {
         "human": human,
-        "with": ",".join(names),
+        "with": ",".join(meta.name for meta in metas),
         "method": method,
         "unit": unit,
     }
@@ -121,6 +129,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         settings |= {"intervals": intervals, "bootstrap": n_bootstrap}
     if significance:
         settings |= {"scheme": scheme, "alternative": alternative, "alpha": alpha}
+        settings |= {"correction": correction} if correction != "none" else {}
     seed = rng if isinstance(rng, int) else None
     return MetaEvaluation(
         human,
@@ -136,7 +145,8 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     )
 
 
-def _the_human(es: EvalSet, human: str | None) -> str:
+def the_human(es: EvalSet, human: str | None) -> str:
+    """Give the human score: the one named, or the only one there is."""
     if human is None:
         if len(es.human) != 1:
             known = ", ".join(es.human) or "none"
@@ -146,7 +156,7 @@ def _the_human(es: EvalSet, human: str | None) -> str:
     return human
 
 
-def _prepare(
+def prepare(
     es: EvalSet, human: str, metrics: Collection[str] | None, *, keep_references: bool
 ) -> tuple[Data, list[str]]:
     """Choose metrics and systems, and note what was left out and why."""
@@ -176,7 +186,7 @@ def _prepare(
     blank = int(np.isnan(gold.values).all(axis=0).sum()) if gold.has_segments else 0
     if blank:
         warnings.append(f"{plural(blank, 'segment')} without a '{human}' score take no part")
-    warnings += _look(data)
+    warnings += _look(data, human)
     return data, warnings
 
 
@@ -193,7 +203,7 @@ def _chosen(es: EvalSet, human: str, metrics: Collection[str] | None) -> tuple[s
     return names
 
 
-def _look(data: Data) -> list[str]:
+def _look(data: Data, human: str) -> list[str]:
     """Warn of metrics that are constant, identical, or upside down."""
     found = []
     seen: dict[bytes, str] = {}
@@ -208,6 +218,9 @@ def _look(data: Data) -> list[str]:
         if key in seen:
             found.append(f"'{name}' and '{seen[key]}' are identical")
         seen.setdefault(key, name)
+        facts = score_facts(name, data.es[name], data.es[human])
+        if facts.looks_flipped:
+            found.append(facts.against(human))
     return found
 
 
@@ -228,13 +241,12 @@ def _blocks(es: EvalSet, unit: str) -> Counts | None:
 def _resamples(es: EvalSet, unit: str | None, n: int, rng: np.random.Generator) -> Resamples | None:
     if unit is None:
         return None
-    if unit not in INTERVALS:
-        raise UsageError(f"unknown unit of resampling '{unit}'; {hint(unit, INTERVALS)}")
-    if not es.n_segments:
-        return None
-    blocks = _blocks(es, "document") if unit == "document" else None
-    segments = None
+    if unit not in UNITS:
+        raise UsageError(f"unknown unit of resampling '{unit}'; {hint(unit, UNITS)}")
+    segments = systems = None
     if unit != "system":
+        blocks = _blocks(es, "document") if unit == "document" and es.n_segments else None
         segments = bootstrap.segment_counts(n, es.n_segments, rng, blocks)
-    pairs = bootstrap.pair_weights(n, es.n_systems, rng) if unit in ("system", "both") else None
-    return Resamples(segments, pairs)
+    if unit in ("system", "both"):
+        systems = bootstrap.draw_counts(n, es.n_systems, rng)
+    return Resamples(unit, segments, systems)

@@ -10,6 +10,17 @@ from steelyard.provenance import Provenance
 from steelyard.stats.arrays import Floats
 from steelyard.table import Cell, Column, Frame, Table, plural
 
+_LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
+
+
+#: What intervals resample, by the names of the option.
+UNITS: Mapping[str, str] = {
+    "segment": "segments",
+    "document": "documents",
+    "system": "systems",
+    "both": "segments and systems",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class MetaResult:
@@ -53,6 +64,8 @@ class Significance:
     scheme: str
     n_resamples: int
     alternative: str
+    p_adjusted: Floats | None = None
+    correction: str = "none"
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -62,6 +75,8 @@ class Significance:
             "scheme": self.scheme,
             "n_resamples": self.n_resamples,
             "alternative": self.alternative,
+            "p_adjusted": self.p_adjusted,
+            "correction": self.correction,
         }
 
 
@@ -125,9 +140,12 @@ class MetaEvaluation:
         rest = [r.metric for r in self.results if r.metric not in first]
         ranked = any(r.rank is not None for r in self.results)
         interval = any(r.ci is not None for r in self.results if r.by == names[0])
+        letters = {r.metric: r.letters for r in self.results if r.by == names[0]}
+        lettered = 0 < max((len(own or "") for own in letters.values()), default=0) <= _LETTERS
         columns = [Column("metric")]
         for name in names:
             columns += [Column("rank")] if ranked else []
+            columns += [Column("alike")] if lettered and name == names[0] else []
             columns.append(Column(name, "higher", digits=3))
             if interval and name == names[0]:
                 columns += [Column("low", digits=3), Column("high", digits=3)]
@@ -137,6 +155,7 @@ class MetaEvaluation:
             for name in names:
                 result = found.get((metric, name))
                 row += [result.rank if result else None] if ranked else []
+                row += [letters.get(metric)] if lettered and name == names[0] else []
                 row.append(result.value if result else None)
                 if interval and name == names[0]:
                     row += (result.ci if result else None) or (None, None)
@@ -144,7 +163,9 @@ class MetaEvaluation:
         rules = frozenset(i for i in range(1, len(rows)) if ranked and rows[i][1] != rows[i - 1][1])
         size = f"{plural(self.n_systems, 'system')}, {plural(self.n_segments, 'segment')}"
         notes = [f"human score {self.human}: {size}"]
+        if lettered:
+            notes.append("alike: metrics that share a letter do not differ significantly")
         if interval:
-            notes.append("low, high: 95 % interval over resampled " + self.resampled + "s")
+            notes.append(f"low, high: 95 % interval over resampled {UNITS[self.resampled]}")
         notes += [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules)

@@ -1,23 +1,21 @@
-"""One meta-metric on one set: values of all metrics, their intervals, and tests between them."""
+"""One meta-metric on one set: values of all metrics."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import DegenerateError, UsageError, hint
+from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
-from steelyard.metaresults import MetaResult, Significance
-from steelyard.stats import bootstrap, clusters, metametrics, swaps
+from steelyard.metaresults import MetaResult
+from steelyard.stats import metametrics
 from steelyard.stats.accuracy import soft_agreement
-from steelyard.stats.arrays import Counts, Floats, ratio, row_means
+from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.metametrics import GroupValues, MetaMetric, Options
 from steelyard.stats.permutation import PairwisePValues, pairwise_pvalues
-
-_WORK = 3e8  # pairs of metrics x pairs of systems x draws that cost some seconds
+from steelyard.stats.replicates import Statistic, statistic_of, system_replicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +41,6 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True)
-class Resamples:
-    """How often each segment and each pair of systems occurs in each resample."""
-
-    segments: Floats | None = None
-    pairs: Floats | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Run:
     """One meta-metric on the data: values of all metrics, then tests of their differences."""
 
@@ -63,7 +53,7 @@ class Run:
     blocks: Counts | None
     warnings: list[str]
     cache: dict[bytes, Floats] = field(default_factory=dict)
-    groups: dict[str, GroupValues] = field(default_factory=dict)
+    found: dict[str, GroupValues] = field(default_factory=dict)
 
     @property
     def level(self) -> str:
@@ -110,7 +100,7 @@ class Run:
                 return float("nan"), None, "no scores"
             value = self.meta.systems(self.data.human_systems, scores, self.options)
             return value, None, _undefined(value, self.data.human_systems, scores)
-        groups = self._groups(name)
+        groups = self.groups(name)
         note = None
         lost = len(groups.values) - len(groups.defined)
         people = (~np.isnan(self.data.human)).any(axis=0) if self.group_by == "item" else None
@@ -122,23 +112,23 @@ class Run:
             note = "no segment scores" if not self.data.es.scores[name].has_segments else "constant"
         return groups.mean, groups.epsilon, note
 
-    def _groups(self, name: str) -> GroupValues:
+    def groups(self, name: str) -> GroupValues:
         """Values of a metric in each group, computed once: calibration is the costly part."""
-        if name not in self.groups:
+        if name not in self.found:
             assert self.meta.segments is not None
             scores, group = self.data.segments(name), self.group_by or "none"
-            self.groups[name] = self.meta.segments(self.data.human, scores, group, self.options)
-        return self.groups[name]
+            self.found[name] = self.meta.segments(self.data.human, scores, group, self.options)
+        return self.found[name]
 
-    def _group_stacks(self, names: list[str]) -> tuple[Floats, Floats]:
+    def group_stacks(self, names: list[str]) -> tuple[Floats, Floats]:
         """Values and weights of several metrics, each metrics x groups."""
-        groups = [self._groups(name) for name in names]
+        groups = [self.groups(name) for name in names]
         return np.stack([g.values for g in groups]), np.stack([g.weights for g in groups])
 
     def _pvalues(self, scores: Floats) -> PairwisePValues:
         return pairwise_pvalues(scores, method=self.method, blocks=self.blocks)
 
-    def _human_p(self, known: NDArray[np.bool_]) -> Floats:
+    def human_p(self, known: NDArray[np.bool_]) -> Floats:
         """p-values of the human score on the cells that a metric has, computed once for each."""
         key = np.packbits(known).tobytes()
         if key not in self.cache:
@@ -151,119 +141,43 @@ class Run:
             raise UsageError("spa needs segment scores: the human score has system scores only")
         if np.isnan(scores).all():
             return float("nan"), None, "no segment scores"
-        agreement = soft_agreement(self._human_p(~np.isnan(scores)), self._pvalues(scores).p)
+        agreement = soft_agreement(self.human_p(~np.isnan(scores)), self._pvalues(scores).p)
         note = None if agreement.n_pairs else "fewer than two systems"
         return agreement.value, None, note
 
-    def test(
-        self,
-        found: list[MetaResult],
-        scheme: str,
-        alternative: str,
-        n_resamples: int | None,
-        stream: np.random.Generator,
-    ) -> Significance | None:
-        """Test the differences of all pairs of metrics that have a value, best first."""
-        names = [r.metric for r in found if not np.isnan(r.value)]
-        names = [n for n in names if self.data.es.scores[n].has_segments]
-        if len(names) < 2:
-            return None
-        stack = np.stack([self.data.segments(name) for name in names])
-        n = self.data.es.n_systems
-        work = max(1, len(names) * (len(names) - 1) / 2 * n * (n - 1) / 2)
-        k = n_resamples or (10_000 if work * 10_000 < _WORK else 1000)
-        extra: dict[str, Any] = {
-            "scheme": scheme,
-            "rng": stream,
-            "alternative": alternative,
-            "n_resamples": k,
-        }
-        if self.meta.name == "spa":
-            human = self._human_p(~np.isnan(self.data.human))
-            result = swaps.compare_spa(human, stack, **extra)
-        elif self.level == "sys":
-            result = swaps.compare_system_scores(self._statistic, stack, **extra)
-        elif scheme == "inputs" and self.group_by == "item":
-            result = swaps.compare_items(*self._group_stacks(names), alternative=alternative)
-        else:
-            how = f"'{self.meta.name}' grouped by {self.group_by}"
-            self.warnings.append(f"no test of differences for {how} under the scheme '{scheme}'")
-            return None
-        return Significance(tuple(names), result.p, result.scheme, result.n_resamples, alternative)
+    @property
+    def by_mean(self) -> bool:
+        """Whether the value is a mean over groups (the pairwise differences of pdp are pooled)."""
+        return self.meta.name != "pdp"
 
-    def with_intervals(
-        self, found: list[MetaResult], weights: Resamples | None
-    ) -> list[MetaResult]:
-        """Add intervals of values and ranks, where the meta-metric can be resampled."""
-        able = [r.metric for r in found if weights and self._resampled(r.metric)]
-        replicates = None if weights is None or not able else self._replicates(able, weights)
-        if replicates is None:
-            return found
-        low, high = bootstrap.interval(replicates)
-        best, worst = bootstrap.interval(bootstrap.ranks(replicates))
-        where = {name: i for i, name in enumerate(able)}
-        results = []
-        for r in found:
-            i = where.get(r.metric)
-            if i is not None and not np.isnan(low[i]) and not np.isnan(r.value):
-                places = (int(best[i]), int(np.ceil(worst[i])))
-                r = replace(r, ci=(float(low[i]), float(high[i])), rank_ci=places)  # noqa: PLW2901
-            results.append(r)
-        return results
+    def of_segments(self, scores: Floats) -> float:
+        """Evaluate the meta-metric on other scores, systems x segments."""
+        assert self.meta.segments is not None
+        group = self.group_by or "none"
+        return self.meta.segments(self.data.human, scores, group, self.options).mean
 
-    def _resampled(self, metric: str) -> bool:
-        """Whether resampling segments says anything: official system scores can't be resampled."""
-        table = self.data.es.scores[metric]
-        official = (
-            self.level == "sys" and self.meta.name != "spa" and table.system_scores is not None
-        )
-        return table.has_segments and not official
+    def known_statistic(self, metric: str | None = None) -> Statistic | None:
+        """What is computed, at the epsilon of a metric; None for functions of one's own."""
+        epsilon = None if metric is None or self.level == "sys" else self.groups(metric).epsilon
+        return statistic_of(self.meta, self.options, epsilon)
 
-    def _replicates(self, names: list[str], weights: Resamples) -> Floats | None:
-        stack = np.stack([self.data.segments(name) for name in names])
-        if self.meta.name == "spa":
-            return bootstrap.bootstrap_spa(
-                self.data.human, stack, segments=weights.segments, pairs=weights.pairs
-            )
-        if weights.segments is None or weights.pairs is not None:
-            return None
-        if self.level == "sys":
-            human = bootstrap.bootstrap_means(self.data.human, weights.segments)
-            means = [bootstrap.bootstrap_means(scores, weights.segments) for scores in stack]
-            return np.stack([self._by_row(human, own) for own in means], axis=1)
-        if self.group_by != "item" or self.meta.name == "pdp":
-            return None
-        return bootstrap.bootstrap_groups(*self._group_stacks(names), weights.segments)
+    def on_systems(self, human: Floats, metric: Floats, systems: Floats | None = None) -> Floats:
+        """Evaluate the meta-metric on each row of system scores; one human row serves them all.
 
-    def _by_row(self, human: Floats, metric: Floats) -> Floats:
-        """Evaluate the meta-metric on each row of system means; one human row serves them all."""
+        ``systems`` says how often each system counts, which functions of one's own can't know.
+        """
+        known = self.known_statistic()
+        if known is not None:
+            return system_replicates(known, human, metric, systems)
         assert self.meta.systems is not None
-        # The quick form of pairwise accuracy knows the strict rule of ties only.
-        fast = _VECTORISED.get(self.meta.name) if self.options.pa_ties == "strict" else None
-        if fast is not None and not (np.isnan(human).any() or np.isnan(metric).any()):
-            return fast(human, metric)
-        rows = zip(np.broadcast_to(human, metric.shape), metric, strict=True)
+        assert systems is None
+        rows = zip(*np.broadcast_arrays(human, metric), strict=True)
         return np.array([self.meta.systems(h, m, self.options) for h, m in rows])
 
-    def _statistic(self, means: Floats) -> Floats:
+    def statistic(self, means: Floats) -> Floats:
         """Evaluate the meta-metric on (..., systems) means."""
         flat = means.reshape(-1, means.shape[-1])
-        return self._by_row(self.data.human_systems[None, :], flat).reshape(means.shape[:-1])
-
-
-def _fast_pa(human: Floats, metric: Floats) -> Floats:
-    i, j = np.triu_indices(human.shape[1], 1)
-    agree = np.sign(human[:, i] - human[:, j]) == np.sign(metric[:, i] - metric[:, j])
-    return ratio(agree.sum(axis=-1), agree.shape[-1])
-
-
-def _fast_pearson(human: Floats, metric: Floats) -> Floats:
-    h = human - human.mean(axis=-1, keepdims=True)
-    m = metric - metric.mean(axis=-1, keepdims=True)
-    return ratio((m * h).sum(axis=-1), np.sqrt((m * m).sum(axis=-1) * (h * h).sum(axis=-1)))
-
-
-_VECTORISED = {"pa": _fast_pa, "pearson": _fast_pearson}
+        return self.on_systems(self.data.human_systems[None, :], flat).reshape(means.shape[:-1])
 
 
 def _undefined(value: float, human: Floats, metric: Floats) -> str | None:
@@ -273,14 +187,3 @@ def _undefined(value: float, human: Floats, metric: Floats) -> str | None:
     if known.sum() < 2:
         return "fewer than two systems"
     return "constant" if np.ptp(metric[known]) == 0 else "the human score is constant"
-
-
-def ranked(found: list[MetaResult], test: Significance, alpha: float) -> list[MetaResult]:
-    """Give each tested metric its cluster (greedy, as the shared tasks do) and its letters."""
-    p = np.where(np.isnan(test.p), 1.0, test.p)
-    ranks = dict(zip(test.metrics, clusters.greedy_clusters(p, alpha).tolist(), strict=True))
-    try:
-        letters = dict(zip(test.metrics, clusters.compact_letters(p, alpha), strict=True))
-    except DegenerateError:  # too many overlapping groups to letter: the p-values remain
-        letters = {}
-    return [replace(r, rank=ranks.get(r.metric), letters=letters.get(r.metric)) for r in found]

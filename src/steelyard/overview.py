@@ -32,6 +32,16 @@ class ScoreFacts:
         expected = self.correlation if self.table.higher_is_better else -self.correlation
         return bool(expected * np.sqrt(self.n_cells) < -3)
 
+    def against(self, human: str | None) -> str:
+        """Say that the score goes against a human one, and what to do about it."""
+        ask = f"is lower better? (--lower-is-better {self.name})"
+        if not self.table.higher_is_better:
+            ask = "is it really better when lower?"
+        return (
+            f"'{self.name}' goes against '{human}' (r = {self.correlation:.2f} over "
+            f"{self.n_cells:,} cells): {ask}"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         return {
@@ -60,17 +70,8 @@ class Overview:
     @property
     def warnings(self) -> list[str]:
         """What a reader should look at before believing anything."""
-        found = list(self.es.notes)
-        for facts in self.scores:
-            if facts.looks_flipped and facts.name != self.human:
-                ask = f"is lower better? (--lower-is-better {facts.name})"
-                if not facts.table.higher_is_better:
-                    ask = "is it really better when lower?"
-                found.append(
-                    f"'{facts.name}' goes against '{self.human}' (r = {facts.correlation:.2f} over "
-                    f"{facts.n_cells:,} cells): {ask}"
-                )
-        return found
+        others = (facts for facts in self.scores if facts.name != self.human)
+        return [*self.es.notes, *(f.against(self.human) for f in others if f.looks_flipped)]
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -158,10 +159,11 @@ def overview(es: EvalSet, human: str | None = None) -> Overview:
     if human is None and len(es.human) == 1:
         human = es.human[0]
     gold = None if human is None else es[human]
-    return Overview(es, human, tuple(_facts(name, t, gold) for name, t in es.scores.items()))
+    return Overview(es, human, tuple(score_facts(name, t, gold) for name, t in es.scores.items()))
 
 
-def _facts(name: str, table: ScoreTable, gold: ScoreTable | None) -> ScoreFacts:
+def score_facts(name: str, table: ScoreTable, gold: ScoreTable | None) -> ScoreFacts:
+    """Give the facts of one score, beside a human one if there is one."""
     by_segment = table.has_segments
     shown = table.values if by_segment or table.system_scores is None else table.system_scores
     correlation, n = float("nan"), 0

@@ -15,13 +15,21 @@ from steelyard.stats.accuracy import pairwise_accuracy, soft_agreement
 from steelyard.stats.permutation import pairwise_pvalues
 from steelyard.stats.swaps import (
     compare_items,
-    compare_spa,
-    compare_system_scores,
     compare_verdicts,
+    null_spa,
+    null_system_scores,
     standardise,
 )
 
 NAN = float("nan")
+
+
+def compare_spa(*args, alternative="greater", **options):
+    return null_spa(*args, **options).compare(alternative)
+
+
+def compare_system_scores(*args, alternative="greater", **options):
+    return null_system_scores(*args, **options).compare(alternative)
 
 
 def data(n=6, s=40, m=3, seed=0):

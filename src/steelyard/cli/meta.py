@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from steelyard.cli.emit import emit
@@ -15,9 +19,26 @@ from steelyard.cli.options import (
 )
 from steelyard.errors import UsageError
 
+if TYPE_CHECKING:
+    from steelyard.benchmarkresults import BenchmarkResult
+    from steelyard.evalset import EvalSet
+    from steelyard.metaresults import MetaEvaluation
+    from steelyard.stats.metametrics import MetaMetric
+
+    Result = MetaEvaluation | BenchmarkResult
+
+PRESETS = (
+    "wmt22",
+    "wmt23",
+    "wmt24",
+    "wmt24-esa",
+    "wmt25",
+)  # reading the folder would cost start-up
+
 
 @click.command(
-    epilog="Example: steelyard meta human.csv.gz metrics.csv.gz --human mqm --significance"
+    epilog="Examples: steelyard meta human.csv.gz metrics.csv.gz --human mqm --significance; "
+    "steelyard meta --preset wmt23 mt-metrics-eval-v2/wmt23 --add my-metric.seg.score"
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("--metrics", type=Names(), help="Weigh only these metrics.")
@@ -26,12 +47,18 @@ from steelyard.errors import UsageError
 @click.option("--with", "by", type=Names(), default="spa,pa,acc-eq", show_default=True,
               help="Meta-metrics: spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp "
               "kendall-like and other Kendall variants.")  # fmt: skip
+@click.option("--ties", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.toml",
+              help="Kendall variants of your own, for --with.")  # fmt: skip
 @click.option("--group-by", type=click.Choice(["none", "item", "system"]),
               help="What segments are grouped by; by default each meta-metric's own.")  # fmt: skip
 @click.option("--significance", is_flag=True, help="Test all pairs of metrics; give clusters.")
-@click.option("--scheme", type=click.Choice(["inputs", "cells", "systems", "rows+columns"]),
-              default="inputs", show_default=True,
-              help="What is swapped between two metrics.")  # fmt: skip
+@click.option("--scheme", type=click.Choice(["inputs", "cells", "systems", "rows+columns", "pairs",
+                                        "williams"]), default="inputs", show_default=True,
+              help="What is swapped between two metrics (pairs: verdicts, for acc-eq and tau-eq), "
+              "or Williams' test of pearson.")  # fmt: skip
+@click.option("--correction", type=click.Choice(["none", "holm", "bonferroni",
+                                                 "benjamini-hochberg"]), default="none",
+              show_default=True, help="Correct p-values for the number of pairs.")  # fmt: skip
 @click.option("--alternative", type=click.Choice(["greater", "two-sided"]), default="greater",
               show_default=True, help="One- or two-sided tests.")  # fmt: skip
 @click.option("--resamples", type=click.IntRange(min=1), metavar="K",
@@ -53,40 +80,109 @@ from steelyard.errors import UsageError
               help="Human differences below which Kendall variants see a tie.")  # fmt: skip
 @click.option("--pa-ties", type=click.Choice(["strict", "drop-human"]), default="strict",
               show_default=True, help="Pairs of systems that the human score ties.")  # fmt: skip
+@click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
+@click.option("--preset", type=click.Choice(PRESETS), help="Run the protocol of a shared task on "
+              "the folder INPUT.")  # fmt: skip
+@click.option("--benchmark", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.toml",
+              help="Run a protocol of your own.")  # fmt: skip
+@click.option("--add", multiple=True, metavar="[SET=]FILE",
+              help="Scores of your own metric, for all sets of a protocol or one "
+              "(repeatable).")  # fmt: skip
 @click.option("--keep-references", is_flag=True, help="Keep systems that are a metric's reference.")
 @input_options
 @output_options
 def meta(
-    inputs: tuple[str, ...],
-    by: tuple[str, ...],
-    epsilon: str,
-    resamples: int | None,
-    intervals: str,
-    bootstrap: int,
-    options: InputOptions,
-    output: OutputOptions,
-    **settings: object,
+    inputs: tuple[str, ...], options: InputOptions, output: OutputOptions, **settings: Any
 ) -> None:
     """Weigh metrics against a human score, and test which of them really differ.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
     """
+    preset, protocol = settings.pop("preset"), settings.pop("benchmark")
+    add, by_domain = _added(settings.pop("add")), settings.pop("by_domain")
+    settings["n_resamples"] = settings.pop("resamples")
+    settings["rng"] = output.seed
+    if preset or protocol:
+        result: Result = _benchmark(preset, protocol, inputs, add, options, settings)
+    else:
+        need_inputs(inputs)
+        es = options.load((*inputs, *(path for _, path in add)))
+        settings["by"] = _with_variants(settings["by"], settings.pop("ties"))
+        result = (_by_domain if by_domain else _one_set)(es, options, settings)
+    emit(result.to_dict(), [result.table()], output)
+
+
+def _one_set(es: EvalSet, options: InputOptions, settings: dict[str, Any]) -> Result:
     from steelyard.metaevaluation import meta_evaluate
 
-    need_inputs(inputs)
-    es = options.load(inputs)
-    result = meta_evaluate(
-        es,
-        options.human,
-        by=by,
-        epsilon=_number(epsilon),
-        n_resamples=resamples,
-        intervals=None if intervals == "none" else intervals,
-        n_bootstrap=bootstrap,
-        rng=output.seed,
-        **settings,  # type: ignore[arg-type]
-    )
-    emit(result.to_dict(), [result.table()], output)
+    settings["epsilon"] = _number(settings["epsilon"])
+    settings["n_bootstrap"] = settings.pop("bootstrap")
+    if settings["intervals"] == "none":
+        settings["intervals"] = None
+    return meta_evaluate(es, options.human, **settings)
+
+
+def _with_variants(by: tuple[str, ...], ties: Path | None) -> list[str | MetaMetric]:
+    """Replace names of the user's own variants by what they stand for."""
+    if ties is None:
+        return list(by)
+    from steelyard.formats import tiematrices
+
+    own = tiematrices.read(ties)
+    return [own.get(name, name) for name in by]
+
+
+def _added(add: Sequence[str]) -> list[tuple[str | None, str]]:
+    """Split SET=FILE; a file may have an equals sign in its name, so it is tried whole first."""
+    found: list[tuple[str | None, str]] = []
+    for text in add:
+        name, equals, path = text.partition("=")
+        found.append((name, path) if equals and not Path(text).exists() else (None, text))
+    return found
+
+
+def _common(settings: dict[str, Any]) -> dict[str, Any]:
+    """Give the settings that protocols and single sets share."""
+    from steelyard.metasignificance import Procedure
+
+    names = ("scheme", "alternative", "n_resamples", "alpha", "correction")
+    kept = {name: settings[name] for name in ("metrics", "method", "significance", "rng")}
+    return {**kept, "procedure": Procedure(**{name: settings[name] for name in names})}
+
+
+def _benchmark(
+    preset: str | None,
+    path: Path | None,
+    inputs: tuple[str, ...],
+    add: Sequence[tuple[str | None, str]],
+    options: InputOptions,
+    settings: dict[str, Any],
+) -> Result:
+    from steelyard import presets
+    from steelyard.benchmark import run_benchmark
+
+    if preset and path:
+        raise UsageError("--preset and --benchmark: expected one of them")
+    if len(inputs) > 1 or (preset and not inputs):
+        raise UsageError(f"expected one folder with the sets, found {len(inputs)} inputs")
+    chosen = presets.preset(preset) if preset else presets.read(path or Path())
+    folder = inputs[0] if inputs else None
+    return run_benchmark(chosen, folder, human=options.human, add=add, **_common(settings))
+
+
+def _by_domain(es: EvalSet, options: InputOptions, settings: dict[str, Any]) -> Result:
+    from steelyard.benchmark import run_benchmark
+    from steelyard.metaevaluation import the_human
+    from steelyard.presets import Benchmark, SetSpec, Task
+
+    if not es.domains:
+        raise UsageError("--by-domain: the domains of the segments are not known")
+    name = es.language_pair or "all"
+    level, group = settings["level"], settings["group_by"]
+    tasks = tuple(Task(one, level, group, domains=True) for one in settings["by"])
+    human = the_human(es, options.human)
+    own = Benchmark("by domain", "By domain", human, (SetSpec(name),), tasks, weights="domains")
+    return run_benchmark(own, sets={name: es}, **_common(settings))
 
 
 def _number(text: str) -> float | None:

@@ -90,7 +90,9 @@ def kendall_b(counts: PairCounts) -> Floats:
     return ratio(score, np.sqrt(clear_h) * np.sqrt(clear_m))
 
 
-def kendall_c(counts: PairCounts, n: NDArray[np.int64], levels: NDArray[np.int64]) -> Floats:
+def kendall_c(
+    counts: PairCounts, n: NDArray[np.int64] | Floats, levels: NDArray[np.int64]
+) -> Floats:
     """Kendall's tau-c: ``n`` items per group, ``levels`` distinct values of the coarser score."""
     score = 2.0 * (counts.concordant - counts.discordant)
     room = n.astype(np.float64) ** 2 * (levels - 1) / np.maximum(levels, 1)

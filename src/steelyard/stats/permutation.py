@@ -105,7 +105,7 @@ def pairwise_pvalues(
         result = _try_lattice(whole, blocks, tail)
         if result is not None:
             return result
-    return _assemble(x, blocks, _invert, tail, "characteristic")
+    return _assemble(x, blocks, exact_tails, tail, "characteristic")
 
 
 def pair_index(n: int) -> tuple[Counts, Counts]:
@@ -170,25 +170,30 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
         found = lattice_tails(gap)
         if found is None:
             how.add("characteristic")
-            return _invert(gap)
+            return exact_tails(gap)
         return found
 
     result = _assemble(x, blocks, tails, tail, "lattice")
     return result if how == {"lattice"} else None
 
 
-def _invert(gap: Floats) -> tuple[Floats, Floats, float]:
-    """Tails of any differences: enumeration where few are not zero, else the transform."""
+def exact_tails(gap: Floats, reach: Floats | None = None) -> tuple[Floats, Floats, float]:
+    """Tails of any differences: enumeration where few are not zero, else the transform.
+
+    Gives P(T > t), P(T = t) and an error bound, for a row of differences each; the transform can't
+    tell the two apart and gives the mid-p for the first. ``reach`` is t where it is not their sum.
+    """
+    t = gap.sum(axis=-1) if reach is None else reach
     active = np.count_nonzero(gap, axis=-1)
     above, at = np.empty(len(gap)), np.zeros(len(gap))
     error = 0.0
     few = active <= _ENUMERATE
     for row in np.flatnonzero(few):
-        above[row], at[row] = enumerate_tails(gap[row][gap[row] != 0])
+        above[row], at[row] = enumerate_tails(gap[row][gap[row] != 0], float(t[row]))
     slow = ~few & _irregular(gap, active)
     for rows, full in ((~few & ~slow, False), (slow, True)):
         if rows.any():
-            above[rows], worst = _characteristic(gap[rows], full=full)
+            above[rows], worst = _characteristic(gap[rows], t[rows], full=full)
             error = max(error, worst)
     return above, at, error
 
@@ -201,10 +206,10 @@ def _irregular(gap: Floats, active: Counts) -> NDArray[np.bool_]:
     return irregular
 
 
-def enumerate_tails(x: Floats) -> tuple[float, float]:
+def enumerate_tails(x: Floats, reach: float | None = None) -> tuple[float, float]:
     """P(T > t) and P(T = t) over all sign vectors, by sorting the signed sums of either half.
 
-    Sums that differ by less than rounding count as equal.
+    ``reach`` is t where it is not the sum of x. Sums that differ by rounding count as equal.
 
     Examples
     --------
@@ -222,14 +227,16 @@ def enumerate_tails(x: Floats) -> tuple[float, float]:
     middle = len(x) // 2
     left, right = sums(x[:middle]), sums(x[middle:])
     slack = 1e-12 * np.abs(x).sum()
-    least = x.sum() - left
-    reach = len(right) - np.searchsorted(right, least - slack, side="left")
+    least = (x.sum() if reach is None else reach) - left
+    within = len(right) - np.searchsorted(right, least - slack, side="left")
     beyond = len(right) - np.searchsorted(right, least + slack, side="right")
     total = len(left) * len(right)
-    return float(beyond.sum() / total), float((reach.sum() - beyond.sum()) / total)
+    return float(beyond.sum() / total), float((within.sum() - beyond.sum()) / total)
 
 
-def _characteristic(gap: Floats, *, full: bool = True) -> tuple[Floats, float]:
+def _characteristic(
+    gap: Floats, t: Floats | None = None, *, full: bool = True
+) -> tuple[Floats, float]:
     """Mid-p by inverting the characteristic function at half-integer frequencies.
 
     With step h = 2 pi / (abs(t) + Z sd), the sum over odd nodes is the expectation of a square
@@ -238,7 +245,7 @@ def _characteristic(gap: Floats, *, full: bool = True) -> tuple[Floats, float]:
     (``full``) all nodes are added; ten times the largest product in their second half stands for
     what is missing.
     """
-    t = gap.sum(axis=-1)
+    t = gap.sum(axis=-1) if t is None else t
     deviation = np.sqrt((gap * gap).sum(axis=-1))
     result = np.where(t > 0, 0.0, 1.0)
     live = np.abs(t) < Z * deviation

@@ -49,6 +49,38 @@ class MetricComparison:
     n_resamples: int
 
 
+@dataclass(frozen=True, slots=True)
+class Null:
+    """Values of metrics, and the differences a - b of all pairs (a < b) in every draw of swaps.
+
+    Draws of several statistics under the same signs may be added up: what comes out are the draws
+    of their weighted sum.
+    """
+
+    values: Floats
+    differences: NDArray[np.floating]  # draws x pairs of metrics
+    scheme: str
+
+    def compare(self, alternative: str = "greater") -> MetricComparison:
+        """Count the draws whose difference is at least the observed one."""
+        _check_alternative(alternative)
+        size, k = len(self.values), len(self.differences)
+        a, b = pair_index(size)
+        observed = self.values[a] - self.values[b]
+        counts = np.zeros((size, size))
+        if alternative == "two-sided":
+            beyond = np.abs(self.differences) >= np.abs(observed) - _SLACK
+            counts[a, b] = counts[b, a] = np.count_nonzero(beyond, axis=0)
+        else:
+            counts[a, b] = np.count_nonzero(self.differences >= observed - _SLACK, axis=0)
+            counts[b, a] = np.count_nonzero(self.differences <= observed + _SLACK, axis=0)
+        p = (counts + 1) / (k + 1)
+        unknown = np.isnan(self.values)
+        p[unknown] = p[:, unknown] = np.nan
+        np.fill_diagonal(p, np.nan)
+        return MetricComparison(self.values, p, self.scheme, k)
+
+
 def standardise(metrics: Floats) -> Floats:
     """Give every metric mean 0 and deviation 1 over its known cells; constants become 0."""
     flat = metrics.reshape(len(metrics), -1)
@@ -77,16 +109,15 @@ def draw(
         yield columns, rows, cells
 
 
-def compare_spa(
+def null_spa(
     p_human: Floats,
     metrics: Floats,
     *,
     scheme: str = "inputs",
     n_resamples: int = 1000,
     rng: np.random.Generator,
-    alternative: str = "greater",
-) -> MetricComparison:
-    """Compare all pairs of metrics by soft pairwise accuracy.
+) -> Null:
+    """Draw differences of soft pairwise accuracy between all pairs of metrics.
 
     Parameters
     ----------
@@ -94,7 +125,7 @@ def compare_spa(
         p-values of the human score, systems x systems (see :mod:`steelyard.stats.permutation`).
     metrics
         Metrics x systems x segments, higher is better; NaN cells take no part.
-    scheme, n_resamples, rng, alternative
+    scheme, n_resamples, rng
         See the module. p-values inside the draws are normal (for ``inputs`` with an Edgeworth term
         where there are fewer than 500 segments).
 
@@ -103,7 +134,6 @@ def compare_spa(
     """
     if metrics.ndim != 3 or p_human.shape != (metrics.shape[1],) * 2:
         raise ShapeError(f"metrics {metrics.shape} do not fit p-values {p_human.shape}")
-    _check_alternative(alternative)
     z = standardise(metrics).astype(np.float32)
     if scheme != "inputs":
         z = np.ascontiguousarray(z[:, :, ~np.isnan(z).any(axis=(0, 1))])
@@ -120,42 +150,38 @@ def compare_spa(
         powers.append(powers[0] * powers[0])
     sums = [first, *(power.sum(axis=-1) for power in powers)]
     values = _spa_values(sums, goal)
-    counts = np.zeros((len(z), len(z)))
+    batches = []
     for columns, rows, cells in draw(scheme, n, s, n_resamples, rng):
         if scheme == "inputs":
             assert columns is not None
             swapped = [_column_sums(columns, part) for part in (gaps, *powers)]
-            counts += _count_inputs(sums, swapped, goal, values, alternative)
+            batches.append(_swapped_inputs(sums, swapped, goal))
         else:
             signs = _cell_signs(columns, rows, cells, s)
-            counts += _count_cells(z, (i, j), goal, values, signs, alternative)
-    p = (counts + 1) / (n_resamples + 1)
-    np.fill_diagonal(p, np.nan)
-    return MetricComparison(values, p, scheme, n_resamples)
+            batches.append(_swapped_cells(z, (i, j), goal, signs))
+    return Null(values, np.concatenate(batches), scheme)
 
 
-def compare_system_scores(
+def null_system_scores(
     statistic: Callable[[Floats], Floats],
     metrics: Floats,
     *,
     scheme: str = "inputs",
     n_resamples: int = 1000,
     rng: np.random.Generator,
-    alternative: str = "greater",
-) -> MetricComparison:
-    """Compare all pairs of metrics by a statistic of their system means.
+) -> Null:
+    """Draw differences of a statistic of system means between all pairs of metrics.
 
     ``statistic`` takes (..., systems) means and gives (...) values; ``metrics`` are metrics x
     systems x segments, NaN where missing (a system's mean is over its known segments).
     """
-    _check_alternative(alternative)
     z = standardise(metrics)
     counts = np.maximum((~np.isnan(z)).sum(axis=-1), 1)
     z = np.nan_to_num(z, nan=0.0)
     n, s = z.shape[1:]
     sums = z.sum(axis=-1)
     values = statistic(sums / counts)
-    tally = np.zeros((len(z), len(z)))
+    batches = []
     for columns, rows, cells in draw(scheme, n, s, n_resamples, rng):
         if cells is not None:
             swapped = np.einsum("kis,mis->kmi", cells, z, optimize=True)
@@ -166,16 +192,13 @@ def compare_system_scores(
             swapped = np.broadcast_to(sums, (len(rows), *sums.shape))
         if rows is not None:
             swapped = swapped * rows[:, None, :]
-        for a in range(len(z) - 1):
-            for b in range(a + 1, len(z)):
-                middle, shift = (sums[a] + sums[b]) / 2, (swapped[:, a] - swapped[:, b]) / 2
-                null = statistic((middle + shift) / counts[a]) - statistic(
-                    (middle - shift) / counts[b]
-                )
-                _tally(tally, a, b, null, float(values[a] - values[b]), alternative)
-    p = (tally + 1) / (n_resamples + 1)
-    np.fill_diagonal(p, np.nan)
-    return MetricComparison(values, p, scheme, n_resamples)
+        null = []
+        for a, b in zip(*pair_index(len(z)), strict=True):
+            middle, shift = (sums[a] + sums[b]) / 2, (swapped[:, a] - swapped[:, b]) / 2
+            plus, minus = (middle + shift) / counts[a], (middle - shift) / counts[b]
+            null.append(statistic(plus) - statistic(minus))
+        batches.append(np.stack(null, axis=1))
+    return Null(values, np.concatenate(batches), scheme)
 
 
 def compare_items(
@@ -191,7 +214,7 @@ def compare_items(
     share = np.where(np.isnan(values), np.nan, values * weights)
     total = np.nansum(np.where(np.isnan(values), np.nan, weights), axis=-1)
     means = ratio(np.nansum(share, axis=-1), total)
-    p = _sided(pairwise_pvalues(share, tail="ge").p, alternative)
+    p = one_or_two_sided(pairwise_pvalues(share, tail="ge").p, alternative)
     return MetricComparison(means, p, "inputs (exact)", 0)
 
 
@@ -215,10 +238,10 @@ def compare_verdicts(right: NDArray[np.bool_], *, alternative: str = "greater") 
     mine, theirs = own[:, None] - both, own[None, :] - both  # only the first, only the second
     # P(at least `mine` of mine + theirs fair coins show heads), as an incomplete beta function.
     p = np.where(mine > 0, betainc(np.maximum(mine, 1), theirs + 1, 0.5), 1.0)
-    return _sided(p, alternative)
+    return one_or_two_sided(p, alternative)
 
 
-def _sided(p: Floats, alternative: str) -> Floats:
+def one_or_two_sided(p: Floats, alternative: str) -> Floats:
     """Turn exact one-sided p-values into the alternative asked for; the diagonal means nothing."""
     if alternative == "two-sided":
         p = np.minimum(1, 2 * np.minimum(p, p.T))
@@ -253,32 +276,23 @@ def _penalty(t: Singles, variance: Singles, fourth: Singles | None, goal: Single
     return total
 
 
-def _count_inputs(
-    sums: list[Singles],
-    swapped: list[Singles],
-    goal: Singles,
-    values: Floats,
-    alternative: str,
-) -> Floats:
-    """Count, per pair of metrics, the draws whose difference is at least the observed one."""
-    size, q = len(values), len(goal)
-    counts = np.zeros((size, size))
+def _swapped_inputs(sums: list[Singles], swapped: list[Singles], goal: Singles) -> Singles:
+    """Differences of soft pairwise accuracy after swapping: draws x pairs of metrics."""
     half = np.float32(0.5)
-    for a in range(size - 1):
-        for b in range(a + 1, size):
-            plus, minus = [], []
-            for whole, part in zip(sums, swapped, strict=True):
-                middle = half * (whole[a] + whole[b])
-                shift = part[:, a] - part[:, b]
-                shift *= half
-                plus.append(middle + shift)
-                minus.append(middle - shift)
-            fourth = (plus[2], minus[2]) if len(plus) > 2 else (None, None)
-            lost_a = _penalty(plus[0], plus[1], fourth[0], goal)
-            lost_b = _penalty(minus[0], minus[1], fourth[1], goal)
-            null = (lost_b - lost_a) / np.float32(q)
-            _tally(counts, a, b, null, float(values[a] - values[b]), alternative)
-    return counts
+    columns = []
+    for a, b in zip(*pair_index(len(sums[0])), strict=True):
+        plus, minus = [], []
+        for whole, part in zip(sums, swapped, strict=True):
+            middle = half * (whole[a] + whole[b])
+            shift = part[:, a] - part[:, b]
+            shift *= half
+            plus.append(middle + shift)
+            minus.append(middle - shift)
+        fourth = (plus[2], minus[2]) if len(plus) > 2 else (None, None)
+        lost_a = _penalty(plus[0], plus[1], fourth[0], goal)
+        lost_b = _penalty(minus[0], minus[1], fourth[1], goal)
+        columns.append((lost_b - lost_a) / np.float32(len(goal)))
+    return np.stack(columns, axis=1)
 
 
 def _cell_signs(
@@ -292,15 +306,13 @@ def _cell_signs(
     return np.ascontiguousarray(cells.transpose(1, 0, 2))
 
 
-def _count_cells(
+def _swapped_cells(
     z: Singles,
     pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
     goal: Singles,
-    values: Floats,
     signs: Singles,
-    alternative: str,
-) -> Floats:
-    """Count as :func:`_count_inputs` does, for signs that differ between systems.
+) -> Singles:
+    """Differences as :func:`_swapped_inputs` gives them, for signs that differ between systems.
 
     For systems i, j and metrics a, b the squared differences after swapping are sums of products of
     two scores with K_i, K_j or K_i K_j. Only the products of different metrics, a_i b_j, need a
@@ -336,26 +348,10 @@ def _count_cells(
         here = goal[q : q + 1]
         lost += _distance(middle - lead, variance - shift, here)
         lost -= _distance(middle + lead, variance + shift, here)
-    counts = np.zeros((len(z), len(z)))
     lost /= np.float32(len(goal))
-    for column, (one, other) in enumerate(zip(a, b, strict=True)):
-        observed = float(values[one] - values[other])
-        _tally(counts, int(one), int(other), lost[:, column], observed, alternative)
-    return counts
+    return lost
 
 
 def _distance(t: Singles, variance: Singles, goal: Singles) -> Singles:
     """Give abs(p - goal) for each element, p by the normal approximation."""
     return _penalty(t[..., None], variance[..., None], None, goal)
-
-
-def _tally(
-    counts: Floats, a: int, b: int, null: NDArray[np.floating], observed: float, alternative: str
-) -> None:
-    if alternative == "two-sided":
-        beyond = np.count_nonzero(np.abs(null) >= abs(observed) - _SLACK)
-        counts[a, b] += beyond
-        counts[b, a] += beyond
-    else:
-        counts[a, b] += np.count_nonzero(null >= observed - _SLACK)
-        counts[b, a] += np.count_nonzero(-null >= -observed - _SLACK)

@@ -1,0 +1,355 @@
+"""Many tasks, one leaderboard: run a benchmark on the sets that are at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.benchmarkaverages import (
+    column_ranks,
+    pool_draws,
+    sign_flips,
+    split_weights,
+    standings_of,
+)
+from steelyard.benchmarkresults import BenchmarkResult, Column, SetSummary
+from steelyard.errors import UsageError
+from steelyard.evalset import EvalSet
+from steelyard.formats import mtme
+from steelyard.formats.load import load
+from steelyard.metaevaluation import prepare
+from steelyard.metarun import Data, Run
+from steelyard.metasignificance import Procedure, draw_null, swappable
+from steelyard.presets import Benchmark, SetSpec, Task
+from steelyard.provenance import Provenance
+from steelyard.rng import Rng, generator
+from steelyard.stats.swaps import Null
+from steelyard.table import plural
+
+_DRAWS = 1000
+#: What a file may be called that holds the tables of a language pair: ``en-de.human.csv.gz``.
+_PARTS = ("human", "human.seg", "metrics", "metrics.seg", "metrics.sys", "text")
+
+
+def run_benchmark(  # noqa: PLR0913 - every option has a default
+    benchmark: Benchmark,
+    folder: str | Path | None = None,
+    *,
+    sets: dict[str, EvalSet] | None = None,
+    human: str | None = None,
+    metrics: Collection[str] | None = None,
+    add: Sequence[tuple[str | None, str]] = (),
+    significance: bool = False,
+    procedure: Procedure | None = None,
+    method: str = "exact",
+    rng: Rng = 0,
+) -> BenchmarkResult:
+    """Weigh metrics on every set of a benchmark that can be found, and average.
+
+    Parameters
+    ----------
+    benchmark
+        A preset (:func:`steelyard.presets.preset`) or a file (:func:`steelyard.presets.read`).
+    folder
+        Where the sets are: an mt-metrics-eval folder, the folder above it, or a folder of tables
+        called ``LP.human.csv`` and the like. Sets with ``files`` do not need it.
+    sets
+        Sets that are loaded already, by name; the others are looked for.
+    human, metrics
+        Another gold score than the benchmark's; only these metrics.
+    add
+        Score files of one's own: (set or None for all, path). Their metrics are never left out.
+    significance, procedure
+        Test all pairs of metrics in each task and on the average, by the same swaps everywhere.
+    method
+        How p-values inside soft pairwise accuracy are found; ``mtme`` gives official numbers.
+    rng
+        Seed of the draws.
+    """
+    procedure = procedure or Procedure()
+    runner = _Runner(benchmark, human, metrics, procedure if significance else None, method)
+    stream = generator(rng)
+    # One seed per set, whichever sets are there: every task of a set sees the same swaps.
+    seeds = dict(
+        zip((t.name for t in benchmark.sets), stream.spawn(len(benchmark.sets)), strict=True)
+    )
+    found: dict[str, EvalSet] = {}
+    for test in benchmark.sets:
+        es = (sets or {}).get(test.name) or _find(benchmark, test, folder, human, add, runner)
+        if es is not None:
+            found[test.name] = es
+    if not found:
+        where = f" in {folder}" if folder is not None else ""
+        names = ", ".join(test.name for test in benchmark.sets)
+        raise UsageError(f"none of the sets of '{benchmark.name}' is{where}: {names}")
+    absent = tuple(test.name for test in benchmark.sets if test.name not in found)
+    for test in benchmark.sets:
+        if test.name in found:
+            runner.run(test, found[test.name], seeds[test.name])
+    columns = runner.columns()
+    standings, average_test = standings_of(columns, benchmark.order, runner.procedure)
+    warnings = runner.warnings + sign_flips(columns)
+    if absent:
+        warnings.insert(0, f"partial: {plural(len(absent), 'set')} not found: {', '.join(absent)}")
+    options: dict[str, Any] = {"benchmark": benchmark.name, "human": human or benchmark.human}
+    options |= {"method": method}
+    if significance:
+        options |= {"scheme": procedure.scheme, "alternative": procedure.alternative}
+    inputs = tuple(file for es in found.values() for file in es.inputs)
+    seed = rng if isinstance(rng, int) else None
+    return BenchmarkResult(
+        benchmark.name,
+        benchmark.title,
+        benchmark.order,
+        tuple(runner.summaries),
+        absent,
+        columns,
+        standings,
+        average_test,
+        tuple(dict.fromkeys(warnings)),
+        Provenance("meta", options, inputs, seed),
+    )
+
+
+def _find(
+    benchmark: Benchmark,
+    test: SetSpec,
+    folder: str | Path | None,
+    human: str | None,
+    add: Sequence[tuple[str | None, str]],
+    runner: _Runner,
+) -> EvalSet | None:
+    """Load a set with the user's own files, None if it is nowhere."""
+    sources: list[Path] = []
+    lp: str | None = None
+    if test.files:
+        sources = [benchmark.path.parent / name for name in test.files]
+    elif folder is not None:
+        root = Path(folder)
+        for candidate in (root, root / benchmark.name.partition("-")[0]):
+            if mtme.recognise(candidate) and test.name in mtme.language_pairs(candidate):
+                sources, lp = [candidate], test.name
+                break
+        else:
+            names = [f"{test.name}.{part}" for part in _PARTS]
+            tables = sorted(root.glob(f"{test.name}.*")) if root.is_dir() else []
+            sources = [p for p in tables if p.name.removesuffix(".gz").rpartition(".")[0] in names]
+    if not sources:
+        return None
+    gold = human or test.human or benchmark.human
+    own = [path for name, path in add if name in (None, test.name)]
+    if not own:
+        return load(*sources, human=gold, lp=lp)
+    before = set(load(*sources, human=gold, lp=lp).scores)
+    es = load(*sources, *own, human=gold, lp=lp or test.name)
+    runner.own |= set(es.scores) - before
+    return es
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One meta-metric on one set: the values of its metrics, and the draws of their differences."""
+
+    task: Task
+    test: str
+    domain: str | None
+    humans: bool
+    run: Run
+    values: dict[str, float]
+    n_pairs: int
+    names: tuple[str, ...] = ()  # of the draws
+    null: Null | None = None
+
+
+class _Runner:
+    """What was found so far: parts of columns, summaries of sets, warnings."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        human: str | None,
+        metrics: Collection[str] | None,
+        procedure: Procedure | None,
+        method: str,
+    ) -> None:
+        self.benchmark, self.human, self.metrics = benchmark, human, metrics
+        self.procedure, self.method = procedure, method
+        self.parts: list[_Part] = []
+        self.summaries: list[SetSummary] = []
+        self.warnings: list[str] = []
+        self.own: set[str] = set()
+
+    def run(self, test: SetSpec, es: EvalSet, seed: np.random.Generator) -> None:
+        """Take all tasks on one set."""
+        gold = self.human or test.human or self.benchmark.human
+        if gold not in es.scores:
+            known = ", ".join(es.human) or "none"
+            raise UsageError(f"{test.name}: no human score '{gold}'; known as human: {known}")
+        names = self._metrics(test, es, gold)
+        cases = dict.fromkeys(
+            (domain, humans)
+            for task in self.benchmark.tasks
+            for domain in (None, *(es.domains if task.domains else ()))
+            for humans in self._humans(test, es, task)
+        )
+        state = seed.bit_generator.state
+        for domain, humans in cases:
+            data, warnings = self._data(test, es, gold, names, domain, humans=humans)
+            if test.name not in {one.name for one in self.summaries}:
+                n = int((~np.isnan(data.human)).any(axis=0).sum())
+                self.summaries.append(SetSummary(test.name, gold, data.es.systems, n))
+            if domain is None:
+                self.warnings += [f"{test.name}: {text}" for text in warnings]
+            for task in self.benchmark.tasks:
+                if (domain and not task.domains) or humans not in self._humans(test, es, task):
+                    continue
+                seed.bit_generator.state = state
+                part = self._part(task, test.name, data, domain, humans=humans, stream=seed)
+                self.parts.append(part)
+
+    @staticmethod
+    def _humans(test: SetSpec, es: EvalSet, task: Task) -> tuple[bool, ...]:
+        other = [name for name in es.references if name in es.systems and name != test.reference]
+        if task.both_humans and other:
+            return (False, True)
+        return (test.human_systems and not task.both_humans,)
+
+    def _metrics(self, test: SetSpec, es: EvalSet, gold: str) -> list[str]:
+        """Metrics that see the source and the standard reference only, and the user's own."""
+        allowed = {"src", test.reference}
+        names = [
+            name
+            for name in es.metrics
+            if name != gold
+            and (name in self.own or test.reference is None or set(es[name].uses) <= allowed)
+        ]
+        left = len(es.metrics) - len(names) - (gold in es.metrics)
+        if left:
+            text = f"{plural(left, 'metric')} with another reference than {test.reference} left out"
+            self.warnings.append(f"{test.name}: {text}")
+        if self.metrics is not None:
+            names = [
+                name
+                for name in names
+                if name in self.metrics or self.common(test, name) in self.metrics
+            ]
+        if not names:
+            raise UsageError(f"{test.name}: no metric to weigh")
+        return names
+
+    def _data(
+        self,
+        test: SetSpec,
+        es: EvalSet,
+        gold: str,
+        names: Sequence[str],
+        domain: str | None,
+        *,
+        humans: bool,
+    ) -> tuple[Data, list[str]]:
+        people = () if humans else set(es.references)
+        out = {*test.outliers, *people, *([test.reference] if test.reference else [])}
+        part = es.drop(systems=[s for s in es.systems if s in out])
+        if domain is not None:
+            part = part.select(domain=domain)
+        return prepare(part, gold, names, keep_references=False)
+
+    def _part(
+        self,
+        task: Task,
+        test: str,
+        data: Data,
+        domain: str | None,
+        *,
+        humans: bool,
+        stream: np.random.Generator,
+    ) -> _Part:
+        meta = task.meta
+        warnings: list[str] = []
+        run = Run(data, meta, task.level, task.group_by, meta.options, self.method, None, warnings)
+        found = run.results()
+        values = {r.metric: r.value for r in found}
+        n = data.es.n_systems
+        part = _Part(task, test, domain, humans, run, values, n * (n - 1) // 2)
+        if self.procedure is None:
+            return part
+        names = swappable(run, found)
+        procedure = replace(self.procedure, n_resamples=self.procedure.n_resamples or _DRAWS)
+        null = draw_null(run, names, procedure, stream, slow=False) if len(names) > 1 else None
+        if null is None:
+            how = f"{meta.name} grouped by {run.group_by}"
+            self.warnings.append(f"{how}: not tested, its draws would be computed anew one by one")
+        return replace(part, names=tuple(names), null=null)
+
+    def common(self, test: SetSpec, metric: str) -> str:
+        """Name of a metric that holds on every set, whatever the reference is called there."""
+        references = {t.reference for t in self.benchmark.sets}
+        if len(references) < 2 or test.reference is None:
+            return metric
+        stem = metric.removesuffix(f"-{test.reference}")
+        return metric if stem == metric else f"{stem}-ref"
+
+    def columns(self) -> tuple[Column, ...]:
+        """Put parts together: one column per task and set, one for a pooled task."""
+        tests = {test.name: test for test in self.benchmark.sets}
+        groups: dict[tuple[Any, ...], list[_Part]] = {}
+        for part in self.parts:
+            place = "" if part.task.pooled else part.test
+            key = (
+                place,
+                part.domain or "",
+                part.run.level,
+                part.humans,
+                part.run.group_by or "",
+                part.run.meta.name,
+            )
+            groups.setdefault(key, []).append(part)
+        n_sets = len({part.test for part in self.parts})
+        if self.benchmark.weights == "split":
+            weights = split_weights(list(groups))
+        else:
+            weights = [
+                parts[0].task.weight * (n_sets if parts[0].task.pooled else 1)
+                for parts in groups.values()
+            ]
+        if self.benchmark.weights == "domains":  # the whole is shown, the domains are averaged
+            weights = [w if key[1] else 0.0 for key, w in zip(groups, weights, strict=True)]
+        total = sum(weights)
+        columns = []
+        for (key, parts), weight in zip(groups.items(), weights, strict=True):
+            share = np.array([part.n_pairs for part in parts], dtype=float)
+            share = share / share.sum() if len(parts) > 1 else np.ones(1)
+            values = [
+                {self.common(tests[p.test], name): v for name, v in p.values.items()} for p in parts
+            ]
+            shared = [name for name in values[0] if all(name in own for own in values)]
+            pooled = {
+                name: float(sum(w * own[name] for w, own in zip(share, values, strict=True)))
+                for name in shared
+            }
+            first = parts[0]
+            names, null = pool_draws(
+                [(tuple(self.common(tests[p.test], n) for n in p.names), p.null, w)
+                 for p, w in zip(parts, share, strict=True)]
+            )  # fmt: skip
+            columns.append(
+                Column(
+                    key[0] or "all",
+                    first.run.meta.name,
+                    first.run.level,
+                    first.run.group_by,
+                    first.domain,
+                    first.humans,
+                    weight / total,
+                    pooled,
+                    first.run.meta.lowest,
+                    names,
+                    null,
+                    column_ranks(pooled, names, null, self.procedure),
+                )
+            )
+        return tuple(columns)

@@ -1,0 +1,143 @@
+"""Averages over the tasks of a benchmark: scores, ranks, and what the swaps say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.benchmarkresults import Column, Standing
+from steelyard.metaresults import Significance
+from steelyard.metasignificance import Procedure
+from steelyard.stats import clusters
+from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.permutation import pair_index
+from steelyard.stats.swaps import Null
+
+
+def split_weights(keys: list[tuple[Any, ...]]) -> list[float]:
+    """Split a mass of 1 evenly over the first attribute of keys, then over the next, and so on.
+
+    Examples
+    --------
+    >>> split_weights([("de", "sys"), ("de", "seg"), ("ru", "sys")])
+    [0.25, 0.25, 0.5]
+    """
+    if not keys or not keys[0]:
+        return [1 / len(keys)] * len(keys)
+    first = [key[0] for key in keys]
+    distinct = list(dict.fromkeys(first))
+    weights = [0.0] * len(keys)
+    for one in distinct:
+        where = [i for i, own in enumerate(first) if own == one]
+        for i, weight in zip(where, split_weights([keys[i][1:] for i in where]), strict=True):
+            weights[i] = weight / len(distinct)
+    return weights
+
+
+def pool_draws(
+    parts: Sequence[tuple[tuple[str, ...], Null | None, float]],
+) -> tuple[tuple[str, ...], Null | None]:
+    """Add up draws of several sets, for the metrics that all of them have."""
+    if any(null is None for _, null, _ in parts):
+        return (), None
+    names = [n for n in parts[0][0] if all(n in own for own, _, _ in parts)]
+    if len(names) < 2:
+        return (), None
+    names = sorted(names)
+    values: Floats = np.zeros(len(names))
+    draws: Floats | None = None
+    scheme = ""
+    for own, null, weight in parts:
+        assert null is not None
+        index = np.array([own.index(name) for name in names])
+        values = values + weight * null.values[index]
+        part = weight * _pairs_of(null, index)
+        draws = part if draws is None else draws + part
+        scheme = null.scheme
+    assert draws is not None
+    return tuple(names), Null(values, draws, scheme)
+
+
+def _pairs_of(null: Null, index: Counts) -> Floats:
+    """Differences of the metrics at these positions, in their order: draws x pairs."""
+    size = len(null.values)
+    place = np.zeros((size, size), dtype=np.int64)
+    a, b = pair_index(size)
+    place[a, b] = place[b, a] = np.arange(len(a))
+    i, j = (index[side] for side in pair_index(len(index)))
+    result: Floats = null.differences.astype(np.float64)[:, place[i, j]] * np.where(
+        i < j, 1.0, -1.0
+    )
+    return result
+
+
+def column_ranks(
+    values: dict[str, float], names: tuple[str, ...], null: Null | None, procedure: Procedure | None
+) -> dict[str, int]:
+    """Rank metrics in a column: by clusters where they were tested, else by their values."""
+    known = {name: value for name, value in values.items() if not np.isnan(value)}
+    if null is None or procedure is None:
+        return {n: 1 + sum(other > value for other in known.values()) for n, value in known.items()}
+    order = sorted(names, key=lambda n: (-values[n], n))
+    index = [names.index(n) for n in order]
+    p = null.compare(procedure.alternative).p[np.ix_(index, index)]
+    found = clusters.greedy_clusters(np.where(np.isnan(p), 1.0, p), procedure.alpha)
+    return dict(zip(order, found.tolist(), strict=True))
+
+
+def standings_of(
+    columns: Sequence[Column], order: str, procedure: Procedure | None
+) -> tuple[tuple[Standing, ...], Significance | None]:
+    """Average scores and ranks over columns, and test the averages."""
+    weights = np.array([column.weight for column in columns])
+    names = list(dict.fromkeys(name for column in columns for name in column.values))
+    standings = []
+    for name in names:
+        missing = [c.label for c in columns if np.isnan(c.values.get(name, np.nan))]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            note = f"no value in {', '.join(missing[:3])}{more}"
+            standings.append(Standing(name, np.nan, np.nan, note=note))
+            continue
+        scaled = np.array([(c.values[name] - c.lowest) / (1 - c.lowest) for c in columns])
+        ranks = np.array([float(c.ranks.get(name, np.nan)) for c in columns])
+        standings.append(Standing(name, float(scaled @ weights), float(ranks @ weights)))
+
+    def key(standing: Standing) -> tuple[bool, float, str]:
+        better = standing.average_rank if order == "rank" else -standing.average
+        return bool(np.isnan(standing.average)), better, standing.metric
+
+    standings.sort(key=key)
+    test = None
+    scaled_nulls = [(c.names, c.null, c.weight / (1 - c.lowest)) for c in columns]
+    tested, null = pool_draws(scaled_nulls) if procedure is not None else ((), None)
+    if procedure is not None and null is not None:
+        listed = [s.metric for s in standings if s.metric in tested and not np.isnan(s.average)]
+        index = [tested.index(name) for name in listed]
+        found = null.compare(procedure.alternative)
+        p = found.p[np.ix_(index, index)]
+        test = Significance(
+            tuple(listed), p, found.scheme, found.n_resamples, procedure.alternative
+        )
+        placed = clusters.greedy_clusters(np.where(np.isnan(p), 1.0, p), procedure.alpha)
+        ranks_of = dict(zip(listed, placed.tolist(), strict=True))
+        standings = [replace(s, rank=ranks_of.get(s.metric)) for s in standings]
+    return tuple(standings), test
+
+
+def sign_flips(columns: Sequence[Column]) -> list[str]:
+    """Name metrics whose correlation has different signs on different sets."""
+    found = []
+    kinds = dict.fromkeys((c.by, c.level, c.group_by) for c in columns if c.lowest < 0)
+    for by, level, group_by in kinds:
+        own = [c for c in columns if (c.by, c.level, c.group_by) == (by, level, group_by)]
+        own = [c for c in own if c.domain is None and not c.humans]
+        for name in dict.fromkeys(n for c in own for n in c.values):
+            values = {c.test: c.values[name] for c in own if name in c.values}
+            if min(values.values(), default=0) < 0 < max(values.values(), default=0):
+                shown = ", ".join(f"{test} {value:+.3f}" for test, value in values.items())
+                found.append(f"'{name}' has different signs of {by} ({level}): {shown}")
+    return found
