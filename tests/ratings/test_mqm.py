@@ -302,7 +302,8 @@ def test_esa_reads_scores_and_spans(tmp_path):
     assert result.evalset["esa_spans"].values.tolist()[0][0] == -2.5
     assert np.isnan(result.evalset["esa_spans"].values[1, 1])
     assert result.to_dict()["profile"][0]["(no category)"] == 2.5
-    lines[0]["value"] = 180
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(InputError, match=r"esa\.jsonl:1: column 'value': 180"):
-        human_scores(path, protocol="esa")
+    for name in ("value", "esa"):
+        lines = [{"rater": "r", "system": "A", "seg": 1, name: 180, "errors": []}]
+        path.write_text(json.dumps(lines[0]) + "\n")
+        with pytest.raises(InputError, match=rf"esa\.jsonl:1: column '{name}': 180"):
+            human_scores(path, protocol="esa")

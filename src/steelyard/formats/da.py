@@ -6,6 +6,7 @@ or packed rows whose ``scores`` (and ``segments``) are lists separated by blanks
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -76,8 +77,10 @@ def seconds(table: RawTable) -> Floats | None:
     return None if start is None or end is None else table.numbers(end) - table.numbers(start)
 
 
-def check_scale(table: RawTable, low: float = 0, high: float = 100) -> None:
-    """Refuse a score beyond the scale, with its line."""
+def check_scale(
+    table: RawTable, low: float = 0, high: float = 100, names: Sequence[str] = VALUE
+) -> None:
+    """Refuse a score beyond the scale, with its line; ``names`` are those of its column."""
     if _packed(table):
         for row, text in enumerate(table.texts("scores")):
             for cell in (text or "").split():
@@ -85,7 +88,7 @@ def check_scale(table: RawTable, low: float = 0, high: float = 100) -> None:
                 if number is not None and not low <= number <= high:
                     _off_scale(table, "scores", number, low, high, row)
         return
-    column = one_of(table, VALUE, "score")
+    column = one_of(table, names, "score")
     if column is not None:
         values = table.numbers(column)
         for row in np.flatnonzero((values < low) | (values > high))[:1]:

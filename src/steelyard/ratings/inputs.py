@@ -55,7 +55,8 @@ class _Inspector:
         if found.gives != "ratings":
             return
         if self.protocol != "mqm":
-            da.check_scale(table, *self.scale)
+            names = da.VALUE if found.module is da else errorlists.VALUE
+            da.check_scale(table, *self.scale, names)
         if self.severities is not None and found.module is errorlists:
             errorlists.check_severities(table, self.severities)
         known = da.KNOWN | errorlists.KNOWN

@@ -25,7 +25,8 @@ from steelyard.stats.wins import expected_wins
 from steelyard.table import Cell, Column, Table, plural
 
 MODELS = ("trueskill", "bt", "expected-wins")
-RUNS = 20  # runs that TrueSkill's means are averaged over
+RUNS = 20  # runs that TrueSkill's means are averaged over, at least
+_MATCHES = 2_000_000  # matches of all these runs together; small logs have more of them
 _BATCH = 100  # resamples counted at a time
 _MOST_RUNS = 100  # resamples of TrueSkill, which plays match after match
 
@@ -67,6 +68,7 @@ class Fitted:
 
     scores: dict[str, Floats]
     draws: Floats | None
+    n_runs: int
 
 
 def fit(found: Duels, by: str, n_resamples: int, rng: np.random.Generator) -> Fitted:
@@ -77,20 +79,21 @@ def fit(found: Duels, by: str, n_resamples: int, rng: np.random.Generator) -> Fi
     battles = found.battles()
     counts = battle_counts(battles)
     plain, again = rng.spawn(2)
-    runs = matches(found, RUNS, plain, resample=False)
+    n_runs = max(RUNS, min(1000, _MATCHES // len(found)))
+    runs = matches(found, n_runs, plain, resample=False)
     if by == "trueskill" and n_resamples:
         more = matches(found, min(n_resamples, _MOST_RUNS), again, resample=True)
         runs = np.concatenate([runs, more])
     mu = trueskill_orders(battles, runs, wmt_options(len(battles))).mu
     scores = {
-        "trueskill": mu[:RUNS].mean(axis=0),
+        "trueskill": mu[:n_runs].mean(axis=0),
         "bt": bradley_terry(counts.wins, counts.ties).log_strength,
         "expected-wins": expected_wins(counts),
     }
     if not n_resamples:
-        return Fitted(scores, None)
-    draws = mu[RUNS:] if by == "trueskill" else _resampled(found, by, n_resamples, again)
-    return Fitted(scores, draws)
+        return Fitted(scores, None, n_runs)
+    draws = mu[n_runs:] if by == "trueskill" else _resampled(found, by, n_resamples, again)
+    return Fitted(scores, draws, n_runs)
 
 
 def _resampled(found: Duels, model: str, n: int, rng: np.random.Generator) -> Floats:
@@ -159,7 +162,7 @@ def human_rankings(
             + ", ".join(missing)
         )
     systems, p = _places(found, scores, by, draws, chosen)
-    tables = {"models": _model_table(found, scores, [s.system for s in systems])}
+    tables = {"models": _model_table(found, fitted, [s.system for s in systems])}
     if held_back is not None:
         tables["held_back"] = accuracy(scores, found.systems, duels(held_back, es))
     tables["raters"] = judge_table(found, rankings)
@@ -236,14 +239,15 @@ def _apart(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return clusters.spans(np.cumsum(opens))
 
 
-def _model_table(found: Duels, scores: Mapping[str, Floats], order: Sequence[str]) -> Table:
+def _model_table(found: Duels, fitted: Fitted, order: Sequence[str]) -> Table:
+    scores = fitted.scores
     place = {name: i for i, name in enumerate(found.systems)}
     columns = (Column("system"), *(Column(name, "higher", digits=4) for name in scores))
     rows: list[tuple[Cell, ...]] = [
         (name, *(float(score[place[name]]) for score in scores.values())) for name in order
     ]
     notes = (
-        f"{len(found):,} battles; trueskill: mean over {RUNS} runs",
+        f"{len(found):,} battles; trueskill: mean over {fitted.n_runs:,} runs",
         "bt: log-strengths, a tie is half a win; expected-wins: ties left out",
     )
     return Table("Models", columns, tuple(rows), notes)

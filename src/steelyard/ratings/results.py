@@ -13,7 +13,7 @@ from steelyard.provenance import Provenance
 from steelyard.ratings.averages import Averages
 from steelyard.ratings.ordering import Ordering, Rule
 from steelyard.stats.arrays import Floats
-from steelyard.table import Cell, Column, Frame, Table
+from steelyard.table import Cell, Column, Frame, Table, plural
 
 SHOWN_RATERS = 10
 
@@ -167,6 +167,7 @@ class HumanScores:
             return [
                 f"rank: places of the cluster (rule {self.rule.clusters})",
                 f"range: places that the system takes in {share} of the resampled rankings",
+                "raw: Expected Wins",
             ]
         return [
             f"rank: places of the cluster (rule {self.rule.clusters}: {test})",
@@ -257,5 +258,7 @@ def _agreement_lines(found: Mapping[str, Any]) -> list[str]:
             ends = one["ci"]
             span = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
             label = _NAMES.get(name, name)
-            lines.append(f"  {score}: {label} {one['value']:.3f}{span}, {one['n_units']:,} units")
+            lines.append(
+                f"  {score}: {label} {one['value']:.3f}{span}, {plural(one['n_units'], 'unit')}"
+            )
     return lines
