@@ -93,12 +93,12 @@ def _obstacle(run: Run, metric: str, resamples: Resamples) -> str | None:
     """Say why a metric that has a value can't have an interval, None if it can."""
     if run.meta.name == "spa":
         return None
-    on_systems = run.level == "sys"
-    fixed = (
-        _fixed_scores(run.data, metric) if on_systems and resamples.segments is not None else None
-    )
-    as_they_are = resamples.systems is None if on_systems else _whole_groups(run, resamples)
-    if fixed is not None or as_they_are:
+    if run.level == "sys":
+        fixed = None if resamples.segments is None else _fixed_scores(run.data, metric)
+        done = fixed is not None or resamples.systems is None
+    else:
+        fixed, done = None, _whole_groups(run, resamples)
+    if done:
         return fixed
     statistic = run.known_statistic(metric)
     if statistic is None:

@@ -66,7 +66,8 @@ PRESETS = (
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
 @click.option("--intervals", type=click.Choice(["segment", "document", "system", "both", "none"]),
               default="segment", show_default=True,
-              help="What is resampled for intervals of values and ranks.")  # fmt: skip
+              help="What is resampled for intervals of every value and rank (both: segments and "
+              "systems).")  # fmt: skip
 @click.option("--bootstrap", type=click.IntRange(min=10), default=1000, show_default=True,
               metavar="B", help="Resamples for intervals.")  # fmt: skip
 @click.option("--method", type=click.Choice(["exact", "analytic", "monte-carlo", "mtme"]),

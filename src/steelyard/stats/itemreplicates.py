@@ -116,11 +116,9 @@ def _item_ranks(a: Floats, b: Floats, w: Floats) -> Floats:
     narrow = w.astype(kind)
     sums = [np.zeros((len(w), a.shape[1]), dtype=kind) for _ in range(3)]
     for i in range(len(a)):
-        known = ~np.isnan(a[i])
-        x, y = (narrow @ _sign(c[i] - c).astype(kind) for c in (a, b))
-        own = narrow[:, [i]] * known
+        x, y = (narrow @ _sign(c[i] - c).astype(kind) for c in (a, b))  # 0 where it is missing
         for k, product in enumerate((x * y, x * x, y * y)):
-            sums[k] += own * product
+            sums[k] += narrow[:, [i]] * product
     return correlate(*(x.astype(np.float64) for x in sums))
 
 
