@@ -60,7 +60,7 @@ def best_epsilon(human: Floats, metric: Floats, clear: Floats, tied: Floats) -> 
     >>> best.epsilon, best.value
     (0.125, 1.0)
     """
-    cells = Cells.arranged(human, metric)
+    cells = SortedCells.arranged(human, metric)
     whole = cells.histogram(0.0, np.inf)
     above = whole.counts.sum(axis=2)
     both_ties = cells.human_ties() - above[1]
@@ -89,7 +89,7 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class SortedCells:
     """The cells of all groups, group after group; groups of one size stand together."""
 
     metric: Floats  # ascending within a group
@@ -100,7 +100,7 @@ class Cells:
     n_pairs: Counts  # of one group of each size
 
     @classmethod
-    def arranged(cls, human: Floats, metric: Floats) -> Cells:
+    def arranged(cls, human: Floats, metric: Floats) -> SortedCells:
         """Arrange members x groups."""
         known = ~(np.isnan(human) | np.isnan(metric))
         n = known.sum(axis=0)
@@ -197,7 +197,7 @@ class Cells:
 class _Search:
     """The best so far; epsilons are looked at in ascending order, so that the first best stays."""
 
-    def __init__(self, cells: Cells, start: Floats, gain: Floats) -> None:
+    def __init__(self, cells: SortedCells, start: Floats, gain: Floats) -> None:
         self.cells = cells
         self.start = start[:, None]  # sums of worths at 0, by size of group
         self.gain = gain
