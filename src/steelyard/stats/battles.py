@@ -1,0 +1,241 @@
+"""Logs of battles as columns, and the wins and ties in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import ShapeError, UsageError, hint
+from steelyard.stats.arrays import Floats
+from steelyard.stats.wins import PairWins, WinCounts, checked_scores, margins
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Codes = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Battles:
+    """Duels as columns: ``left`` met ``right``; ``outcome`` is left's score, 1, 0 or 0.5 (a tie).
+
+    Any other share of 0..1 counts as that part of a win for left, the rest for right. ``weight``
+    is 1 where None; ``n`` is the number of systems.
+
+    Examples
+    --------
+    >>> len(Battles(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 0.5, 1.0]), n=2))
+    3
+    """
+
+    left: Codes
+    right: Codes
+    outcome: Floats
+    n: int
+    weight: Floats | None = None
+
+    def __post_init__(self) -> None:
+        size = np.shape(self.outcome)
+        weight = self.outcome if self.weight is None else self.weight
+        if not len(size) == 1 or {self.left.shape, self.right.shape, weight.shape} != {size}:
+            raise ShapeError("left, right, outcome and weight of a log must have one length")
+        if not size[0]:
+            return
+        codes = (self.left.min(), self.right.min(), self.left.max(), self.right.max())
+        if min(codes) < 0 or max(codes) >= self.n:
+            raise ShapeError(f"system {max(codes) if min(codes) >= 0 else min(codes)} of {self.n}")
+        if (self.left == self.right).any():
+            raise UsageError("a system meets itself: no battle")
+        if not (self.outcome.min() >= 0 and self.outcome.max() <= 1):  # NaN fails, too
+            raise UsageError("outcomes are left's score in 0..1")
+        if not (weight.min() >= 0 and np.isfinite(weight).all()):
+            raise UsageError("weights of battles are at least 0")
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    @property
+    def met(self) -> NDArray[np.bool_]:
+        """Which systems have a battle."""
+        result = np.zeros(self.n, dtype=bool)
+        result[self.left] = result[self.right] = True
+        return result
+
+
+def battle_counts(battles: Battles) -> WinCounts:
+    """Count wins and ties in a log of battles.
+
+    Examples
+    --------
+    >>> log = Battles(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 0.5, 1.0]), n=2)
+    >>> counts = battle_counts(log)
+    >>> counts.wins.tolist(), counts.ties.tolist()
+    ([[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]])
+    """
+    n = battles.n
+    codes = battles.left.astype(np.int64) * n + battles.right
+    share, rest, tied = (_sums(codes, column, n * n).reshape(n, n) for column in _shares(battles))
+    return WinCounts(share + rest.T, tied + tied.T)
+
+
+def battle_pairs(battles: Battles) -> PairWins:
+    """Count wins and ties in a log of battles, for the pairs that met only.
+
+    Examples
+    --------
+    >>> log = Battles(np.array([0, 8]), np.array([8, 0]), np.array([1.0, 0.5]), n=100_000)
+    >>> pairs = battle_pairs(log)
+    >>> pairs.i.tolist(), pairs.j.tolist(), pairs.wins_i.tolist(), pairs.ties.tolist()
+    ([0], [8], [1.0], [1.0])
+    """
+    low = np.minimum(battles.left, battles.right).astype(np.int64)
+    high = np.maximum(battles.left, battles.right).astype(np.int64)
+    keys, place = np.unique(low * battles.n + high, return_inverse=True)
+    share, rest, tied = _shares(battles)
+    swapped = battles.left > battles.right
+    return PairWins(
+        keys // battles.n,
+        keys % battles.n,
+        _sums(place, np.where(swapped, rest, share), len(keys)),
+        _sums(place, np.where(swapped, share, rest), len(keys)),
+        _sums(place, tied, len(keys)),
+        battles.n,
+    )
+
+
+def _sums(codes: Codes, values: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(codes, weights=values, minlength=size), dtype=np.float64)
+
+
+def _shares(battles: Battles) -> tuple[Floats, Floats, Floats]:
+    """Weights of each battle as a win of left, a win of right, and a tie."""
+    tie = battles.outcome == 0.5
+    weight = 1.0 if battles.weight is None else battles.weight
+    share = np.where(tie, 0.0, battles.outcome) * weight
+    rest = np.where(tie, 0.0, 1 - battles.outcome) * weight
+    return share, rest, tie * weight
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitCounts:
+    """Wins and ties of a log by what its battles share, a prompt or a segment.
+
+    Such units are what a bootstrap must draw: battles about the same prompt are not independent.
+
+    Examples
+    --------
+    >>> log = Battles(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 0.5, 1.0]), n=2)
+    >>> counts = UnitCounts.of(log, np.array([0, 0, 1])).resampled([[1, 1], [2, 0]])
+    >>> counts.wins.tolist()
+    [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 2.0], [0.0, 0.0]]]
+    """
+
+    n: int
+    n_units: int
+    cells: tuple[NDArray[np.int64], NDArray[np.int64]]
+    tables: tuple[csr_array, csr_array]
+
+    @classmethod
+    def of(cls, battles: Battles, unit: Codes) -> UnitCounts:
+        """Count by unit; ``unit`` holds a code from 0 for every battle."""
+        from scipy.sparse import csr_array
+
+        if unit.shape != battles.left.shape:
+            raise ShapeError(f"{len(battles)} battles but {unit.shape} unit codes")
+        n, n_units = battles.n, int(unit.max(initial=-1)) + 1
+        forth = battles.left.astype(np.int64) * n + battles.right
+        back = battles.right.astype(np.int64) * n + battles.left
+        share, rest, tied = _shares(battles)
+        cells, tables = [], []
+        for parts in (((forth, share), (back, rest)), ((forth, tied), (back, tied))):
+            codes = np.concatenate([code[value > 0] for code, value in parts])
+            values = np.concatenate([value[value > 0] for _, value in parts])
+            units = np.concatenate([unit[value > 0] for _, value in parts])
+            known, place = np.unique(codes, return_inverse=True)
+            cells.append(known)
+            tables.append(csr_array((values, (units, place)), shape=(n_units, len(known))))
+        return cls(n, n_units, (cells[0], cells[1]), (tables[0], tables[1]))
+
+    def resampled(self, counts: ArrayLike) -> WinCounts:
+        """Count wins and ties where each unit occurs so often: resamples x units in, tables out."""
+        weights = np.asarray(counts, dtype=np.float64)
+        if weights.ndim != 2 or weights.shape[1] != self.n_units:
+            raise ShapeError(f"{self.n_units} units but counts of shape {weights.shape}")
+        filled = []
+        for cells, table in zip(self.cells, self.tables, strict=True):
+            flat = np.zeros((len(weights), self.n * self.n))
+            flat[:, cells] = (table.T @ weights.T).T
+            filled.append(flat.reshape(len(weights), self.n, self.n))
+        return WinCounts(filled[0], filled[1])
+
+
+def resampled_battles(counts: WinCounts, n_resamples: int, rng: np.random.Generator) -> WinCounts:
+    """Draw battles with replacement, each by itself, from the counts of a log without weights.
+
+    Only for battles that have nothing in common; else draw what they share (:class:`UnitCounts`).
+
+    Examples
+    --------
+    >>> counts = WinCounts(np.array([[0.0, 6.0], [3.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> drawn = resampled_battles(counts, 2, np.random.default_rng(0))
+    >>> drawn.met[:, 0, 1].tolist()
+    [10.0, 10.0]
+    """
+    n = len(counts.wins)
+    cells = np.concatenate([counts.wins.ravel(), np.triu(counts.ties).ravel()])
+    if (cells != np.rint(cells)).any():
+        raise UsageError("weighted battles can't be drawn one by one; draw units instead")
+    full = np.flatnonzero(cells)
+    total = int(cells.sum())
+    flat = np.zeros((n_resamples, 2 * n * n))
+    if total:
+        flat[:, full] = rng.multinomial(total, cells[full] / total, size=n_resamples)
+    wins, ties = np.moveaxis(flat.reshape(n_resamples, 2, n, n), 1, 0)
+    return WinCounts(wins, ties + np.swapaxes(ties, 1, 2))
+
+
+def score_battles(scores: ArrayLike, *, by: str = "segment", tolerance: float = 0.0) -> Battles:
+    """Let all pairs of systems (i < j) meet on every segment that both have.
+
+    Parameters
+    ----------
+    scores
+        Systems x segments, higher is better, NaN where missing.
+    by
+        ``segment``: all pairs of a segment, then the next segment; ``pair``: all segments of a
+        pair, then the next pair, as in the code of the paired-evaluation paper.
+    tolerance
+        Differences of at most this are ties.
+
+    Examples
+    --------
+    >>> log = score_battles([[1.0, 5.0], [2.0, 5.0], [3.0, np.nan]])
+    >>> log.left.tolist(), log.right.tolist(), log.outcome.tolist()
+    ([0, 0, 1, 0], [1, 2, 2, 1], [0.0, 0.0, 0.0, 0.5])
+    """
+    if by not in ("segment", "pair"):
+        raise UsageError(f"unknown order of battles '{by}'; {hint(by, ['segment', 'pair'])}")
+    x = checked_scores(scores, tolerance)
+    rows, columns = np.triu_indices(len(x), 1)
+    i, j = rows.astype(np.int32), columns.astype(np.int32)
+    outcome = np.empty((len(i), x.shape[1]))
+    for pair, (a, b) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
+        outcome[pair] = (score_results(x[a], x[b], tolerance) + 1) / 2
+    left, right = (np.broadcast_to(side[:, None], outcome.shape) for side in (i, j))
+    if by == "segment":
+        left, right, outcome = left.T, right.T, outcome.T
+    known = ~np.isnan(outcome)
+    return Battles(left[known], right[known], outcome[known], len(x))
+
+
+def score_results(a: Floats, b: Floats, tolerance: float) -> Floats:
+    """Compare scores: 1 where a is better, 0 for a tie, -1 where b is; NaN where one is missing."""
+    with np.errstate(invalid="ignore"):
+        ahead, behind = a > margins(b, tolerance), b > margins(a, tolerance)
+    result = ahead.astype(np.float64)
+    result -= behind
+    result[np.isnan(a) | np.isnan(b)] = np.nan
+    return result
