@@ -14,6 +14,7 @@ from steelyard.errors import SteelyardError, hint
 
 #: name: (module:function, one line of help); modules load only when their command is called.
 COMMANDS = {
+    "compare": ("steelyard.cli.compare:compare", "Is A better than B, and how sure are we?"),
     "meta": ("steelyard.cli.meta:meta", "Which metric, or LLM judge, agrees with people?"),
     "human": ("steelyard.cli.human:human", "What do these raw ratings say?"),
     "data": ("steelyard.cli.data:data", "What is in this file; make it that format; get WMT data."),

@@ -1,0 +1,277 @@
+"""Five ways to turn scores into a ranking of systems: mean, median, Bradley-Terry, Elo, TrueSkill.
+
+Each gives a score per system, the same for every resample of the segments, and what it says of each
+pair: a difference for mean and median, the probability of winning for the other three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from steelyard.errors import UsageError, hint
+from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.battles import score_battles
+from steelyard.stats.bootstrap import bootstrap_means
+from steelyard.stats.elo import EloOptions, elo_probability, elo_ratings, elo_score_orders
+from steelyard.stats.medians import bootstrap_medians, row_medians
+from steelyard.stats.orders import sequences
+from steelyard.stats.permutation import pair_index
+from steelyard.stats.strength import Strengths, bradley_terry, win_probability
+from steelyard.stats.strength_batch import bradley_terry_batch
+from steelyard.stats.trueskill import (
+    TrueSkillOptions,
+    trueskill_probability,
+    trueskill_ratings,
+    trueskill_score_orders,
+)
+from steelyard.stats.wins import WinCounts, resampled_wins, win_counts
+
+_CELLS = 4_000_000  # entries of resampled win tables held at a time
+_RESAMPLES, _ORDERS = 200, 20  # of ratings that depend on the order: resamples, orders of each
+
+
+@dataclass(frozen=True, slots=True)
+class RankOptions:
+    """What the definitions leave open.
+
+    ``orders`` is the number of random orders of segments for Elo and TrueSkill, 0 for the order of
+    the file; ``prior`` and ``ties`` concern Bradley-Terry; differences within ``tolerance`` tie.
+    """
+
+    ties: str = "half"
+    tolerance: float = 0.0
+    prior: float = 0.0
+    method: str = "newton"
+    orders: int = 100
+    elo: EloOptions = field(default_factory=EloOptions)
+    trueskill: TrueSkillOptions = field(default_factory=TrueSkillOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One ranking: ``pairwise[i, j]`` compares i with j, ``spread`` is over random orders."""
+
+    name: str
+    scores: Floats
+    ranks: Floats
+    pairwise: Floats
+    replicates: Floats | None = None
+    spread: Floats | None = None
+    warnings: tuple[str, ...] = ()
+    strengths: Strengths | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What is ranked: systems x segments, names for warnings, and resamples of the segments.
+
+    ``counts`` (resamples x segments) are None where no intervals are wanted; ``blocks`` are the
+    codes of documents where these are resampled.
+    """
+
+    scores: Floats
+    names: tuple[str, ...]
+    counts: Floats | None = None
+    blocks: Counts | None = None
+
+
+def ranks_of(values: Floats) -> Floats:
+    """Rank from the highest, equal values sharing the better rank; NaN stays NaN.
+
+    Examples
+    --------
+    >>> ranks_of(np.array([0.5, 0.9, 0.5, np.nan])).tolist()
+    [2.0, 1.0, 2.0, nan]
+    """
+    # Rounding must not separate what is equal.
+    shown = np.array([float(f"{value:.12g}") for value in values])
+    above = (shown[None, :] > shown[:, None]).sum(axis=1)
+    return np.where(np.isnan(values), np.nan, 1.0 + above)
+
+
+def _gaps(scores: Floats, middle: Callable[[Floats], Floats]) -> Floats:
+    """Differences of an average between all pairs, over the segments that both have."""
+    n = len(scores)
+    result = np.zeros((n, n))
+    known = ~np.isnan(scores)
+    if known.all():
+        own = middle(scores)
+        return np.asarray(own[:, None] - own[None, :])
+    for i, j in zip(*pair_index(n), strict=True):
+        both = known[i] & known[j]
+        one, two = middle(scores[[i, j]][:, both]) if both.any() else (np.nan, np.nan)
+        result[i, j], result[j, i] = one - two, two - one
+    return result
+
+
+def _mean(sample: Sample, _o: RankOptions, _r: np.random.Generator) -> Aggregate:
+    scores = row_means(sample.scores)
+    replicates = None if sample.counts is None else bootstrap_means(sample.scores, sample.counts)
+    return Aggregate("mean", scores, ranks_of(scores), _gaps(sample.scores, row_means), replicates)
+
+
+def _median(sample: Sample, _o: RankOptions, _r: np.random.Generator) -> Aggregate:
+    scores = row_medians(sample.scores)
+    replicates = None
+    if sample.counts is not None:
+        replicates = bootstrap_medians(sample.scores, sample.counts)
+    gaps = _gaps(sample.scores, row_medians)
+    return Aggregate("median", scores, ranks_of(scores), gaps, replicates)
+
+
+def _bt(sample: Sample, options: RankOptions, _r: np.random.Generator) -> Aggregate:
+    counts = win_counts(sample.scores, tolerance=options.tolerance)
+    found = bt_aggregate(counts, sample.names, options)
+    if sample.counts is None:
+        return found
+    # Systems outside the main component have no strength, and would not have one in resamples.
+    inside = np.flatnonzero(~np.isnan(found.scores))
+    replicates = np.full((len(sample.counts), len(found.scores)), np.nan)
+    if len(inside) > 1:
+        part = replace(sample, scores=sample.scores[inside])
+        replicates[:, inside] = _bt_replicates(part, options)
+    return replace(found, replicates=replicates)
+
+
+def bt_aggregate(counts: WinCounts, names: tuple[str, ...], options: RankOptions) -> Aggregate:
+    """Fit Bradley-Terry, and name the systems that the comparisons do not connect."""
+    fit = bradley_terry(
+        counts.wins, counts.ties, ties_as=options.ties, method=options.method, prior=options.prior
+    )
+    return Aggregate(
+        "bt",
+        fit.strength,
+        fit.ranks,
+        win_probability(fit.strength),
+        warnings=connection_warnings(fit, names),
+        strengths=fit,
+    )
+
+
+def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Name unbeaten, winless and unmet systems, and groups that never met."""
+    found = []
+    why = "comparison graph not strongly connected"
+    for what, members in (
+        ("unbeaten", fit.unbeaten), ("winless", fit.winless), ("never compared", fit.unmet),
+    ):  # fmt: skip
+        if members and not fit.connected:
+            found.append(f"{what}: {', '.join(names[i] for i in members)} ({why})")
+    if not fit.connected and not found:
+        groups = " | ".join(", ".join(names[i] for i in group) for group in fit.components)
+        found.append(f"groups that can't be compared: {groups} ({why})")
+    return tuple(found)
+
+
+def _bt_replicates(sample: Sample, options: RankOptions) -> Floats:
+    assert sample.counts is not None
+    n = len(sample.scores)
+    step = max(1, _CELLS // max(n * n, 1))
+    parts = []
+    for start in range(0, len(sample.counts), step):
+        tables = resampled_wins(
+            sample.scores, sample.counts[start : start + step], tolerance=options.tolerance
+        )
+        fits = bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior)
+        parts.append(fits.strength)
+    return np.concatenate(parts)
+
+
+def _elo(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
+    def play(order: np.ndarray, stream: np.random.Generator) -> Floats:
+        return elo_score_orders(
+            sample.scores, order, stream, tolerance=options.tolerance, options=options.elo
+        )
+
+    if options.orders:
+        scores, spread, replicates = _in_orders(sample, options.orders, play, rng)
+    else:
+        battles = score_battles(sample.scores, tolerance=options.tolerance)
+        scores, spread = elo_ratings(battles, options.elo), None
+        replicates = _in_orders(sample, 1, play, rng)[2]
+    pairwise = elo_probability(scores, options.elo)
+    return Aggregate("elo", scores, ranks_of(scores), pairwise, replicates, spread)
+
+
+def _trueskill(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
+    sigmas = []
+
+    def play(order: np.ndarray, stream: np.random.Generator) -> Floats:
+        found = trueskill_score_orders(
+            sample.scores, order, stream, tolerance=options.tolerance, options=options.trueskill
+        )
+        sigmas.append(found.sigma)
+        return found.mu
+
+    if options.orders:
+        scores, spread, replicates = _in_orders(sample, options.orders, play, rng)
+        sigma = sigmas[0].mean(axis=0)
+    else:
+        battles = score_battles(sample.scores, tolerance=options.tolerance)
+        skills = trueskill_ratings(battles, options.trueskill)
+        scores, spread, sigma = skills.mu, None, skills.sigma
+        replicates = _in_orders(sample, 1, play, rng)[2]
+    pairwise = trueskill_probability(scores, sigma, options.trueskill)
+    return Aggregate("trueskill", scores, ranks_of(scores), pairwise, replicates, spread)
+
+
+def _in_orders(
+    sample: Sample,
+    n_orders: int,
+    play: Callable[[np.ndarray, np.random.Generator], Floats],
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats | None, Floats | None]:
+    """Mean and spread over random orders, and the mean in resamples of the segments.
+
+    A resample is played in several orders. What they leave of the variance between orders is known
+    from how they differ, and is taken out, so that the interval is that of the mean over orders.
+    """
+    shuffle, draw, pairs = rng.spawn(3)
+    width = sample.scores.shape[1]
+    orders = play(sequences(width, n_orders, shuffle), pairs)
+    mean, spread = orders.mean(axis=0), orders.std(axis=0, ddof=1) if n_orders > 1 else None
+    if sample.counts is None:
+        return mean, spread, None
+    each = _ORDERS if n_orders > 1 else 1
+    size = min(len(sample.counts), _RESAMPLES) if n_orders > 1 else len(sample.counts)
+    drawn = sequences(width, size, draw, blocks=sample.blocks, resample=True)
+    order = np.repeat(drawn, each, axis=0)
+    if each > 1:  # the same segments, shuffled: padding (-1) says nothing wherever it stands
+        order = draw.permuted(order, axis=1)
+    played = play(order, pairs).reshape(size, each, -1)
+    replicates = played.mean(axis=1)
+    if each > 1:
+        whole = replicates.var(axis=0, ddof=1)
+        noise = played.var(axis=1, ddof=1).mean(axis=0) * (1 / each - 1 / n_orders)
+        kept = np.sqrt(np.maximum(1 - noise / np.where(whole > 0, whole, 1.0), 0.05))
+        replicates = mean + (replicates - replicates.mean(axis=0)) * kept
+    return mean, spread, replicates
+
+
+AGGREGATIONS: dict[str, Callable[[Sample, RankOptions, np.random.Generator], Aggregate]] = {
+    "mean": _mean,
+    "median": _median,
+    "bt": _bt,
+    "elo": _elo,
+    "trueskill": _trueskill,
+}
+
+
+def aggregate(
+    name: str, sample: Sample, options: RankOptions | None = None, *, rng: np.random.Generator
+) -> Aggregate:
+    """Rank systems in one of the five ways.
+
+    Examples
+    --------
+    >>> scores = np.array([[1.0, 5, 11, 12, 17], [2.0, 6, 7, 13, 18]])
+    >>> rng = np.random.default_rng(0)
+    >>> aggregate("bt", Sample(scores, ("A", "B")), rng=rng).scores.tolist()
+    [0.2, 0.8]
+    """
+    if name not in AGGREGATIONS:
+        raise UsageError(f"no aggregation '{name}'; {hint(name, AGGREGATIONS)}")
+    return AGGREGATIONS[name](sample, options or RankOptions(), rng)

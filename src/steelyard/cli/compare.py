@@ -1,0 +1,132 @@
+"""``steelyard compare``: which system is better, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.emit import emit
+from steelyard.cli.options import (
+    InputOptions,
+    Names,
+    OutputOptions,
+    input_options,
+    need_inputs,
+    output_options,
+)
+from steelyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from steelyard.evalset import EvalSet
+    from steelyard.table import Table
+
+RANKINGS = ("mean", "median", "bt", "elo", "trueskill")
+TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
+
+
+@click.command(
+    epilog="Examples: steelyard compare scores.csv --score chrF --by mean,bt; "
+    "steelyard compare scores.csv --score COMET --pair new,old; "
+    "steelyard compare --battles arena.jsonl"
+)
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
+@click.option("--by", type=Names(), default="mean,median,bt", show_default=True,
+              help="Rankings: mean median bt elo trueskill.")  # fmt: skip
+@click.option("--test", "tests", type=Names(), help="Tests of all pairs: t permutation bootstrap "
+              "mood sign wilcoxon, or all; by default those that fit the rankings.")  # fmt: skip
+@click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
+@click.option("--power", type=click.FloatRange(0.01, 0.99), default=0.8, show_default=True,
+              help="Power at which the card counts the segments needed.")  # fmt: skip
+@click.option("--ties", type=click.Choice(["half", "drop", "davidson", "rao-kupper", "second"]),
+              default="half", show_default=True,
+              help="What ties are to Bradley-Terry.")  # fmt: skip
+@click.option("--tolerance", type=click.FloatRange(min=0), default=0.0, show_default=True,
+              help="Differences of at most this are ties.")  # fmt: skip
+@click.option("--prior", type=click.FloatRange(min=0), default=0.0, show_default=True,
+              help="Wins and losses against an imaginary opponent, for Bradley-Terry.")  # fmt: skip
+@click.option("--fit", "method", type=click.Choice(["newton", "newman", "mm"]), default="newton",
+              show_default=True, help="How Bradley-Terry is fitted.")  # fmt: skip
+@click.option("--orders", type=click.IntRange(min=0), default=100, show_default=True, metavar="N",
+              help="Random orders that Elo and TrueSkill are averaged over; 0: as in the "
+              "file.")  # fmt: skip
+@click.option("--elo-k", "k", type=float, default=20.0, show_default=True, help="K of Elo.")
+@click.option("--alternative", type=click.Choice(["two-sided", "greater", "less"]),
+              default="two-sided", show_default=True)  # fmt: skip
+@click.option("--correction", type=click.Choice(["holm", "benjamini-hochberg", "bonferroni",
+                                                 "none"]), default="holm", show_default=True,
+              help="Correct p-values for the number of pairs.")  # fmt: skip
+@click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
+@click.option("--intervals", type=click.Choice(["segment", "document", "none"]),
+              default="segment", show_default=True,
+              help="What is resampled for intervals.")  # fmt: skip
+@click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=10), default=1000,
+              show_default=True, metavar="B", help="Resamples for intervals.")  # fmt: skip
+@click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
+@click.option("--battles", metavar="LOG", help="Rank from a log of battles instead.")
+@click.option("--left", metavar="COLUMN", help="Column of the left side of a battle.")
+@click.option("--right", metavar="COLUMN", help="Column of the right side.")
+@click.option("--outcome", metavar="COLUMN", help="Column of the outcome.")
+@input_options
+@output_options
+def compare(
+    inputs: tuple[str, ...], options: InputOptions, output: OutputOptions, **settings: Any
+) -> None:
+    """Compare systems on the same segments: rankings, intervals, tests, tiers.
+
+    INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
+    """
+    settings["rng"] = output.seed
+    if settings["intervals"] == "none":
+        settings["intervals"] = None
+    columns = {name: settings.pop(name) for name in ("left", "right", "outcome")}
+    log = settings.pop("battles")
+    pairwise = settings.pop("pairwise")
+    if log is not None:
+        if inputs:
+            raise UsageError("--battles LOG: expected no other input")
+        result, tables = _battles(log, columns, settings)
+    else:
+        need_inputs(inputs)
+        result, tables = _scores(options.load(inputs), options, settings, pairwise=pairwise)
+    emit(result, tables, output)
+
+
+def _scores(
+    es: EvalSet, options: InputOptions, settings: dict[str, Any], *, pairwise: bool
+) -> tuple[dict[str, Any], list[Table]]:
+    from steelyard import comparison, decision, manyscores
+
+    pair, power, scores = settings.pop("pair"), settings.pop("power"), settings.pop("score")
+    names = scores or tuple(n for n, table in es.scores.items() if table.has_segments)
+    if pair is not None:
+        if len(pair) != 2:
+            raise UsageError(f"--pair A,B: expected two systems, found {len(pair)}")
+        if len(names) != 1:
+            comparison.the_score(es, None if len(names) != 1 else names[0])
+        card = decision.decide(
+            es, (pair[0], pair[1]), names[0], human=options.human, alpha=settings["alpha"],
+            power=power, unit=settings["intervals"] or "segment", rng=settings["rng"],
+        )  # fmt: skip
+        return card.to_dict(), [card.table()]
+    if settings["tests"] == ("all",):
+        settings["tests"] = TESTS
+    if len(names) > 1:
+        by = settings.pop("by")
+        many = manyscores.compare_scores(es, names, by=by[0], **settings)
+        return many.to_dict(), [many.table()]
+    found = comparison.compare(es, names[0] if names else None, **settings)
+    return found.to_dict(), [found.table(), *(found.pair_tables() if pairwise else [])]
+
+
+def _battles(
+    path: str, columns: dict[str, str | None], settings: dict[str, Any]
+) -> tuple[dict[str, Any], list[Table]]:
+    from steelyard import battlecomparison
+
+    names = ("by", "ties", "prior", "method", "orders", "k", "intervals", "n_bootstrap", "rng")
+    found = battlecomparison.compare_battles(
+        path, **columns, **{name: settings[name] for name in names}
+    )
+    return found.to_dict(), [found.table()]

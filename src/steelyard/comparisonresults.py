@@ -1,0 +1,214 @@
+"""What a comparison of systems found: rankings, tests, clusters, and where rankings disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from steelyard.provenance import Provenance
+from steelyard.stats.arrays import Floats
+from steelyard.table import Cell, Column, Frame, Table, plural
+
+#: Which test asks the question that a ranking answers, and why.
+FITTING = {"mean": "t", "median": "mood", "bt": "sign", "elo": "sign", "trueskill": "sign"}
+REASONS = {
+    "t": "t tests means of paired differences, as mean ranks by them",
+    "permutation": "permutation tests means of paired differences without assuming their shape",
+    "bootstrap": "bootstrap tests means by resampling",
+    "mood": "mood tests medians and ignores the pairing, as median does",
+    "sign": "sign tests who wins more segments, as bt, elo and trueskill rank",
+    "wilcoxon": "wilcoxon weighs wins by the rank of their size: between mean and bt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One ranking of the systems, in the order of :attr:`Comparison.systems`."""
+
+    scores: Floats
+    ranks: Floats
+    pairwise: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    best_rank: Floats | None = None
+    worst_rank: Floats | None = None
+    gap_low: Floats | None = None
+    gap_high: Floats | None = None
+    spread: Floats | None = None
+
+    def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+
+        def named(values: Floats | None) -> dict[str, Any] | None:
+            if values is None:
+                return None
+            return dict(
+                zip(systems, (None if np.isnan(v) else float(v) for v in values), strict=True)
+            )
+
+        def ranges(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
+            if low is None or high is None:
+                return None
+            pairs = ([_number(a), _number(b)] for a, b in zip(low, high, strict=True))
+            return dict(zip(systems, pairs, strict=True))
+
+        return {
+            "scores": named(self.scores),
+            "ranks": {
+                s: None if np.isnan(r) else int(r) for s, r in zip(systems, self.ranks, strict=True)
+            },
+            "ci": ranges(self.low, self.high),
+            "rank_ci": ranges(self.best_rank, self.worst_rank),
+            "pairwise": self.pairwise,
+            "gap_ci": None
+            if self.gap_low is None
+            else {"low": self.gap_low, "high": self.gap_high},
+            "spread": named(self.spread),
+        }
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class PairTest:
+    """p-values of all pairs of systems, raw and corrected."""
+
+    p: Floats
+    p_adjusted: Floats
+    alternative: str
+    correction: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "p": self.p,
+            "p_adjusted": self.p_adjusted,
+            "alternative": self.alternative,
+            "correction": self.correction,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tiers:
+    """Clusters of systems under one ranking, by the test that fits it."""
+
+    test: str
+    clusters: tuple[int | None, ...]
+    letters: tuple[str | None, ...]
+
+    def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "test": self.test,
+            "clusters": dict(zip(systems, self.clusters, strict=True)),
+            "letters": dict(zip(systems, self.letters, strict=True)),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Systems against systems on the same segments."""
+
+    score: str
+    systems: tuple[str, ...]
+    n_segments: int
+    aggregations: Mapping[str, Ranked]
+    tests: Mapping[str, PairTest]
+    tiers: Mapping[str, Tiers]
+    effects: Mapping[str, Floats] = field(default_factory=dict)
+    diagnosis: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    alpha: float = 0.05
+
+    def ranking(self, by: str) -> list[str]:
+        """Give the systems from best to worst; those without a rank come last, by name."""
+        ranks = self.aggregations[by].ranks
+        keys = [(np.inf if np.isnan(r) else r, s) for r, s in zip(ranks, self.systems, strict=True)]
+        return [self.systems[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "score": self.score,
+            "systems": list(self.systems),
+            "n_segments": self.n_segments,
+            "aggregations": {k: v.to_dict(self.systems) for k, v in self.aggregations.items()},
+            "tests": {name: test.to_dict() for name, test in self.tests.items()},
+            "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
+            "effects": dict(self.effects),
+            "diagnosis": dict(self.diagnosis),
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Frame:
+        """Give a row per system as a pandas or polars frame."""
+        return self.table().to_frame(backend)
+
+    def table(self) -> Table:
+        """Give the leaderboard: a row per system, ordered by the first ranking."""
+        names = list(self.aggregations)
+        first = names[0]
+        columns = [Column("system")]
+        for name in names:
+            columns.append(Column(f"{name} rank" if len(names) > 1 else "rank"))
+            columns += [Column("tier")] if name in self.tiers else []
+            columns.append(Column(name, "higher", digits=_digits(self.aggregations[name].scores)))
+            if self.aggregations[name].low is not None:
+                digits = _digits(self.aggregations[name].scores)
+                columns += [Column("low", digits=digits), Column("high", digits=digits)]
+        place = {system: i for i, system in enumerate(self.systems)}
+        rows: list[tuple[Cell, ...]] = []
+        order = self.ranking(first)
+        for system in order:
+            i = place[system]
+            row: list[Cell] = [system]
+            for name in names:
+                own = self.aggregations[name]
+                row.append(None if np.isnan(own.ranks[i]) else int(own.ranks[i]))
+                row += [self.tiers[name].clusters[i]] if name in self.tiers else []
+                row.append(_number(own.scores[i]))
+                if own.low is not None and own.high is not None:
+                    row += [_number(own.low[i]), _number(own.high[i])]
+            rows.append(tuple(row))
+        rules: frozenset[int] = frozenset()
+        if first in self.tiers:
+            clusters = self.tiers[first].clusters
+            tier = [clusters[place[s]] for s in order]
+            rules = frozenset(i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
+        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
+        notes = [f"score {self.score}: {size}"]
+        if self.tiers:
+            used = ", ".join(f"{name} by {tiers.test}" for name, tiers in self.tiers.items())
+            notes.append(f"tiers at {self.alpha:g}: {used}")
+        return Table("", tuple(columns), tuple(rows), (*notes, *self.notes), rules)
+
+    def pair_tables(self) -> list[Table]:
+        """Give a matrix per test: corrected p-values of row against column."""
+        order = self.ranking(next(iter(self.aggregations)))
+        index = [self.systems.index(s) for s in order]
+        tables = []
+        for name, test in self.tests.items():
+            columns = (Column(name), *(Column(s, digits=3) for s in order))
+            p = test.p_adjusted[np.ix_(index, index)]
+            rows = tuple(
+                (system, *(_number(value) for value in row))
+                for system, row in zip(order, p, strict=True)
+            )
+            note = f"p ({test.alternative}, {test.correction}); {REASONS[name]}"
+            tables.append(Table("", columns, rows, (note,)))
+        return tables
+
+
+def _digits(values: Floats) -> int:
+    """Digits that tell systems apart: strengths need more than ratings."""
+    size = np.nanmax(np.abs(values), initial=0.0)
+    return 1 if size >= 1000 else 2 if size >= 10 else 3

@@ -1,0 +1,210 @@
+"""Paired tests against SciPy, by hand, and at their level."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+import scipy.stats as reference
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from steelyard.errors import UsageError
+from steelyard.stats import effects, pairedtests
+from steelyard.stats.pairedtests import (
+    bootstrap_test,
+    mood_test,
+    permutation_test,
+    sign_test,
+    t_test,
+    wilcoxon_test,
+)
+
+NAN = float("nan")
+GRID = arrays(np.float64, (3, 12), elements=st.integers(-3, 3).map(float))
+SIDES = pytest.mark.parametrize("alternative", pairedtests.ALTERNATIVES)
+
+
+@SIDES
+@given(scores=arrays(np.float64, (3, 9), elements=st.floats(-5, 5).map(lambda x: round(x, 2))))
+def test_t_equals_scipy(scores, alternative):
+    found = t_test(scores, alternative=alternative)
+    for i in range(3):
+        for j in range(3):
+            gap = scores[i] - scores[j]
+            if i == j:
+                assert np.isnan(found[i, j])
+            elif np.ptp(gap) < 1e-9:
+                assert np.all(np.abs(gap) > 1e-9) or found[i, j] == 1 or np.ptp(gap) > 0
+            else:
+                expected = reference.ttest_rel(scores[i], scores[j], alternative=alternative).pvalue
+                assert found[i, j] == pytest.approx(expected, abs=1e-9)
+
+
+@SIDES
+@given(scores=GRID)
+def test_sign_equals_the_binomial_test(scores, alternative):
+    found = sign_test(scores, alternative=alternative)
+    for i, j in ((0, 1), (1, 0), (2, 0)):
+        gap = scores[i] - scores[j]
+        wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
+        expected = 1.0
+        if wins + losses:
+            expected = reference.binomtest(wins, wins + losses, alternative=alternative).pvalue
+        assert found[i, j] == pytest.approx(expected, abs=1e-12)
+
+
+@SIDES
+@given(scores=arrays(np.float64, (2, 15), elements=st.integers(-30, 30).map(float)))
+def test_wilcoxon_equals_scipy(scores, alternative):
+    gap = scores[0] - scores[1]
+    found = wilcoxon_test(scores, alternative=alternative)[0, 1]
+    if not gap.any():
+        assert found == 1
+        return
+    tied = (gap == 0).any() or len(np.unique(np.abs(gap))) < len(gap)
+    expected = reference.wilcoxon(
+        gap, alternative=alternative, method="approx" if tied else "exact"
+    ).pvalue
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@given(scores=GRID)
+def test_mood_equals_scipy(scores):
+    found = mood_test(scores)
+    both = np.concatenate([scores[0], scores[1]])
+    if (both <= np.median(both)).all():
+        assert np.isnan(found[0, 1])
+        return
+    assert found[0, 1] == pytest.approx(
+        reference.median_test(scores[0], scores[1]).pvalue, abs=1e-9
+    )
+    assert found[0, 1] == found[1, 0]
+
+
+@SIDES
+@given(scores=arrays(np.float64, (2, 8), elements=st.integers(-3, 3).map(float)))
+def test_permutation_by_enumeration(scores, alternative):
+    gap = scores[0] - scores[1]
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 8)).reshape(8, -1)
+    null = gap @ signs
+    share = {
+        "greater": (null >= gap.sum()).mean(),
+        "less": (null <= gap.sum()).mean(),
+        "two-sided": (np.abs(null) >= abs(gap.sum())).mean(),
+    }
+    found = permutation_test(scores, alternative=alternative)
+    assert found[0, 1] == pytest.approx(share[alternative], abs=1e-9)
+
+
+def test_what_identical_systems_give():
+    same = np.tile(np.arange(6.0), (2, 1))
+    for test in (t_test, sign_test, wilcoxon_test, permutation_test, mood_test):
+        assert test(same)[0, 1] == 1
+    assert bootstrap_test(np.zeros(2), np.zeros((9, 2)))[0, 1] == 1
+
+
+def test_wins_losses_and_ties():
+    gap = np.repeat([1.0, -1.0, 0.0], [30, 28, 42])
+    p = sign_test(np.stack([gap, np.zeros(100)]))
+    assert p[0, 1] == p[1, 0] == pytest.approx(0.8957, abs=1e-4)
+
+
+def test_missing_segments_are_dropped_pair_by_pair():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(3, 30))
+    scores[0, :10] = NAN
+    whole = scores[:, 10:]
+    for test in (t_test, sign_test, wilcoxon_test, permutation_test, mood_test):
+        found = test(scores)
+        assert found[0, 1] == pytest.approx(test(whole)[0, 1], abs=1e-9)
+        assert found[1, 2] == pytest.approx(test(scores[1:])[0, 1], abs=1e-9)
+        nothing = np.array([[1.0, NAN], [NAN, 1.0]])
+        assert np.isnan(test(nothing)[0, 1])
+
+
+def test_constant_differences_and_one_segment():
+    assert t_test(np.array([[2.0, 3.0, 4.0], [1.0, 2.0, 3.0]]))[0, 1] == 0
+    assert np.isnan(t_test(np.array([[2.0], [1.0]]))[0, 1])
+    assert sign_test(np.array([[2.0], [1.0]]))[0, 1] == 1
+
+
+@SIDES
+def test_bootstrap_counts_by_hand(alternative):
+    observed = np.array([1.0, 0.4])
+    replicates = np.random.default_rng(1).normal(observed, 0.4, (50, 2))
+    null = replicates[:, 0] - replicates[:, 1] - 0.6
+    beyond = {"two-sided": np.abs(null) >= 0.6, "greater": null >= 0.6, "less": null <= 0.6}
+    found = bootstrap_test(observed, replicates, alternative=alternative)
+    assert found[0, 1] == (beyond[alternative].sum() + 1) / 51
+
+
+def test_bad_arguments():
+    with pytest.raises(UsageError, match="unknown alternative 'more'"):
+        t_test(np.zeros((2, 2)), alternative="more")
+    with pytest.raises(UsageError, match="systems x segments"):
+        t_test(np.zeros(3))
+
+
+@given(scores=GRID)
+def test_effects_by_hand(scores):
+    delta, better = effects.cliffs_delta(scores), effects.superiority(scores)
+    gap = scores[0] - scores[1]
+    cross = np.sign(scores[0][:, None] - scores[1][None, :])
+    assert delta[0, 1] == pytest.approx(cross.mean(), abs=1e-12)
+    assert better[0, 1] == pytest.approx(((gap > 0) + 0.5 * (gap == 0)).mean(), abs=1e-12)
+    d = effects.standardised_difference(scores)
+    if gap.std() > 0:
+        assert d[0, 1] == pytest.approx(gap.mean() / gap.std(ddof=1))
+    else:
+        assert np.isnan(d[0, 1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("test", [t_test, sign_test, wilcoxon_test, permutation_test])
+def test_level_under_the_null(test):
+    rng = np.random.default_rng(5)
+    scores = rng.normal(size=(2 * 1000, 60)).round(1)
+    rejected = [test(scores[k : k + 2])[0, 1] <= 0.05 for k in range(0, 2000, 2)]
+    # Exact tests of discrete statistics stay below their level; none may go above it.
+    assert np.mean(rejected) < 0.07
+    assert np.mean(rejected) > 0.02
+
+
+def test_wilcoxon_of_the_to_ship_study(shared):
+    folder = shared / "toship21"
+    people: dict[str, tuple[list[str], list[float]]] = {}
+    with gzip.open(folder / "human-segments.csv.gz", "rt") as stream:
+        csv.field_size_limit(10**8)
+        for row in csv.DictReader(stream):
+            people[row["system"]] = (
+                row["segments"].split(),
+                [float(x) for x in row["scores"].split()],
+            )
+    worst, n = 0.0, 0
+    with gzip.open(folder / "expected-pairs.csv.gz", "rt") as stream:
+        for row in csv.DictReader(stream):
+            a, b = _paired(people[row["a"]], people[row["b"]])
+            assert len(a) == int(row["n_segments"])
+            p = wilcoxon_test(np.array([a, b]))[0, 1]
+            worst, n = max(worst, abs(p - float(row["wilcoxon_p"]))), n + 1
+    assert n == 3347
+    assert worst < 1e-6
+
+
+def _paired(one, two):
+    """Scores of both systems in order, of the segments that occur equally often in both."""
+    counts = Counter(one[0]), Counter(two[0])
+    kept = {s for s in counts[0] if counts[0][s] == counts[1][s]}
+    columns = []
+    for segments, scores in (one, two):
+        own = defaultdict(list)
+        for segment, score in zip(segments, scores, strict=True):
+            if segment in kept:
+                own[segment].append(score)
+        columns.append([x for s in sorted(own) for x in own[s]])
+    return columns
