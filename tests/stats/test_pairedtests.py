@@ -73,6 +73,36 @@ def test_wilcoxon_equals_scipy(scores, alternative):
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+@SIDES
+@given(
+    scores=arrays(np.float64, (4, 9), elements=st.sampled_from([NAN, -2.5, -1.0, 0.0, 1.0, 3.0]))
+)
+def test_all_pairs_at_once_are_each_pair_alone(scores, alternative):
+    for i, j in ((0, 1), (1, 2), (3, 0)):
+        known = ~np.isnan(scores[i] - scores[j])
+        pair = scores[[i, j]][:, known]
+        if alternative == "two-sided":
+            alone = mood_test(pair)[0, 1]
+            assert mood_test(scores)[i, j] == pytest.approx(alone, abs=1e-15, nan_ok=True)
+        found = wilcoxon_test(scores, alternative=alternative)[i, j]
+        gap = pair[0] - pair[1]
+        if not gap.size:
+            assert np.isnan(found)
+        elif not gap.any():
+            assert found == 1
+        else:
+            tied = (gap == 0).any() or len(np.unique(np.abs(gap))) < len(gap)
+            expected = reference.wilcoxon(
+                gap, alternative=alternative, method="approx" if tied else "exact"
+            ).pvalue
+            assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_no_segments_say_nothing():
+    for test in (t_test, sign_test, wilcoxon_test, mood_test):
+        assert np.isnan(test(np.empty((2, 0)))).all()
+
+
 @given(scores=GRID)
 def test_mood_equals_scipy(scores):
     found = mood_test(scores)
