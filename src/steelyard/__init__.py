@@ -12,6 +12,8 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from steelyard.demo.embedded import demo_set as demo_set
+    from steelyard.comparison import compare as compare
+    from steelyard.comparisonresults import Comparison as Comparison
     from steelyard.errors import SteelyardError as SteelyardError
     from steelyard.evalset import EvalSet as EvalSet
     from steelyard.evalset import ScoreTable as ScoreTable
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "BattleLog": "steelyard.judgements",
+    "Comparison": "steelyard.comparisonresults",
     "EvalSet": "steelyard.evalset",
     "HumanScores": "steelyard.ratings.results",
     "MetaEvaluation": "steelyard.metaresults",
@@ -37,6 +40,7 @@ _HOME = {
     "ScoreTable": "steelyard.evalset",
     "Segments": "steelyard.segments",
     "SteelyardError": "steelyard.errors",
+    "compare": "steelyard.comparison",
     "demo_set": "steelyard.demo.embedded",
     "human_scores": "steelyard.ratings.human",
     "load": "steelyard.formats.load",
