@@ -16,6 +16,8 @@ from steelyard.errors import SteelyardError, hint
 COMMANDS = {
     "compare": ("steelyard.cli.compare:compare", "Is A better than B, and how sure are we?"),
     "meta": ("steelyard.cli.meta:meta", "Which metric, or LLM judge, agrees with people?"),
+    "study": ("steelyard.cli.study:study", "Would the verdict survive other data, other rankings?"),
+    "reproduce": ("steelyard.cli.reproduce:reproduce", "Do you reproduce the papers?"),
     "data": ("steelyard.cli.data:data", "What is in this file; make it that format; get WMT data."),
     "demo": (
         "steelyard.cli.demo:demo",
