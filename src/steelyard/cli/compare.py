@@ -27,8 +27,7 @@ TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
 
 @click.command(
     epilog="Examples: steelyard compare scores.csv --score chrF --by mean,bt; "
-    "steelyard compare scores.csv --score COMET --pair new,old; "
-    "steelyard compare --battles arena.jsonl"
+    "steelyard compare scores.csv --score COMET --pair new,old"
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
@@ -64,10 +63,6 @@ TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=10), default=1000,
               show_default=True, metavar="B", help="Resamples for intervals.")  # fmt: skip
 @click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
-@click.option("--battles", metavar="LOG", help="Rank from a log of battles instead.")
-@click.option("--left", metavar="COLUMN", help="Column of the left side of a battle.")
-@click.option("--right", metavar="COLUMN", help="Column of the right side.")
-@click.option("--outcome", metavar="COLUMN", help="Column of the outcome.")
 @input_options
 @output_options
 def compare(
@@ -80,16 +75,9 @@ def compare(
     settings["rng"] = output.seed
     if settings["intervals"] == "none":
         settings["intervals"] = None
-    columns = {name: settings.pop(name) for name in ("left", "right", "outcome")}
-    log = settings.pop("battles")
     pairwise = settings.pop("pairwise")
-    if log is not None:
-        if inputs:
-            raise UsageError("--battles LOG: expected no other input")
-        result, tables = _battles(log, columns, settings)
-    else:
-        need_inputs(inputs)
-        result, tables = _scores(options.load(inputs), options, settings, pairwise=pairwise)
+    need_inputs(inputs)
+    result, tables = _scores(options.load(inputs), options, settings, pairwise=pairwise)
     emit(result, tables, output)
 
 
@@ -118,15 +106,3 @@ def _scores(
         return many.to_dict(), [many.table()]
     found = comparison.compare(es, names[0] if names else None, **settings)
     return found.to_dict(), [found.table(), *(found.pair_tables() if pairwise else [])]
-
-
-def _battles(
-    path: str, columns: dict[str, str | None], settings: dict[str, Any]
-) -> tuple[dict[str, Any], list[Table]]:
-    from steelyard import battlecomparison
-
-    names = ("by", "ties", "prior", "method", "orders", "k", "intervals", "n_bootstrap", "rng")
-    found = battlecomparison.compare_battles(
-        path, **columns, **{name: settings[name] for name in names}
-    )
-    return found.to_dict(), [found.table()]

@@ -1,4 +1,4 @@
-"""Battle logs: a row per duel with ``left``, ``right`` and ``outcome``."""
+"""Battle logs: a row per duel: ``left``, ``right`` and ``outcome``, or ``better`` and ``worse``."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ RIGHT = ("right", "model_b")
 OUTCOME = ("outcome", "winner")
 WEIGHT = ("weight",)
 TIME = ("time", "tstamp")
-UNIT = ("unit", "prompt", "segment", "question_id")
+UNIT = ("unit", "prompt", "segment", "seg", "question_id")
+BETTER, WORSE = "better", "worse"
 WORDS = {"left": 1.0, "model_a": 1.0, "right": 0.0, "model_b": 0.0, "tie": 0.5,
          "tie (bothbad)": 0.5}  # fmt: skip
 
 
 def is_text(name: str) -> bool:
     """Tell whether a column of a log holds names, even where they look like numbers."""
-    return name in (*LEFT, *RIGHT, *OUTCOME, *UNIT)
+    return name in (*LEFT, *RIGHT, *OUTCOME, *UNIT, BETTER, WORSE)
 
 
 def recognise(table: RawTable) -> bool:
     """Tell whether a table has a left and a right side and an outcome."""
-    return all(any(name in table for name in names) for names in (LEFT, RIGHT, OUTCOME))
+    duels = all(any(name in table for name in names) for names in (LEFT, RIGHT, OUTCOME))
+    return duels or (BETTER in table and WORSE in table)
 
 
 def read(
@@ -39,6 +41,8 @@ def read(
     outcome: str | None = None,
 ) -> BattleLog:
     """Read a log; an outcome is a word (``left``, ``right``, ``tie``) or left's score in 0..1."""
+    if BETTER in table and WORSE in table and not (left or right or outcome):
+        return _log(table, BETTER, WORSE, np.ones(table.n_rows))
     chosen = []
     for given, names, what in (
         (left, LEFT, "left"),
@@ -50,7 +54,11 @@ def read(
             known = hint(column or what, table.columns)
             raise UsageError(f"{table.path}: no column '{column or what}'; {known}")
         chosen.append(column)
-    lefts, rights = table.labels(chosen[0]), table.labels(chosen[1])
+    return _log(table, chosen[0], chosen[1], _outcomes(table, chosen[2]))
+
+
+def _log(table: RawTable, left: str, right: str, outcome: Floats) -> BattleLog:
+    lefts, rights = table.labels(left), table.labels(right)
     for row, (one, other) in enumerate(zip(lefts, rights, strict=True)):
         if one == other:
             table.fail(f"'{one}' meets itself", row)
@@ -62,7 +70,7 @@ def read(
         systems,
         codes[: len(lefts)],
         codes[len(lefts) :],
-        _outcomes(table, chosen[2]),
+        outcome,
         None if weight is None else _weights(table, weight),
         None if time is None else table.numbers(time),
         units,
