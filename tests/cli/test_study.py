@@ -111,27 +111,24 @@ def test_an_interrupt_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_reproduce_without_data(capsys, tmp_path):
-    code, out, err = output(capsys, "reproduce", "paired", "--data", str(tmp_path), "--json")
+def test_a_figure_by_its_suffix(capsys, tmp_path):
+    pytest.importorskip("altair")
+    path = tmp_path / "curves.svg"
+    code, out, err = output(
+        capsys, "study", "simulation", *QUICK, "--plot", "c,d", "--out", str(path)
+    )
     assert code == 0
-    assert "warning: no tac.csv.gz, dialogue.csv.gz in" in err
-    result = json.loads(out)
-    assert result["paper"] == "paired"
-    rows = result["rows"]
-    assert all(set(row) == {"what", "published", "ours", "match", "note"} for row in rows)
-    table = [row for row in rows if row["what"].startswith("Table 1")]
-    assert len(table) == 9
-    assert all(row["ours"] is None and row["match"] is None and row["note"] for row in table)
-
-
-def test_reproduce_finds_the_data_by_itself(capsys, shared, monkeypatch, tmp_path):
-    monkeypatch.setenv("STEELYARD_SHARED", str(shared.parent))
-    path = tmp_path / "rows.csv"
-    code, out, err = output(capsys, "reproduce", "paired", "--out", str(path))
-    assert code == 0
-    assert "warning" not in err
-    assert out.startswith("Better than Average")
-    assert "differs: 65 of the paper's 296 setups are at hand" in out
+    assert "Curves of Figure 3" in out
+    assert err.endswith(f"wrote {path}\n")
     text = path.read_text(encoding="utf-8")
-    assert text.startswith("what,published,ours,match,note\n")
-    assert "winless: M26, M29" in text
+    for word in ("share of outliers", "types", "median", "Kendall"):
+        assert word in text
+    assert "all simulations" not in text
+
+
+def test_a_figure_of_unknown_curves_is_refused(capsys, tmp_path):
+    arguments = ["study", "simulation", *QUICK, "--plot", "z", "--out", str(tmp_path / "x.svg")]
+    code, _, err = output(capsys, *arguments)
+    assert code == 2
+    assert "no curve 'z' in this study" in err
+    assert list(tmp_path.iterdir()) == []

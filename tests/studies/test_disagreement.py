@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats as reference
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -66,6 +66,7 @@ def load(table) -> EvalSet:
     return sy.load(polars.DataFrame(table))
 
 
+@settings(max_examples=12)
 @given(st.integers(0, 10_000))
 def test_means_over_setups(seed):
     rng = np.random.default_rng(seed)
@@ -90,6 +91,7 @@ def test_means_over_setups(seed):
 
 
 @pytest.mark.parametrize("ties", ["half", "second", "drop"])
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), holes=st.booleans())
 def test_samples_are_the_whole_of_fewer_segments(seed, holes, ties):
     rng = np.random.default_rng(seed)
@@ -189,13 +191,13 @@ def test_orientation_counts():
 
 def test_winless_systems_are_named():
     scores = {"system": ["a"] * 4 + ["b"] * 4 + ["c"] * 4, "segment": [1, 2, 3, 4] * 3,
-              "x": [3, 1, 4, 2.5, 2, 2, 3, 3, 0, 0, 0, 0.0]}  # fmt: skip
+              "x": [3.0, 1.0, 4.0, 2.5, 2.0, 2.0, 3.0, 3.0, 0.0, 0.0, 0.0, 0.0]}  # fmt: skip
     study = disagree(load(scores), sizes=[])
     assert any("winless: c" in text for text in study.warnings)
 
 
 def test_constant_scores_order_nothing():
-    table = {"system": ["a", "a", "b", "b"], "segment": [1, 2, 1, 2], "x": [1.0, 2, 1, 2]}
+    table = {"system": ["a", "a", "b", "b"], "segment": [1, 2, 1, 2], "x": [1.0, 2.0, 1.0, 2.0]}
     study = disagree(load(table), sizes=[])
     for row in study.table().records():
         assert row["pairs"] is None
@@ -214,7 +216,7 @@ def test_one_setup_has_no_interval():
 
 def test_what_can_not_be_ranked_is_named():
     table = {"system": ["a", "a", "b", "b"], "segment": [1, 2, 1, 2],
-             "x": [1.0, 2, 2, 1], "y": [1.0, 2, None, None]}  # fmt: skip
+             "x": [1.0, 2.0, 2.0, 1.0], "y": [1.0, 2.0, None, None]}  # fmt: skip
     study = disagree(load(table), sizes=[])
     assert "set: 'y' has fewer than two systems" in study.warnings
     assert study.facts["n_setups"] == 1

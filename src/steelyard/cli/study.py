@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit
+from steelyard.cli.emit import emit, wants_figure
 from steelyard.cli.options import (
+    FIGURES,
+    SUFFIXES,
     InputOptions,
     Names,
+    Numbers,
     OutputOptions,
     input_options,
     need_inputs,
@@ -20,30 +24,12 @@ from steelyard.cli.progress import progress_of
 
 if TYPE_CHECKING:
     from steelyard.evalset import EvalSet
+    from steelyard.studies.study import Study
 
-    _Type = click.ParamType[Any]
-else:
-    _Type = click.ParamType
-
-
-class Numbers(_Type):
-    """A list of numbers separated by commas."""
-
-    def __init__(self, kind: type[int | float]) -> None:
-        self.kind = kind
-        self.name = "N,N,..." if kind is int else "X,X,..."
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, ...]:
-        """Split at commas, and read each number."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(self.kind(word) for word in str(value).split(",") if word.strip())
-        except ValueError:
-            kind = "whole numbers" if self.kind is int else "numbers"
-            self.fail(f"'{value}' is not a list of {kind}", param, ctx)
+_study_output = partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
+_plot = click.option(
+    "--plot", type=Names(), help="Curves that a figure shows, by name; all by default."
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -67,8 +53,9 @@ def study() -> None:
 @click.option("--outlier-kind", type=click.Choice(["reversed", "permuted"]), default="reversed",
               show_default=True, help="Outliers: ordered against the strengths, or scores swapped "
               "among systems.")  # fmt: skip
-@output_options
-def simulation(output: OutputOptions, **settings: Any) -> None:
+@_plot
+@_study_output
+def simulation(plot: tuple[str, ...] | None, output: OutputOptions, **settings: Any) -> None:
     """Simulate scores of systems of known strength, and see which ranking finds their order.
 
     Mean, median and Bradley-Terry are judged by Kendall's tau, as in Figure 3 of the
@@ -77,9 +64,10 @@ def simulation(output: OutputOptions, **settings: Any) -> None:
     from steelyard.studies.simulation import Design, simulate
 
     design = Design(**settings)
+    wants_figure(output)
     with progress_of("simulating", output) as progress:
         found = simulate(design, rng=output.seed, progress=progress)
-    emit(found.to_dict(), list(found.tables.values()), output)
+    _emit(found, plot, output)
 
 
 @study.command(
@@ -111,11 +99,13 @@ def simulation(output: OutputOptions, **settings: Any) -> None:
               help="Tests whose verdicts are compared.")  # fmt: skip
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True, metavar="X",
               help="Level of the tests.")  # fmt: skip
+@_plot
 @input_options
-@output_options
+@_study_output
 def disagreement(
     inputs: tuple[str, ...],
     each: str | None,
+    plot: tuple[str, ...] | None,
     options: InputOptions,
     output: OutputOptions,
     **settings: Any,
@@ -128,10 +118,23 @@ def disagreement(
     from steelyard.studies.disagreement import disagree
 
     need_inputs(inputs)
+    wants_figure(output)
     sets = _each(inputs, each, options) if each else options.load(inputs)
     with progress_of("ranking", output) as progress:
         found = disagree(sets, rng=output.seed, progress=progress, **settings)
-    emit(found.to_dict(), list(found.tables.values()), output)
+    _emit(found, plot, output)
+
+
+def _emit(found: Study, plot: tuple[str, ...] | None, output: OutputOptions) -> None:
+    """Print and write a study; a figure has the chosen curves."""
+    curves = found.curves if plot is None else [found.curve(name) for name in plot]
+
+    def draw() -> Any:
+        from steelyard.report.curves import draw_curves
+
+        return draw_curves(curves)
+
+    emit(found.to_dict(), list(found.tables.values()), output, draw=draw)
 
 
 def _each(inputs: tuple[str, ...], column: str, options: InputOptions) -> dict[str, EvalSet]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.errors import UsageError, hint
 from steelyard.provenance import Provenance
 from steelyard.stats.arrays import Floats
 from steelyard.stats.bootstrap import bootstrap_means, interval, segment_counts
@@ -73,7 +74,11 @@ class Study:
 
     def curve(self, name: str) -> Curve:
         """Give one curve by its name."""
-        return next(curve for curve in self.curves if curve.name == name)
+        for curve in self.curves:
+            if curve.name == name:
+                return curve
+        known = [curve.name for curve in self.curves]
+        raise UsageError(f"no curve '{name}' in this study; {hint(name, known)}")
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give the first table as a pandas or polars frame."""

@@ -53,7 +53,7 @@ def reproduce_paired(data: Path, *, rng: Rng = 0, progress: Progress | None = No
     rng
         Seed of samples and simulations.
     """
-    streams = generator(rng).spawn(5)
+    streams = generator(rng).spawn(4)
     folder = data / "bt-eval"
     paths = [folder / name for name in dict.fromkeys(file for file, _, _ in SETS.values())]
     missing = [path.name for path in paths if not path.is_file()]
@@ -84,7 +84,7 @@ def _parts(
     reason: str,
 ) -> Iterator[list[Row]]:
     """Compute part after part of the paper."""
-    simulation, jitter, orders, samples, tests = streams
+    simulation, jitter, samples, tests = streams
     flat = None if sets is None else [setup for own in sets.values() for setup in own]
     yield [
         *pairedexamples.figure1_rows(published["figure1"]),
@@ -100,8 +100,7 @@ def _parts(
     if sets is not None and measured is not None:
         ranges = pairedfull.digit_ranges(sets, measured, jitter)
     yield list(pairedfull.code_rows(published["code"], measured, ranges, reason))
-    rows = list(pairedfull.half_rows(published["half"], sets, reason))
-    yield rows if sets is None else [*rows, *pairedfull.default_rows(sets, orders)]
+    yield list(pairedfull.half_rows(published["half"], sets, reason))
     yield list(_table3_rows(published["table3"], flat, samples, reason))
     names = published["figure6"]["tests"]
     matrix = None if flat is None else pairedsamples.draw_matrix(flat, TEST_DRAWS, names, tests)
@@ -110,8 +109,7 @@ def _parts(
         *pairedsamples.figure6_rows(published["figure6"], matrix, why if sets else reason),
         *pairedsamples.tac_test_rows(published["tac-tests"], flat, reason),
     ]
-    rows = [] if sets is None else list(_pairformance_rows(sets["TAC11"]))
-    yield [*rows, *_not_comparable()]
+    yield [*_pairformance_rows(published["pairformance"], sets, reason), *_not_comparable()]
 
 
 def _count_rows(published: Mapping[str, int], sets: Sets | None, reason: str) -> Iterator[Row]:
@@ -145,19 +143,24 @@ def _table3_rows(
     yield from pairedsamples.table3_rows(cells, found, DRAWS, absent)
 
 
-def _pairformance_rows(setups: Sequence[Setup]) -> Iterator[Row]:
+def _pairformance_rows(
+    published: Mapping[str, Any], sets: Sets | None, reason: str
+) -> Iterator[Row]:
     """Setups on which the paper's tool, which drops ties, divides 0 by 0 and never returns."""
     note = (
         "two systems that win nothing and always tie with each other are 0 / 0 in the iteration of "
         "Pairformance; here they are named, and the others ranked"
     )
-    for setup in setups:
-        counts = win_counts(setup.scores)
+    known = {} if sets is None else {setup.score: setup for setup in sets[published["set"]]}
+    for metric in published["metrics"]:
+        what = f"Pairformance, {published['set']} {metric}, ties dropped"
+        if metric not in known:
+            yield Row(what, published["outcome"], None, None, reason)
+            continue
+        counts = win_counts(known[metric].scores)
         fit = bradley_terry(counts.wins, counts.ties, ties_as="drop")
-        if fit.winless:
-            what = f"Pairformance, TAC11 {setup.score}, ties dropped"
-            ours = "; ".join(connection_warnings(fit, setup.systems))
-            yield Row(what, "never returns", ours, match=False, note=note)
+        ours = "; ".join(connection_warnings(fit, known[metric].systems)) or "all are ranked"
+        yield Row(what, published["outcome"], ours, match=False, note=note)
 
 
 def _not_comparable() -> Iterator[Row]:

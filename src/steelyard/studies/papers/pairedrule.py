@@ -23,7 +23,7 @@ from steelyard.stats.strength_batch import bradley_terry_batch
 from steelyard.stats.wins import WinCounts, win_counts
 
 Bools = NDArray[np.bool_]
-_SHORT = 16  # stretches up to this many places beyond their first are sorted by insertion
+_SHORT = 16  # stretches of up to this many values are sorted by insertion
 
 
 def rank_as_published(scores: Floats) -> dict[str, Floats]:
@@ -69,7 +69,7 @@ def first_of_tied(scores: Floats, n: int) -> Bools:
 def unstable_order(values: Floats) -> NDArray[np.int64]:
     """Sort places by a quicksort with the median of three, as numpy does without vector units.
 
-    Short stretches are sorted by insertion, so that up to 17 values keep the order of ties.
+    Short stretches are sorted by insertion, so that up to 16 values keep the order of ties.
 
     Examples
     --------

@@ -144,12 +144,13 @@ def tac_test_rows(
         found = [published_tests(setup.scores, tests, 0.05) for setup in tac]
         matrix = joint_shares(np.concatenate(found, axis=1))
     for i, test in enumerate(tests):
-        what = f"Authors' tests, all segments of TAC, found by {test}"
-        value, given = published["diagonal"][i], published["given-t"][i]
-        if matrix is None:
-            yield Row(what, value, None, None, reason)
-            continue
-        yield judge(what, value, float(matrix[i, i]), within=0.0015, reason="by rounding")
-        if i:
-            what = f"Authors' tests, all segments of TAC, found by t: also by {test}"
-            yield judge(what, given, float(matrix[0, i]), within=0.005, reason="by rounding")
+        cells = [(0, i, f"t: also by {test}", published["given-t"][i], 0.005)] if i else []
+        for row, column, name, value, within in (
+            (i, i, test, published["diagonal"][i], 0.0015), *cells,
+        ):  # fmt: skip
+            what = f"Authors' tests, all segments of TAC, found by {name}"
+            if matrix is None:
+                yield Row(what, value, None, None, reason)
+            else:
+                ours = float(matrix[row, column])
+                yield judge(what, value, ours, within=within, reason="by rounding")

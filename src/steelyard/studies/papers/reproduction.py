@@ -16,8 +16,9 @@ Figure = float | int | str | None
 class Row:
     """One figure; ``what`` starts with the part of the paper that it stands in, then a comma.
 
-    ``match`` is True, False (then ``note`` says why), or None where the data can't be had or
-    nothing is published. ``detail`` is what a note has to say of this figure alone.
+    ``match`` is True, False (then ``note`` says why), or None where there is nothing to compare
+    (then ``ours`` is None, and ``note`` says why). ``detail`` is what a note has to say of this
+    figure alone.
     """
 
     what: str
@@ -119,7 +120,7 @@ class Reproduction:
         reasons: dict[tuple[bool | None, str], list[Row]] = {}
         for row in self.rows:
             if row.match is not True:
-                reasons.setdefault((row.match, row.note or "nothing published"), []).append(row)
+                reasons.setdefault((row.match, row.note or "no reason given"), []).append(row)
         columns = tuple(Column(name) for name in ("figure", "published", "ours", "detail"))
         for (match, note), rows in reasons.items():
             head = "differs" if match is False else "not compared"
