@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.stats as reference
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -25,6 +25,7 @@ FULL = arrays(np.float64, (4, 6), elements=st.integers(0, 5).map(float))
 HOLES = arrays(np.float64, (4, 6), elements=st.sampled_from([NAN, 0.0, 1.0, 2.0, 3.0]))
 
 
+@settings(max_examples=30)
 @given(first=FULL, second=FULL)
 def test_order_is_rescaled_tau_b(first, second):
     found = order_disagreement(first, second)

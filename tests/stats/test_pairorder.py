@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -22,6 +22,7 @@ TABLES = st.tuples(st.integers(1, 3), st.integers(1, 7), st.integers(1, 5)).flat
 )
 
 
+@settings(max_examples=30)
 @given(tables=TABLES)
 def test_equals_one_battle_after_the_other(tables):
     elo, second = elo_by_pairs(tables), elo_by_pairs(tables, ties_as="second")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -20,6 +20,7 @@ SCORES = st.tuples(st.integers(1, 6), st.integers(1, 8)).flatmap(
 
 
 @pytest.mark.parametrize("ties_as", ["half", "second"])
+@settings(max_examples=40)
 @given(scores=SCORES, tolerance=st.sampled_from([0.0, 1.0]))
 def test_points_rank_as_bradley_terry(scores, tolerance, ties_as):
     points = segment_points(scores, ties_as=ties_as, tolerance=tolerance).sum(axis=1)

@@ -210,8 +210,22 @@ def test_constant_scores_order_nothing():
 def test_one_setup_has_no_interval():
     study = disagree(load(make_set(np.random.default_rng(1), scores=1)), sizes=[])
     for row in study.table().records():
-        assert row["low"] is None
+        assert row["pairs low"] is None
         assert row["pairs"] is not None
+
+
+def test_every_measure_has_its_interval():
+    study = disagree(load(make_set(np.random.default_rng(1), scores=6)), sizes=[10])
+    for row in study.table().records():
+        for name in ("pairs", "best", "top 3"):
+            low, value, high = (row[f"{name}{part}"] for part in (" low", "", " high"))
+            assert isinstance(low, float)
+            assert isinstance(value, float)
+            assert isinstance(high, float)
+            assert low <= value <= high
+    for table in study.tables.values():
+        names = [column.name for column in table.columns]
+        assert len(set(names)) == len(names)
 
 
 def test_what_can_not_be_ranked_is_named():

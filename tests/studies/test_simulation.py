@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 import scipy.stats as reference
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import UsageError
@@ -66,6 +66,7 @@ def test_permuted_outliers_keep_their_scores():
     assert strengths.shape == (10, 6)
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(2, 7), st.integers(1, 9))
 def test_recovery_against_one_set_at_a_time(seed, n, segments):
     rng = np.random.default_rng(seed)

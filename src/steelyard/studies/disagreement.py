@@ -216,7 +216,7 @@ def _label(pair: tuple[str, str]) -> str:
 def _overall(found: _Found, top: int, rng: np.random.Generator) -> Table:
     columns = [Column("rankings")]
     for name in _headings(top):
-        columns += [Column(name, digits=3), Column("low", digits=3), Column("high", digits=3)]
+        columns += _with_interval(name)
     lines = [
         line_of("", [found.values[:, p, m]], rng)
         for p in range(found.values.shape[1])
@@ -233,6 +233,10 @@ def _overall(found: _Found, top: int, rng: np.random.Generator) -> Table:
         f"pairs: pairs of systems in different order; best, top {top}: setups where they differ",
     )
     return Table("Disagreement of rankings, as shares", tuple(columns), tuple(rows), notes)
+
+
+def _with_interval(name: str) -> list[Column]:
+    return [Column(f"{name}{part}", digits=3) for part in ("", " low", " high")]
 
 
 def _headings(top: int) -> tuple[str, str, str]:
@@ -280,7 +284,7 @@ def _size_curve(
 def _sizes(curve: Curve, draws: int) -> Table:
     columns = [Column("segments"), Column("setups")]
     for line in curve.lines:
-        columns += [Column(line.name, digits=3), Column("low", digits=3), Column("high", digits=3)]
+        columns += _with_interval(line.name)
     rows: list[tuple[Cell, ...]] = []
     for k, size in enumerate(curve.x):
         cells = [float(v[k]) for x in curve.lines for v in (x.y, x.low, x.high)]
