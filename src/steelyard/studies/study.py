@@ -14,7 +14,7 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.bootstrap import bootstrap_means, interval, segment_counts
 from steelyard.table import Cell, Frame, Table
 
-#: Called with how much is done and how much there is.
+# Called with how much is done and how much there is.
 Progress = Callable[[int, int], None]
 N_BOOTSTRAP = 1000
 
