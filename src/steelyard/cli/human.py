@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, note
+from steelyard.cli.emit import emit, note, wants_figure
 from steelyard.cli.options import (
     FIGURES,
     SUFFIXES,
     Names,
+    Numbers,
     OutputOptions,
     Pair,
     output_options,
@@ -24,22 +25,6 @@ if TYPE_CHECKING:
     from steelyard.ratings.results import HumanScores
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")
-
-
-class Numbers(Names):
-    """A list of numbers separated by commas."""
-
-    name = "X,Y,..."
-
-    def convert(
-        self, value: Any, param: click.Parameter | None = None, ctx: click.Context | None = None
-    ) -> tuple[Any, ...]:
-        """Split at commas, and read numbers."""
-        cells = super().convert(value, param, ctx)
-        try:
-            return tuple(float(cell) for cell in cells)
-        except ValueError:
-            self.fail(f"'{value}' is not a list of numbers", param, ctx)
 
 
 @click.command(epilog="Example: steelyard human ratings.csv --protocol da --out scores.csv")
@@ -113,13 +98,8 @@ def human(
 
     if len(settings["scale"]) != 2:
         raise UsageError("--scale: expected two numbers, for example 0,100")
-    figure = output.out is not None and files.suffix(output.out) in FIGURES
-    if figure:
-        from steelyard.report.figures import need_plots
-
-        need_plots()
-        if not settings["thresholds"]:
-            raise UsageError("--out FIGURE draws the curve of --thresholds, for example 1,5,10,25")
+    if wants_figure(output) and not settings["thresholds"]:
+        raise UsageError("--out FIGURE draws the curve of --thresholds, for example 1,5,10,25")
     result = human_scores(*inputs, protocol=protocol, human=human_name, rng=output.seed, **settings)
     if pairs is not None:
         _write_pairs(result, pairs)

@@ -41,6 +41,24 @@ class Names(_Type):
         )
 
 
+class Numbers(Names):
+    """A list of numbers, or of whole numbers, separated by commas."""
+
+    def __init__(self, kind: type[int | float] = float) -> None:
+        self.kind = kind
+        self.name = "M,N,..." if kind is int else "X,Y,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None = None, ctx: click.Context | None = None
+    ) -> tuple[Any, ...]:
+        """Split at commas, and read each number."""
+        try:
+            return tuple(self.kind(cell) for cell in super().convert(value, param, ctx))
+        except ValueError:
+            wanted = "whole numbers" if self.kind is int else "numbers"
+            self.fail(f"'{value}' is not a list of {wanted}", param, ctx)
+
+
 class Pair(_Type):
     """A column and a value, as COL=VALUE."""
 

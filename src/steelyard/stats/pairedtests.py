@@ -4,14 +4,14 @@ Each takes systems x segments (NaN where missing; a pair is compared on the segm
 gives systems x systems p-values: ``p[i, j]`` of system i against system j, NaN on the diagonal and
 wherever a test is undefined. Which test fits which way of ranking systems:
 
-==============  ==================================================================================
-``t``           means; the differences should be roughly normal, or many
-``permutation`` means, by the signs of the differences, without assumptions on their shape
-``bootstrap``   means, by resampling segments or documents
-``mood``        medians of the scores, as if they were not paired
-``sign``        Bradley-Terry: who wins more segments
-``wilcoxon``    in between: wins weighted by the rank of their size
-==============  ==================================================================================
+===============  =================================================================================
+``t``            means; the differences should be roughly normal, or many
+``permutation``  means, by the signs of the differences, without assumptions on their shape
+``bootstrap``    means, by resampling segments or documents
+``mood``         medians of the scores, as if they were not paired
+``sign``         Bradley-Terry: who wins more segments
+``wilcoxon``     in between: wins weighted by the rank of their size
+===============  =================================================================================
 """
 
 from __future__ import annotations
