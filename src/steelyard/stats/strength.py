@@ -171,9 +171,9 @@ def check_options(ties_as: str, method: str, prior: float) -> None:
 
 def _with_prior(pairs: PairWins, prior: float) -> PairWins:
     """Let every system win and lose against an imaginary one, which comes last."""
-    if not prior:
-        return pairs
     n = pairs.n
+    if not prior or not n:
+        return pairs
     same = np.full(n, float(prior))
     return PairWins(
         np.append(pairs.i, np.arange(n)),
