@@ -357,6 +357,7 @@ def test_a_system_that_always_wins_and_one_that_always_loses():
         assert fit.unbeaten == (0,)
         assert fit.winless == (3,)
         assert fit.components == ((0,), (1, 2), (3,))
+        assert fit.main == (1, 2)
         assert not fit.connected
     # One more system without a game changes nothing for the others.
     more = bradley_terry(np.pad(wins, ((0, 1), (0, 1))))

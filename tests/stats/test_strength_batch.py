@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.errors import UsageError
+from steelyard.errors import ShapeError, UsageError
 from steelyard.stats import strength_batch as module
 from steelyard.stats.bootstrap import interval, segment_counts
 from steelyard.stats.strength import bradley_terry
@@ -96,6 +96,12 @@ def test_empty_batches():
     assert one.strength.tolist() == [[1], [1]]
     with pytest.raises(UsageError, match="treatment of ties"):
         bradley_terry_batch(WinCounts(np.zeros((0, 3, 3)), np.zeros((0, 3, 3))), ties_as="no")
+    with pytest.raises(ShapeError, match="resamples x systems"):
+        bradley_terry_batch(WinCounts(np.zeros((3, 3)), np.zeros((3, 3))))
+    with pytest.raises(ShapeError, match="each of 3 systems"):
+        bradley_terry_batch(
+            WinCounts(np.ones((1, 3, 3)), np.zeros((1, 3, 3))), start=np.array([0.0, 1.0, np.nan])
+        )
 
 
 @pytest.mark.slow

@@ -71,6 +71,19 @@ def test_resamples_against_the_loop(scores, tolerance, seed):
             np.testing.assert_allclose(counts.ties[b], ties, rtol=1e-12, atol=1e-12)
 
 
+def test_weights_leave_no_crumbs():
+    """A system that always won has no losses and no ties, whatever the weights."""
+    rng = np.random.default_rng(0)
+    scores = np.array([np.ones(1000), np.zeros(1000)])
+    counts = resampled_wins(scores, rng.random((20, 1000)))
+    assert (counts.wins[:, 1, 0] == 0).all()
+    assert (counts.ties == 0).all()
+    scores[1, 0] = NAN
+    counts = resampled_wins(scores, rng.random((20, 1000)))
+    assert (counts.wins[:, 1, 0] == 0).all()
+    assert (counts.ties == 0).all()
+
+
 @pytest.mark.parametrize("shape", [(3, 5000), (300, 9), (260, 2100)])
 def test_large_matrices_are_counted_in_blocks(shape, monkeypatch):
     rng = np.random.default_rng(0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Codes = NDArray[np.integer[Any]]
+_ROWS = 2**20  # battles counted at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,14 @@ class Battles:
     def __len__(self) -> int:
         return len(self.outcome)
 
+    def rows(self) -> Iterator[tuple[int, int, float, float]]:
+        """Go through the log: left, right, outcome and weight of each battle."""
+        for start in range(0, len(self), _ROWS):
+            part = slice(start, start + _ROWS)
+            columns = (self.left[part].tolist(), self.right[part].tolist())
+            weight = repeat(1.0) if self.weight is None else self.weight[part].tolist()
+            yield from zip(*columns, self.outcome[part].tolist(), weight, strict=False)
+
     @property
     def met(self) -> NDArray[np.bool_]:
         """Which systems have a battle."""
@@ -76,9 +87,25 @@ def battle_counts(battles: Battles) -> WinCounts:
     ([[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]])
     """
     n = battles.n
-    codes = battles.left.astype(np.int64) * n + battles.right
-    share, rest, tied = (_sums(codes, column, n * n).reshape(n, n) for column in _shares(battles))
-    return WinCounts(share + rest.T, tied + tied.T)
+    wins, ties = np.zeros((2, n, n))
+    step = max(_ROWS, n * n)
+    for start in range(0, len(battles), step):
+        part = slice(start, start + step)
+        codes = battles.left[part].astype(np.int64) * n
+        codes += battles.right[part]
+        outcome = 2 * battles.outcome[part]
+        weight = None if battles.weight is None else battles.weight[part]
+        kinds = outcome.astype(np.int64)
+        if (kinds == outcome).all():  # lost, tied, won: one pass for all three
+            kinds *= n * n
+            kinds += codes
+            lost, tied, won = _sums(kinds, weight, 3 * n * n).reshape(3, n, n)
+        else:
+            shares = _shares(battles.outcome[part], weight)
+            won, lost, tied = (_sums(codes, share, n * n).reshape(n, n) for share in shares)
+        wins += won + lost.T
+        ties += tied + tied.T
+    return WinCounts(wins, ties)
 
 
 def battle_pairs(battles: Battles) -> PairWins:
@@ -94,7 +121,7 @@ def battle_pairs(battles: Battles) -> PairWins:
     low = np.minimum(battles.left, battles.right).astype(np.int64)
     high = np.maximum(battles.left, battles.right).astype(np.int64)
     keys, place = np.unique(low * battles.n + high, return_inverse=True)
-    share, rest, tied = _shares(battles)
+    share, rest, tied = _shares(battles.outcome, battles.weight)
     swapped = battles.left > battles.right
     return PairWins(
         keys // battles.n,
@@ -106,17 +133,17 @@ def battle_pairs(battles: Battles) -> PairWins:
     )
 
 
-def _sums(codes: Codes, values: Floats, size: int) -> Floats:
+def _sums(codes: Codes, values: Floats | None, size: int) -> Floats:
     return np.asarray(np.bincount(codes, weights=values, minlength=size), dtype=np.float64)
 
 
-def _shares(battles: Battles) -> tuple[Floats, Floats, Floats]:
+def _shares(outcome: Floats, weight: Floats | None) -> tuple[Floats, Floats, Floats]:
     """Weights of each battle as a win of left, a win of right, and a tie."""
-    tie = battles.outcome == 0.5
-    weight = 1.0 if battles.weight is None else battles.weight
-    share = np.where(tie, 0.0, battles.outcome) * weight
-    rest = np.where(tie, 0.0, 1 - battles.outcome) * weight
-    return share, rest, tie * weight
+    tie = outcome == 0.5
+    share = np.where(tie, 0.0, outcome)
+    rest = np.where(tie, 0.0, 1 - outcome)
+    scale = 1.0 if weight is None else weight
+    return share * scale, rest * scale, tie * scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +175,7 @@ class UnitCounts:
         n, n_units = battles.n, int(unit.max(initial=-1)) + 1
         forth = battles.left.astype(np.int64) * n + battles.right
         back = battles.right.astype(np.int64) * n + battles.left
-        share, rest, tied = _shares(battles)
+        share, rest, tied = _shares(battles.outcome, battles.weight)
         cells, tables = [], []
         for parts in (((forth, share), (back, rest)), ((forth, tied), (back, tied))):
             codes = np.concatenate([code[value > 0] for code, value in parts])
@@ -173,28 +200,27 @@ class UnitCounts:
 
 
 def resampled_battles(counts: WinCounts, n_resamples: int, rng: np.random.Generator) -> WinCounts:
-    """Draw battles with replacement, each by itself, from the counts of a log without weights.
+    """Resample the battles of a log without weights, each by itself, from its counts.
 
-    Only for battles that have nothing in common; else draw what they share (:class:`UnitCounts`).
+    Every battle occurs a Poisson-distributed number of times, once on average: what drawing with
+    replacement comes to, but for the total. Only for battles that have nothing in common; else
+    resample what they share (:class:`UnitCounts`).
 
     Examples
     --------
     >>> counts = WinCounts(np.array([[0.0, 6.0], [3.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> drawn = resampled_battles(counts, 2, np.random.default_rng(0))
-    >>> drawn.met[:, 0, 1].tolist()
-    [10.0, 10.0]
+    >>> drawn = resampled_battles(counts, 1000, np.random.default_rng(0))
+    >>> drawn.wins.mean(axis=0).round().tolist()
+    [[0.0, 6.0], [3.0, 0.0]]
     """
-    n = len(counts.wins)
-    cells = np.concatenate([counts.wins.ravel(), np.triu(counts.ties).ravel()])
+    cells = np.stack([counts.wins, np.triu(counts.ties)])
     if (cells != np.rint(cells)).any():
-        raise UsageError("weighted battles can't be drawn one by one; draw units instead")
-    full = np.flatnonzero(cells)
-    total = int(cells.sum())
-    flat = np.zeros((n_resamples, 2 * n * n))
-    if total:
-        flat[:, full] = rng.multinomial(total, cells[full] / total, size=n_resamples)
-    wins, ties = np.moveaxis(flat.reshape(n_resamples, 2, n, n), 1, 0)
-    return WinCounts(wins, ties + np.swapaxes(ties, 1, 2))
+        raise UsageError("battles with weights can't be resampled one by one; resample units")
+    drawn = np.zeros((n_resamples, *cells.shape))
+    full = cells > 0
+    drawn[:, full] = rng.poisson(cells[full], (n_resamples, int(full.sum())))
+    ties = drawn[:, 1]
+    return WinCounts(drawn[:, 0], ties + np.swapaxes(ties, 1, 2))
 
 
 def score_battles(scores: ArrayLike, *, by: str = "segment", tolerance: float = 0.0) -> Battles:

@@ -106,8 +106,9 @@ def _strong_components(winner: Counts, loser: Counts, n: int) -> Components:
     _, labels = connected_components(graph.tocsr(), directed=True, connection="strong")
     order = np.argsort(labels, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if n else []
-    edges = np.unique(np.stack([labels[winner], labels[loser]], axis=1), axis=0)
-    edges = edges[edges[:, 0] != edges[:, 1]]
+    higher, lower = labels[winner], labels[loser]
+    across = higher != lower
+    edges = np.unique(np.stack([higher[across], lower[across]], axis=1), axis=0)
     below: list[list[int]] = [[] for _ in groups]
     over: list[list[int]] = [[] for _ in groups]
     for a, b in edges.tolist():

@@ -54,14 +54,11 @@ def elo_ratings(battles: Battles, options: EloOptions | None = None) -> Floats:
     chosen = options or EloOptions()
     slope, k = chosen.slope, chosen.k
     rating = [0.0] * battles.n
-    columns = [battles.left.tolist(), battles.right.tolist(), battles.outcome.tolist()]
-    weights = None if battles.weight is None else battles.weight.tolist()
     exp = math.exp
-    for t, (i, j, outcome) in enumerate(zip(*columns, strict=True)):
+    for i, j, outcome, weight in battles.rows():
         gap = slope * (rating[j] - rating[i])
-        move = k * (outcome - (1 / (1 + exp(gap)) if gap < 700 else 0.0))
-        if weights is not None:
-            move *= weights[t]
+        expected = 1 / (1 + exp(gap)) if gap < 700 else 0.0
+        move = k * weight * (outcome - expected)
         rating[i] += move
         rating[j] -= move
     return np.where(battles.met, chosen.initial + np.array(rating), np.nan)

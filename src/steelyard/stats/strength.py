@@ -74,6 +74,11 @@ class Strengths:
         """Whether all systems can be compared."""
         return len(self.components) == 1
 
+    @property
+    def main(self) -> tuple[int, ...]:
+        """The systems that have a strength."""
+        return _where(~np.isnan(self.strength))
+
 
 def bradley_terry(
     wins: ArrayLike,

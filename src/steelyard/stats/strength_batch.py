@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.errors import ShapeError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.bootstrap import ranks as rank_rows
 from steelyard.stats.btfit import newton
@@ -75,7 +76,11 @@ def bradley_terry_batch(
     ([[0.75, 0.25], [1.0, 0.0]], [True, False])
     """
     check_options(ties_as, "newton", prior)
+    if counts.wins.ndim != 3 or counts.wins.shape != counts.ties.shape:
+        raise ShapeError(f"expected resamples x systems x systems, got {counts.wins.shape}")
     size, n = counts.wins.shape[:2]
+    if start is not None and (start.shape != (n,) or np.isnan(start).any()):
+        raise ShapeError(f"a start needs a log-strength for each of {n} systems")
     step = max(1, _CELLS // max(1, n * n))
     log_strength = np.full((size, n), np.nan)
     for first in range(0, size, step):

@@ -85,8 +85,7 @@ def trueskill_ratings(battles: Battles, options: TrueSkillOptions | None = None)
     margin = chosen.margin
     mu = [chosen.mu] * n
     variance = [chosen.sigma**2] * n
-    log = zip(battles.left.tolist(), battles.right.tolist(), battles.outcome.tolist(), strict=True)
-    for left, right, outcome in log:
+    for left, right, outcome, _ in battles.rows():
         i, j = (left, right) if outcome else (right, left)
         wide_i, wide_j = variance[i] + dynamic, variance[j] + dynamic
         square = noise + wide_i + wide_j

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +22,7 @@ Bools = NDArray[np.bool_]
 _WORDS = 2040  # segments in 255 words of eight one-byte counters, which can't overflow
 _BYTES = 2**18  # comparisons at a time
 _ROWS = 256  # systems at a time: comparisons stay in the cache
-_CELLS = 8_000_000  # cells of pair outcomes held at a time
+_CELLS = 4_000_000  # cells of pair outcomes held at a time
 _EXACT = 2**24  # float32 counts exactly up to here
 _SLACK = 1 + 1e-9  # a difference that equals the tolerance but for rounding is a tie
 
@@ -126,31 +128,46 @@ def resampled_wins(scores: ArrayLike, counts: ArrayLike, *, tolerance: float = 0
         raise ShapeError(f"{x.shape[1]} segments but counts of shape {weights.shape}")
     total = weights.sum(axis=1)
     small = bool((weights == np.rint(weights)).all()) and total.max(initial=0) < _EXACT
-    kind: type[np.floating] = np.float32 if small else np.float64
+    kind: type[np.floating[Any]] = np.float32 if small else np.float64
     weights = weights.astype(kind)
     n = len(x)
     wins = np.zeros((len(weights), n, n))
     ties = np.zeros_like(wins)
-    for i, j, won, lost, known in _outcomes(x, tolerance):
-        wins[:, i, j] = weights @ won.astype(kind).T
-        if (won ^ lost).all():  # nothing tied or missing, as with most metrics: half the work
+    present = ~np.isnan(x)
+    missing = not present.all()
+    for i, j, won, lost in _outcomes(x, tolerance, kind):
+        wins[:, i, j] = weights @ won.T
+        decided = (won + lost) > 0
+        # What is left is exact for counts; other weights would leave crumbs of rounding.
+        if small and decided.all():
             wins[:, j, i] = total[:, None] - wins[:, i, j]
             continue
-        wins[:, j, i] = weights @ lost.astype(kind).T
-        ties[:, i, j] = ties[:, j, i] = weights @ (known & ~won & ~lost).astype(kind).T
+        wins[:, j, i] = weights @ lost.T
+        if small and not missing:
+            tied = total[:, None] - wins[:, i, j] - wins[:, j, i]
+        else:
+            tied = weights @ (present[i] & present[j] & ~decided).astype(kind).T
+        ties[:, i, j] = ties[:, j, i] = tied
     return WinCounts(wins, ties)
 
 
-def _outcomes(x: Floats, tolerance: float) -> Iterator[tuple[Counts, Counts, Bools, Bools, Bools]]:
-    """Yield chunks of pairs: i, j, and on which segments i won, j won, both have a score."""
+def _outcomes(
+    x: Floats, tolerance: float, kind: type[np.floating[Any]]
+) -> Iterator[tuple[Counts, Counts, NDArray[np.floating[Any]], NDArray[np.floating[Any]]]]:
+    """Yield chunks of pairs: i, j, and on which segments i won and j won, as 0 and 1."""
     rows, columns = np.triu_indices(len(x), 1)
     step = max(1, _CELLS // max(1, x.shape[1]))
     bar = margins(x, tolerance)
-    present = ~np.isnan(x)
     for start in range(0, len(rows), step):
         i, j = rows[start : start + step], columns[start : start + step]
-        with np.errstate(invalid="ignore"):
-            yield i, j, x[i] > bar[j], x[j] > bar[i], present[i] & present[j]
+        won, lost = np.empty((2, len(i), x.shape[1]), dtype=kind)
+        edges = [0, *(np.flatnonzero(np.diff(i)) + 1).tolist(), len(i)]
+        with np.errstate(invalid="ignore"):  # a comparison with NaN is no win
+            for a, b in pairwise(edges):  # runs of one i: j is a range
+                one, others = i[a], slice(j[a], j[b - 1] + 1)
+                np.greater(x[one], bar[others], out=won[a:b])
+                np.greater(x[others], bar[one], out=lost[a:b])
+        yield i, j, won, lost
 
 
 def checked_scores(scores: ArrayLike, tolerance: float) -> Floats:
