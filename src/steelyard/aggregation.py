@@ -7,7 +7,7 @@ pair: a difference for mean and median, the probability of winning for the other
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -124,15 +124,19 @@ def _median(sample: Sample, _o: RankOptions, _r: np.random.Generator) -> Aggrega
 
 def _bt(sample: Sample, options: RankOptions, _r: np.random.Generator) -> Aggregate:
     counts = win_counts(sample.scores, tolerance=options.tolerance)
-    replicates = None
-    if sample.counts is not None:
-        replicates = _bt_replicates(sample, options)
-    return bt_aggregate(counts, sample.names, options, replicates)
+    found = bt_aggregate(counts, sample.names, options)
+    if sample.counts is None:
+        return found
+    # Systems outside the main component have no strength, and would not have one in resamples.
+    inside = np.flatnonzero(~np.isnan(found.scores))
+    replicates = np.full((len(sample.counts), len(found.scores)), np.nan)
+    if len(inside) > 1:
+        part = replace(sample, scores=sample.scores[inside])
+        replicates[:, inside] = _bt_replicates(part, options)
+    return replace(found, replicates=replicates)
 
 
-def bt_aggregate(
-    counts: WinCounts, names: tuple[str, ...], options: RankOptions, replicates: Floats | None
-) -> Aggregate:
+def bt_aggregate(counts: WinCounts, names: tuple[str, ...], options: RankOptions) -> Aggregate:
     """Fit Bradley-Terry, and name the systems that the comparisons do not connect."""
     fit = bradley_terry(
         counts.wins, counts.ties, ties_as=options.ties, method=options.method, prior=options.prior
@@ -142,7 +146,6 @@ def bt_aggregate(
         fit.strength,
         fit.ranks,
         win_probability(fit.strength),
-        replicates,
         warnings=connection_warnings(fit, names),
         strengths=fit,
     )

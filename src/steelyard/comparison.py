@@ -387,9 +387,10 @@ def _flips(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> l
         for j in range(i + 1, len(systems)):
             joint = np.sign(fit.ranks[j] - fit.ranks[i])
             alone = np.sign(half[i, j] - half[j, i])
-            if joint * alone < 0:
+            if joint * alone < 0 or (joint == 0 and alone):
                 first, second = (one, systems[j]) if alone > 0 else (systems[j], one)
-                found.append(f"{first} beats {second} head to head, but ranks below it among all")
+                place = "below it" if joint else "with it"
+                found.append(f"{first} beats {second} head to head, but ranks {place} among all")
     if not 2 < len(systems) <= _MOST:
         return found
     for out in range(len(systems)):

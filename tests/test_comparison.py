@@ -1,0 +1,430 @@
+"""Systems against systems, end to end: the paper's examples, documented answers, invariances."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from steelyard.aggregation import Sample, aggregate
+from steelyard.cli.main import run
+from steelyard.comparison import compare
+from steelyard.decision import decide
+from steelyard.diagnosis import modes, swaying_segments
+from steelyard.errors import UsageError
+from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.manyscores import compare_scores
+from steelyard.segments import Segments
+from steelyard.stats.medians import bootstrap_medians
+from steelyard.table import dumps
+
+NAN = float("nan")
+FIGURE1 = {"A": [1.0, 5, 11, 12, 17], "B": [2.0, 6, 7, 13, 18], "C": [5.0, 11, 12, 17, 1]}
+
+
+def make(scores: Any, **segments: Any) -> EvalSet:
+    """A set with one score from rows of systems."""
+    rows = scores if isinstance(scores, dict) else dict(zip("ABCDEFGH", scores, strict=False))
+    values = np.array(list(rows.values()), dtype=float)
+    ids = tuple(str(i) for i in range(values.shape[1]))
+    return EvalSet(tuple(rows), Segments(ids, **segments), {"m": ScoreTable(values)})
+
+
+def noisy(n=4, s=80, seed=0, gap=0.3) -> EvalSet:
+    rng = np.random.default_rng(seed)
+    easy = rng.normal(size=s)
+    return make([easy - gap * i + rng.normal(0, 1, s) for i in range(n)])
+
+
+def test_figure_1_of_the_paper():
+    found = compare(make(FIGURE1), by=["mean", "median", "bt"], intervals=None)
+    mean = found.aggregations["mean"].scores
+    assert mean.tolist() == pytest.approx([9.2] * 3)
+    assert found.aggregations["mean"].ranks.tolist() == [1, 1, 1]
+    # The median puts A above B; four of five segments say B, and C beats A on four, too.
+    place = dict(zip(found.systems, found.aggregations["median"].ranks, strict=True))
+    assert place["A"] < place["B"]
+    bt = found.aggregations["bt"]
+    a, b, c = (found.systems.index(x) for x in "ABC")
+    assert bt.ranks[b] < bt.ranks[a]
+    assert bt.ranks[c] < bt.ranks[a]
+    for pair in (("B", "A"), ("C", "A")):
+        alone = compare(make({x: FIGURE1[x] for x in pair}), by="bt", intervals=None)
+        strength = dict(zip(alone.systems, alone.aggregations["bt"].scores, strict=True))
+        assert strength[pair[0]] == pytest.approx(0.8)
+
+
+def test_a_third_system_can_change_the_verdict_on_two():
+    """Appendix F; the scores printed for C there tie with the others, a cycle needs 3, 1, 2."""
+    two = {"A": [1.0, 2, 3], "B": [2.0, 3, 1]}
+    alone = compare(make(two), by="bt", intervals=None)
+    assert alone.aggregations["bt"].scores.tolist() == pytest.approx([1 / 3, 2 / 3])
+    three = compare(make(two | {"C": [3.0, 1, 2]}), by="bt", intervals=None)
+    assert three.aggregations["bt"].scores.tolist() == pytest.approx([1 / 3] * 3)
+    assert "B beats A head to head, but ranks with it among all" in three.warnings
+
+
+def test_removing_a_system_can_flip_a_pair():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        es = make(rng.integers(0, 5, (4, 7)).astype(float))
+        flips = [w for w in compare(es, by="bt", intervals=None).warnings if "change places" in w]
+        if flips:
+            out = flips[0].split()[2].rstrip(",")
+            first, second = flips[0].split()[3], flips[0].split()[5]
+            whole = compare(es, by="bt", intervals=None).ranking("bt")
+            less = compare(es.drop(systems=[out]), by="bt", intervals=None).ranking("bt")
+            assert (whole.index(first) < whole.index(second)) != (
+                less.index(first) < less.index(second)
+            )
+            return
+    pytest.fail("no flip in 200 sets")
+
+
+@given(arrays(np.float64, (2, 9), elements=st.integers(0, 4).map(float)))
+def test_two_systems_by_bt_are_their_wins(scores):
+    found = compare(make(scores), by="bt", ties="drop", intervals=None)
+    wins, losses = (scores[0] > scores[1]).sum(), (scores[0] < scores[1]).sum()
+    if wins and losses:
+        expected = wins / (wins + losses)
+        assert found.aggregations["bt"].scores[0] == pytest.approx(expected, abs=1e-9)
+
+
+@given(arrays(np.float64, (2, 11), elements=st.integers(-9, 9).map(float)))
+def test_proposition_1(scores):
+    """Mean follows the difference of means, median of medians, bt the median of differences."""
+    found = compare(make(scores), by=["mean", "median", "bt"], intervals=None)
+    gap = scores[0] - scores[1]
+    signs = {
+        "mean": np.sign(round(gap.mean(), 9)),
+        "median": np.sign(np.median(scores[0]) - np.median(scores[1])),
+    }
+    if not (gap == 0).any():
+        signs["bt"] = np.sign(np.median(gap))
+    for name, sign in signs.items():
+        ranks = found.aggregations[name].ranks
+        if not np.isnan(ranks).any():
+            assert np.sign(ranks[1] - ranks[0]) == sign
+
+
+@given(st.integers(0, 50))
+def test_pairing_decides_bt_only(seed):
+    """Figure 2: re-pairing leaves mean and median alone; mass above the diagonal is bt."""
+    rng = np.random.default_rng(seed)
+    kinds = np.array([[23.0, 28.0], [50.0, 45.0], [40.0, 30.0]])
+    a = np.concatenate([rng.normal(x, 3, 20) for x, _ in kinds])
+    b = np.concatenate([rng.normal(y, 3, 20) for _, y in kinds])
+    plain = compare(make([a, b]), by=["mean", "median", "bt"], intervals=None)
+    mixed = compare(make([a, rng.permutation(b)]), by=["mean", "median", "bt"], intervals=None)
+    for name in ("mean", "median"):
+        np.testing.assert_allclose(
+            plain.aggregations[name].scores, mixed.aggregations[name].scores, rtol=1e-12
+        )
+    ahead = np.sign((a > b).sum() - (a < b).sum())
+    ranks = plain.aggregations["bt"].ranks
+    assert np.sign(ranks[1] - ranks[0]) == ahead
+
+
+def test_identical_systems():
+    row = np.random.default_rng(0).normal(size=30)
+    tests = ["t", "permutation", "bootstrap", "sign", "wilcoxon", "mood"]
+    found = compare(make([row, row]), tests=tests)
+    for name in tests:
+        assert found.tests[name].p[0, 1] == 1, name
+    assert found.aggregations["bt"].scores.tolist() == [0.5, 0.5]
+    assert "'A' and 'B' have the same scores" in found.warnings
+    assert set(found.tiers["mean"].clusters) == {1}
+
+
+def test_one_system():
+    found = compare(make([[1.0, 2.0, 3.0]]))
+    assert found.aggregations["mean"].scores.tolist() == [2.0]
+    assert found.aggregations["bt"].ranks.tolist() == [1.0] or np.isnan(
+        found.aggregations["bt"].ranks[0]
+    )
+    assert not found.tests
+    assert any("nothing to compare" in w for w in found.warnings)
+
+
+def test_all_ties():
+    found = compare(make(np.ones((3, 5))))
+    assert found.aggregations["bt"].scores.tolist() == pytest.approx([1 / 3] * 3)
+    assert found.tests["sign"].p[0, 1] == 1
+    assert np.isnan(found.tests["mood"].p[0, 1])
+
+
+def test_a_system_that_always_wins():
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=(3, 40))
+    scores[1] = 10 + scores[1]
+    found = compare(make(scores), by="bt")
+    bt = found.aggregations["bt"]
+    assert np.isnan(bt.scores[1])
+    assert bt.ranks[1] == 1
+    assert bt.scores[0] + bt.scores[2] == pytest.approx(1)
+    assert "unbeaten: B (comparison graph not strongly connected)" in found.warnings
+    with_prior = compare(make(scores), by="bt", prior=0.5)
+    assert not np.isnan(with_prior.aggregations["bt"].scores).any()
+
+
+def test_half_of_the_segments_missing():
+    es = noisy(3, 40)
+    values = es["m"].values.copy()
+    values[0, :20] = NAN
+    found = compare(es.with_scores("m", values), by=["mean", "bt"])
+    assert any("20 of 120 scores are missing" in w for w in found.warnings)
+    both = values[0, 20:].mean() - values[1, 20:].mean()
+    assert found.aggregations["mean"].pairwise[0, 1] == pytest.approx(both)
+
+
+def test_two_segments():
+    found = compare(make([[1.0, 2.0], [0.0, 3.0]]))
+    assert found.n_segments == 2
+    assert found.tests["t"].p[0, 1] == pytest.approx(1.0)
+
+
+def test_the_order_of_systems_does_not_matter():
+    es = noisy()
+    turned = EvalSet(es.systems[::-1], es.segments, {"m": ScoreTable(es["m"].values[::-1])})
+    by = ["mean", "median", "bt", "elo", "trueskill"]
+    options: dict[str, Any] = {"by": by, "orders": 5, "n_bootstrap": 50}
+    one, two = compare(es, **options).to_dict(), compare(turned, **options).to_dict()
+    assert dumps(one) == dumps(two)
+
+
+def test_an_interval_of_95_percent_is_one():
+    es = noisy(2, 60)
+    found = compare(es, by="mean", n_bootstrap=4000).aggregations["mean"]
+    assert found.low is not None
+    assert found.high is not None
+    error = es["m"].values.std(axis=1, ddof=1) / np.sqrt(60)
+    np.testing.assert_allclose((found.high - found.low) / error, 2 * 1.96, rtol=0.06)
+
+
+def test_tiers_follow_the_ranking_and_the_test():
+    found = compare(noisy(4, 300, gap=0.6), by="mean")
+    assert found.tiers["mean"].test == "t"
+    assert list(found.tiers["mean"].clusters) == [1, 2, 3, 4]
+    assert found.ranking("mean") == ["A", "B", "C", "D"]
+
+
+def test_a_ranking_against_the_chosen_test_is_a_warning():
+    rng = np.random.default_rng(0)
+    a = rng.normal(0, 1, 200)
+    b = a - 0.5
+    b[:20] += 30  # a few large wins: the mean says B, the segments say A
+    found = compare(make([a, b]), by="mean", tests="sign")
+    assert any("mean ranks B above A, but by sign A is better" in w for w in found.warnings)
+
+
+def test_segments_that_sway_the_mean():
+    rng = np.random.default_rng(0)
+    a = rng.normal(0, 1, 60)
+    b = a - 0.5
+    b[7] += 100
+    found = compare(make([a, b]), by=["mean", "bt"], intervals=None)
+    why = found.diagnosis["disagreements"][0]
+    assert why["ahead"] == {"mean": "B", "bt": "A"}
+    assert why["swaying_segments"] == ["7"]
+    assert any("rankings disagree on the best system" in w for w in found.warnings)
+
+
+def test_diagnosis_by_hand():
+    assert swaying_segments(np.array([1.0, -1.0])) == []
+    assert swaying_segments(np.array([3.0, NAN, 2.0, -4.0])) == [0]
+    rng = np.random.default_rng(1)
+    assert modes(np.r_[rng.normal(-5, 1, 200), rng.normal(0, 1, 200), rng.normal(5, 1, 200)]) == 3
+    assert modes(np.zeros(50)) == 1
+
+
+@given(arrays(np.float64, (2, 7), elements=st.integers(0, 9).map(float)), st.integers(0, 99))
+def test_resampled_medians_by_hand(scores, seed):
+    counts = np.random.default_rng(seed).multinomial(7, [1 / 7] * 7, size=4).astype(float)
+    found = bootstrap_medians(scores, counts)
+    for row, own in zip(found, counts.astype(int), strict=True):
+        expected = [np.median(np.repeat(x, own)) for x in scores]
+        assert row.tolist() == expected
+
+
+def test_ties_of_other_kinds_are_said_to_matter_or_not():
+    found = compare(make(np.round(noisy(3, 60)["m"].values)), by="bt", intervals=None)
+    assert any("% ties, treated as half" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("name", ["elo", "trueskill"])
+def test_file_order_and_random_orders(name):
+    es = noisy(3, 50)
+    plain = compare(es, by=name, orders=0, intervals=None)
+    assert plain.aggregations[name].spread is None
+    many = compare(es, by=name, orders=20, intervals=None)
+    spread = many.aggregations[name].spread
+    assert spread is not None
+    assert (spread > 0).all()
+    assert many.aggregations[name].pairwise[0, 2] > 0.5
+
+
+def test_decision_card():
+    es = noisy(2, 100, gap=0.5)
+    card = decide(es, ("A", "B"))
+    gap = es["m"].values[0] - es["m"].values[1]
+    assert card.difference == pytest.approx(gap.mean())
+    assert card.ci[0] < card.difference < card.ci[1]
+    assert (card.wins, card.losses) == ((gap > 0).sum(), (gap < 0).sum())
+    assert card.verdict.startswith("A is better than B by m")
+    turned = decide(es, ("B", "A"))
+    assert turned.difference == pytest.approx(-card.difference)
+    assert turned.verdict.startswith("A is better than B by m")
+    assert turned.needed == card.needed
+
+
+def test_a_card_never_calls_systems_equal():
+    rng = np.random.default_rng(5)
+    row = rng.normal(size=50)
+    card = decide(make([row, row + rng.normal(0, 1, 50)]), ("A", "B"))
+    assert card.p > 0.05
+    assert "does not settle" in card.verdict
+    assert "equal" not in card.verdict
+    assert card.needed is not None
+    assert card.needed > 50
+    same = decide(make([row, row]), ("A", "B"))
+    assert same.needed is None
+    assert same.p == 1
+
+
+def test_segments_needed_by_simulation():
+    """At the number that the card gives, a test sees the difference as often as promised."""
+    rng = np.random.default_rng(0)
+    gap = rng.normal(0.2, 1, 100_000)
+    card = decide(make([gap, np.zeros(100_000)]), ("A", "B"), n_bootstrap=10)
+    assert card.needed is not None
+    n = card.needed
+    draws = rng.normal(0.2, 1, (2000, n))
+    t = draws.mean(axis=1) / draws.std(axis=1, ddof=1) * np.sqrt(n)
+    assert (np.abs(t) > 1.96).mean() == pytest.approx(0.8, abs=0.04)
+
+
+def test_documents_need_more_segments():
+    rng = np.random.default_rng(1)
+    topic = np.repeat(rng.normal(0, 1, 40), 10)
+    gap = 0.3 + topic + rng.normal(0, 0.3, 400)
+    documents = tuple(f"d{i // 10}" for i in range(400))
+    es = make([gap, np.zeros(400)], documents=documents)
+    alone, together = decide(es, ("A", "B")), decide(es, ("A", "B"), unit="document")
+    assert alone.needed is not None
+    assert together.needed is not None
+    assert together.needed > 5 * alone.needed
+    assert together.p > alone.p
+
+
+def test_cards_show_human_terms_and_texts():
+    es = noisy(2, 40)
+    people = np.where(np.arange(40) < 10, NAN, es["m"].values * 2)
+    es = replace(
+        es,
+        scores={**es.scores, "mqm": ScoreTable(people, kind="human")},
+        outputs={s: tuple(f"{s} {i}" for i in range(40)) for s in es.systems},
+    )
+    card = decide(es, ("A", "B"), "m", human="mqm")
+    assert card.human is not None
+    assert card.human["n_segments"] == 30
+    worst = card.regressions[0]
+    assert worst.outputs == (f"A {worst.segment}", f"B {worst.segment}")
+
+
+def test_several_scores():
+    es = noisy(3, 100, gap=0.8)
+    es = es.with_scores("n", es["m"].values + 1).with_scores("o", -es["m"].values)
+    found = compare_scores(es, ["m", "n", "o"], intervals=None)
+    np.testing.assert_allclose(found.agreement, [[1, 1, -1], [1, 1, -1], [-1, -1, 1]])
+    assert "do not agree on the best system: A by m, n; C by o" in found.verdict
+    assert "By m A beats B significantly, by o B beats A (and 2 more pairs)" in found.verdict
+    agree = compare_scores(es, ["m", "n"], intervals=None)
+    assert agree.verdict == "All scores put A first."
+
+
+def test_json_contract(tmp_path, capsys):
+    path = tmp_path / "wide.csv"
+    path.write_text(
+        "segment,A,B,C\n" + "".join(f"{i},{i % 3},{i % 4},{i % 5}\n" for i in range(40))
+    )
+    arguments = ["compare", str(path), "--by", "mean,median,bt,elo,trueskill", "--json",
+                 "--bootstrap", "50", "--orders", "5"]  # fmt: skip
+    assert run(arguments) == 0
+    first = capsys.readouterr().out
+    found = json.loads(first)
+    assert found["systems"] == ["A", "B", "C"]
+    assert found["n_segments"] == 40
+    for own in found["aggregations"].values():
+        assert own.keys() >= {"scores", "ranks", "ci", "pairwise"}
+        assert len(own["pairwise"]) == 3
+    assert sum(found["aggregations"]["bt"]["scores"].values()) == pytest.approx(1)
+    assert found["tests"]["sign"].keys() >= {"p", "p_adjusted"}
+    assert set(found["clusters"]) == set(found["aggregations"])
+    assert isinstance(found["warnings"], list)
+    assert run([*arguments, "--jobs", "2"]) == 0
+    assert capsys.readouterr().out == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--by", "mode"], "no aggregation 'mode'"),
+        (["--test", "z"], "no test 'z'"),
+        (["--pair", "A"], "--pair A,B: expected two systems"),
+        (["--pair", "A,Z"], "no system 'Z'"),
+        (["--pair", "A,A"], "a pair needs two systems"),
+        (["--score", "x"], "no score named 'x'"),
+        (["--intervals", "document"], "documents of the segments are not known"),
+        (["--test", "mood", "--alternative", "greater"], "mood's test is two-sided"),
+    ],
+)
+def test_bad_calls(tmp_path, capsys, arguments, message):
+    path = tmp_path / "s.csv"
+    path.write_text("system,segment,m\nA,1,2\nA,2,3\nB,1,1\nB,2,5\n")
+    assert run(["compare", str(path), *arguments]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert message in error
+
+
+def test_system_scores_alone_are_refused():
+    es = EvalSet(("A", "B"), Segments(()), {
+        "m": ScoreTable(np.zeros((2, 0)), system_scores=np.array([1.0, 2.0]))})  # fmt: skip
+    with pytest.raises(UsageError, match="system scores only"):
+        compare(es)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "sets"), [("mean", 800), ("median", 800), ("bt", 400)])
+def test_coverage_of_intervals(name, sets):
+    shift = np.array([0.0, -0.2, -0.5])
+
+    def draw(rng, s):
+        return shift[:, None] + rng.normal(size=s) + rng.normal(0, 1, (3, s))
+
+    rng = np.random.default_rng(7)
+    truth = aggregate(name, Sample(draw(rng, 400_000), ("A", "B", "C")), rng=rng).scores
+    if name != "bt":
+        truth = shift
+    inside = []
+    for _ in range(sets):
+        es = make(draw(rng, 150))
+        found = compare(es, by=name, n_bootstrap=600, rng=rng).aggregations[name]
+        assert found.low is not None
+        assert found.high is not None
+        inside.append((found.low <= truth) & (truth <= found.high))
+    assert 0.93 <= np.mean(inside) <= 0.97
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6))
+def test_seeds_repeat(seed):
+    es = noisy(3, 20, seed=1)
+    one = compare(es, by="bt", n_bootstrap=20, rng=seed)
+    two = compare(es, by="bt", n_bootstrap=20, rng=seed)
+    assert dumps(one.to_dict()) == dumps(two.to_dict())
