@@ -58,7 +58,7 @@ TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
                                                  "none"]), default="holm", show_default=True,
               help="Correct p-values for the number of pairs.")  # fmt: skip
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
-@click.option("--intervals", type=click.Choice(["segment", "document", "none"]),
+@click.option("--intervals", type=click.Choice(["segment", "document", "battle", "none"]),
               default="segment", show_default=True,
               help="What is resampled for intervals.")  # fmt: skip
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=10), default=1000,
@@ -86,7 +86,7 @@ def compare(
     if log is not None:
         if inputs:
             raise UsageError("--battles LOG: expected no other input")
-        result, tables = _battles(log, columns, settings)
+        result, tables = _battles(log, columns, options, settings, pairwise=pairwise)
     else:
         need_inputs(inputs)
         result, tables = _scores(options.load(inputs), options, settings, pairwise=pairwise)
@@ -121,12 +121,31 @@ def _scores(
 
 
 def _battles(
-    path: str, columns: dict[str, str | None], settings: dict[str, Any]
+    path: str,
+    columns: dict[str, Any],
+    options: InputOptions,
+    settings: dict[str, Any],
+    *,
+    pairwise: bool,
 ) -> tuple[dict[str, Any], list[Table]]:
     from steelyard import battlecomparison
 
-    names = ("by", "ties", "prior", "method", "orders", "k", "intervals", "n_bootstrap", "rng")
-    found = battlecomparison.compare_battles(
-        path, **columns, **{name: settings[name] for name in names}
-    )
-    return found.to_dict(), [found.table()]
+    options.only_rows_and_columns()
+    if settings.pop("tests") not in (None, ("sign",)):
+        raise UsageError("--battles LOG: pairs are tested by --test sign only")
+    for option in ("score", "pair", "power", "tolerance"):
+        if _given(option):
+            raise UsageError(f"--{option} applies to scores, not to a log of battles")
+        del settings[option]
+    for option in ("by", "orders"):  # what is usual differs for logs
+        if not _given(option):
+            del settings[option]
+    selected: dict[str, Any] = {"where": options.where, "ignore": options.ignore}
+    found = battlecomparison.compare_battles(path, **columns, **selected, **settings)
+    return found.to_dict(), [found.table(), *(found.pair_tables() if pairwise else [])]
+
+
+def _given(option: str) -> bool:
+    """Tell whether the user set an option."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"
