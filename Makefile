@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 	$(BIN)/steelyard demo
 
 test: $(VENV)/.test-installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check src tests benchmarks docs

@@ -6,8 +6,8 @@ Baselines: evalica, choix and trueskill (``pip install 'steelyard[bench]'``); th
 paper's Bradley-Terry as plain loops, written here from its description, and its package
 (pairformance) where that is installed. All data are made here; ``--quick`` takes a tenth of the
 battles. CPU time of one process, one BLAS thread, best of several; DuckDB may use more threads,
-whose time is counted, too. The last part runs the whole job, from Parquet to intervals, in a process
-of its own, and gives its wall time and memory.
+whose time is counted, too. The last part runs the whole job, from Parquet to intervals, in a
+process of its own, and gives its wall time and memory.
 """
 # ruff: noqa: E402 - BLAS looks for its number of threads when numpy is imported
 
@@ -241,7 +241,11 @@ def logs(size: int, systems: int, *, names: bool, folder: Path) -> None:
 
         def peer() -> Any:
             frame = pd.read_parquet(path, columns=["left", "right", "outcome"])
-            words = {"left": evalica.Winner.X, "right": evalica.Winner.Y, "tie": evalica.Winner.Draw}
+            words = {
+                "left": evalica.Winner.X,
+                "right": evalica.Winner.Y,
+                "tie": evalica.Winner.Draw,
+            }
             return evalica.bradley_terry(
                 frame["left"], frame["right"], frame["outcome"].map(words).tolist()
             )
@@ -295,7 +299,12 @@ def whole_job(path: Path, size: int) -> None:
     found = json.loads(done.stdout)
     assert found["defined"]
     note = f"{found['wall']:.0f} s on the clock, {found['memory']:.0f} MB"
-    row(f"BT with intervals, {size:,} battles", "steelyard, names in Parquet", found["cpu"], note=note)
+    row(
+        f"BT with intervals, {size:,} battles",
+        "steelyard, names in Parquet",
+        found["cpu"],
+        note=note,
+    )
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def _copy_demo(folder: Path) -> None:
     from steelyard.demo import embedded
 
     folder.mkdir()
-    for path in (embedded.SCORES, embedded.SYSTEM_SCORES, embedded.ENTITIES):
+    for path in embedded.FILES:
         shutil.copyfile(path, folder / path.name)
 
 

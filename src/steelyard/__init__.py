@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from steelyard.comparison import compare as compare
+    from steelyard.comparisonresults import Comparison as Comparison
     from steelyard.demo.embedded import demo_set as demo_set
     from steelyard.errors import SteelyardError as SteelyardError
     from steelyard.evalset import EvalSet as EvalSet
@@ -22,19 +24,25 @@ if TYPE_CHECKING:
     from steelyard.judgements import Ratings as Ratings
     from steelyard.metaevaluation import meta_evaluate as meta_evaluate
     from steelyard.metaresults import MetaEvaluation as MetaEvaluation
+    from steelyard.ratings.human import human_scores as human_scores
+    from steelyard.ratings.results import HumanScores as HumanScores
     from steelyard.segments import Segments as Segments
     from steelyard.stats.accuracy import spa as spa
 
 _HOME = {
     "BattleLog": "steelyard.judgements",
+    "Comparison": "steelyard.comparisonresults",
     "EvalSet": "steelyard.evalset",
+    "HumanScores": "steelyard.ratings.results",
     "MetaEvaluation": "steelyard.metaresults",
     "Rankings": "steelyard.judgements",
     "Ratings": "steelyard.judgements",
     "ScoreTable": "steelyard.evalset",
     "Segments": "steelyard.segments",
     "SteelyardError": "steelyard.errors",
+    "compare": "steelyard.comparison",
     "demo_set": "steelyard.demo.embedded",
+    "human_scores": "steelyard.ratings.human",
     "load": "steelyard.formats.load",
     "meta_evaluate": "steelyard.metaevaluation",
     "save": "steelyard.formats.save",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +33,18 @@ from steelyard.stats.wins import WinCounts, resampled_wins, win_counts
 
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _PLACES = 40_000_000  # places of orders held at a time
-_RESAMPLES, _ORDERS = 200, 20  # of ratings that depend on the order: resamples, orders of each
+_RESAMPLES, _ORDERS = 200, 10  # of ratings that depend on the order: resamples, orders of each
 
 Orders = NDArray[np.int64]
+
+
+class Play(Protocol):
+    """Rate systems in many orders: orders x systems, in single precision where that will do."""
+
+    def __call__(
+        self, order: Orders, stream: np.random.Generator, /, *, single: bool = False
+    ) -> Floats:
+        """Play."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +195,14 @@ def _bt_replicates(sample: Sample, options: RankOptions) -> Floats:
 
 
 def _elo(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
-    def play(order: Orders, stream: np.random.Generator) -> Floats:
+    def play(order: Orders, stream: np.random.Generator, *, single: bool = False) -> Floats:
         return elo_score_orders(
-            sample.scores, order, stream, tolerance=options.tolerance, options=options.elo
+            sample.scores,
+            order,
+            stream,
+            tolerance=options.tolerance,
+            options=options.elo,
+            single=single,
         )
 
     if options.orders:
@@ -203,16 +218,21 @@ def _elo(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggr
 def _trueskill(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
     sigmas = []
 
-    def play(order: Orders, stream: np.random.Generator) -> Floats:
+    def play(order: Orders, stream: np.random.Generator, *, single: bool = False) -> Floats:
         found = trueskill_score_orders(
-            sample.scores, order, stream, tolerance=options.tolerance, options=options.trueskill
+            sample.scores,
+            order,
+            stream,
+            tolerance=options.tolerance,
+            options=options.trueskill,
+            single=single,
         )
         sigmas.append(found.sigma)
         return found.mu
 
     if options.orders:
         scores, spread, replicates = _in_orders(sample, options.orders, play, rng)
-        sigma = sigmas[0].mean(axis=0)
+        sigma = np.concatenate(sigmas)[: options.orders].mean(axis=0)
     else:
         battles = score_battles(sample.scores, tolerance=options.tolerance)
         skills = trueskill_ratings(battles, options.trueskill)
@@ -233,7 +253,7 @@ class Resampling:
 def in_orders(
     n_items: int,
     n_orders: int,
-    play: Callable[[Orders, np.random.Generator], Floats],
+    play: Play,
     rng: np.random.Generator,
     resampling: Resampling | None = None,
 ) -> tuple[Floats, Floats | None, Floats | None]:
@@ -259,7 +279,7 @@ def in_orders(
         order = np.repeat(drawn, each, axis=0)
         if each > 1:  # the same items, shuffled: padding (-1) says nothing wherever it stands
             order = draw.permuted(order, axis=1)
-        played.append(play(order, pairs).reshape(count, each, -1))
+        played.append(play(order, pairs, single=True).reshape(count, each, -1))
     found = np.concatenate(played)
     replicates = found.mean(axis=1)  # NaN for systems that a resample does not have
     if each > 1:
@@ -274,7 +294,7 @@ def in_orders(
 def _in_orders(
     sample: Sample,
     n_orders: int,
-    play: Callable[[Orders, np.random.Generator], Floats],
+    play: Play,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats | None, Floats | None]:
     counts = sample.counts

@@ -13,6 +13,7 @@ from steelyard.errors import InputError
 from steelyard.evalset import EvalSet, Kind, ScoreTable
 from steelyard.judgements import Floats, Ratings
 from steelyard.segments import Index, Segments, Texts, natural_key
+from steelyard.stats.corpus import CorpusStatistics
 from steelyard.table import plural
 
 _T = TypeVar("_T")
@@ -183,8 +184,23 @@ def _join_scores(joined: EvalSet, spots: Spots) -> dict[str, ScoreTable]:
             system_scores=official,
             domain_scores=_only(joined, found, name, "domain_scores", "domains"),
             document_scores=_only(joined, found, name, "document_scores", "documents"),
+            statistics=_statistics(joined, found, name),
         )
     return merged
+
+
+def _statistics(
+    joined: EvalSet, found: list[tuple[Index, EvalSet]], name: str
+) -> CorpusStatistics | None:
+    """Carry the statistics of a corpus score over, where one set alone has the score."""
+    stats = found[0][1].scores[name].statistics
+    if len(found) != 1 or stats is None:
+        return None
+    rows, es = found[0]
+    columns = _places(es.segments.ids, {i: k for k, i in enumerate(joined.segments.ids)})
+    values = np.full((joined.n_systems, joined.n_segments, stats.values.shape[2]), np.nan)
+    values[np.ix_(rows, columns)] = stats.values
+    return replace(stats, values=values)
 
 
 def _merge(target: Floats, at: tuple[Index, ...], values: Floats, name: str, es: EvalSet) -> None:

@@ -190,18 +190,18 @@ def _trueskill(sample: LogSample, options: RankOptions, rng: np.random.Generator
 
     def one(log: Battles) -> Floats:
         skills = trueskill_ratings(log, options.trueskill)
-        sigmas.append(skills.sigma)
+        sigmas.append(skills.sigma[None])
         return skills.mu
 
     def many(order: Orders) -> Floats:
         skills = trueskill_orders(battles, order, options.trueskill)
-        sigmas.append(skills.sigma.mean(axis=0))
+        sigmas.append(skills.sigma)
         return skills.mu
 
     scores, spread, replicates, warnings = _rated(sample, options, rng, one, many)
-    pairwise = _pairwise(
-        sample.n, lambda: trueskill_probability(scores, sigmas[0], options.trueskill)
-    )
+    # What was played first is the log itself, resamples follow.
+    sigma = np.concatenate(sigmas)[: max(options.orders, 1)].mean(axis=0)
+    pairwise = _pairwise(sample.n, lambda: trueskill_probability(scores, sigma, options.trueskill))
     return Aggregate(
         "trueskill",
         scores,
@@ -240,7 +240,7 @@ def _rated(
     elif sample.n_resamples:
         warnings.append(f"no intervals for more than {_MOST_PLAYED:,} battles; bt has them")
 
-    def play(order: Orders, _rng: Any) -> Floats:
+    def play(order: Orders, _rng: np.random.Generator, *, single: bool = False) -> Floats:  # noqa: ARG001
         if len(order) > _ONE_BY_ONE or (order < 0).any():
             return many(order)
         return np.array([one(_taken(battles, row)) for row in order])

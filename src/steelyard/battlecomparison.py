@@ -112,7 +112,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     >>> log = BattleLog(("A", "B", "C"), codes, others, np.array([1, 1, 1, 0.5, 1, 1.0]))
     >>> found = compare_battles(log, intervals=None)
     >>> found.ranking("bt"), found.aggregations["bt"].scores.round(3).tolist()
-    (['A', 'B', 'C'], [0.478, 0.292, 0.23])
+    (['A', 'C', 'B'], [0.442, 0.253, 0.305])
     """
     names = (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
     _check(names, intervals)

@@ -19,6 +19,7 @@ from steelyard.judgements import Floats, Ratings, freeze, same_bits
 from steelyard.provenance import InputFile
 from steelyard.segments import Frozen, Index, Segments, Texts
 from steelyard.stats.arrays import row_means
+from steelyard.stats.corpus import CorpusStatistics
 from steelyard.table import Frame, frame
 
 Kind = Literal["human", "metric"]
@@ -31,6 +32,8 @@ class ScoreTable:
     ``uses`` names what the scorer sees (``src``, names of references); ``system_scores`` are the
     official scores per system where they are not the mean of the segments (corpus BLEU), and
     likewise ``domain_scores`` (sorted by name) and ``document_scores`` (in order of segments).
+    ``statistics`` are what a corpus score is made of, where texts were scored here; they follow
+    every selection, and no file keeps them.
     """
 
     values: Floats
@@ -40,6 +43,7 @@ class ScoreTable:
     system_scores: Floats | None = None
     domain_scores: Floats | None = None
     document_scores: Floats | None = None
+    statistics: CorpusStatistics | None = None
 
     def __post_init__(self) -> None:
         for name in ("values", "system_scores", "domain_scores", "document_scores"):
@@ -50,6 +54,10 @@ class ScoreTable:
                     raise ShapeError(f"{name}: infinite scores; a missing score is NaN")
                 object.__setattr__(self, name, freeze(checked))
         object.__setattr__(self, "uses", tuple(self.uses))
+        stats = self.statistics
+        if stats is not None and stats.higher_is_better != self.higher_is_better:
+            stats = replace(stats, higher_is_better=self.higher_is_better)
+            object.__setattr__(self, "statistics", stats)
 
     @property
     def has_segments(self) -> bool:
@@ -62,25 +70,41 @@ class ScoreTable:
         return self.values if self.higher_is_better else freeze(-self.values)
 
     def system_means(self) -> Floats:
-        """Give the score of each system: the official one, else the mean of its segments."""
+        """Give the score of each system: the official one, else that of its segments together.
+
+        That is the corpus score where its statistics are known, and the mean of the segments else.
+        """
         if self.system_scores is not None:
             return self.system_scores
+        if self.statistics is not None:
+            return self.statistics.corpus_scores()
         return row_means(self.values)
 
     def identical(self, other: ScoreTable) -> bool:
         """Tell whether the other table holds the same bits (NaN equals NaN)."""
         return all(_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
-    def _map(self, change: Callable[[str, Floats], Floats | None]) -> ScoreTable:
+    def _map(
+        self,
+        change: Callable[[str, Floats], Floats | None],
+        *,
+        systems: Index | None = None,
+        segments: Index | None = None,
+    ) -> ScoreTable:
+        """Change every array, and select the same systems or segments of the statistics."""
         names = ("values", "system_scores", "domain_scores", "document_scores")
         arrays = {name: getattr(self, name) for name in names}
         changed: dict[str, Any] = {
             name: None if array is None else change(name, array) for name, array in arrays.items()
         }
+        if self.statistics is not None:
+            changed["statistics"] = self.statistics.select(systems, segments)
         return replace(self, **changed)
 
 
 def _equal(mine: object, theirs: object) -> bool:
+    if isinstance(mine, CorpusStatistics) and isinstance(theirs, CorpusStatistics):
+        return mine.identical(theirs)
     if isinstance(mine, np.ndarray) and isinstance(theirs, np.ndarray):
         return same_bits(mine, theirs)
     return mine is theirs or bool(mine == theirs)
@@ -153,6 +177,12 @@ class EvalSet:
                 raise ShapeError(
                     f"system scores of '{name}': {n} systems, shape {table.system_scores.shape}"
                 )
+            stats = table.statistics
+            if stats is not None and stats.values.shape[:2] != (n, s):
+                raise ShapeError(
+                    f"statistics of '{name}': {n} systems and {s} segments, "
+                    f"shape {stats.values.shape}"
+                )
             for level, width in widths.items():
                 array = getattr(table, level)
                 if array is not None and array.shape != (n, width):
@@ -187,8 +217,9 @@ class EvalSet:
                 return _take(array, moved, 1)
             return _take(array, index, 1) if level == "values" else array
 
+        where = {"systems" if axis == 0 else "segments": index}
         object.__setattr__(
-            self, "scores", {name: t._map(change) for name, t in self.scores.items()}
+            self, "scores", {name: t._map(change, **where) for name, t in self.scores.items()}
         )
 
     @property
@@ -250,7 +281,8 @@ class EvalSet:
         """Keep only these systems, segments, one domain, or these scores.
 
         Official system scores hold for all segments: where a selection removes some, they become
-        the stored scores of the domain if one is selected and has them, and unknown otherwise.
+        the stored scores of the domain if one is selected and has them, and unknown otherwise
+        (corpus scores are then made of the statistics that are left, where these are known).
         """
         result = self
         if scores is not None:
@@ -295,7 +327,10 @@ class EvalSet:
             return self
         index = np.array(rows, dtype=np.int64)
         names = tuple(self.systems[i] for i in rows)
-        tables = {n: t._map(lambda _, a: _take(a, index, 0)) for n, t in self.scores.items()}
+        tables = {
+            n: t._map(lambda _, a: _take(a, index, 0), systems=index)
+            for n, t in self.scores.items()
+        }
         return replace(
             self,
             systems=names,
@@ -324,7 +359,7 @@ class EvalSet:
 
         tables = {}
         for name, table in self.scores.items():
-            cut = table._map(change)
+            cut = table._map(change, segments=index)
             if one is not None and table.domain_scores is not None:
                 cut = replace(cut, system_scores=table.domain_scores[:, one])
             tables[name] = cut

@@ -121,6 +121,8 @@ class Ratings(_Columns):
         Per row what was shown: ``system``, ``repeat``, ``ref`` or ``bad-ref``.
     unit
         Per row the batch (HIT) the row was rated in, or None.
+    seconds
+        Per row how long the rater took, NaN where unknown, or None.
 
     Rows stand in canonical order: by system, segment, rater, then as they came.
     """
@@ -135,19 +137,22 @@ class Ratings(_Columns):
     errors: tuple[tuple[ErrorSpan, ...] | None, ...] | None = None
     item: tuple[str, ...] | None = None
     unit: tuple[str, ...] | None = None
+    seconds: Floats | None = None
 
     def __post_init__(self) -> None:
-        names = ("system", "segment", "rater", "value", "errors", "item", "unit")
+        names = ("system", "segment", "rater", "value", "errors", "item", "unit", "seconds")
         _same_length(self, {name: getattr(self, name) for name in names})
         order = np.lexsort((np.arange(len(self)), self.rater, self.segment, self.system))
         if not np.array_equal(order, np.arange(len(self))):
             self._set(order)
-        for name in ("system", "segment", "rater", "value"):
-            object.__setattr__(self, name, freeze(getattr(self, name)))
+        for name in ("system", "segment", "rater", "value", "seconds"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def _set(self, rows: NDArray[np.int64]) -> None:
-        for name in ("system", "segment", "rater", "value"):
-            object.__setattr__(self, name, getattr(self, name)[rows])
+        for name in ("system", "segment", "rater", "value", "seconds"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, getattr(self, name)[rows])
         for name in ("errors", "item", "unit"):
             column = getattr(self, name)
             if column is not None:
@@ -184,7 +189,23 @@ class Ratings(_Columns):
         for name in ("errors", "item", "unit"):
             column = getattr(self, name)
             kept[name] = None if column is None else tuple(column[row] for row in rows)
+        kept["seconds"] = None if self.seconds is None else self.seconds[rows]
         return replace(self, value=self.value[rows], **kept)
+
+    def is_item(self, *kinds: str) -> NDArray[np.bool_]:
+        """Tell which rows show an item of these kinds; where kinds are unknown, all are ``system``.
+
+        Examples
+        --------
+        >>> one = Ratings.from_labels(["A", "A"], ["1", "1"], ["r", "r"], np.array([5.0, 1.0]),
+        ...                           item=("system", "bad-ref"))
+        >>> one.is_item("bad-ref").tolist()
+        [False, True]
+        """
+        if self.item is None:
+            return np.full(len(self), "system" in kinds)
+        wanted = {kind: kind in kinds for kind in set(self.item)}
+        return np.fromiter((wanted[kind] for kind in self.item), bool, count=len(self))
 
     def select(
         self, *, systems: Iterable[str] | None = None, segments: Iterable[str] | None = None

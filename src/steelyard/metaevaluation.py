@@ -10,8 +10,9 @@ import numpy as np
 
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
-from steelyard.metaresults import MetaEvaluation, MetaResult, Significance
-from steelyard.metarun import Data, Resamples, Run
+from steelyard.metaintervals import Resamples, with_intervals
+from steelyard.metaresults import UNITS, MetaEvaluation, MetaResult, Significance
+from steelyard.metarun import Data, Run
 from steelyard.metasignificance import Procedure, compare_metrics, ranked
 from steelyard.overview import score_facts
 from steelyard.provenance import Provenance
@@ -22,7 +23,6 @@ from steelyard.stats.metametrics import MetaMetric
 from steelyard.table import plural
 
 DEFAULT = ("spa", "pa", "acc-eq")
-INTERVALS = ("segment", "document", "system", "both")
 
 
 def meta_evaluate(  # noqa: PLR0913 - every option has a default
@@ -73,7 +73,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         metrics into clusters.
     intervals, n_bootstrap
         What is resampled for 95 % intervals of values and ranks: ``segment``, ``document``,
-        ``system`` or ``both`` (the last two for ``spa``), or None.
+        ``system`` or ``both`` (segments and systems), or None. A warning says where there is none.
     method, unit
         How p-values inside soft pairwise accuracy are found, and what changes sign together:
         ``segment``, ``document``, or a number of consecutive segments.
@@ -115,7 +115,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
             if test is not None:
                 tests[meta.name] = test
                 found = ranked(found, test, alpha)
-        found = run.with_intervals(found, weights)
+        found = with_intervals(run, found, weights)
         if meta.name == "acc-eq" and run.group_by == "item":
             chance[meta.name] = metametrics.chance_level(data.human)
         results += found
@@ -241,13 +241,12 @@ def _blocks(es: EvalSet, unit: str) -> Counts | None:
 def _resamples(es: EvalSet, unit: str | None, n: int, rng: np.random.Generator) -> Resamples | None:
     if unit is None:
         return None
-    if unit not in INTERVALS:
-        raise UsageError(f"unknown unit of resampling '{unit}'; {hint(unit, INTERVALS)}")
-    if not es.n_segments:
-        return None
-    blocks = _blocks(es, "document") if unit == "document" else None
-    segments = None
+    if unit not in UNITS:
+        raise UsageError(f"unknown unit of resampling '{unit}'; {hint(unit, UNITS)}")
+    segments = systems = None
     if unit != "system":
+        blocks = _blocks(es, "document") if unit == "document" and es.n_segments else None
         segments = bootstrap.segment_counts(n, es.n_segments, rng, blocks)
-    pairs = bootstrap.pair_weights(n, es.n_systems, rng) if unit in ("system", "both") else None
-    return Resamples(segments, pairs)
+    if unit in ("system", "both"):
+        systems = bootstrap.draw_counts(n, es.n_systems, rng)
+    return Resamples(unit, segments, systems)

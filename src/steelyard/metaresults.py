@@ -13,6 +13,15 @@ from steelyard.table import Cell, Column, Frame, Table, plural
 _LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
 
 
+#: What intervals resample, by the names of the option.
+UNITS: Mapping[str, str] = {
+    "segment": "segments",
+    "document": "documents",
+    "system": "systems",
+    "both": "segments and systems",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class MetaResult:
     """One metric under one meta-metric; ``rank`` is its cluster where significance was tested."""
@@ -157,6 +166,6 @@ class MetaEvaluation:
         if lettered:
             notes.append("alike: metrics that share a letter do not differ significantly")
         if interval:
-            notes.append("low, high: 95 % interval over resampled " + self.resampled + "s")
+            notes.append(f"low, high: 95 % interval over resampled {UNITS[self.resampled]}")
         notes += [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules)

@@ -1,8 +1,8 @@
-"""One meta-metric on one set: values of all metrics, and their intervals."""
+"""One meta-metric on one set: values of all metrics."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.metaresults import MetaResult
-from steelyard.stats import bootstrap, metametrics
+from steelyard.stats import corpuspairs, metametrics
 from steelyard.stats.accuracy import soft_agreement
-from steelyard.stats.arrays import Counts, Floats, ratio, row_means
+from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.metametrics import GroupValues, MetaMetric, Options
 from steelyard.stats.permutation import PairwisePValues, pairwise_pvalues
+from steelyard.stats.replicates import Statistic, statistic_of, system_replicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +32,32 @@ class Data:
         """Scores of a metric on the cells that people scored."""
         return np.where(np.isnan(self.human), np.nan, self.es.scores[metric].oriented)
 
+    def statistics(self, metric: str) -> CorpusStatistics | None:
+        """What a corpus score is made of, on the cells that people scored; None for others."""
+        stats = self.es.scores[metric].statistics
+        return None if stats is None else stats.masked(~np.isnan(self.human))
+
+    def additive(self, metric: str) -> Floats:
+        """Segment scores whose mean is the system score, also of a corpus metric (first order)."""
+        stats = self.statistics(metric)
+        return self.segments(metric) if stats is None else self.sign(metric) * pseudo_values(stats)
+
+    def sign(self, metric: str) -> int:
+        """1 where higher is better, else -1."""
+        return 1 if self.es.scores[metric].higher_is_better else -1
+
     def systems(self, metric: str) -> Floats:
-        """System scores of a metric: official, else the mean over what people scored."""
-        table = self.es.scores[metric]
-        if table.system_scores is not None:
-            sign = 1 if table.higher_is_better else -1
-            return table.system_scores * sign
+        """System scores of a metric: official, else over what people scored.
+
+        Where the statistics of a corpus metric are known, its score is that of what people scored.
+        """
+        stats = self.statistics(metric)
+        if stats is not None:
+            return self.sign(metric) * stats.corpus_scores()
+        official = self.es.scores[metric].system_scores
+        if official is not None:
+            return self.sign(metric) * official
         return row_means(self.segments(metric))
-
-
-@dataclass(frozen=True, slots=True)
-class Resamples:
-    """How often each segment and each pair of systems occurs in each resample."""
-
-    segments: Floats | None = None
-    pairs: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +161,11 @@ class Run:
             raise UsageError("spa needs segment scores: the human score has system scores only")
         if np.isnan(scores).all():
             return float("nan"), None, "no segment scores"
+        stats = self.data.statistics(name)
+        if stats is not None and self.method in ("exact", "analytic"):
+            own = corpuspairs.pairwise_pvalues(stats, blocks=self.blocks).p
+            agreement = soft_agreement(self.human_p(stats.known), own)
+            return agreement.value, None, None if agreement.n_pairs else "fewer than two systems"
         agreement = soft_agreement(self.human_p(~np.isnan(scores)), self._pvalues(scores).p)
         note = None if agreement.n_pairs else "fewer than two systems"
         return agreement.value, None, note
@@ -163,79 +181,28 @@ class Run:
         group = self.group_by or "none"
         return self.meta.segments(self.data.human, scores, group, self.options).mean
 
-    def with_intervals(
-        self, found: list[MetaResult], weights: Resamples | None
-    ) -> list[MetaResult]:
-        """Add intervals of values and ranks, where the meta-metric can be resampled."""
-        able = [r.metric for r in found if weights and self._resampled(r.metric)]
-        replicates = None if weights is None or not able else self._replicates(able, weights)
-        if replicates is None:
-            return found
-        low, high = bootstrap.interval(replicates)
-        best, worst = bootstrap.interval(bootstrap.ranks(replicates))
-        where = {name: i for i, name in enumerate(able)}
-        results = []
-        for r in found:
-            i = where.get(r.metric)
-            if i is not None and not np.isnan(low[i]) and not np.isnan(r.value):
-                places = (int(best[i]), int(np.ceil(worst[i])))
-                r = replace(r, ci=(float(low[i]), float(high[i])), rank_ci=places)  # noqa: PLW2901
-            results.append(r)
-        return results
+    def known_statistic(self, metric: str | None = None) -> Statistic | None:
+        """What is computed, at the epsilon of a metric; None for functions of one's own."""
+        epsilon = None if metric is None or self.level == "sys" else self.groups(metric).epsilon
+        return statistic_of(self.meta, self.options, epsilon)
 
-    def _resampled(self, metric: str) -> bool:
-        """Whether resampling segments says anything: official system scores can't be resampled."""
-        table = self.data.es.scores[metric]
-        official = (
-            self.level == "sys" and self.meta.name != "spa" and table.system_scores is not None
-        )
-        return table.has_segments and not official
+    def on_systems(self, human: Floats, metric: Floats, systems: Floats | None = None) -> Floats:
+        """Evaluate the meta-metric on each row of system scores; one human row serves them all.
 
-    def _replicates(self, names: list[str], weights: Resamples) -> Floats | None:
-        stack = np.stack([self.data.segments(name) for name in names])
-        if self.meta.name == "spa":
-            return bootstrap.bootstrap_spa(
-                self.data.human, stack, segments=weights.segments, pairs=weights.pairs
-            )
-        if weights.segments is None or weights.pairs is not None:
-            return None
-        if self.level == "sys":
-            human = bootstrap.bootstrap_means(self.data.human, weights.segments)
-            means = [bootstrap.bootstrap_means(scores, weights.segments) for scores in stack]
-            return np.stack([self._by_row(human, own) for own in means], axis=1)
-        if self.group_by != "item" or not self.by_mean:
-            return None
-        return bootstrap.bootstrap_groups(*self.group_stacks(names), weights.segments)
-
-    def _by_row(self, human: Floats, metric: Floats) -> Floats:
-        """Evaluate the meta-metric on each row of system means; one human row serves them all."""
+        ``systems`` says how often each system counts, which functions of one's own can't know.
+        """
+        known = self.known_statistic()
+        if known is not None:
+            return system_replicates(known, human, metric, systems)
         assert self.meta.systems is not None
-        # The quick form of pairwise accuracy knows the strict rule of ties only.
-        fast = _VECTORISED.get(self.meta.name) if self.options.pa_ties == "strict" else None
-        if fast is not None and not (np.isnan(human).any() or np.isnan(metric).any()):
-            return fast(human, metric)
-        rows = zip(np.broadcast_to(human, metric.shape), metric, strict=True)
+        assert systems is None
+        rows = zip(*np.broadcast_arrays(human, metric), strict=True)
         return np.array([self.meta.systems(h, m, self.options) for h, m in rows])
 
     def statistic(self, means: Floats) -> Floats:
         """Evaluate the meta-metric on (..., systems) means."""
         flat = means.reshape(-1, means.shape[-1])
-        return self._by_row(self.data.human_systems[None, :], flat).reshape(means.shape[:-1])
-
-
-def _fast_pa(human: Floats, metric: Floats) -> Floats:
-    i, j = np.triu_indices(human.shape[1], 1)
-    agree = np.sign(human[:, i] - human[:, j]) == np.sign(metric[:, i] - metric[:, j])
-    return ratio(agree.sum(axis=-1), agree.shape[-1])
-
-
-def _fast_pearson(human: Floats, metric: Floats) -> Floats:
-    h = human - human.mean(axis=-1, keepdims=True)
-    m = metric - metric.mean(axis=-1, keepdims=True)
-    return ratio((m * h).sum(axis=-1), np.sqrt((m * m).sum(axis=-1) * (h * h).sum(axis=-1)))
-
-
-_VECTORISED = {"pa": _fast_pa, "pearson": _fast_pearson}
+        return self.on_systems(self.data.human_systems[None, :], flat).reshape(means.shape[:-1])
 
 
 def _undefined(value: float, human: Floats, metric: Floats) -> str | None:

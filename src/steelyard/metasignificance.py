@@ -59,6 +59,7 @@ def compare_metrics(
         how = run.meta.name if run.level == "sys" else f"{run.meta.name} grouped by {run.group_by}"
         run.warnings.append(f"{how}: there is no test of differences by '{procedure.scheme}'")
         return None
+    _note_other_scores(run, found, names, result)
     adjusted = None
     if procedure.correction != "none":
         symmetric = procedure.alternative == "two-sided"
@@ -72,6 +73,26 @@ def compare_metrics(
         adjusted,
         procedure.correction,
     )
+
+
+def _note_other_scores(
+    run: Run, found: list[MetaResult], names: list[str], result: MetricComparison
+) -> None:
+    """Say where what was tested is not what is shown: official scores that are no means."""
+    if run.level != "sys" or run.meta.name == "spa":
+        return
+    shown = {r.metric: r.value for r in found}
+    other = [
+        name
+        for name, value in zip(names, result.values, strict=True)
+        if abs(value - shown[name]) > 1e-6
+    ]
+    if other:
+        what = ", ".join(f"'{name}'" for name in other)
+        run.warnings.append(
+            f"{run.meta.name}: tests use means of segment scores, which the official system scores "
+            f"of {what} are not"
+        )
 
 
 def swappable(run: Run, found: list[MetaResult]) -> list[str]:
@@ -106,7 +127,8 @@ def draw_null(
 
     Statistics that must be computed anew in each draw are left out (None) unless ``slow``.
     """
-    stack = np.stack([run.data.segments(name) for name in names])
+    of = run.data.additive if run.level == "sys" else run.data.segments
+    stack = np.stack([of(name) for name in names])
     scheme = procedure.scheme
     n = run.data.es.n_systems
     work = max(1, len(names) * (len(names) - 1) / 2 * n * (n - 1) / 2)

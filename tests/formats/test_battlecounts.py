@@ -5,18 +5,19 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.formats.test_battles import logs
 
 from steelyard import BattleLog, save
 from steelyard.errors import InputError, UsageError
 from steelyard.formats import battlecounts, bigtables, tables
 from steelyard.formats.battlecounts import CountedLog, LogColumns, from_log, read_counts
 from steelyard.formats.load import read_any
-from tests.formats.test_battles import logs
 
 Refusal = Callable[..., str]
 Fresh = Callable[[], Path]
@@ -29,14 +30,18 @@ def long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(battlecounts, "_LONG", 0)
 
 
-def counted_long(path: Path, **options: bool) -> CountedLog:
+def counted_long(path: Path, **options: Any) -> CountedLog:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(battlecounts, "_LONG", 0)
         return read_counts(path, **options)
 
 
 def same(one: CountedLog, other: CountedLog) -> None:
-    assert (one.systems, one.n_battles, one.n_units) == (other.systems, other.n_battles, other.n_units)
+    assert (one.systems, one.n_battles, one.n_units) == (
+        other.systems,
+        other.n_battles,
+        other.n_units,
+    )
     for name in ("i", "j"):
         np.testing.assert_array_equal(getattr(one.pairs, name), getattr(other.pairs, name))
     for name in ("wins_i", "wins_j", "ties"):
@@ -177,7 +182,7 @@ def test_names_that_are_no_names_in_parquet(tmp_path: Path, refusal: Refusal) ->
     [
         ("left,right,outcome\nA,B,left\nA,B\n", ":3: 2 cells, expected 3"),
         ("left,right,outcome\n", "no rows"),
-        ("left,right,outcome\nA,B,left\n\"A,B,left\n", ":3: not valid CSV"),
+        ('left,right,outcome\nA,B,left\n"A,B,left\n', ":3: not valid CSV"),
         ("", "empty file"),
         ("left,left,outcome\nA,B,left\n", "occurs twice"),
         ("a,right,outcome\nA,B,left\n", "no column 'left'"),
@@ -209,7 +214,9 @@ def test_broken_json(
 
 
 @pytest.mark.usefixtures("long")
-def test_bytes_that_are_no_text(tmp_path: Path, refusal: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_that_are_no_text(
+    tmp_path: Path, refusal: Refusal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(b"left,right,outcome\nA,B,left\nA,\xff,left\n")
     assert refusal(read_counts, path).startswith(f"{path}:3: byte 0xff")
@@ -288,7 +295,7 @@ def test_dates_in_parquet_are_times(tmp_path: Path) -> None:
 
     path = tmp_path / "x.parquet"
     rows = "('A', 'B', 1, DATE '2024-02-01'), ('B', 'C', 0, DATE '2024-01-01')"
-    sql = f"SELECT * FROM (VALUES {rows}) t(\"left\", \"right\", outcome, time)"
+    sql = f'SELECT * FROM (VALUES {rows}) t("left", "right", outcome, time)'
     duckdb.connect().execute(f"COPY ({sql}) TO '{path}'")
     played = read_counts(path, in_order=True).played
     assert played is not None
@@ -333,7 +340,9 @@ def test_names_that_could_steer_sql(tmp_path: Path) -> None:
     """Names of columns and systems are quoted wherever they reach a query."""
     path = tmp_path / "x.parquet"
     odd = "a\"b'; DROP TABLE log; --"
-    tables.write(path, {odd: [odd, "B"], "two": ["B", "C"], "vote'": ["left", "tie"], "k'": ["x'", "y"]})
+    tables.write(
+        path, {odd: [odd, "B"], "two": ["B", "C"], "vote'": ["left", "tie"], "k'": ["x'", "y"]}
+    )
     given = LogColumns(odd, "two", "vote'", (("k'", "x'"),))
     assert read_counts(path, given).systems == (odd, "B") if odd < "B" else ("B", odd)
 

@@ -43,7 +43,7 @@ def test_spa_over_segments_against_copies(blocks):
 def test_spa_over_systems_against_copies():
     human, metrics = data()
     rng = np.random.default_rng(2)
-    weights = bootstrap.pair_weights(50, 5, rng)
+    weights = bootstrap.pair_weights(bootstrap.draw_counts(50, 5, rng))
     found = bootstrap.bootstrap_spa(human, metrics, pairs=weights)
     i, j = pair_index(5)
     p_human = pairwise_pvalues(human, method="analytic").p[i, j]
@@ -54,8 +54,10 @@ def test_spa_over_systems_against_copies():
 
 
 def test_pair_weights_count_pairs_of_different_systems():
-    for weights in bootstrap.pair_weights(30, 4, np.random.default_rng(0)):
+    systems = bootstrap.draw_counts(30, 4, np.random.default_rng(0))
+    for weights, counts in zip(bootstrap.pair_weights(systems), systems, strict=True):
         total = weights.sum()
+        assert total == 6 - (counts * (counts - 1) / 2).sum()
         assert total <= 6  # 4 draws have 6 pairs; those of a system with itself do not count
         assert (weights >= 0).all()
 

@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 
 from steelyard.errors import UsageError
 from steelyard.stats import effects, pairedtests
+from steelyard.stats.bootstrap import bootstrap_means, segment_counts
 from steelyard.stats.pairedtests import (
     bootstrap_test,
     gap_test,
@@ -73,6 +74,36 @@ def test_wilcoxon_equals_scipy(scores, alternative):
         gap, alternative=alternative, method="approx" if tied else "exact"
     ).pvalue
     assert found == pytest.approx(expected, abs=1e-9)
+
+
+@SIDES
+@given(
+    scores=arrays(np.float64, (4, 9), elements=st.sampled_from([NAN, -2.5, -1.0, 0.0, 1.0, 3.0]))
+)
+def test_all_pairs_at_once_are_each_pair_alone(scores, alternative):
+    for i, j in ((0, 1), (1, 2), (3, 0)):
+        known = ~np.isnan(scores[i] - scores[j])
+        pair = scores[[i, j]][:, known]
+        if alternative == "two-sided":
+            alone = mood_test(pair)[0, 1]
+            assert mood_test(scores)[i, j] == pytest.approx(alone, abs=1e-15, nan_ok=True)
+        found = wilcoxon_test(scores, alternative=alternative)[i, j]
+        gap = pair[0] - pair[1]
+        if not gap.size:
+            assert np.isnan(found)
+        elif not gap.any():
+            assert found == 1
+        else:
+            tied = (gap == 0).any() or len(np.unique(np.abs(gap))) < len(gap)
+            expected = reference.wilcoxon(
+                gap, alternative=alternative, method="approx" if tied else "exact"
+            ).pvalue
+            assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_no_segments_say_nothing():
+    for test in (t_test, sign_test, wilcoxon_test, mood_test):
+        assert np.isnan(test(np.empty((2, 0)))).all()
 
 
 @given(scores=GRID)
@@ -205,14 +236,37 @@ def test_effects_by_hand(scores):
         assert np.isnan(d[0, 1])
 
 
+def resampled(test):
+    """A test of means that are resampled, as a test of scores."""
+
+    def p(scores):
+        counts = segment_counts(500, scores.shape[1], np.random.default_rng(7))
+        return test(scores.mean(axis=1), bootstrap_means(scores, counts))
+
+    return p
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("test", [t_test, sign_test, wilcoxon_test, permutation_test])
+@pytest.mark.parametrize(
+    "test",
+    [
+        t_test,
+        sign_test,
+        wilcoxon_test,
+        permutation_test,
+        mood_test,
+        resampled(bootstrap_test),
+        resampled(gap_test),
+    ],
+    ids=["t", "sign", "wilcoxon", "permutation", "mood", "bootstrap", "gap"],
+)
 def test_level_under_the_null(test):
     rng = np.random.default_rng(5)
     scores = rng.normal(size=(2 * 1000, 60)).round(1)
     rejected = [test(scores[k : k + 2])[0, 1] <= 0.05 for k in range(0, 2000, 2)]
-    # Exact tests of discrete statistics stay below their level; none may go above it.
-    assert np.mean(rejected) < 0.07
+    # Exact tests of discrete statistics stay below their level; none may go above it, but for what
+    # a thousand simulations leave open (two deviations).
+    assert np.mean(rejected) < 0.05 + 0.014
     assert np.mean(rejected) > 0.02
 
 

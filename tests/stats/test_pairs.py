@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from steelyard.errors import ShapeError
-from steelyard.stats.pairs import PairCounts, count_pairs, count_pairs_flat, inversions
+from steelyard.stats.metametrics import pair_counts
+from steelyard.stats.pairs import PairCounts, count_below, count_pairs, count_pairs_flat, reach
 
 NAN = float("nan")
 FIELDS = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
@@ -48,6 +49,19 @@ def naive(human, metric, epsilon=0.0, threshold=0.0):
 def as_dicts(counts):
     columns = [getattr(counts, name).tolist() for name in FIELDS]
     return [dict(zip(FIELDS, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+@pytest.mark.parametrize("n", [23, 24, 130])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_counts_of_many_rows(n, epsilon):
+    # 23 rows have 253 pairs: the most that a byte can count.
+    rng = np.random.default_rng(n)
+    human, metric = rng.integers(0, 9, (n, 3)) / 8, rng.normal(size=(n, 3))
+    human[:, 0] = metric[:, 0] = np.arange(n)
+    counts = as_dicts(count_pairs(human, metric, epsilon=epsilon))
+    assert counts[0]["concordant"] == n * (n - 1) // 2
+    truth = [naive(h, m, epsilon) for h, m in zip(human.T, metric.T, strict=True)]
+    assert counts == truth
 
 
 @given(
@@ -106,22 +120,45 @@ complete = st.integers(0, 20).flatmap(
 )
 
 
-@given(complete)
-def test_one_long_vector_is_one_column(data):
+thresholds = st.one_of(st.sampled_from([0.0, 0.125, 0.3, 2.0]), st.floats(0, 2))
+
+
+@given(complete, thresholds, thresholds)
+def test_one_long_vector_is_one_column(data, epsilon, threshold):
     human, metric = data
-    flat = count_pairs_flat(human, metric)
-    assert as_dicts(flat) == as_dicts(count_pairs(human[:, None], metric[:, None]))
-    assert as_dicts(flat) == [naive(human, metric)]
+    flat = count_pairs_flat(human, metric, epsilon=epsilon, threshold=threshold)
+    column = count_pairs(human[:, None], metric[:, None], epsilon=epsilon, threshold=threshold)
+    assert as_dicts(flat) == as_dicts(column)
+    assert as_dicts(flat) == [naive(human, metric, epsilon, threshold)]
 
 
-def test_one_long_vector_with_many_ties():
+@pytest.mark.parametrize("sizes", [(1000, 3), (1023, 50), (1025, 2000)])
+def test_one_long_vector_with_many_ties(sizes):
+    # Tenths: differences that print alike are different floats, and each counts as what it is.
     rng = np.random.default_rng(0)
-    for n, levels in ((1000, 3), (1023, 50), (1025, 2000)):
-        human = rng.integers(0, levels, n).astype(float)
-        metric = np.rint(human / 2 + rng.normal(size=n))
-        assert as_dicts(count_pairs_flat(human, metric)) == as_dicts(
-            count_pairs(human[:, None], metric[:, None])
-        )
+    n, levels = sizes
+    human = rng.integers(0, levels, n) / 10
+    metric = np.rint(human * 5 + rng.normal(size=n)) / 10
+    for epsilon, threshold in ((0, 0), (0.1, 0), (0.3, 0.3), (0.7, 0.2), (0, 0.1), (99, 99)):
+        flat = count_pairs_flat(human, metric, epsilon=epsilon, threshold=threshold)
+        column = count_pairs(human[:, None], metric[:, None], epsilon=epsilon, threshold=threshold)
+        assert as_dicts(flat) == as_dicts(column)
+
+
+@pytest.mark.parametrize("group_by", ["none", "item", "system"])
+@pytest.mark.parametrize("options", [{}, {"epsilon": 0.25, "threshold": 0.5}])
+def test_long_groups_are_counted_as_short_ones(group_by, options):
+    rng = np.random.default_rng(1)
+    human, metric = (rng.integers(0, 9, (4, 150)) / 8 for _ in range(2))
+    human[rng.random(human.shape) < 0.2] = NAN
+    metric[:, rng.random(150) < 0.2] = NAN
+    found = pair_counts(human, metric, group_by, **options)
+    if group_by == "none":
+        human, metric = human.reshape(1, -1), metric.reshape(1, -1)
+    elif group_by == "item":
+        human, metric = human.T, metric.T
+    expected = [naive(h, m, **options) for h, m in zip(human, metric, strict=True)]
+    assert as_dicts(found) == expected
 
 
 def test_counts_do_not_overflow():
@@ -132,17 +169,31 @@ def test_counts_do_not_overflow():
     assert counts.total.tolist() == [n * (n - 1) // 2]
 
 
-@given(st.lists(st.integers(0, 9), max_size=70))
-def test_inversions_against_the_loop(codes):
-    expected = sum(a > b for a, b in combinations(codes, 2))
-    assert inversions(np.array(codes, dtype=np.int64)) == expected
+def test_reach_is_the_first_difference_beyond_epsilon():
+    rng = np.random.default_rng(2)
+    for values in (rng.integers(0, 300, 200) / 10, 1e9 + rng.random(200), rng.random(200)):
+        ordered = np.sort(values)
+        # Differences themselves as thresholds: searching for value + epsilon would miss some.
+        for epsilon in (0.0, np.inf, *(ordered[100:] - ordered[:100])):
+            beyond = ordered - ordered[:, None] > epsilon
+            expected = np.where(beyond.any(axis=1), beyond.argmax(axis=1), 200)
+            assert reach(ordered, epsilon).tolist() == expected.tolist()
+    ends = np.repeat([50, 120, 200], [50, 70, 80])
+    grouped = np.concatenate([np.sort(part) for part in np.split(rng.random(200), [50, 120])])
+    parts = [reach(part, 0.2) for part in np.split(grouped, [50, 120])]
+    expected = np.concatenate([parts[0], parts[1] + 50, parts[2] + 120])
+    assert reach(grouped, 0.2, ends).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 7, 8, 9, 64, 65])
-def test_inversions_by_hand(n):
-    assert inversions(np.arange(n)) == 0
-    assert inversions(np.zeros(n, dtype=np.int64)) == 0
-    assert inversions(np.arange(n)[::-1]) == n * (n - 1) // 2
+@given(
+    st.lists(st.integers(0, 20), max_size=40),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 25)), max_size=9),
+)
+def test_ranks_against_the_loop(codes, queries):
+    queries = [(min(end, len(codes)), bound) for end, bound in queries]
+    ends, bounds = np.array(queries, dtype=np.int64).reshape(-1, 2).T
+    expected = [sum(code < bound for code in codes[:end]) for end, bound in queries]
+    assert count_below(np.array(codes, dtype=np.int64), ends, bounds).tolist() == expected
 
 
 def test_pooled_counts_stay_a_vector():

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from steelyard.errors import ShapeError, UsageError
-from steelyard.stats import lattice, permutation
+from steelyard.stats import lattice, permutation, transform
 from steelyard.stats.lattice import lattice_scale, lattice_tails
-from steelyard.stats.permutation import block_sums, enumerate_tails, pairwise_pvalues
+from steelyard.stats.permutation import block_sums, pairwise_pvalues
+from steelyard.stats.transform import enumerate_tails
 
 NAN = float("nan")
 SAMPLING_FREE = ("exact", "analytic", "normal")
@@ -153,7 +154,7 @@ def test_lattice_against_convolution(n, top):
     gaps[3] = np.abs(gaps[3])  # the largest sum there is, far beyond the window
     gaps[4] = -gaps[3]
     gaps[5] += rng.integers(0, 2, n)
-    found = lattice_tails(gaps)
+    found = lattice_tails([gaps])
     assert found is not None
     above, at, error = found
     truth = np.array([convolved_tails(gap) for gap in gaps])
@@ -162,8 +163,58 @@ def test_lattice_against_convolution(n, top):
     np.testing.assert_allclose(at, truth[:, 1], atol=1e-11)
 
 
+def mqm(rng, shape):
+    """Sums of minor (1), major (5) and punctuation (0.1) errors: tenths, most of them whole."""
+    rate = np.exp(rng.normal(-1, 1, shape) + rng.normal(0, 0.1, (shape[0], 1)))
+    errors = rng.poisson(rate) + 5 * rng.poisson(rate / 5) + 0.1 * rng.poisson(0.05, shape)
+    return -np.minimum(errors, 25)
+
+
+def test_lattice_of_many_segments_against_convolution():
+    # Most whole numbers of tenths are multiples of ten: the transform rises again and again.
+    scores = mqm(np.random.default_rng(3), (3, 600))
+    tenths = np.rint(scores * 10)
+    for tail in TAILS:
+        found = pairwise_pvalues(scores, tail=tail)
+        assert found.how == "lattice"
+        np.testing.assert_allclose(found.p, brute(tenths, tail, convolved_tails), atol=1e-11)
+
+
+def test_lattice_does_not_depend_on_how_many_rows_come_at_a_time():
+    rng = np.random.default_rng(0)
+    gaps = rng.integers(-30, 31, (9, 80)).astype(float)
+    gaps[4] *= 500  # steps so large that they are sorted, not counted
+    whole = lattice_tails([gaps])
+    parts = lattice_tails(gaps[start : start + 2] for start in range(0, 9, 2))
+    mid = lattice_tails([gaps], ties=False)
+    assert whole is not None
+    assert parts is not None
+    assert mid is not None
+    np.testing.assert_allclose(parts[0], whole[0], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(parts[1], whole[1], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(mid[0], whole[0] + whole[1] / 2, rtol=0, atol=1e-13)
+    assert not mid[1].any()
+
+
+def test_lattice_without_a_row():
+    found = lattice_tails([])
+    assert found is not None
+    assert found[0].shape == found[1].shape == (0,)
+
+
+def test_steps_of_a_pair_beyond_doubt_do_not_overflow():
+    gaps = np.ones((2, 100))
+    gaps[0] *= 2.0**40  # far beyond Z deviations
+    gaps[1, ::2] = -1
+    found = lattice_tails([gaps])
+    assert found is not None
+    truth = convolved_tails(gaps[1])
+    np.testing.assert_allclose(found[0], [0, truth[0]], atol=1e-11)
+    np.testing.assert_allclose(found[1], [0, truth[1]], atol=1e-11)
+
+
 def test_lattice_of_equal_systems_has_all_mass_in_one_place():
-    found = lattice_tails(np.array([[0.0, 0, 0], [1.0, 0, -1]]))
+    found = lattice_tails([np.array([[0.0, 0, 0], [1.0, 0, -1]])])
     assert found is not None
     np.testing.assert_allclose(found[0], [0, 0.25], atol=1e-15)
     np.testing.assert_allclose(found[1], [1, 0.5], atol=1e-15)
@@ -174,7 +225,7 @@ def test_a_lattice_too_fine_is_not_transformed(monkeypatch):
     scores = rng.integers(0, 50, (3, 24)).astype(float)
     as_lattice = pairwise_pvalues(scores)
     monkeypatch.setattr(lattice, "_CELLS", 100)
-    assert lattice_tails(scores[:1] - scores[1:2]) is None
+    assert lattice_tails([scores[:1] - scores[1:2]]) is None
     other = pairwise_pvalues(scores)
     assert (as_lattice.how, other.how) == ("lattice", "characteristic")
     np.testing.assert_allclose(other.p, as_lattice.p, atol=1e-9)  # 24 segments: enumerated
@@ -194,7 +245,7 @@ def test_characteristic_function_against_enumeration(n, spread):
     gaps = rng.normal(rng.normal(0, 0.3, (4, 1)), 1, (4, n))
     gaps *= 1 if spread == "even" else rng.choice([0.1, 1, 3], gaps.shape)
     truth = np.array([above + at / 2 for above, at in map(enumerate_tails, gaps)])
-    p, error = permutation._characteristic(gaps)
+    p, error = transform.characteristic(gaps)
     assert np.abs(p - truth).max() <= error
     np.testing.assert_allclose(p, truth, atol=2e-5)
 
@@ -204,16 +255,16 @@ def test_characteristic_function_against_the_lattice(seed):
     # Steps of a ten-thousandth: so fine a lattice is as good as continuous.
     rng = np.random.default_rng(seed)
     gap = np.rint(rng.normal(rng.normal(0, 0.2), 1, (1, 60)) * 1e4)
-    found = lattice_tails(gap)
+    found = lattice_tails([gap])
     assert found is not None
-    p, error = permutation._characteristic(gap / 1e4)
+    p, error = transform.characteristic(gap / 1e4)
     np.testing.assert_allclose(p, found[0] + found[1] / 2, atol=1e-9)
     assert error < 1e-3
 
 
 def test_beyond_all_doubt_p_is_0_or_1():
     gap = np.ones((2, 100)) * [[np.pi], [-np.pi]]  # ten standard deviations: p = 2^-101
-    p, error = permutation._characteristic(gap)
+    p, error = transform.characteristic(gap)
     np.testing.assert_array_equal(p, [0, 1])
     assert error < 1e-11
 
@@ -250,7 +301,118 @@ def test_error_is_a_bound_where_part_of_the_scores_is_a_lattice():
     assert abs(found.p[0, 1] - truth) <= found.error
 
 
+# ---------------------------------------------------------------- many segments: series
+
+
+def by_product(scores):
+    """Mid-p from the product of all cosines, with nodes to spare."""
+    p = np.full((len(scores), len(scores)), 0.5)
+    for i, j in combinations(range(len(scores)), 2):
+        gap = scores[i] - scores[j]
+        t, deviation = gap.sum(), np.sqrt((gap**2).sum())
+        half = np.pi / (abs(t) + 9 * deviation)
+        odd = np.arange(1, 401, 2)
+        value = np.prod(np.cos(np.outer(odd * half, gap)), axis=1)
+        p[i, j] = 0.5 - 2 / np.pi * (value * np.sin(odd * half * t) / odd).sum()
+        p[j, i] = 1 - p[i, j]
+    return p
+
+
+KINDS = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "shares": lambda rng, shape: rng.beta(2, 0.7, size=shape),
+    "skewed": lambda rng, shape: rng.gamma(1.5, size=shape),
+    "far from 0": lambda rng, shape: 1e4 + rng.normal(size=shape),
+    "heavy": lambda rng, shape: rng.standard_t(4, size=shape),
+}
+
+
+@pytest.mark.parametrize("n", [300, 800, 1500])
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_on_many_segments_is_within_its_error(kind, n):
+    rng = np.random.default_rng(n)
+    scores = KINDS[kind](rng, (5, n)) + rng.normal(0, 0.05, (5, 1)) + rng.normal(size=n)
+    found = pairwise_pvalues(scores)
+    assert found.how == "characteristic"
+    assert found.error <= 5e-7
+    assert np.abs(found.p - by_product(scores)).max() <= found.error
+
+
+def test_a_series_serves_the_pairs_that_it_is_sure_of():
+    rng = np.random.default_rng(1)
+    scores = rng.normal(0, 1, (4, 1000))
+    scores[1] = scores[0]
+    scores[1, :40] += rng.normal(0, 1, 40)  # 40 differences only: not enough of them
+    scores[3] = scores[2]  # none at all
+    found = pairwise_pvalues(scores)
+    truth = by_product(scores[:3])
+    off = ~np.eye(3, dtype=bool)
+    assert np.abs(found.p[:3, :3] - truth)[off].max() <= found.error
+    assert found.p[2, 3] == 0.5
+    assert found.n[0, 1] == 1000
+
+
+@pytest.mark.parametrize("odd", [0, 1])
+def test_steps_between_systems_are_seen_where_scores_have_none(odd):
+    # Any difficulty of segments plus whole numbers of errors: scores are continuous, differences
+    # are a lattice, or nearly one if a single segment is off it.
+    rng = np.random.default_rng(2)
+    errors = 10.0 * rng.integers(0, 4, (2, 800))
+    scores = rng.normal(size=800) - errors
+    scores[0, :odd] += np.sqrt(2)
+    gap = np.rint(scores[0] - scores[1]) if not odd else scores[0] - scores[1]
+    pmf = np.ones(1)
+    for step in np.abs(np.rint(gap[odd:] / 10)).astype(int):
+        pmf = np.convolve(pmf, [0.5] + [0] * (2 * step - 1) + [0.5] if step else [1.0])
+    places = 10.0 * (np.arange(len(pmf)) - len(pmf) // 2)
+    null = places if not odd else np.concatenate([places - gap[0], places + gap[0]])
+    chance = pmf if not odd else np.concatenate([pmf, pmf]) / 2
+    same = np.isclose(null, gap.sum(), atol=1e-6)
+    truth = chance[(null > gap.sum()) & ~same].sum() + chance[same].sum() / 2
+    found = pairwise_pvalues(scores)
+    assert abs(found.p[0, 1] - truth) <= found.error + 1e-12
+
+
+def test_segments_that_nobody_has_change_nothing():
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(4, 900))
+    holes = np.insert(scores, [0, 5, 5, 900], NAN, axis=1)
+    for method in SAMPLING_FREE:
+        with_holes, without = (pairwise_pvalues(x, method=method) for x in (holes, scores))
+        np.testing.assert_allclose(with_holes.p, without.p, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(with_holes.n, without.n)
+
+
+@pytest.mark.parametrize("method", SAMPLING_FREE)
+def test_missing_cells_and_blocks_agree_with_what_is_left(method):
+    rng = np.random.default_rng(4)
+    scores = rng.normal(size=(3, 1200))
+    blocks = np.repeat(np.arange(600), 2)
+    together = pairwise_pvalues(scores, method=method, blocks=blocks)
+    sums = scores.reshape(3, 600, 2).sum(axis=2)
+    np.testing.assert_allclose(together.p, pairwise_pvalues(sums, method=method).p, atol=1e-7)
+    scores[0, :7] = NAN
+    absent = pairwise_pvalues(scores, method=method)
+    pair = pairwise_pvalues(scores[:2, 7:], method=method)
+    np.testing.assert_allclose(absent.p[0, 1], pair.p[0, 1], atol=1e-7)
+    assert absent.n.tolist() == [[0, 1193, 1193], [1193, 0, 1200], [1193, 1200, 0]]
+
+
 # ---------------------------------------------------------------- properties
+
+
+@pytest.mark.parametrize("factor", [1, 0.1, 1 / 7, np.pi])
+def test_a_lattice_is_found_among_many_scores_and_only_if_all_are_on_it(factor):
+    rng = np.random.default_rng(0)
+    scores = (rng.integers(0, 101, (20, 1000)) * factor).astype(np.float64)
+    scores[3, ::7] = NAN
+    whole = lattice.as_lattice(scores)
+    assert whole is not None
+    np.testing.assert_allclose(np.diff(whole[5]) * factor, np.diff(scores[5]), atol=1e-9)
+    scores[11, 123] += 0.0123456
+    assert lattice.as_lattice(scores) is None
+    assert lattice.as_lattice(np.full((2, 3), NAN)) is None
+    assert lattice.as_lattice(np.full((2, 3), np.pi)) is None
 
 
 def test_lattice_scale_by_hand():
@@ -489,6 +651,7 @@ def test_the_size_of_chunks_changes_nothing(monkeypatch, method, chunk, kind):
     scores[1, 3] = NAN
     before = pairwise_pvalues(scores, method=method, n_resamples=1001)
     monkeypatch.setattr(permutation, "_CHUNK", chunk)
+    monkeypatch.setattr(permutation, "_CACHED", chunk)
     after = pairwise_pvalues(scores, method=method, n_resamples=1001)
     np.testing.assert_allclose(after.p, before.p, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(after.n, before.n)

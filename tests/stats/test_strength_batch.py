@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from steelyard.errors import ShapeError, UsageError
 from steelyard.stats import strength_batch as module
-from steelyard.stats.btfit import chord, newton
 from steelyard.stats.bootstrap import interval, segment_counts
+from steelyard.stats.btfit import chord, newton
 from steelyard.stats.strength import bradley_terry
 from steelyard.stats.strength_batch import bradley_terry_batch
 from steelyard.stats.tiepolicy import TIES

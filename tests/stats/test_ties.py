@@ -1,20 +1,19 @@
-"""Kendall's family and tie calibration against loops over pairs and over thresholds."""
+"""Kendall's family against loops over pairs."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from steelyard.errors import UsageError
 from steelyard.stats.pairs import PairCounts, count_pairs
-from steelyard.stats.ties import KENDALL, TieMatrix, calibrate, matrix
+from steelyard.stats.ties import KENDALL, TieMatrix, matrix
 
 NAN = float("nan")
 X = None  # leave the pair out
@@ -34,7 +33,6 @@ TABLES = {
     "tau-eq": ((1, -1, -1), (-1, 1, -1), (-1, -1, 1)),
     "acc-eq": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
 }
-CALIBRATED = ("acc-eq", "tau-eq", "kendall-human-ties", "kendall-human-ties-error")
 
 
 def sign(x):
@@ -50,13 +48,6 @@ def naive_worths(table, human, metric, epsilon=0.0):
             worth = table[1 + sign(h)][1 if abs(m) <= epsilon else 1 + sign(m)]
             worths += [] if worth is None else [worth]
     return worths
-
-
-def naive_mean(table, human, metric, epsilon=0.0):
-    """Average over groups, exactly; groups without a pair take no part."""
-    groups = [naive_worths(table, h, m, epsilon) for h, m in zip(human.T, metric.T, strict=True)]
-    values = [Fraction(sum(group), len(group)) for group in groups if group]
-    return sum(values) / len(values)
 
 
 def counts(concordant=0, discordant=0, human_ties=0, metric_ties=0, both_ties=0):
@@ -136,149 +127,3 @@ def test_without_pairs_the_value_is_undefined():
 def test_unknown_variant():
     with pytest.raises(UsageError, match=r"no Kendall variant 'acc_eq'; did you mean 'acc-eq'\?"):
         matrix("acc_eq")
-
-
-# ---------------------------------------------------------------- calibration
-
-
-@pytest.mark.parametrize("name", CALIBRATED)
-@given(data=matrices)
-@settings(max_examples=40)
-def test_calibration_against_every_threshold(name, data):
-    human, metric = data
-    known = ~(np.isnan(human) | np.isnan(metric))
-    assume((known.sum(axis=0) > 1).any())
-    gaps = {
-        abs(a - b)
-        for h, m in zip(human.T, metric.T, strict=True)
-        for (x, a), (y, b) in combinations(zip(h, m, strict=True), 2)
-        if not math.isnan(x + y + a + b)
-    }
-    curve = {gap: naive_mean(TABLES[name], human, metric, gap) for gap in {0.0, *gaps}}
-    found = calibrate(human, metric, KENDALL[name])
-    assert found.value == pytest.approx(float(max(curve.values())), abs=1e-12)
-    assert curve[found.epsilon] == max(curve.values())  # an exact candidate, not one nearby
-    assert found.n_groups == (known.sum(axis=0) > 1).sum()
-    # The whole curve: ascending from 0, every value the one at its epsilon.
-    assert found.epsilons[0] == 0
-    assert (np.diff(found.epsilons) > 0).all()
-    for epsilon, value in zip(found.epsilons, found.values, strict=True):
-        assert value == pytest.approx(float(curve[epsilon]), abs=1e-12)
-    # What the curve leaves out changes nothing: such a gap has the value of the one before.
-    for gap, value in curve.items():
-        before = found.values[np.searchsorted(found.epsilons, gap, side="right") - 1]
-        assert before == pytest.approx(float(value), abs=1e-12)
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.parametrize("name", CALIBRATED)
-def test_the_curve_is_the_value_of_the_counts(name, missing):
-    rng = np.random.default_rng(1)
-    human = -rng.integers(0, 4, (6, 40)).astype(float)
-    metric = human / 5 + rng.normal(0, 0.5, (6, 40))
-    metric[rng.random(metric.shape) < missing] = NAN
-    found = calibrate(human, metric, KENDALL[name])
-    assert len(found.epsilons) > 100
-    for k in range(0, len(found.epsilons), 7):
-        at = count_pairs(human, metric, epsilon=found.epsilons[k])
-        assert found.values[k] == pytest.approx(np.nanmean(KENDALL[name].value(at)), abs=1e-12)
-    assert found.value == found.values.max()
-    best = count_pairs(human, metric, epsilon=found.epsilon)
-    assert found.value == pytest.approx(np.nanmean(KENDALL[name].value(best)), abs=1e-12)
-
-
-def test_calibration_by_hand():
-    # Ties of the metric win one pair (a, b), then lose two at 0.7.
-    human, metric = np.array([[0.0], [0.0], [1.0]]), np.array([[0.125], [0.25], [0.875]])
-    found = calibrate(human, metric)
-    assert (found.value, found.epsilon, found.n_groups) == (1.0, 0.125, 1)
-    assert found.epsilons.tolist() == [0, 0.125, 0.625, 0.75]
-    np.testing.assert_allclose(found.values, [2 / 3, 1, 2 / 3, 1 / 3])
-
-
-def test_groups_count_alike_whatever_their_size():
-    # Three concordant pairs in the first group, one human tie in the second: tying it at 0.5
-    # costs two of three there and gains one of one here.
-    human = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, NAN]])
-    metric = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 7.0]])
-    found = calibrate(human, metric)
-    assert found.epsilon == 0.5
-    assert found.value == pytest.approx((1 / 3 + 1) / 2, abs=1e-12)
-
-
-def test_equal_floats_only_are_one_candidate():
-    # 0.9 - 0.8, 0.4 - 0.3 and 0.6 - 0.5 are three different floats near 0.1.
-    human = np.zeros((2, 3))
-    metric = np.array([[0.9, 0.4, 0.6], [0.8, 0.3, 0.5]])
-    found = calibrate(human, metric)
-    assert found.epsilons.tolist() == [0.0, *sorted({0.9 - 0.8, 0.4 - 0.3, 0.6 - 0.5})]
-    assert found.epsilon == max(0.9 - 0.8, 0.4 - 0.3, 0.6 - 0.5)
-    assert found.value == 1
-
-
-@pytest.mark.parametrize("name", CALIBRATED)
-def test_a_constant_metric_has_nothing_to_calibrate(name):
-    human = np.array([[0.0, 1], [0, 2], [1, 3]])
-    found = calibrate(human, np.full((3, 2), 0.7), KENDALL[name])
-    assert found.epsilon == 0
-    assert found.epsilons.tolist() == [0]
-    assert found.value == pytest.approx(float(naive_mean(TABLES[name], human, np.zeros((3, 2)))))
-
-
-def test_a_perfect_metric_needs_no_threshold():
-    human = np.array([[0.0, 3], [1, 2], [2, 1]])
-    found = calibrate(human, human)
-    assert (found.value, found.epsilon) == (1, 0)
-
-
-@pytest.mark.parametrize(
-    "scores",
-    [
-        (np.full((3, 2), NAN), np.ones((3, 2))),
-        (np.ones((1, 4)), np.ones((1, 4))),  # one system: no pair
-        (np.array([[1.0, NAN], [NAN, 1.0]]), np.ones((2, 2))),
-        (np.empty((3, 0)), np.empty((3, 0))),
-    ],
-)
-def test_without_pairs_there_is_no_threshold(scores):
-    found = calibrate(*scores)
-    assert math.isnan(found.value)
-    assert math.isnan(found.epsilon)
-    assert found.n_groups == 0
-    assert found.epsilons.size == found.values.size == 0
-
-
-def test_groups_without_pairs_take_no_part():
-    human = np.array([[0.0, 0.0, NAN], [0.0, NAN, NAN], [1.0, NAN, NAN]])
-    metric = np.array([[0.125, 1.0, 1.0], [0.25, 1.0, 1.0], [0.875, 1.0, 1.0]])
-    found = calibrate(human, metric)
-    alone = calibrate(human[:, :1], metric[:, :1])
-    assert (found.value, found.epsilon, found.n_groups) == (alone.value, alone.epsilon, 1)
-
-
-# The toy of the notes on mt-metrics-eval; test_correlation.py has the whole table.
-GOLD = np.array([[0.0, -1, NAN, -5, 0], [0.0, -5, -1, -5, -1], [-1.0, 0, -1, NAN, 0]])
-METRIC = np.array(
-    [[0.9, 0.5, 0.4, 0.1, 0.8], [0.8, 0.2, 0.4, 0.15, 0.6], [0.7, 0.6, 0.3, 0.2, 0.8]]
-)
-
-
-@pytest.mark.parametrize(
-    ("human", "metric", "accuracy", "tau"),
-    [
-        (GOLD.reshape(-1, 1), METRIC.reshape(-1, 1), 0.820513, 0.641026),
-        (GOLD.T, METRIC.T, 0.8, 0.6),
-        (GOLD, METRIC, 0.933333, 0.866667),
-    ],
-)
-def test_golden_calibrations(human, metric, accuracy, tau):
-    best = calibrate(human, metric)
-    assert best.value == pytest.approx(accuracy, abs=5e-7)
-    assert best.epsilon == pytest.approx(0.1, abs=1e-12)
-    best = calibrate(human, metric, KENDALL["tau-eq"])
-    assert best.value == pytest.approx(tau, abs=5e-7)
-
-
-def test_calibration_needs_every_pair():
-    with pytest.raises(UsageError, match="every pair takes part"):
-        calibrate(np.ones((2, 2)), np.ones((2, 2)), KENDALL["kendall-soft"])

@@ -63,11 +63,11 @@ TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
               help="What is resampled for intervals.")  # fmt: skip
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=10), default=1000,
               show_default=True, metavar="B", help="Resamples for intervals.")  # fmt: skip
+@click.option("--battles", metavar="LOG", help="Rank by a log of battles instead of scores.")
+@click.option("--left", metavar="COL", help="Column of the first system in a log.")
+@click.option("--right", metavar="COL", help="Column of the second system in a log.")
+@click.option("--outcome", metavar="COL", help="Column of who won in a log.")
 @click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
-@click.option("--battles", metavar="LOG", help="Rank from a log of battles instead.")
-@click.option("--left", metavar="COLUMN", help="Column of the left side of a battle.")
-@click.option("--right", metavar="COLUMN", help="Column of the right side.")
-@click.option("--outcome", metavar="COLUMN", help="Column of the outcome.")
 @input_options
 @output_options
 def compare(
@@ -76,18 +76,22 @@ def compare(
     """Compare systems on the same segments: rankings, intervals, tests, tiers.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
+    With --battles LOG, systems are compared by who won against whom instead.
     """
     settings["rng"] = output.seed
     if settings["intervals"] == "none":
         settings["intervals"] = None
+    pairwise = settings.pop("pairwise")
     columns = {name: settings.pop(name) for name in ("left", "right", "outcome")}
     log = settings.pop("battles")
-    pairwise = settings.pop("pairwise")
     if log is not None:
         if inputs:
             raise UsageError("--battles LOG: expected no other input")
         result, tables = _battles(log, columns, options, settings, pairwise=pairwise)
     else:
+        for option, value in columns.items():
+            if value is not None:
+                raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
         need_inputs(inputs)
         result, tables = _scores(options.load(inputs), options, settings, pairwise=pairwise)
     emit(result, tables, output)

@@ -47,6 +47,6 @@ def demo(export: Path | None, output: OutputOptions) -> None:
     emit(result, [view.table()], output, text)
     if export is not None:
         export.mkdir(parents=True, exist_ok=True)
-        for path in (embedded.SCORES, embedded.SYSTEM_SCORES, embedded.ENTITIES):
+        for path in embedded.FILES:
             shutil.copyfile(path, export / path.name)
         note(f"copied the demo's files to {export}", output)

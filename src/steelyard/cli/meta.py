@@ -66,7 +66,8 @@ PRESETS = (
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
 @click.option("--intervals", type=click.Choice(["segment", "document", "system", "both", "none"]),
               default="segment", show_default=True,
-              help="What is resampled for intervals of values and ranks.")  # fmt: skip
+              help="What is resampled for intervals of every value and rank (both: segments and "
+              "systems).")  # fmt: skip
 @click.option("--bootstrap", type=click.IntRange(min=10), default=1000, show_default=True,
               metavar="B", help="Resamples for intervals.")  # fmt: skip
 @click.option("--method", type=click.Choice(["exact", "analytic", "monte-carlo", "mtme"]),
@@ -80,6 +81,9 @@ PRESETS = (
               help="Human differences below which Kendall variants see a tie.")  # fmt: skip
 @click.option("--pa-ties", type=click.Choice(["strict", "drop-human"]), default="strict",
               show_default=True, help="Pairs of systems that the human score ties.")  # fmt: skip
+@click.option("--corpus", type=Names(), default=(), help="Weigh these corpus metrics, too, scored "
+              "on the texts: bleu chrf chrf++ ter.")  # fmt: skip
+@click.option("--refs", type=Names(), help="References that --corpus compares with.")
 @click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
 @click.option("--preset", type=click.Choice(PRESETS), help="Run the protocol of a shared task on "
               "the folder INPUT.")  # fmt: skip
@@ -100,16 +104,25 @@ def meta(
     """
     preset, protocol = settings.pop("preset"), settings.pop("benchmark")
     add, by_domain = _added(settings.pop("add")), settings.pop("by_domain")
+    corpus, refs = settings.pop("corpus"), settings.pop("refs")
     settings["n_resamples"] = settings.pop("resamples")
     settings["rng"] = output.seed
     if preset or protocol:
         result: Result = _benchmark(preset, protocol, inputs, add, options, settings)
     else:
         need_inputs(inputs)
-        es = options.load((*inputs, *(path for _, path in add)))
+        es = _with_corpus(options.load((*inputs, *(path for _, path in add))), corpus, refs)
         settings["by"] = _with_variants(settings["by"], settings.pop("ties"))
         result = (_by_domain if by_domain else _one_set)(es, options, settings)
     emit(result.to_dict(), [result.table()], output)
+
+
+def _with_corpus(es: EvalSet, names: tuple[str, ...], refs: tuple[str, ...] | None) -> EvalSet:
+    if not names:
+        return es
+    from steelyard.metrics.surface import with_surface_metrics
+
+    return with_surface_metrics(es, names, refs)
 
 
 def _one_set(es: EvalSet, options: InputOptions, settings: dict[str, Any]) -> Result:

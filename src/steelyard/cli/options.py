@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,7 @@ from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet
 
 SUFFIXES = ("json", "csv", "tsv", "md", "tex", "html", "txt", "parquet")
+FIGURES = ("png", "svg", "pdf")
 F = TypeVar("F", bound=Callable[..., Any])
 if TYPE_CHECKING:
     _Type = click.ParamType[Any]
@@ -163,12 +164,14 @@ class OutputOptions:
     quiet: bool
     debug: bool
 
-    def check(self) -> None:
+    def check(self, suffixes: Collection[str] = SUFFIXES) -> None:
         """Refuse a suffix that nothing can be written as, before any work is done."""
         if self.out is not None:
             kind = self.out.name.rpartition(".")[2].lower() if "." in self.out.name else ""
-            if kind not in SUFFIXES:
-                expected = ", ".join(f".{suffix}" for suffix in SUFFIXES)
+            if kind == "gz":
+                kind = ".".join(self.out.name.lower().split(".")[-2:])
+            if kind not in suffixes:
+                expected = ", ".join(f".{suffix}" for suffix in suffixes)
                 raise UsageError(f"--out {self.out}: can't write '.{kind}', expected {expected}")
 
 
@@ -185,8 +188,11 @@ _OUTPUT = (
 )  # fmt: skip
 
 
-def output_options(command: F) -> F:
-    """Add the options of results; the command receives them as one ``output``."""
+def output_options(command: F, suffixes: Collection[str] = SUFFIXES) -> F:
+    """Add the options of results; the command receives them as one ``output``.
+
+    ``suffixes`` are what ``--out`` may end in.
+    """
     import functools
 
     names = tuple(OutputOptions.__dataclass_fields__)
@@ -194,7 +200,7 @@ def output_options(command: F) -> F:
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         output = OutputOptions(**{name: kwargs.pop(name) for name in names})
-        output.check()
+        output.check(suffixes)
         return command(*args, output=output, **kwargs)
 
     for option in reversed(_OUTPUT):

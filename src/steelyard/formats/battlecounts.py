@@ -129,7 +129,7 @@ def read_counts(
 
 
 def _wanted(name: str, columns: LogColumns) -> bool:
-    known = (*battles.WEIGHT, *battles.TIME, *columns.ignore)
+    known = (*battles.WEIGHT, *battles.TIME)
     return name in known or columns.is_text(name) or rankings.is_rank(name)
 
 
@@ -196,12 +196,11 @@ class _Counter:
         weight, time, unit = own["weight"], own["time"], own["unit"]
         assert left is not None
         assert right is not None
-        assert outcome is not None
         shown = [
             "file_row_number AS row",
             f"{left.text()} AS l",
             f"{right.text()} AS r",
-            f"{_outcome(outcome)} AS o",
+            f"{'1.0' if outcome is None else _outcome(outcome)} AS o",
             f"{'1.0' if weight is None else weight.number()} AS w",
             f"{'NULL' if time is None else time.number()} AS t",
             f"{literal('u') if unit is None else unit.text()} AS u",
@@ -239,8 +238,9 @@ class _Counter:
         if self.names.time is not None and not _is_plain(self.scan.columns[self.names.time]):
             names.remove(self.names.time)
         table = self.scan.row(row, names)
-        sides = self.names
-        battles.read(table, left=sides.left, right=sides.right, outcome=sides.outcome)
+        sides = self.names._asdict()
+        named = {} if self.names.outcome is None else sides
+        battles.read(table, **{side: named.get(side) for side in ("left", "right", "outcome")})
         table.fail("not a battle", 0)
 
     def counted(self, *, by_unit: bool, in_order: bool) -> CountedLog:

@@ -1,4 +1,4 @@
-"""Battle logs: a row per duel with ``left``, ``right`` and ``outcome``."""
+"""Battle logs: a row per duel: ``left``, ``right`` and ``outcome``, or ``better`` and ``worse``."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ RIGHT = ("right", "model_b")
 OUTCOME = ("outcome", "winner")
 WEIGHT = ("weight",)
 TIME = ("time", "tstamp")
-UNIT = ("unit", "prompt", "segment", "question_id")
+UNIT = ("unit", "prompt", "segment", "seg", "question_id")
+BETTER, WORSE = "better", "worse"
 WORDS = {"left": 1.0, "model_a": 1.0, "right": 0.0, "model_b": 0.0, "tie": 0.5,
          "tie (bothbad)": 0.5, "both_bad": 0.5, "bothbad": 0.5}  # fmt: skip
 
 
 class Columns(NamedTuple):
-    """What the columns of a log are called; None for those it does not have."""
+    """What the columns of a log are called; None for those it does not have.
+
+    Without an outcome, left always wins.
+    """
 
     left: str
     right: str
-    outcome: str
+    outcome: str | None
     weight: str | None
     time: str | None
     unit: str | None
@@ -35,12 +39,13 @@ class Columns(NamedTuple):
 
 def is_text(name: str) -> bool:
     """Tell whether a column of a log holds names, even where they look like numbers."""
-    return name in (*LEFT, *RIGHT, *OUTCOME, *UNIT)
+    return name in (*LEFT, *RIGHT, *OUTCOME, *UNIT, BETTER, WORSE)
 
 
 def recognise(table: RawTable) -> bool:
     """Tell whether a table has a left and a right side and an outcome."""
-    return all(any(name in table for name in names) for names in (LEFT, RIGHT, OUTCOME))
+    duels = all(any(name in table for name in names) for names in (LEFT, RIGHT, OUTCOME))
+    return duels or (BETTER in table and WORSE in table)
 
 
 def columns(
@@ -51,6 +56,8 @@ def columns(
     outcome: str | None = None,
 ) -> Columns:
     """Find the columns of a log by the names given, or by those that logs usually have."""
+    if BETTER in table and WORSE in table and not (left or right or outcome):
+        return _with_others(table, BETTER, WORSE, None)
     chosen = []
     for given, names, what in (
         (left, LEFT, "left"),
@@ -62,10 +69,15 @@ def columns(
             known = hint(column or what, table.columns)
             raise UsageError(f"{table.path}: no column '{column or what}'; {known}")
         chosen.append(column)
-    others = table.without(chosen)
+    return _with_others(table, *chosen)
+
+
+def _with_others(table: RawTable, left: str, right: str, outcome: str | None) -> Columns:
+    """Add the columns that a log may have."""
+    others = table.without([left, right, *([] if outcome is None else [outcome])])
     kinds = ((WEIGHT, "weight"), (TIME, "time"), (UNIT, "unit"))
     weight, time, unit = (one_of(others, names, what) for names, what in kinds)
-    return Columns(chosen[0], chosen[1], chosen[2], weight, time, unit)
+    return Columns(left, right, outcome, weight, time, unit)
 
 
 def read(
@@ -88,7 +100,7 @@ def read(
         systems,
         codes[: len(lefts)],
         codes[len(lefts) :],
-        _outcomes(table, chosen.outcome),
+        np.ones(table.n_rows) if chosen.outcome is None else _outcomes(table, chosen.outcome),
         None if weight is None else _weights(table, weight),
         None if time is None else table.numbers(time),
         units,

@@ -12,7 +12,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -75,17 +75,23 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Rows of a file: SQL that reads them (numbered by ``file_row_number``), and its columns."""
+    """Rows of a file: SQL that reads them (numbered by ``file_row_number``), and its columns.
+
+    ``names`` are those of all columns, also where only some can be read; ``blank`` is what an empty
+    cell is to readers of small tables.
+    """
 
     path: Path
     connection: Any
     source: str
     columns: Mapping[str, Column]
     line_of: Callable[[int], int]
+    names: tuple[str, ...]
+    blank: str | None = None
 
     def header(self) -> RawTable:
         """Give a table that has the columns but no rows."""
-        return RawTable(self.path, dict.fromkeys(self.columns, ()), 0)
+        return RawTable(self.path, dict.fromkeys(self.names, ()), 0)
 
     def row(self, row: int, columns: list[str]) -> RawTable:
         """Give a table of one row, which knows its line."""
@@ -97,11 +103,16 @@ class Scan:
         sql = f"SELECT {shown} FROM {self.source} WHERE file_row_number = {row}"
         found = self.connection.execute(sql).fetchone()
         cells = {
-            name: [json.loads(cell) if column.kind == "JSON" and cell is not None else cell]
+            name: [self._cell(column, cell)]
             for name, column, cell in zip(columns, chosen, found, strict=True)
         }
         line = self.line_of(row)
         return RawTable(self.path, cells, 1, lambda _: line)
+
+    def _cell(self, column: Column, cell: Any) -> Any:
+        if cell is None:
+            return self.blank
+        return json.loads(cell) if column.kind == "JSON" else cell
 
 
 def is_parquet(path: Path) -> bool:
@@ -125,7 +136,8 @@ def opened(path: Path, wanted: Callable[[str], bool]) -> Iterator[Scan]:
         names = [name for name in form.names if wanted(name)]
         form.copy(names, copy)
         with parquet.opened(copy) as (connection, source):
-            yield _scan(path, connection, source, names, form.line_of)
+            scan = _scan(path, connection, source, names, form.line_of)
+            yield replace(scan, names=tuple(form.names), blank=None if lines else "")
 
 
 def _scan(
@@ -140,7 +152,7 @@ def _scan(
         name: Column(quote(as_shown), kind)
         for name, (as_shown, kind, *_) in zip(known, described, strict=True)
     }
-    return Scan(path, connection, parquet.numbered(source), columns, line_of)
+    return Scan(path, connection, parquet.numbered(source), columns, line_of, tuple(known))
 
 
 def _stream(path: Path) -> Any:

@@ -6,18 +6,25 @@ or packed rows whose ``scores`` (and ``segments``) are lists separated by blanks
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
 from steelyard.formats import layout, tables
 from steelyard.formats.tables import RawTable, one_of, parse_number
-from steelyard.judgements import Ratings, encode
+from steelyard.judgements import Floats, Ratings, encode
 
 RATER = ("rater", "worker", "annotator")
 VALUE = ("raw", "score", "value", "rating")
 ITEM = ("type", "item_type")
 UNIT = ("hit", "unit")
+SECONDS = ("seconds", "duration")
+START, END = ("start_time", "start"), ("end_time", "end")
+#: Columns that mean something in a table of judgements; others are not read.
+KNOWN = frozenset((*RATER, *VALUE, *ITEM, *UNIT, *SECONDS, *START, *END, "scores", "segments",
+                   "index"))  # fmt: skip
 ITEMS = {"system": "system", "tgt": "system", "repeat": "repeat", "chk": "repeat", "ref": "ref",
          "bad_ref": "bad-ref", "bad-ref": "bad-ref", "bad": "bad-ref"}  # fmt: skip
 _INDEX = (*layout.SEGMENT, "index")
@@ -57,7 +64,42 @@ def read(table: RawTable) -> Ratings:
         table.numbers(value),
         item=None if item is None else _items(table, item),
         unit=None if unit is None else tuple(table.labels(unit)),
+        seconds=seconds(table),
     )
+
+
+def seconds(table: RawTable) -> Floats | None:
+    """Read how long each row took: a column of seconds, or the times of its start and end."""
+    column = one_of(table, SECONDS, "duration")
+    if column is not None:
+        return table.numbers(column)
+    start, end = one_of(table, START, "start"), one_of(table, END, "end")
+    return None if start is None or end is None else table.numbers(end) - table.numbers(start)
+
+
+def check_scale(
+    table: RawTable, low: float = 0, high: float = 100, names: Sequence[str] = VALUE
+) -> None:
+    """Refuse a score beyond the scale, with its line; ``names`` are those of its column."""
+    if _packed(table):
+        for row, text in enumerate(table.texts("scores")):
+            for cell in (text or "").split():
+                number = parse_number(cell)
+                if number is not None and not low <= number <= high:
+                    _off_scale(table, "scores", number, low, high, row)
+        return
+    column = one_of(table, names, "score")
+    if column is not None:
+        values = table.numbers(column)
+        for row in np.flatnonzero((values < low) | (values > high))[:1]:
+            _off_scale(table, column, values[row], low, high, int(row))
+
+
+def _off_scale(
+    table: RawTable, column: str, value: float, low: float, high: float, row: int
+) -> NoReturn:
+    message = f"column '{column}': {value:g}, expected a score from {low:g} to {high:g}"
+    table.fail(f"{message} (--scale names another range)", row)
 
 
 def _items(table: RawTable, column: str) -> tuple[str, ...]:
@@ -104,7 +146,7 @@ def _read_packed(table: RawTable) -> Ratings:
 
 def write(ratings: Ratings, path: Path) -> None:
     """Write a row each: rater, system, segment, type, raw (and unit where known)."""
-    columns = {
+    columns: dict[str, object] = {
         "rater": [ratings.raters[code] for code in ratings.rater],
         "system": [ratings.systems[code] for code in ratings.system],
         "segment": [ratings.segments[code] for code in ratings.segment],
@@ -114,4 +156,6 @@ def write(ratings: Ratings, path: Path) -> None:
         columns["type"] = list(ratings.item)
     if ratings.unit is not None:
         columns["unit"] = list(ratings.unit)
+    if ratings.seconds is not None:
+        columns["seconds"] = ratings.seconds
     tables.write(path, columns)

@@ -7,17 +7,22 @@ Either an object with ``errors`` per rating (JSON lines), or a row per error wit
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from steelyard.formats import files, layout, spans, tables
+from steelyard.errors import hint
+from steelyard.formats import da, files, layout, spans, tables
 from steelyard.formats.tables import RawTable, one_of
 from steelyard.judgements import ErrorSpan, Ratings
 
 RATER = ("rater", "worker", "annotator")
 VALUE = ("value", "score", "esa")
+#: Columns that mean something in an error list; others are not read.
+KNOWN = frozenset((*RATER, *VALUE, *da.SECONDS, "type", "unit", "category", "severity", "target",
+                   "errors"))  # fmt: skip
 _SPAN = re.compile(r"<v>(.*?)</v>", re.DOTALL)
 
 
@@ -47,16 +52,49 @@ def read(table: RawTable) -> Ratings:
     units = table.texts("unit") if "unit" in table else [None] * table.n_rows
     column = one_of(table, VALUE, "value")
     values = np.full(table.n_rows, np.nan) if column is None else table.numbers(column)
+    took = da.seconds(table)
     rows = []
-    for row, (listed, name) in enumerate(zip(table.columns["errors"], names, strict=True)):
-        if isinstance(listed, str):
-            text = listed.strip()
-            listed = files.parse_json(text, table.path, table.line(row)) if text else None  # noqa: PLW2901
-        value = {"errors": listed, "value": float(values[row]), "item": items[row] or "system"}
+    for row, name in enumerate(names):
+        value = {
+            "errors": _listed(table, row),
+            "value": float(values[row]),
+            "item": items[row] or "system",
+        }
         if units[row]:
             value["unit"] = units[row]
+        if took is not None:
+            value["seconds"] = float(took[row])
         rows.append(spans.parse(value, *name, table.path, table.line(row)))
     return spans.ratings(rows)
+
+
+def _listed(table: RawTable, row: int) -> Any:
+    """Give the errors of a row, unpacked where they are JSON text."""
+    cell = table.columns["errors"][row]
+    if not isinstance(cell, str):
+        return cell
+    text = cell.strip()
+    return files.parse_json(text, table.path, table.line(row)) if text else None
+
+
+def check_severities(table: RawTable, known: Collection[str]) -> None:
+    """Refuse a severity that has no weight, with its line."""
+    if "errors" not in table:
+        for row, severity in enumerate(table.labels("severity")):
+            if severity.casefold() not in known:
+                _unknown_severity(table, severity, known, row)
+        return
+    for row in range(table.n_rows):
+        listed = _listed(table, row)
+        for error in listed if isinstance(listed, list) else ():
+            given = error.get("severity") if isinstance(error, dict) else None
+            if isinstance(given, str) and given.casefold() not in known:
+                _unknown_severity(table, given, known, row)
+
+
+def _unknown_severity(table: RawTable, found: str, known: Collection[str], row: int) -> NoReturn:
+    listed = hint(found, known)
+    table.fail(f"severity '{found}' has no weight; {listed} (--weights FILE.toml adds more)", row)
 
 
 def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Ratings:
@@ -95,4 +133,6 @@ def write(ratings: Ratings, path: Path) -> None:
         columns["type"] = list(ratings.item)
     if ratings.unit is not None:
         columns["unit"] = list(ratings.unit)
+    if ratings.seconds is not None:
+        columns["seconds"] = ratings.seconds
     tables.write(path, columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -86,6 +86,7 @@ class Reading:
     where: tuple[tuple[str, str], ...] = ()
     ignore: tuple[str, ...] = ()
     lp: str | None = None
+    inspect: Callable[[TableFormat, RawTable], None] | None = None  # sees a table before it is read
 
     def narrow(self, table: RawTable) -> RawTable:
         """Select rows, then drop columns."""
@@ -133,6 +134,8 @@ def _read_table(table: RawTable, reading: Reading) -> tuple[str, Any, set[str]]:
     columns = set(table.columns)
     table = reading.narrow(table)
     found = recognise(table)
+    if reading.inspect is not None:
+        reading.inspect(found, table)
     value = found.module.read(table)
     if isinstance(value, EvalSet) and table.path != frames.PLACE:
         value = _with_input(value, table.path, found.name)

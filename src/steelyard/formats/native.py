@@ -61,7 +61,9 @@ def _assemble(columns: dict[str, Any], about: dict[str, Any], path: Path) -> Eva
     scores = {}
     for name, facts in about["scores"].items():
         values = columns[name] if name in columns else np.full(n * s, np.nan)
-        extra = {k: np.array(facts[k], dtype=np.float64) for k in _LEVELS if facts[k] is not None}
+        extra: dict[str, Any] = {
+            k: np.array(facts[k], dtype=np.float64) for k in _LEVELS if facts[k] is not None
+        }
         scores[name] = ScoreTable(
             np.asarray(values, dtype=np.float64).reshape(n, s),
             facts["kind"],

@@ -77,8 +77,10 @@ def save(
 
 def _left_out(es: EvalSet, to: str) -> list[str]:
     """Say what of a set a format does not hold."""
+    made_again = any(t.statistics is not None for t in es.scores.values()) and to != "text"
+    statistics = ["statistics of corpus scores"] if made_again else []
     if to in ("native", "mtme"):
-        return []
+        return statistics
     plain = tuple(str(i) for i in range(es.n_segments))
     lost = {
         "texts": bool(es.segments.sources or es.segments.references or es.outputs),
@@ -116,7 +118,7 @@ def _left_out(es: EvalSet, to: str) -> list[str]:
         "submission-sys": ("texts", "human scores", "segment scores",
                            "names of metrics that do not say what they see", *details[1:3]),
     }  # fmt: skip
-    return [what for what in without[to] if lost[what]]
+    return [what for what in without[to] if lost[what]] + statistics
 
 
 def _save_judgements(value: Any, path: Path) -> None:

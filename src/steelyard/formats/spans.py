@@ -23,6 +23,7 @@ class Rating(NamedTuple):
     errors: tuple[ErrorSpan, ...] | None
     item: str = "system"
     unit: str | None = None
+    seconds: float = float("nan")
 
 
 def ratings(rows: Sequence[Rating]) -> Ratings:
@@ -30,6 +31,7 @@ def ratings(rows: Sequence[Rating]) -> Ratings:
     errors = tuple(row.errors for row in rows)
     items = tuple(row.item for row in rows)
     units = tuple(row.unit or "" for row in rows)
+    seconds = np.array([row.seconds for row in rows], dtype=np.float64)
     return Ratings.from_labels(
         [row.system for row in rows],
         [row.segment for row in rows],
@@ -38,6 +40,7 @@ def ratings(rows: Sequence[Rating]) -> Ratings:
         errors=None if all(e is None for e in errors) else errors,
         item=None if all(i == "system" for i in items) else items,
         unit=units if any(units) else None,
+        seconds=None if np.isnan(seconds).all() else seconds,
     )
 
 
@@ -57,7 +60,10 @@ def parse(value: Any, system: str, segment: str, rater: str, path: Path, line: i
         fail(f"'value' should be a finite number, found {value.get('value')!r}")
     found = None if listed is None else tuple(parse_error(e, path, line) for e in listed)
     item, unit = value.get("item", "system"), value.get("unit")
-    return Rating(system, segment, rater, number, found, str(item), unit and str(unit))
+    seconds = parse_number(value.get("seconds"))
+    if seconds is None or np.isinf(seconds):
+        fail(f"'seconds' should be a finite number, found {value.get('seconds')!r}")
+    return Rating(system, segment, rater, number, found, str(item), unit and str(unit), seconds)
 
 
 def parse_error(value: Any, path: Path, line: int) -> ErrorSpan:
@@ -100,4 +106,6 @@ def to_dict(ratings: Ratings, row: int) -> dict[str, Any]:
         value["item"] = ratings.item[row]
     if ratings.unit is not None and ratings.unit[row]:
         value["unit"] = ratings.unit[row]
+    if ratings.seconds is not None and not np.isnan(ratings.seconds[row]):
+        value["seconds"] = float(ratings.seconds[row])
     return value

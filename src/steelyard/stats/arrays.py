@@ -10,14 +10,14 @@ Counts = NDArray[np.int64]
 
 
 def row_means(x: Floats) -> Floats:
-    """Give the mean of the known cells of each row, NaN where none is known.
+    """Give the mean of the known cells of each row (last axis), NaN where none is known.
 
     Examples
     --------
     >>> row_means(np.array([[1.0, 3.0], [5.0, np.nan], [np.nan, np.nan]])).tolist()
     [2.0, 5.0, nan]
     """
-    return ratio(np.nansum(x, axis=1), (~np.isnan(x)).sum(axis=1))
+    return ratio(np.nansum(x, axis=-1), (~np.isnan(x)).sum(axis=-1))
 
 
 def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
@@ -34,3 +34,34 @@ def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
     result: Floats = np.full(a.shape, np.nan)
     np.divide(a, b, out=result, where=b > 0)
     return result
+
+
+def group_sums(group: NDArray[np.integer], values: ArrayLike, n: int) -> Floats:
+    """Add up values by group: one sum for each of the ``n`` groups, 0 for an empty one.
+
+    Examples
+    --------
+    >>> group_sums(np.array([0, 2, 0]), [1.0, 2.0, 3.0], 3).tolist()
+    [4.0, 0.0, 2.0]
+    """
+    weights = np.asarray(values, dtype=np.float64)
+    return np.asarray(np.bincount(group, weights=weights, minlength=n), dtype=np.float64)
+
+
+def pairs_within(group: NDArray[np.integer]) -> tuple[Counts, Counts]:
+    """List all pairs of members of the same group, each once, as two columns of places.
+
+    Examples
+    --------
+    >>> [place.tolist() for place in pairs_within(np.array([7, 5, 7, 7]))]
+    [[0, 0, 2], [2, 3, 3]]
+    """
+    order = np.argsort(group, kind="stable")
+    ordered = group[order]
+    opens = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)])
+    size = np.diff(np.r_[opens, len(ordered)])
+    # Every member meets those that follow it in its group.
+    after = np.repeat(opens + size, size) - np.arange(len(ordered)) - 1
+    left = np.repeat(np.arange(len(ordered)), after)
+    step = np.arange(after.sum()) - np.repeat(np.cumsum(after) - after, after)
+    return order[left], order[left + 1 + step]

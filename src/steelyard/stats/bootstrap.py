@@ -29,25 +29,32 @@ def segment_counts(
     ((3, 5), [5.0, 5.0, 5.0])
     """
     if blocks is None:
-        return _counts(n_resamples, n_segments, rng)
+        return draw_counts(n_resamples, n_segments, rng)
     if blocks.shape != (n_segments,):
         raise ShapeError(f"{n_segments} segments but {blocks.shape} block codes")
     codes = np.unique(blocks, return_inverse=True)[1]
-    return _counts(n_resamples, int(codes.max(initial=-1)) + 1, rng)[:, codes]
+    return draw_counts(n_resamples, int(codes.max(initial=-1)) + 1, rng)[:, codes]
 
 
-def _counts(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
+def draw_counts(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
+    """Draw ``n`` of ``n`` units with replacement; give how often each occurs in each resample."""
     drawn = rng.integers(0, max(n, 1), size=(n_resamples, n))
     drawn += np.arange(n_resamples)[:, None] * n
     flat = np.bincount(drawn.ravel(), minlength=n_resamples * n)
     return flat.reshape(n_resamples, n).astype(np.float64)
 
 
-def pair_weights(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
-    """Draw systems, and give how often each pair i < j of different systems occurs."""
-    counts = _counts(n_resamples, n, rng)
-    i, j = pair_index(n)
-    return counts[:, i] * counts[:, j]
+def pair_weights(systems: Floats) -> Floats:
+    """Give how often each pair i < j of different systems occurs, from counts of systems.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pair_weights(np.array([[2.0, 1.0, 0.0]])).tolist()
+    [[2.0, 0.0, 0.0]]
+    """
+    i, j = pair_index(systems.shape[1])
+    return systems[:, i] * systems[:, j]
 
 
 def bootstrap_spa(

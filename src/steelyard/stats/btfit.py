@@ -110,8 +110,8 @@ def laplacian(weight: Floats) -> Floats:
     n = weight.shape[-1]
     degree = weight.sum(axis=-1)
     matrix: Floats = (degree.sum(axis=-1) / n**2)[..., None, None] - weight
-    k = np.arange(n)
-    matrix[..., k, k] += degree
+    diagonal = matrix.reshape(*degree.shape[:-1], n * n)[..., :: n + 1]  # a view
+    diagonal += degree
     return matrix
 
 

@@ -265,7 +265,18 @@ def wmt_clusters(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
     won = wins(p, alpha)
     n = len(won)
     ends = won == np.arange(n - 1, -1, -1)
-    cluster = np.cumsum(ends) - ends
+    return spans(np.asarray(np.cumsum(ends) - ends, dtype=np.int64))
+
+
+def spans(cluster: Counts) -> list[tuple[int, int]]:
+    """First and last place of the cluster of each item, given the (rising) number of its cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spans(np.array([1, 1, 2]))
+    [(1, 2), (1, 2), (3, 3)]
+    """
     first = np.searchsorted(cluster, cluster, side="left") + 1
     last = np.searchsorted(cluster, cluster, side="right")
     return list(zip(first.tolist(), last.tolist(), strict=True))

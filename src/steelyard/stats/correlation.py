@@ -84,13 +84,15 @@ def spearman(human: Floats, metric: Floats) -> Floats:
 
 def kendall_b(counts: PairCounts) -> Floats:
     """Kendall's tau-b of each group."""
-    score = (counts.concordant - counts.discordant).astype(np.float64)
-    clear_h = (counts.total - counts.human_ties - counts.both_ties).astype(np.float64)
-    clear_m = (counts.total - counts.metric_ties - counts.both_ties).astype(np.float64)
-    return ratio(score, np.sqrt(clear_h) * np.sqrt(clear_m))
+    clear = (counts.concordant + counts.discordant).astype(np.float64)
+    clear_h, clear_m = clear + counts.metric_ties, clear + counts.human_ties
+    score = counts.concordant - counts.discordant
+    return np.clip(ratio(score, np.sqrt(clear_h) * np.sqrt(clear_m)), -1, 1)
 
 
-def kendall_c(counts: PairCounts, n: NDArray[np.int64], levels: NDArray[np.int64]) -> Floats:
+def kendall_c(
+    counts: PairCounts, n: NDArray[np.int64] | Floats, levels: NDArray[np.int64]
+) -> Floats:
     """Kendall's tau-c: ``n`` items per group, ``levels`` distinct values of the coarser score."""
     score = 2.0 * (counts.concordant - counts.discordant)
     room = n.astype(np.float64) ** 2 * (levels - 1) / np.maximum(levels, 1)

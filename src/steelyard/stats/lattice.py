@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -12,10 +13,16 @@ from steelyard.stats.arrays import Counts, Floats
 Z = 7.5
 TAIL = 2 * math.exp(-Z * Z / 2)
 _CELLS = 30_000_000  # distinct steps x frequencies up to which a lattice is transformed
+_TABLE = 500_000  # rows x steps up to which they are counted without sorting
+_SMALL = 16_000  # numbers at a time: fewer than what makes the allocator ask for fresh pages
+_COMMON = 16  # steps that decide whether a frequency matters
+_SILENT = -34.0  # logarithm of a product that does not
 SCALES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 40, 50, 60, 100)
+_SCALES = np.array(SCALES, dtype=np.float64)
+TOLERANCE = 1e-4  # published averages are rounded: this far from a fraction is on it
 
 
-def lattice_scale(scores: Floats, tolerance: float = 1e-4) -> int | None:
+def lattice_scale(scores: Floats, tolerance: float = TOLERANCE) -> int | None:
     """Find the smallest factor that makes all scores whole numbers, None if none does.
 
     Published averages are rounded, so a whole number is recognised within ``tolerance`` of the
@@ -46,7 +53,8 @@ def as_lattice(scores: Floats) -> Floats | None:
     """Turn scores into whole numbers with the same ratios of differences, None if there are none.
 
     Fractions of :data:`SCALES` come first; then any step that all differences share (averages over
-    seven raters, three decimals, standardised levels) is found by Euclid's algorithm.
+    seven raters, three decimals, standardised levels) is found by Euclid's algorithm. A few scores
+    that are not on a lattice settle it for all.
 
     Examples
     --------
@@ -54,15 +62,38 @@ def as_lattice(scores: Floats) -> Floats | None:
     >>> as_lattice(np.array([0.5, 2.0])).tolist(), as_lattice(np.array([1 / 7, 3 / 7])).tolist()
     ([1.0, 4.0], [0.0, 1.0])
     """
+    if np.isnan(scores).all():
+        return None
+    low, high = np.fmin.reduce(scores, axis=None), np.fmax.reduce(scores, axis=None)
+    some = scores.ravel()[:: scores.size // 50 + 1]
+    if _settled(some[~np.isnan(some)], float(low), float(high)):
+        return None
     scale = lattice_scale(scores)
     if scale is not None:
         return np.rint(scores * scale)
     known = np.unique(scores[~np.isnan(scores)])
-    if known.size < 2:
+    step = _shared_step(known, float(low), float(high))
+    if step is None:
         return None
-    span = float(known[-1] - known[0])
+    span = float(high - low)
+    whole = (scores - low) / (span / round(span / step))
+    fits = np.abs(whole - np.rint(whole)) < 1e-3
+    return np.rint(whole) if fits[~np.isnan(whole)].all() else None
+
+
+def _settled(some: Floats, low: float, high: float) -> bool:
+    """Tell whether these scores alone fit neither one of the scales nor any step."""
+    scaled = np.multiply.outer(_SCALES, some)
+    scaled -= np.rint(scaled)
+    fit = np.abs(scaled).max(axis=1, initial=0) < TOLERANCE * _SCALES
+    return not fit.any() and _shared_step(np.sort(some), low, high) is None
+
+
+def _shared_step(known: Floats, low: float, high: float) -> float | None:
+    """Find the step of scores from ``low`` to ``high``, given some in order; None if too fine."""
+    span = high - low
+    noise = 1e-10 * span + 4e-16 * max(-low, high)
     rest = np.diff(known)
-    noise = 1e-10 * span + 4e-16 * float(np.abs(known).max())
     rest = rest[rest > noise]
     step = span
     while rest.size:
@@ -71,68 +102,103 @@ def as_lattice(scores: Floats) -> Floats | None:
             return None
         rest = np.abs(rest - step * np.rint(rest / step))
         rest = rest[rest > noise]
-    step = span / round(span / step)
-    whole = (scores - known[0]) / step
-    fits = np.abs(whole - np.rint(whole)) < 1e-3
-    return np.rint(whole) if fits[~np.isnan(whole)].all() else None
+    return step if step > 0 else None
 
 
-def lattice_tails(gap: Floats) -> tuple[Floats, Floats, float] | None:
-    r"""P(T > t) and P(T = t) for whole-number differences, by an inverse Fourier transform.
+def lattice_tails(
+    gaps: Iterable[Floats], *, ties: bool = True
+) -> tuple[Floats, Floats, float] | None:
+    r"""P(T > t) and P(T = t) for whole-number differences, by inverting their transform.
 
-    With :math:`B = (T + A) / 2` and :math:`A = \sum |x_s|`, B is a sum of independent terms that
-    are 0 or :math:`|x_s|`, and its transform at frequency k / L is a phase times
-    :math:`\prod_s \cos(\pi k |x_s| / L)`. Equal steps share their cosine: the logarithms for all
-    pairs are a matrix product of (how often each step occurs) and (its log cosine at each
-    frequency). L covers Z standard deviations on either side; Hoeffding bounds what lies beyond.
-    None if the lattice is so fine that the product would not fit.
+    T moves in steps of two, so with a period 2L it is a sum over frequencies
+    :math:`u = \pi k / L` of :math:`\prod_s \cos(u x_s)` times a weight:
+    :math:`\cos(u t)` for P(T = t), and for the sum of :math:`P(T = \tau)` over :math:`\tau` from 0
+    to t (both ends by half) :math:`\sin(u t) \cot(u) / 2`. L covers Z standard deviations beyond
+    t; Hoeffding bounds what lies beyond. Nearly all products vanish, so only those are taken that
+    the commonest steps do not rule out. None if the lattice is so fine that it would not pay.
+
+    ``gaps`` are rows of differences, as many at a time as suits. Without ``ties``, the first array
+    is P(T > t) + P(T = t) / 2 and the second is 0.
     """
-    steps = np.abs(gap).astype(np.int64)
-    divisor = np.gcd.reduce(steps, axis=-1)
-    steps //= np.maximum(divisor, 1)[:, None]
-    total = steps.sum(axis=-1)
-    deviation = 0.5 * np.sqrt((steps.astype(np.float64) ** 2).sum(axis=-1))
-    values, codes = np.unique(steps, return_inverse=True)
-    width = int(min(2 * math.ceil(Z * deviation.max(initial=0)) + 4, total.max(initial=0) + 1))
-    if len(values) * (width // 2 + 1) > _CELLS:
-        return None
-    counts = np.zeros((len(gap), len(values)))
-    rows = np.repeat(np.arange(len(gap)), steps.shape[1])
-    np.add.at(counts, (rows, codes.ravel()), 1)
-    frequency = np.arange(width // 2 + 1)
-    magnitude = _cosine_products(counts, values, width)
-    # The window starts at 0, or so that the middle of the distribution stands in its middle.
-    shift = np.maximum(0, (total - width + 1) // 2)
-    phase = np.pi / width * ((total - 2 * shift)[:, None] * frequency[None, :] % (2 * width))
-    pmf = np.fft.irfft(magnitude * np.exp(-1j * phase), n=width, axis=-1)
-    pmf = np.maximum(pmf, 0)
-    place = (gap.sum(axis=-1).astype(np.int64) // np.maximum(divisor, 1) + total) // 2 - shift
-    upper = np.zeros((len(gap), width + 1))
-    upper[:, :-1] = np.cumsum(pmf[:, ::-1], axis=-1)[:, ::-1]
-    inside = (place >= 0) & (place < width)
-    row = np.arange(len(gap))
-    at = np.where(inside, pmf[row, np.clip(place, 0, width - 1)], 0)
-    above = np.where(place < 0, 1.0, upper[row, np.clip(place + 1, 0, width)])
-    above = np.where(gap.sum(axis=-1) == 0, 0.5 - at / 2, above)  # symmetry, without rounding
-    zero = divisor == 0
-    return np.where(zero, 0.0, above), np.where(zero, 1.0, at), TAIL + 1e-12
+    values, counts, t = _step_counts(gaps)
+    divisor = int(np.gcd.reduce(values, initial=0)) or 1
+    values, t = values // divisor, t // divisor
+    deviation = np.sqrt(counts @ values.astype(np.float64) ** 2)
+    live = (np.abs(t) < Z * deviation) & (deviation > 0)
+    mid = np.where(deviation > 0, np.where(t > 0, 0.0, 1.0), 0.5)
+    at = (deviation == 0).astype(np.float64) if ties else np.zeros(len(t))
+    if live.any():
+        reach = np.minimum(counts @ values, Z * deviation)  # T can't be further out than that
+        width = int((np.abs(t) + reach)[live].max()) // 2 + 2
+        if len(values) * (width // 2 + 1) > _CELLS:
+            return None
+        used = counts[live].any(axis=0)
+        some = counts[np.ix_(live, used)]
+        mid[live], at[live] = _inverted(some, values[used], t[live], width, ties=ties)
+    return mid - at / 2, at, TAIL + 1e-12
 
 
-def _cosine_products(counts: Floats, values: Counts, width: int) -> Floats:
-    """Multiply cos(pi k a / width) over all steps a, for every pair and every frequency k.
+def _step_counts(gaps: Iterable[Floats]) -> tuple[Counts, Floats, Counts]:
+    """Give all sizes of differences but 0, how often each row has each, and the sum of each row."""
+    parts = []
+    for gap in gaps:
+        size = np.abs(gap)
+        top = float(size.max(initial=0))
+        if len(gap) * top < _TABLE:
+            values, codes = np.arange(top + 1), size.astype(np.int64)
+        else:
+            values, inverse = np.unique(size, return_inverse=True)
+            codes = inverse.reshape(gap.shape)
+        codes += np.arange(len(gap))[:, None] * len(values)
+        counts = np.bincount(codes.ravel(), minlength=len(gap) * len(values))
+        counts = counts.reshape(len(gap), len(values))
+        used = counts.any(axis=0) & (values > 0)
+        parts.append((values[used], counts[:, used], gap.sum(axis=-1)))
+    steps = np.unique(np.concatenate([values for values, _, _ in parts] or [np.zeros(0)]))
+    table = np.zeros((sum(len(t) for _, _, t in parts), len(steps)))
+    start = 0
+    for values, counts, t in parts:
+        table[start : start + len(t), np.searchsorted(steps, values)] = counts
+        start += len(t)
+    t = np.concatenate([t for _, _, t in parts] or [np.zeros(0)])
+    return steps.astype(np.int64), table, t.astype(np.int64)
 
-    All angles are multiples of pi / width, so cosines come from one table; a few frequencies at a
-    time keep everything in the processor's cache.
-    """
-    cosine = np.cos(np.arange(2 * width) * (np.pi / width))
-    log = np.log(np.maximum(np.abs(cosine), 1e-300))
-    negative = (cosine < 0).astype(np.float64)
-    products = np.empty((len(counts), width // 2 + 1))
-    step = max(1, 500_000 // len(values))
-    for start in range(0, products.shape[1], step):
-        frequency = np.arange(start, min(start + step, products.shape[1]))
-        turn = values[:, None] * frequency[None, :] % (2 * width)
-        size = np.exp(np.maximum(counts @ log[turn], -700))
-        odd = np.rint(counts @ negative[turn]) % 2
-        products[:, frequency] = size * (1 - 2 * odd)
-    return products
+
+def _inverted(
+    counts: Floats, values: Counts, t: Counts, width: int, *, ties: bool
+) -> tuple[Floats, Floats]:
+    """Sum over the frequencies pi k / width up to a right angle; the others mirror them."""
+    width |= 1  # odd: no frequency is its own mirror image
+    angle = np.pi / width
+    log = np.log(np.abs(np.cos(np.arange(width) * angle)))
+    small = counts.astype(np.float32)
+    inner, points = t.astype(np.float64), np.ones(len(t))
+    for k in _audible(counts, values, log):
+        turn = values[:, None] * k
+        size = np.exp(counts @ log[turn % width])
+        negative = (2 * turn + width) // (2 * width) & 1
+        odd = (small @ negative.astype(np.float32)).astype(np.int64) & 1
+        size *= 1 - 2 * odd
+        phase = angle * (t[:, None] * k % (2 * width))
+        inner += 2 * (size * np.sin(phase)) @ (1 / np.tan(angle * k))
+        if ties:
+            points += 2 * (size * np.cos(phase)).sum(axis=-1)
+    at = np.maximum(points / width, 0) if ties else np.zeros(len(t))
+    return 0.5 - inner / (2 * width), at
+
+
+def _audible(counts: Floats, values: Counts, log: Floats) -> Iterator[Counts]:
+    """Yield the frequencies at which some product may matter, some of them at a time."""
+    width = len(log)
+    least = counts.min(axis=0)
+    common = np.argsort(-least, kind="stable")[:_COMMON]
+    least, steps = least[common], values[common]
+    found = []
+    for start in range(1, width // 2 + 1, _SMALL // _COMMON):
+        k = np.arange(start, min(start + _SMALL // _COMMON, width // 2 + 1))
+        bound = least @ log[steps[:, None] * k % width]
+        found.append(k[bound > _SILENT])
+    heard = np.concatenate(found)
+    step = max(1, _SMALL // max(counts.shape))
+    for start in range(0, len(heard), step):
+        yield heard[start : start + step]

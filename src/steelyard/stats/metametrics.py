@@ -9,7 +9,7 @@ within groups: ``none`` (all cells together), ``item`` (the systems on each segm
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from steelyard.errors import UsageError, hint
 from steelyard.stats import correlation, ties
 from steelyard.stats.accuracy import pairwise_accuracy
 from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.calibration import calibrate
 from steelyard.stats.pairs import PairCounts, count_pairs, count_pairs_flat
 from steelyard.stats.ties import TieMatrix
 
@@ -74,6 +75,8 @@ class MetaMetric:
     group_by: str = "item"
     lowest: float = -1.0  # the range that averages over tasks are scaled from
     options: Options = field(default_factory=Options)
+    family: str = ""  # the statistic that resamples compute; "" for functions of one's own
+    matrix: TieMatrix | None = None  # what pairs are worth, where that is all of it
 
 
 def _column(x: Floats) -> Floats:
@@ -104,12 +107,15 @@ def _correlation(statistic: Callable[[Floats, Floats], Floats]) -> tuple[Systems
 def pair_counts(
     human: Floats, metric: Floats, group_by: str, *, epsilon: float = 0.0, threshold: float = 0.0
 ) -> PairCounts:
-    """Count pairs within groups; long groups without thresholds never form their pairs."""
+    """Count pairs within groups; long groups never form their pairs."""
     h, m = _groups(human, group_by), _groups(metric, group_by)
-    if len(h) <= 100 or epsilon or threshold:
+    if len(h) <= 100:
         return count_pairs(h, m, epsilon=epsilon, threshold=threshold)
     known = ~(np.isnan(h) | np.isnan(m))
-    counts = [count_pairs_flat(a[k], b[k]) for a, b, k in zip(h.T, m.T, known.T, strict=True)]
+    counts = [
+        count_pairs_flat(a[k], b[k], epsilon=epsilon, threshold=threshold)
+        for a, b, k in zip(h.T, m.T, known.T, strict=True)
+    ]
     names = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
     return PairCounts(*(np.concatenate([getattr(c, name) for c in counts]) for name in names))
 
@@ -145,10 +151,13 @@ def _matrix(matrix: TieMatrix) -> tuple[Systems, Segments]:
     return systems, segments
 
 
+_HARD = ties.KENDALL["kendall-hard"]
+
+
 def _pooled(human: Floats, metric: Floats, group_by: str, options: Options) -> GroupValues:
     """Kendall-like: metric ties count as wrong, groups weigh by their number of pairs."""
     counts = pair_counts(human, metric, group_by, threshold=options.threshold)
-    values = ties.KENDALL["kendall-hard"].value(counts)
+    values = _HARD.value(counts)
     pairs = counts.concordant + counts.discordant + counts.metric_ties
     return GroupValues(values, pairs.astype(np.float64))
 
@@ -158,7 +167,7 @@ def _calibrated(matrix: TieMatrix) -> Segments:
         epsilon = options.epsilon
         if epsilon is None:
             h, m = _groups(human, group_by), _groups(metric, group_by)
-            epsilon = ties.calibrate(h, m, matrix).epsilon
+            epsilon = calibrate(h, m, matrix).epsilon
             if np.isnan(epsilon):
                 epsilon = 0.0
         counts = pair_counts(human, metric, group_by, epsilon=epsilon)
@@ -185,14 +194,14 @@ def _register() -> dict[str, MetaMetric]:
         MetaMetric("spearman", *_correlation(correlation.spearman), group_by="none"),
         MetaMetric("kendall-b", *_kendall(lambda c, _h, _m: correlation.kendall_b(c))),
         MetaMetric("kendall-c", *_kendall(_tau_c)),
-        MetaMetric("kendall-like", None, _pooled, options=Options(threshold=25.0)),
+        MetaMetric("kendall-like", None, _pooled, options=Options(threshold=25.0), matrix=_HARD),
         MetaMetric("pdp", None, _pdp),
-        MetaMetric("acc-eq", None, _calibrated(ties.KENDALL["acc-eq"]), lowest=0.0),
-        MetaMetric("tau-eq", None, _calibrated(ties.KENDALL["tau-eq"])),
+        from_matrix("acc-eq", ties.KENDALL["acc-eq"], calibrated=True),
+        from_matrix("tau-eq", ties.KENDALL["tau-eq"], calibrated=True),
     ]
     plain = set(ties.KENDALL) - {"acc-eq", "tau-eq"}
-    found += [MetaMetric(name, *_matrix(ties.KENDALL[name])) for name in sorted(plain)]
-    return {meta.name: meta for meta in found}
+    found += [from_matrix(name, ties.KENDALL[name]) for name in sorted(plain)]
+    return {meta.name: replace(meta, family=meta.name) for meta in found}
 
 
 def from_matrix(
@@ -215,8 +224,9 @@ def from_matrix(
     lowest = min((worth for worth in worths if worth is not None), default=0.0)
     systems, segments = _matrix(matrix)
     if calibrated:
-        return MetaMetric(name, None, _calibrated(matrix), lowest=lowest)
-    return MetaMetric(name, systems, segments, lowest=lowest, options=Options(threshold=threshold))
+        return MetaMetric(name, None, _calibrated(matrix), lowest=lowest, matrix=matrix)
+    options = Options(threshold=threshold)
+    return MetaMetric(name, systems, segments, lowest=lowest, options=options, matrix=matrix)
 
 
 METAMETRICS: Mapping[str, MetaMetric] = _register()

@@ -26,7 +26,7 @@ from scipy.special import bdtr, chdtrc, ndtr, stdtr
 
 from steelyard.errors import UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.lattice import lattice_tails
+from steelyard.stats.correlation import ranks
 from steelyard.stats.permutation import pair_index, pairwise_pvalues
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -218,33 +218,37 @@ def wilcoxon_test(scores: Floats, *, alternative: str = "two-sided") -> Floats:
 
 
 def _signed_rank_tails(gap: Floats) -> tuple[Floats, Floats]:
-    upper, lower = np.full(len(gap), np.nan), np.full(len(gap), np.nan)
-    for row, own in enumerate(gap):
-        known = own[~np.isnan(own)]
-        x = known[known != 0]
-        if not known.size:
-            continue
-        if not x.size:
-            upper[row] = lower[row] = 1.0
-            continue
-        size = np.abs(x)
-        ordered = np.sort(size)
-        last = np.r_[ordered[1:] != ordered[:-1], True]
-        ends = np.flatnonzero(last) + 1
-        runs = np.diff(ends, prepend=0)
-        ranks = np.repeat(ends - (runs - 1) / 2, runs)[np.argsort(np.argsort(size, kind="stable"))]
-        signed = np.sign(x) * ranks
-        n = x.size
-        if n <= EXACT_RANKS and n == known.size and runs.max() == 1:
-            found = lattice_tails(signed[None, :])
-            if found is not None:
-                above, at = float(found[0][0]), float(found[1][0])
-                upper[row], lower[row] = above + at, 1 - above
-                continue
-        spread = n * (n + 1) * (2 * n + 1) / 6 - (runs**3.0 - runs).sum() / 12
-        z = float(signed.sum() / np.sqrt(spread))
-        upper[row], lower[row] = float(ndtr(-z)), float(ndtr(z))
+    known = ~np.isnan(gap)
+    size = np.where(known & (gap != 0), np.abs(gap), np.nan)
+    rank = np.nan_to_num(ranks(size.T).T)
+    n = (rank > 0).sum(axis=1)
+    signed = (np.sign(np.where(known, gap, 0.0)) * rank).sum(axis=1)
+    # The squared ranks sum to less where some are tied: that is the correction for ties.
+    squares = (rank * rank).sum(axis=1)
+    untied = squares == n * (n + 1) * (2 * n + 1) / 6
+    z = signed / np.sqrt(np.maximum(squares, 1.0))
+    upper, lower = ndtr(-z), ndtr(z)
+    upper[n == 0] = lower[n == 0] = 1.0
+    exact = untied & (n > 0) & (n <= EXACT_RANKS) & (n == known.sum(axis=1))
+    for count in np.unique(n[exact]):
+        rows = np.flatnonzero(exact & (n == count))
+        won = ((signed[rows] + count * (count + 1) / 2) / 2).astype(np.int64)
+        at_most = _rank_sums(int(count))
+        lower[rows], upper[rows] = at_most[won], at_most[len(at_most) - 1 - won]
+    empty = ~known.any(axis=1)
+    upper[empty] = lower[empty] = np.nan
     return upper, lower
+
+
+def _rank_sums(n: int) -> Floats:
+    """P(sum of the ranks won is at most w) for w = 0, 1, ..., if each of 1..n is won by a coin."""
+    ways = np.ones(1)
+    for rank in range(1, n + 1):
+        longer = np.zeros(len(ways) + rank)
+        longer[: len(ways)] += ways
+        longer[rank:] += ways
+        ways = longer
+    return np.cumsum(ways) / 2.0**n
 
 
 def mood_test(scores: Floats) -> Floats:
@@ -256,21 +260,20 @@ def mood_test(scores: Floats) -> Floats:
     """
     n = len(scores)
     p = np.full((n, n), np.nan)
-    for i, j in zip(*pair_index(n), strict=True):
-        known = ~(np.isnan(scores[i]) | np.isnan(scores[j]))
-        x, y = scores[i][known], scores[j][known]
-        if not x.size:
-            continue
-        middle = np.median(np.concatenate([x, y]))
-        above = np.array([(x > middle).sum(), (y > middle).sum()], dtype=np.float64)
-        total = above.sum()
-        if total in (0, 2 * x.size):
-            continue
-        expected = total / 2
-        gap = max(0.0, abs(above[0] - expected) - 0.5)
-        rest = 2 * x.size - total
-        statistic = 2 * gap * gap * (1 / expected + 1 / (rest / 2))
-        p[i, j] = p[j, i] = float(chdtrc(1, statistic))
+    if not scores.shape[1]:
+        return p
+    for i, j, gap in _differences(scores):
+        known = ~np.isnan(gap)
+        count = known.sum(axis=1)
+        x, y = (np.where(known, scores[k], np.nan) for k in (i, j))
+        ordered = np.sort(np.concatenate([x, y], axis=1), axis=1)  # the missing come last
+        row, high = np.arange(len(i)), np.maximum(count, 1)
+        middle = (ordered[row, high - 1] + ordered[row, high]) / 2
+        above = (x > middle[:, None]).sum(axis=1)
+        total = above + (y > middle[:, None]).sum(axis=1)
+        excess = np.maximum(0.0, np.abs(above - total / 2) - 0.5)
+        statistic = 4 * excess * excess * (ratio(1, total) + ratio(1, 2 * count - total))
+        p[i, j] = p[j, i] = chdtrc(1, statistic)
     return p
 
 

@@ -1,7 +1,7 @@
 """Counting pairs: concordant, discordant, and tied in the human score, the metric, or both.
 
 All of Kendall's family is a function of these five counts. Within groups (segments, say) pairs
-are counted for all groups at once; one long vector is counted by merging, without forming pairs.
+are counted for all groups at once; one long vector is counted by ranks, without forming pairs.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats
@@ -65,85 +66,124 @@ def count_pairs(
     """
     if human.shape != metric.shape or human.ndim != 2:
         raise ShapeError(f"expected two matrices of one shape, got {human.shape}, {metric.shape}")
-    n_groups = human.shape[1]
-    counts = [np.zeros(n_groups, dtype=np.int64) for _ in range(5)]
-    concordant, discordant, human_ties, metric_ties, both_ties = counts
+    known = ~(np.isnan(human) | np.isnan(metric))
+    if not known.all():
+        human, metric = np.where(known, human, np.nan), np.where(known, metric, np.nan)
+    n = known.sum(axis=0)
+    # Numbers of pairs that fit into bytes are added up many at a time.
+    dtype = np.uint8 if len(human) <= 23 else np.int64
+    sums = np.zeros((4, human.shape[1]), dtype=dtype)
     for i in range(len(human) - 1):
-        h = human[i] - human[i + 1 :]
-        m = metric[i] - metric[i + 1 :]
-        known = ~(np.isnan(h) | np.isnan(m))
-        h_tied = (np.abs(h) < threshold) | (h == 0)
-        m_tied = np.abs(m) <= epsilon
-        clear = known & ~h_tied & ~m_tied
-        same = clear & ((h > 0) == (m > 0))
-        concordant += same.sum(axis=0)
-        discordant += clear.sum(axis=0) - same.sum(axis=0)
-        human_ties += (known & h_tied & ~m_tied).sum(axis=0)
-        metric_ties += (known & ~h_tied & m_tied).sum(axis=0)
-        both_ties += (known & h_tied & m_tied).sum(axis=0)
-    return PairCounts(*counts)
+        h_up, h_down = _above(human, i, threshold, at_least=True)
+        m_up, m_down = _above(metric, i, epsilon, at_least=False)
+        same = h_up & m_up
+        same |= h_down & m_down
+        h_up |= h_down
+        m_up |= m_down
+        for row, part in enumerate((same, h_up & m_up, h_up, m_up)):
+            sums[row] += np.add.reduce(part, axis=0, dtype=dtype)
+    concordant, clear, clear_h, clear_m = sums.astype(np.int64)
+    ties_h, ties_m = clear_m - clear, clear_h - clear
+    both = n * (n - 1) // 2 - clear - ties_h - ties_m
+    return PairCounts(concordant, clear - concordant, ties_h, ties_m, both)
 
 
-def count_pairs_flat(human: Floats, metric: Floats) -> PairCounts:
-    """Count all pairs of one long vector in O(n log^2 n) time and O(n) memory; no missing values.
+def _above(
+    x: Floats, i: int, margin: float, *, at_least: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which later rows lie below row i and which above, by more than a margin or so much."""
+    if not margin:
+        return x[i] > x[i + 1 :], x[i] < x[i + 1 :]
+    gap = x[i] - x[i + 1 :]
+    return (gap >= margin, gap <= -margin) if at_least else (gap > margin, gap < -margin)
+
+
+def count_pairs_flat(
+    human: Floats, metric: Floats, *, epsilon: float = 0.0, threshold: float = 0.0
+) -> PairCounts:
+    """Count all pairs of one long vector as ``count_pairs`` does; no missing values.
+
+    In order of the metric, the metric ties of a cell are the cells up to some place, and in order
+    of the human score, those clearly above or below it are the levels from some other on. Counting
+    is then counting ranks: O(n log n) time, O(n) memory.
 
     Examples
     --------
     >>> import numpy as np
-    >>> counts = count_pairs_flat(np.array([0.0, 1, 1]), np.array([5.0, 4, 6]))
+    >>> human, metric = np.array([0.0, 1, 1]), np.array([5.0, 4, 6])
+    >>> counts = count_pairs_flat(human, metric)
     >>> counts.concordant.item(), counts.discordant.item(), counts.human_ties.item()
     (1, 1, 1)
+    >>> count_pairs_flat(human, metric, epsilon=1.0).metric_ties.item()
+    2
     """
-    order = np.lexsort((metric, human))
-    h = np.unique(human, return_inverse=True)[1][order]
-    m = np.unique(metric, return_inverse=True)[1][order]
-    n = len(h)
-    total = n * (n - 1) // 2
-    tied_h = _tied(h)
-    tied_m = _tied(np.sort(m))
-    tied_both = _tied(h * (int(m.max(initial=0)) + 1) + m)
-    discordant = inversions(m)
-    concordant = total - tied_h - tied_m + tied_both - discordant
-    values = (concordant, discordant, tied_h - tied_both, tied_m - tied_both, tied_both)
+    n = len(human)
+    order = np.argsort(metric, kind="stable")
+    levels, own = np.unique(human[order], return_inverse=True)
+    clear = reach(metric[order], epsilon)
+    # A difference below the threshold is one of at most the float before it.
+    above = reach(levels, max(0.0, float(np.nextafter(threshold, -np.inf))))
+    below = np.searchsorted(above, np.arange(len(levels)), side="right")
+    cells = np.r_[0, np.cumsum(np.bincount(own, minlength=len(levels)))]  # of lower levels
+    human_clear = int((n - cells[above[own]]).sum())
+    metric_tied = int((clear - np.arange(1, n + 1)).sum())
+    higher, lower = above[own], below[own]
+    before = count_below(own, np.r_[clear, clear], np.r_[higher, lower])
+    concordant = int((n - clear - cells[higher] + before[:n]).sum())
+    discordant = int((cells[lower] - before[n:]).sum())
+    metric_ties = human_clear - concordant - discordant
+    both_ties = metric_tied - metric_ties
+    human_ties = n * (n - 1) // 2 - human_clear - both_ties
+    values = (concordant, discordant, human_ties, metric_ties, both_ties)
     return PairCounts(*(np.array([value], dtype=np.int64) for value in values))
 
 
-def _tied(ordered: Counts) -> int:
-    """Count the pairs of equal values in an ordered vector."""
-    if not len(ordered):
-        return 0
-    edges = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1], True])
-    runs = np.diff(edges).astype(np.int64)
-    return int((runs * (runs - 1) // 2).sum())
+def reach(ordered: Floats, epsilon: float, end: Counts | None = None) -> Counts:
+    """Find for each value of an ascending vector the first later place more than epsilon above it.
 
-
-def inversions(codes: Counts) -> int:
-    """Count pairs in the wrong order, by merging ever longer sorted blocks, all blocks at once.
+    Differences are compared as the floats they are: they never fall along the vector, so that they
+    can be bisected, whereas a search for value + epsilon would round elsewhere. With ``end``, each
+    value looks no further than there.
 
     Examples
     --------
     >>> import numpy as np
-    >>> inversions(np.array([2, 0, 1, 1]))
-    3
+    >>> reach(np.array([0.0, 0.1, 0.1, 0.4]), 0.1).tolist()
+    [3, 3, 3, 4]
     """
-    n = len(codes)
-    if n < 2:
-        return 0
-    top = int(codes.max()) + 1
-    values = codes.astype(np.int64)
-    count, width = 0, 1
-    while width < n:
-        # Each pair of blocks gets its own range of values: one sort and one search serve them all.
-        pair = np.arange(n) // (2 * width)
-        keyed = values + pair * top
-        left = (np.arange(n) // width) % 2 == 0
-        heads, tails = keyed[left], keyed[~left]
-        # Blocks are sorted and pairs ascend, so both halves are sorted as a whole.
-        larger = np.searchsorted(heads, (pair[~left] + 1) * top) - np.searchsorted(
-            heads, tails, side="right"
-        )
-        count += int(larger.sum())
-        keyed.sort()
-        values = keyed - pair * top
-        width *= 2
-    return count
+    n = len(ordered)
+    low = np.arange(1, n + 1)
+    high = np.full(n, n) if end is None else end.copy()
+    while (searching := low < high).any():
+        middle = np.minimum((low + high) // 2, n - 1)
+        within = ordered[middle] - ordered <= epsilon
+        low = np.where(searching & within, middle + 1, low)
+        high = np.where(searching & ~within, middle, high)
+    return low
+
+
+def count_below(codes: Counts, ends: Counts, bounds: Counts) -> Counts:
+    """Count for each query how many of the first ``end`` codes are below its bound.
+
+    Digit by digit, the highest first: of the codes that agree with the bound so far, those with a
+    0 where it has a 1 are below it. The others are followed to where they stand after the codes
+    are parted by that digit (a wavelet matrix).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> count_below(np.array([2, 0, 1, 1]), np.array([2, 3, 4]), np.array([1, 2, 2])).tolist()
+    [1, 2, 3]
+    """
+    counts, first, last = np.zeros_like(ends), np.zeros_like(ends), ends
+    top = max(int(codes.max(initial=0)), int(bounds.max(initial=0)))
+    for digit in reversed(range(top.bit_length())):
+        one = (codes >> digit & 1).astype(bool)
+        zeros = np.r_[0, np.cumsum(~one)]  # among the first 0, 1, 2, ... codes
+        before, within = zeros[first], zeros[last]
+        up = (bounds >> digit & 1).astype(bool)
+        counts = counts + np.where(up, within - before, 0)
+        first = np.where(up, first - before + zeros[-1], before)
+        last = np.where(up, last - within + zeros[-1], within)
+        codes = np.r_[codes[~one], codes[one]]
+    return counts

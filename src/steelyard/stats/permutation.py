@@ -12,6 +12,7 @@ T is a sum of independent terms, so its distribution needs no sampling:
   its probabilities are the inverse Fourier transform of :math:`\prod_s \cos(u x_s)`.
 * ``enumeration``: few segments; all sign vectors, by sorting the sums of either half.
 * ``characteristic``: anything else; the same product, inverted at few well-chosen frequencies.
+  Many segments need no product: a series in the moments of x gives it, with a bound of its error.
 * ``edgeworth`` and ``normal``: expansions in the moments of x, for use inside resampling loops.
 * ``monte-carlo``: sampled signs, for comparison; ``mtme``: the signs, precision and tie rule of
   the WMT toolkit, for its published numbers.
@@ -22,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +31,12 @@ from numpy.typing import NDArray
 from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.expansions import expansion
-from steelyard.stats.lattice import TAIL, Z, as_lattice, lattice_tails
+from steelyard.stats.expansions import expansion, pair_sums
+from steelyard.stats.lattice import as_lattice, lattice_tails
+from steelyard.stats.transform import product_tails, series_tails
 
-_CHUNK = 4_000_000  # cells of pair differences held at a time
-_NODES = 600  # frequencies at most: reached only with very few segments
-_ENUMERATE = 32  # segments with a difference up to which all signs are enumerated
+_CHUNK = 4_000_000  # signs or differences held at a time
+_CACHED = 16_000  # differences that stay in the processor's cache
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
 
 
@@ -95,23 +97,28 @@ def pairwise_pvalues(
     if method == "mtme":
         return _mtme(x)
     if method == "monte-carlo":
-        return _assemble(x, blocks, _monte_carlo(n_resamples, rng), tail, "monte-carlo")
+        tails = _monte_carlo(n_resamples, rng)
+        return _assemble(x, blocks, tails, tail, "monte-carlo", cells=_CHUNK)
     if method in ("analytic", "normal"):
         order = 6 if method == "analytic" else 2
         name = "edgeworth" if method == "analytic" else "normal"
-        return _assemble(x, blocks, lambda d: _expansion(d, order), tail, name)
+        quick = partial(_expanded, order=order)
+        return _assemble(x, blocks, partial(_expansion, order=order), tail, name, quick)
     whole = as_lattice(x)
     if whole is not None:
         result = _try_lattice(whole, blocks, tail)
         if result is not None:
             return result
-    return _assemble(x, blocks, _invert, tail, "characteristic")
+    return _assemble(x, blocks, product_tails, tail, "characteristic", series_tails)
 
 
+@lru_cache(maxsize=8)
 def pair_index(n: int) -> tuple[Counts, Counts]:
     """Give i and j of all pairs i < j."""
     i, j = np.triu_indices(n, 1)
-    return i.astype(np.int64), j.astype(np.int64)
+    i, j = i.astype(np.int64), j.astype(np.int64)
+    i.flags.writeable = j.flags.writeable = False  # everyone gets the same arrays
+    return i, j
 
 
 def block_sums(differences: Floats, blocks: Counts | None) -> Floats:
@@ -128,154 +135,129 @@ def block_sums(differences: Floats, blocks: Counts | None) -> Floats:
     return np.add.reduceat(differences[..., order], starts, axis=-1)
 
 
-def _pairs(x: Floats, blocks: Counts | None) -> Iterator[tuple[Counts, Counts, Floats, Counts]]:
-    """Yield chunks of pairs: i, j, differences per unit (0 where missing), units in common."""
+def _pairs(
+    x: Floats, blocks: Counts | None, which: Counts, cells: int | None = None
+) -> Iterator[tuple[Counts, Floats, Counts | int]]:
+    """Yield chunks of pairs: their places, differences per unit (0 where missing), common units."""
     rows, columns = pair_index(len(x))
-    step = max(1, _CHUNK // max(1, x.shape[1]))
-    for start in range(0, len(rows), step):
-        i, j = rows[start : start + step], columns[start : start + step]
+    step = max(1, (cells or _CACHED) // max(1, x.shape[1]))
+    whole = _units(x, blocks) if len(which) else None
+    for start in range(0, len(which), step):
+        some = which[start : start + step]
+        i, j = rows[some], columns[some]
+        if whole is not None:
+            yield some, whole[i] - whole[j], whole.shape[1]
+            continue
         gap = x[i] - x[j]
         absent = np.isnan(gap)
         gap[absent] = 0
         n = block_sums((~absent).astype(np.float64), blocks) > 0
-        yield i, j, block_sums(gap, blocks), n.sum(axis=-1)
+        yield some, block_sums(gap, blocks), n.sum(axis=-1)
+
+
+def _units(x: Floats, blocks: Counts | None) -> Floats | None:
+    """Give scores per segment that anyone has, or per block; None if something else is missing."""
+    absent = np.isnan(x)
+    if absent.any():
+        kept = ~absent.all(axis=0)
+        if blocks is not None or absent[:, kept].any():
+            return None
+        x = x[:, kept]
+    return block_sums(x, blocks)
 
 
 Tails = Callable[[Floats], tuple[Floats, Floats, float]]
+Quick = Callable[[Floats, Counts, Counts], tuple[Floats, Floats, Floats]]
 
 
 def _assemble(
-    x: Floats, blocks: Counts | None, tails: Tails, tail: str, how: str
+    x: Floats,
+    blocks: Counts | None,
+    tails: Tails,
+    tail: str,
+    how: str,
+    quick: Quick | None = None,
+    cells: int | None = None,
 ) -> PairwisePValues:
-    """Run a method over all pairs; ``tails`` gives P(T > t), P(T = t) and an error bound."""
-    size = len(x)
-    p = np.full((size, size), 0.5 if tail == "mid" else 1.0)
+    """Run a method over all pairs.
+
+    ``tails`` takes differences and gives P(T > t), P(T = t) and an error bound. ``quick`` takes
+    scores and gives the same for all pairs (and a bound for each, infinite where it can't tell).
+    ``cells`` are the differences that ``tails`` gets at a time, if not few.
+    """
+    i, j = pair_index(len(x))
+    above, at, error = np.zeros(len(i)), np.zeros(len(i)), np.full(len(i), np.inf)
+    units = np.zeros(len(i), dtype=np.int64)
+    whole = _units(x, blocks) if quick else None
+    if quick is not None and whole is not None and whole.size:
+        above, at, error = quick(whole, i, j)
+        units[:] = whole.shape[1]
+    for some, gap, n in _pairs(x, blocks, np.flatnonzero(np.isinf(error)), cells):
+        above[some], at[some], error[some] = tails(gap)
+        units[some] = n
+    return _square(len(x), above, at, units, float(error.max(initial=0)), tail, how)
+
+
+def _square(
+    size: int, above: Floats, at: Floats, units: Counts, error: float, tail: str, how: str
+) -> PairwisePValues:
+    """Put the pairs into a matrix, both ways round."""
+    i, j = pair_index(size)
+    share = 0.5 if tail == "mid" else 1.0
+    above = np.where(units > 0, above, np.nan)
+    p = np.full((size, size), share)
+    p[i, j] = above + share * at
+    p[j, i] = 1 - above - (1 - share) * at
+    np.minimum(np.maximum(p, 0, out=p), 1, out=p)
     n = np.zeros((size, size), dtype=np.int64)
-    worst = 0.0
-    for i, j, gap, units in _pairs(x, blocks):
-        above, at, error = tails(gap)
-        share = 0.5 if tail == "mid" else 1.0
-        p[i, j] = np.where(units > 0, np.clip(above + share * at, 0, 1), np.nan)
-        p[j, i] = np.where(units > 0, np.clip(1 - above - (1 - share) * at, 0, 1), np.nan)
-        n[i, j] = n[j, i] = units
-        worst = max(worst, error)
-    return PairwisePValues(p, worst, how, n)
+    n[i, j] = n[j, i] = units
+    return PairwisePValues(p, error, how, n)
 
 
 def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues | None:
     """Transform the lattice, unless it is so fine that there is no point in it."""
-    how = {"lattice"}
-
-    def tails(gap: Floats) -> tuple[Floats, Floats, float]:
-        found = lattice_tails(gap)
-        if found is None:
-            how.add("characteristic")
-            return _invert(gap)
-        return found
-
-    result = _assemble(x, blocks, tails, tail, "lattice")
-    return result if how == {"lattice"} else None
-
-
-def _invert(gap: Floats) -> tuple[Floats, Floats, float]:
-    """Tails of any differences: enumeration where few are not zero, else the transform."""
-    active = np.count_nonzero(gap, axis=-1)
-    above, at = np.empty(len(gap)), np.zeros(len(gap))
+    n_pairs = math.comb(len(x), 2)
+    above, at, units = np.zeros(n_pairs), np.zeros(n_pairs), np.zeros(n_pairs, dtype=np.int64)
     error = 0.0
-    few = active <= _ENUMERATE
-    for row in np.flatnonzero(few):
-        above[row], at[row] = enumerate_tails(gap[row][gap[row] != 0])
-    slow = ~few & _irregular(gap, active)
-    for rows, full in ((~few & ~slow, False), (slow, True)):
-        if rows.any():
-            above[rows], worst = _characteristic(gap[rows], full=full)
-            error = max(error, worst)
-    return above, at, error
+
+    def gaps(which: Counts) -> Iterator[Floats]:
+        for some, gap, n in _pairs(x, blocks, which):
+            units[some] = n
+            yield gap
+
+    step = max(1, _CHUNK // max(1, x.shape[1]))
+    for start in range(0, n_pairs, step):
+        which = np.arange(start, min(start + step, n_pairs))
+        found = lattice_tails(gaps(which), ties=tail != "mid")
+        if found is None:
+            return None
+        above[which], at[which], error = found
+    return _square(len(x), above, at, units, error, tail, "lattice")
 
 
-def _irregular(gap: Floats, active: Counts) -> NDArray[np.bool_]:
-    """Tell where the product of cosines may rise again: few differences, or repeated ones."""
-    size = np.sort(np.abs(gap), axis=-1)
-    distinct = ((np.diff(size, axis=-1) > 1e-12 * size[:, -1:]).sum(axis=-1)) + 1
-    irregular: NDArray[np.bool_] = (active < 64) | (distinct < active // 2)
-    return irregular
+def _expanded(x: Floats, i: Counts, j: Counts, *, order: int) -> tuple[Floats, Floats, Floats]:
+    """Tails from moments of all pairs; see :func:`_expansion`."""
+    return _from_moments(*pair_sums(x, i, j), order)
 
 
-def enumerate_tails(x: Floats) -> tuple[float, float]:
-    """P(T > t) and P(T = t) over all sign vectors, by sorting the signed sums of either half.
-
-    Sums that differ by less than rounding count as equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> enumerate_tails(np.array([1.0, 1.0]))
-    (0.0, 0.25)
-    """
-
-    def sums(half: Floats) -> Floats:
-        found = np.zeros(1)
-        for step in half:
-            found = np.concatenate([found - step, found + step])
-        return np.sort(found)
-
-    middle = len(x) // 2
-    left, right = sums(x[:middle]), sums(x[middle:])
-    slack = 1e-12 * np.abs(x).sum()
-    least = x.sum() - left
-    reach = len(right) - np.searchsorted(right, least - slack, side="left")
-    beyond = len(right) - np.searchsorted(right, least + slack, side="right")
-    total = len(left) * len(right)
-    return float(beyond.sum() / total), float((reach.sum() - beyond.sum()) / total)
-
-
-def _characteristic(gap: Floats, *, full: bool = True) -> tuple[Floats, float]:
-    """Mid-p by inverting the characteristic function at half-integer frequencies.
-
-    With step h = 2 pi / (abs(t) + Z sd), the sum over odd nodes is the expectation of a square
-    wave, so the only errors are what T does beyond its period (bounded by Hoeffding) and the nodes
-    left out, which are added until the product of cosines has died down. Where it may rise again
-    (``full``) all nodes are added; ten times the largest product in their second half stands for
-    what is missing.
-    """
-    t = gap.sum(axis=-1)
-    deviation = np.sqrt((gap * gap).sum(axis=-1))
-    result = np.where(t > 0, 0.0, 1.0)
-    live = np.abs(t) < Z * deviation
-    if not live.any():
-        return result, TAIL
-    x, t, deviation = gap[live], t[live], deviation[live]
-    half = np.pi / (np.abs(t) + Z * deviation)
-    cosine = np.cos(x * half[:, None])
-    twice = 4 * cosine * cosine - 2  # cos((k+2)y) = 2 cos(2y) cos(ky) - cos((k-2)y)
-    before = cosine.copy()
-    total = np.zeros(len(x))
-    calm = 0
-    left = 0.0
-    for k in range(_NODES):
-        value = np.multiply.reduce(cosine, axis=-1)
-        total += value * np.sin((2 * k + 1) * half * t) / (2 * k + 1)
-        now = float(np.abs(value).max())
-        left = now if k <= _NODES // 2 else max(left, now)
-        calm = calm + 1 if now < 1e-12 else 0
-        if calm == 5 and not full:
-            break
-        cosine, before = twice * cosine - before, cosine
-    result[live] = 0.5 - 2 / np.pi * total
-    return result, TAIL + min(0.5, left * (10 if full else 1))
-
-
-def _expansion(gap: Floats, order: int) -> tuple[Floats, Floats, float]:
-    """Tails from moments; the error is estimated by the first term left out, or the last kept."""
+def _expansion(gap: Floats, *, order: int) -> tuple[Floats, Floats, float]:
+    """Tails from moments of given differences."""
     square = gap * gap
-    fourth = (square * square).sum(axis=-1)
-    sixth = (square * square * square).sum(axis=-1) if order > 2 else None
-    t, second = gap.sum(axis=-1), square.sum(axis=-1)
-    p, last = expansion(t, second, fourth, sixth)
+    powers = square, square**2, square**3
+    t, (second, fourth, sixth) = gap.sum(axis=-1), (power.sum(axis=-1) for power in powers)
+    above, at, error = _from_moments(t, second, fourth, sixth, order)
+    return above, at, float(error.max(initial=0))
+
+
+def _from_moments(
+    t: Floats, second: Floats, fourth: Floats, sixth: Floats, order: int
+) -> tuple[Floats, Floats, Floats]:
+    """Tails from moments; the error is estimated by the first term left out, or the last kept."""
+    p, last = expansion(t, second, fourth, sixth if order > 2 else None)
     if order == 2:
         p = expansion(t, second)[0]
     still = second == 0  # equal systems: all of the null stands at 0
-    return np.where(still, 0.0, p), still.astype(np.float64), float(last.max(initial=0))
+    return np.where(still, 0.0, p), still.astype(np.float64), last
 
 
 def random_signs(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
@@ -306,10 +288,14 @@ def _monte_carlo(n_resamples: int, rng: Rng) -> Tails:
     return tails
 
 
+@lru_cache(maxsize=1)
 def mtme_signs(n_resamples: int, n: int, seed: int = 4) -> NDArray[np.float32]:
-    """Draw the signs of the WMT toolkit: float32 uniforms, rounded."""
-    uniform = np.random.default_rng(seed).random(size=(n_resamples, n), dtype=np.float32)
-    signs: NDArray[np.float32] = np.rint(uniform) * np.float32(2) - np.float32(1)
+    """Draw the signs of the WMT toolkit: float32 uniforms, rounded (kept for the next metric)."""
+    signs = np.random.default_rng(seed).random(size=(n_resamples, n), dtype=np.float32)
+    np.rint(signs, out=signs)
+    signs *= 2
+    signs -= 1
+    signs.flags.writeable = False
     return signs
 
 
@@ -318,12 +304,13 @@ def _mtme(scores: Floats, n_resamples: int = 1000) -> PairwisePValues:
     complete = ~np.isnan(scores).any(axis=0)
     # Selecting columns changes their order in memory, and float32 sums depend on that.
     x = (scores if complete.all() else scores[:, complete]).astype(np.float32)
-    null = mtme_signs(n_resamples, x.shape[1]) @ x.T
+    null = np.ascontiguousarray((mtme_signs(n_resamples, x.shape[1]) @ x.T).T)
     totals = x.sum(axis=1)
     size = len(x)
     p = np.full((size, size), 1.0 if x.shape[1] else np.nan)
-    for i, j in zip(*pair_index(size if x.shape[1] else 0), strict=True):
-        p[i, j] = np.count_nonzero(null[:, i] - null[:, j] >= totals[i] - totals[j]) / n_resamples
-        p[j, i] = 1 - p[i, j]
+    for i in range(size if x.shape[1] else 0):
+        lead = null[i] - null[i + 1 :] >= (totals[i] - totals[i + 1 :])[:, None]
+        p[i, i + 1 :] = np.count_nonzero(lead, axis=1) / n_resamples
+        p[i + 1 :, i] = 1 - p[i, i + 1 :]
     n = np.full((size, size), x.shape[1], dtype=np.int64)
     return PairwisePValues(p, 0.5 / math.sqrt(n_resamples), "mtme", n)

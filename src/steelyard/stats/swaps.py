@@ -192,11 +192,16 @@ def null_system_scores(
             swapped = np.broadcast_to(sums, (len(rows), *sums.shape))
         if rows is not None:
             swapped = swapped * rows[:, None, :]
+        half = np.ascontiguousarray(swapped.transpose(1, 0, 2)) / 2
+        both = np.empty((2, *half.shape[1:]))  # what the draws make of the one and of the other
         null = []
         for a, b in zip(*pair_index(len(z)), strict=True):
-            middle, shift = (sums[a] + sums[b]) / 2, (swapped[:, a] - swapped[:, b]) / 2
-            plus, minus = (middle + shift) / counts[a], (middle - shift) / counts[b]
-            null.append(statistic(plus) - statistic(minus))
+            middle, shift = (sums[a] + sums[b]) / 2, half[a] - half[b]
+            np.add(middle, shift, out=both[0])
+            np.subtract(middle, shift, out=both[1])
+            both /= counts[[a, b], None]
+            one, other = statistic(both)
+            null.append(one - other)
         batches.append(np.stack(null, axis=1))
     return Null(values, np.concatenate(batches), scheme)
 

@@ -1,0 +1,1 @@
+"""Metrics: texts in, scores out."""

@@ -1,0 +1,218 @@
+"""BLEU, chrF, chrF++ and TER: sacreBLEU takes the statistics of the texts, once.
+
+Everything after that works on the statistics: corpus scores, sentence scores, any resample.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import MissingDependencyError, ShapeError, UsageError, hint
+from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.metrics.formulas import Bleu, Chrf, Ter
+from steelyard.segments import Texts
+from steelyard.stats.arrays import Floats
+from steelyard.stats.corpus import CorpusStatistics
+
+SURFACE_METRICS = ("bleu", "chrf", "chrf++", "ter")
+LOWER_IS_BETTER = frozenset({"ter"})
+_OURS = ("references", "trg_lang", "force")  # arguments of sacreBLEU that are set here
+
+
+def corpus_statistics(
+    name: str,
+    outputs: Sequence[Sequence[str | None]],
+    references: Sequence[Sequence[str | None]],
+    *,
+    target: str | None = None,
+    **options: Any,
+) -> CorpusStatistics:
+    """Take the statistics of outputs against references with sacreBLEU.
+
+    Parameters
+    ----------
+    name
+        ``bleu``, ``chrf``, ``chrf++`` or ``ter``.
+    outputs
+        A list of texts per system, None where an output is missing.
+    references
+        A list of texts per reference, None where a segment has none. A segment without any
+        reference is missing. Where an output is equally near to two references, chrF takes the
+        lengths of the first: their order may matter in the third decimal.
+    target
+        Language of the outputs: BLEU then splits Chinese, Japanese and Korean as sacreBLEU does for
+        them, and any other language by ``13a``.
+    options
+        What sacreBLEU's ``BLEU``, ``CHRF`` or ``TER`` takes: ``tokenize``, ``lowercase``, ...
+
+    Examples
+    --------
+    >>> stats = corpus_statistics("bleu", [["the cat sat on the mat"]], [["the cat is on the mat"]])
+    >>> stats.values.tolist()
+    [[[6.0, 6.0, 5.0, 3.0, 1.0, 0.0, 6.0, 5.0, 4.0, 3.0]]]
+    >>> stats.corpus_scores().round(2).tolist(), stats.signature
+    ([37.99], 'nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:...')
+    """
+    lengths = {len(texts) for texts in (*outputs, *references)}
+    if not references or len(lengths) > 1:
+        raise ShapeError(f"{len(references)} references, texts of lengths {sorted(lengths)}")
+    scored = [i for i, texts in enumerate(zip(*references, strict=True)) if set(texts) != {None}]
+    metric = _metric(name, [[texts[i] for i in scored] for texts in references], target, options)
+    formula = _formula(metric)
+    values = np.full((len(outputs), lengths.pop(), formula.width), np.nan)
+    for segment, reference in zip(scored, metric._ref_cache, strict=True):
+        found: dict[str, list[float]] = {}  # systems often agree on short segments
+        for system, texts in enumerate(outputs):
+            text = texts[segment]
+            if text is None:
+                continue
+            if text not in found:
+                prepared = metric._preprocess_segment(text)
+                found[text] = metric._compute_segment_statistics(prepared, reference)
+            values[system, segment] = found[text]
+    return CorpusStatistics(
+        values,
+        formula,
+        higher_is_better=name not in LOWER_IS_BETTER,
+        signature=str(metric.get_signature()),
+    )
+
+
+def sentence_scores(stats: CorpusStatistics) -> Floats:
+    """Score every output by itself, systems x segments; BLEU with effective order.
+
+    Examples
+    --------
+    >>> stats = corpus_statistics("bleu", [["a cat", "a dog", None]], [["a cat", "the cat", "so"]])
+    >>> sentence_scores(stats).round(2).tolist()
+    [[100.0, 0.0, nan]]
+    """
+    formula = stats.combine
+    if isinstance(formula, Bleu):
+        formula = replace(formula, effective_order=True)
+    return np.where(stats.known, formula(stats.values), np.nan)
+
+
+def surface_table(
+    es: EvalSet,
+    name: str,
+    references: Sequence[str] | None = None,
+    *,
+    target: str | None = None,
+    **options: Any,
+) -> ScoreTable:
+    """Score the outputs of a set: sentence scores, corpus scores, and the statistics behind them.
+
+    ``references`` are names of references of the set; a set with one needs none named. ``target``
+    is by default the second language of the set's pair. Systems without outputs are missing. See
+    :func:`corpus_statistics` for the rest; the table goes into the set by
+    :meth:`~steelyard.EvalSet.with_scores`.
+
+    Examples
+    --------
+    >>> from steelyard import EvalSet, Segments
+    >>> segments = Segments(("1", "2"), references={"refA": ("a cat", "two dogs")})
+    >>> es = EvalSet(("A", "B"), segments, outputs={"A": ("a cat", "dogs"), "B": ("cat", "a dog")})
+    >>> table = surface_table(es, "chrf")
+    >>> table.values.round(1).tolist(), table.system_means().round(1).tolist(), table.uses
+    ([[100.0, 48.6], [68.9, 26.7]], [64.4, 35.1], ('refA',))
+    """
+    chosen = _references(es, references)
+    blank: Texts = (None,) * es.n_segments
+    stats = corpus_statistics(
+        name,
+        [es.outputs.get(system, blank) for system in es.systems],
+        [es.segments.references[reference] for reference in chosen],
+        target=target or _target(es.language_pair),
+        **options,
+    )
+    return ScoreTable(
+        sentence_scores(stats),
+        higher_is_better=stats.higher_is_better,
+        uses=chosen,
+        system_scores=stats.corpus_scores(),
+        statistics=stats,
+    )
+
+
+def with_surface_metrics(
+    es: EvalSet, names: Sequence[str], references: Sequence[str] | None = None
+) -> EvalSet:
+    """Score the outputs of a set by several metrics, which get names like ``bleu-refA``."""
+    for name in names:
+        table = surface_table(es, name, references)
+        full = f"{name}-{'.'.join(table.uses)}"
+        if full in es.scores:
+            raise UsageError(f"there is a score '{full}' already")
+        es = es.with_scores(full, table)
+    return es
+
+
+def _references(es: EvalSet, names: Sequence[str] | None) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise UsageError(f"expected a list of names of references, got the string '{names}'")
+    if not es.outputs:
+        raise UsageError("the set has no outputs to score; give a text file")
+    if names is None and len(es.references) == 1:
+        return es.references
+    if not names:
+        known = ", ".join(es.references)
+        raise UsageError(
+            f"the set has several references ({known}): name those to use"
+            if es.references
+            else "the set has no reference to compare outputs with"
+        )
+    for name in names:
+        if name not in es.references:
+            raise UsageError(f"no reference named '{name}'; {hint(name, es.references)}")
+    return tuple(names)
+
+
+def _target(language_pair: str | None) -> str | None:
+    """Give the second language of ``en-zh_CN`` as ``zh``."""
+    parts = (language_pair or "").split("-", 1)
+    return re.split("[-_]", parts[1])[0].lower() if len(parts) == 2 else None
+
+
+def _metric(
+    name: str, references: list[list[str | None]], target: str | None, options: dict[str, Any]
+) -> Any:
+    """Make the metric of sacreBLEU, which reads the references once for all systems."""
+    from sacrebleu import BLEU, CHRF, TER
+
+    if name not in SURFACE_METRICS:
+        raise UsageError(f"unknown metric '{name}'; {hint(name, SURFACE_METRICS)}")
+    kind: Any = {"bleu": BLEU, "ter": TER}.get(name, CHRF)
+    allowed = [key for key in signature(kind).parameters if key not in _OURS]
+    for key in options:
+        if key not in allowed:
+            raise UsageError(f"{name} has no option '{key}'; {hint(key, allowed)}")
+    limited = {"tokenize": BLEU.TOKENIZERS, "smooth_method": BLEU.SMOOTH_DEFAULTS}
+    for key, values in limited.items():
+        if options.get(key) is not None and options[key] not in values:
+            raise UsageError(f"{key} of {name} is '{options[key]}'; {hint(options[key], values)}")
+    fixed: dict[str, Any] = {"trg_lang": target or ""} if name == "bleu" else {}
+    if name == "chrf++":
+        fixed["word_order"] = 2
+    try:
+        return kind(references=references, **{**fixed, **options})
+    except (ImportError, RuntimeError) as error:  # a tokenizer that needs more
+        raise MissingDependencyError(" ".join(str(error).split())) from error
+
+
+def _formula(metric: Any) -> Bleu | Chrf | Ter:
+    """Find the formula with the settings of a metric of sacreBLEU."""
+    kind = type(metric).__name__
+    if kind == "BLEU":
+        default = metric.SMOOTH_DEFAULTS[metric.smooth_method] or 0.0
+        value = default if metric.smooth_value is None else metric.smooth_value
+        return Bleu(
+            metric.max_ngram_order, metric.smooth_method, float(value), metric.effective_order
+        )
+    return Chrf(metric.order, metric.beta, metric.eps_smoothing) if kind == "CHRF" else Ter()

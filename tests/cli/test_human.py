@@ -1,0 +1,215 @@
+"""``steelyard human`` as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steelyard.cli.main import run
+from steelyard.demo import embedded, raters
+
+RATINGS = str(embedded.RATINGS)
+ERRORS = str(embedded.ERRORS)
+
+
+def json_of(capsys, *arguments: str) -> dict[str, Any]:
+    assert run(["human", *arguments, "--json"]) == 0
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return result
+
+
+@pytest.fixture(scope="module")
+def quick() -> list[str]:
+    return ["--bootstrap", "20"]
+
+
+def test_the_contract_of_json(capsys, quick):
+    result = json_of(capsys, RATINGS, "--protocol", "da", *quick)
+    assert result["protocol"] == "da"
+    assert list(result["systems"][0])[:10] == [
+        "system", "score", "raw", "rank", "rank_from", "rank_to", "range_from", "range_to", "wins",
+        "n_segments"]  # fmt: skip
+    assert [s["score"] for s in result["systems"]] == sorted(
+        (s["score"] for s in result["systems"]), reverse=True
+    )
+    assert len(result["raters"]) == 12
+    assert result["clusters"]["rule"] == "wmt"
+    assert any("rater-04" in warning for warning in result["warnings"])
+    assert result["provenance"]["signature"].startswith("steelyard ")
+
+
+def test_the_demo_raters_that_should_be_caught_are(capsys, quick):
+    result = json_of(capsys, RATINGS, "--protocol", "da", "--quality-control", *quick)
+    assert result["removed_raters"] == ["rater-04", "rater-08", "rater-11"]
+    reasons = {r["rater"]: r["reason"] for r in result["raters"]}
+    assert "gives 100 to everything" in reasons["rater-04"]
+    assert "bad references are not rated lower" in reasons["rater-08"]
+    assert "s per rating" in reasons["rater-11"]
+    assert {row["system"] for row in result["changes"]} == {s["system"] for s in result["systems"]}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])
+def test_out_is_what_meta_reads(tmp_path, capsys, quick, suffix):
+    out = tmp_path / f"human.{suffix}"
+    arguments = [RATINGS, "--protocol", "da", "--out", str(out), *quick]
+    human = json_of(capsys, *arguments)
+    options = ["--human", "da_z", "--kind", "human:mqm,da", "--with", "pearson", "--json"]
+    command = ["meta", str(out), str(embedded.SCORES), *options, "--intervals", "none"]
+    assert run(command) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["human"], result["n_systems"]) == ("da_z", 12)
+    assert result["n_segments"] == 150
+    assert not {"da_raw", "da_z"} & {row["metric"] for row in result["results"]}
+    # The system scores that meta uses are those of the ranking.
+    from steelyard import load
+
+    means = load(out, human="da_z")["da_z"].system_means()
+    systems = load(out, human="da_z").systems
+    scores = {s["system"]: s["score"] for s in human["systems"]}
+    assert dict(zip(systems, means, strict=True)) == pytest.approx(scores, abs=1e-12)
+
+
+def test_out_of_rankings_is_a_table_of_systems(tmp_path, capsys):
+    rankings, metric, out = (tmp_path / name for name in ("r.csv", "m.csv", "s.csv"))
+    rankings.write_text(
+        "segmentId,judgeId,system1Id,system2Id,system3Id,system1rank,system2rank,system3rank\n"
+        "1,j,A,B,C,1,2,3\n2,j,A,B,C,2,1,3\n3,j,A,B,C,1,3,2\n4,j,A,B,C,1,2,3\n"
+    )
+    metric.write_text("system,chrF\nA,3\nB,2\nC,1\n")
+    arguments = [str(rankings), "--protocol", "rr", "--bootstrap", "20"]
+    assert run(["human", *arguments, "--out", str(out)]) == 0
+    capsys.readouterr()
+    options = ["--human", "bt", "--metrics", "chrF", "--level", "sys", "--with", "pa", "--json"]
+    assert run(["meta", str(out), str(metric), *options]) == 0
+    assert json.loads(capsys.readouterr().out)["results"][0]["value"] == 1.0
+
+
+def test_out_with_other_suffixes(tmp_path, capsys, quick):
+    for suffix, word in (("md", "| rank |"), ("tex", "\\toprule"), ("html", "<table>")):
+        out = tmp_path / f"x.{suffix}"
+        assert run(["human", ERRORS, "--protocol", "mqm", "--out", str(out), *quick]) == 0
+        assert word in out.read_text()
+    out = tmp_path / "x.json"
+    assert run(["human", ERRORS, "--protocol", "mqm", "--out", str(out), *quick]) == 0
+    assert json.loads(out.read_text())["protocol"] == "mqm"
+    assert run(["human", ERRORS, "--protocol", "mqm", "--out", str(tmp_path / "x.doc")]) == 2
+    assert "can't write '.doc'" in capsys.readouterr().err
+
+
+def test_mqm_of_the_demo(capsys, quick):
+    result = json_of(capsys, ERRORS, "--protocol", "mqm", *quick)
+    profile = {row.pop("system"): row for row in result["profile"]}
+    for system in result["systems"]:
+        row = profile[system["system"]]
+        cost = sum(value for name, value in row.items() if name != "errors")
+        assert -cost == pytest.approx(system["score"])
+    capped = json_of(capsys, ERRORS, "--protocol", "mqm", "--cap", "5", *quick)
+    assert capped["systems"][-1]["score"] > result["systems"][-1]["score"]
+
+
+def test_own_weights(tmp_path, capsys, quick):
+    table = tmp_path / "w.toml"
+    table.write_text("[severity]\nmajor = 1\nminor = 1\n")
+    arguments = [ERRORS, "--protocol", "mqm", *quick]
+    flat = json_of(capsys, *arguments, "--weights", str(table))
+    for row in flat["profile"]:
+        assert row["errors"] == pytest.approx(-next(
+            s["score"] for s in flat["systems"] if s["system"] == row["system"]))  # fmt: skip
+    assert flat["weights"]["weights"] == "w.toml"
+
+
+def test_darr_pairs_and_figure(tmp_path, capsys, quick):
+    pytest.importorskip("altair")
+    figure, pairs = tmp_path / "curve.svg", tmp_path / "pairs.csv"
+    arguments = [RATINGS, "--protocol", "darr", "--thresholds", "1,5,10,25,50", *quick]
+    result = json_of(capsys, *arguments, "--out", str(figure), "--pairs", str(pairs))
+    assert [row["threshold"] for row in result["thresholds"]] == [1, 5, 10, 25, 50]
+    assert figure.read_text().startswith("<svg")
+    with pairs.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == result["pairs"][0]["kept"] == result["thresholds"][3]["all"]
+    assert {row["outcome"] for row in rows} == {"left"}
+    assert run(["human", RATINGS, "--protocol", "darr", "--out", str(figure)]) == 2
+    assert "--thresholds" in capsys.readouterr().err
+
+
+def test_text_output_is_complete_and_plain(capsys, quick):
+    assert run(["human", RATINGS, "--protocol", "da", *quick]) == 0
+    captured = capsys.readouterr()
+    for word in ("da_z ↑", "Raters", "verdict", "Krippendorff's alpha (interval)", "rule wmt"):
+        assert word in captured.out
+    assert captured.err.count("warning: ") == 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "correction"), [("strict", "holm"), ("neighbours", "none"), ("none", "none")]
+)
+def test_rules(capsys, quick, rule, correction):
+    result = json_of(
+        capsys, RATINGS, "--protocol", "da", "--clusters", rule, "--correction", correction, *quick
+    )
+    if rule == "none":
+        assert result["clusters"] is None
+        assert result["systems"][0]["rank_from"] is None
+    else:
+        assert result["clusters"]["correction"] == correction
+        assert result["systems"][0]["rank_from"] == 1
+
+
+def test_the_same_seed_gives_the_same_bytes(capsys):
+    outputs = []
+    for _ in range(2):
+        assert run(["human", RATINGS, "--protocol", "da", "--seed", "5", "--json"]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
+def test_usage_errors(tmp_path, capsys):
+    path = tmp_path / "x.csv"
+    path.write_text("rater,system,segment,raw\nr,A,1,101\n")
+    for arguments, word in (
+        ([str(path), "--protocol", "da"], "x.csv:2: column 'raw': 101"),
+        ([str(path), "--protocol", "dda"], "dda"),
+        ([str(path)], "--protocol"),
+        (["--protocol", "da"], "no input"),
+        ([str(path), "--protocol", "da", "--scale", "5"], "--scale"),
+        ([str(path), "--protocol", "da", "--thresholds", "a"], "list of numbers"),
+        ([RATINGS, "--protocol", "da", "--pairs", str(tmp_path / "p.csv")], "--pairs"),
+    ):
+        assert run(["human", *arguments]) == 2
+        error = capsys.readouterr().err
+        assert error.splitlines()[-1].startswith("error: ")
+        assert word in error
+    assert not (tmp_path / "p.csv").exists()
+
+
+# The demo's raters
+
+
+def test_the_shipped_ratings_are_those_of_the_fixed_seed(tmp_path):
+    for made, shipped in zip(raters.write(tmp_path), (embedded.RATINGS, embedded.ERRORS),
+                             strict=True):  # fmt: skip
+        with gzip.open(made, "rt") as one, gzip.open(shipped, "rt") as other:
+            mine, theirs = one.read().splitlines(), other.read().splitlines()
+        assert len(mine) == len(theirs)
+        # Another CPU may differ in the last bit, which can move a value over a rounding edge.
+        assert sum(a != b for a, b in zip(mine, theirs, strict=True)) < len(mine) / 100
+    assert sum(Path(p).stat().st_size for p in (embedded.RATINGS, embedded.ERRORS)) < 60_000
+
+
+def test_demo_scores_follow_what_was_simulated(capsys, quick):
+    es = embedded.demo_set()
+    truth = dict(zip(es.systems, es["mqm"].system_means(), strict=True))
+    for protocol, path in (("da", RATINGS), ("mqm", ERRORS)):
+        found = json_of(capsys, path, "--protocol", protocol, *quick)["systems"]
+        pairs = [(truth[s["system"]], s["score"]) for s in found]
+        r = np.corrcoef(np.array(pairs).T)[0, 1]
+        assert r > 0.7
+        assert not any(math.isnan(s["score"]) for s in found)

@@ -1,0 +1,46 @@
+"""Figures on disk: one chart, three formats, no browser."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from steelyard.errors import MissingDependencyError, UsageError
+from steelyard.report import figures
+
+CURVES = {"de-en": [(1.0, 40.0), (25.0, 16.0)], "ru-en": [(1.0, 44.0), (25.0, 14.0)],
+          "mean": [(1.0, 42.0), (25.0, 15.0)]}  # fmt: skip
+MAGIC = {"png": b"\x89PNG\r\n", "svg": b"<svg", "pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("kind", figures.SUFFIXES)
+def test_every_format(tmp_path, kind):
+    pytest.importorskip("altair")
+    path = tmp_path / f"curve.{kind}"
+    figures.write(figures.threshold_curve(CURVES), path)
+    assert path.read_bytes().startswith(MAGIC[kind])
+    if kind == "svg":
+        text = path.read_text(encoding="utf-8")
+        for word in ("de-en", "ru-en", "mean", "pairs kept"):
+            assert word in text
+
+
+def test_the_chart_holds_every_point():
+    pytest.importorskip("altair")
+    rows = figures.threshold_curve(CURVES).to_dict()["data"]["values"]
+    assert len(rows) == 6
+    assert {"set": "ru-en", "threshold": 25.0, "pairs": 14.0} in rows
+
+
+def test_other_suffixes_are_refused(tmp_path):
+    pytest.importorskip("altair")
+    with pytest.raises(UsageError, match=r"can't draw '\.gif'; .*png"):
+        figures.write(figures.threshold_curve(CURVES), tmp_path / "x.gif")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_libraries_the_command_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(MissingDependencyError, match=r'pip install "steelyard\[plots\]"'):
+        figures.threshold_curve(CURVES)

@@ -1,0 +1,241 @@
+"""Agreement of raters: published examples, naive references, independent packages, edge cases."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.errors import ShapeError, UsageError
+from steelyard.stats.agreement import (
+    LEVELS,
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    matrix_columns,
+    ranking_agreement,
+)
+
+nan = float("nan")
+#: Krippendorff's worked example: 4 observers, 12 units (Computing Krippendorff's
+#: Alpha-Reliability, 2011, section E), with the values he prints.
+PUBLISHED = np.array(
+    [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
+        [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan],
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
+def test_alpha_of_the_published_example(level, alpha):
+    found = krippendorff_alpha(*matrix_columns(PUBLISHED), level)
+    assert round(found.value, 3) == alpha
+    assert (found.n_units, found.n_values) == (11, 40)
+
+
+def naive_alpha(matrix, level):
+    """1 - observed / expected, from all pairs of values, as the definition reads."""
+    units = [[v for v in column if not np.isnan(v)] for column in np.asarray(matrix).T]
+    units = [unit for unit in units if len(unit) > 1]
+    values = [v for unit in units for v in unit]
+    counts = Counter(values)
+
+    def distance(a, b):
+        if level == "nominal":
+            return float(a != b)
+        if level == "interval":
+            return (a - b) ** 2
+        low, high = min(a, b), max(a, b)
+        between = sum(n for v, n in counts.items() if low <= v <= high)
+        return (between - (counts[low] + counts[high]) / 2) ** 2
+
+    observed = sum(
+        distance(a, b) / (len(unit) - 1)
+        for unit in units
+        for a, b in itertools.permutations(unit, 2)
+    ) / len(values)
+    expected = sum(distance(a, b) for a, b in itertools.permutations(values, 2))
+    expected /= len(values) * (len(values) - 1)
+    return 1 - observed / expected if expected else nan
+
+
+tables = st.integers(2, 4).flatmap(
+    lambda raters: st.lists(
+        st.lists(
+            st.one_of(st.just(nan), st.integers(0, 4).map(float)), min_size=raters, max_size=raters
+        ),
+        min_size=2,
+        max_size=8,
+    )
+)
+
+
+@given(tables, st.sampled_from(LEVELS))
+def test_alpha_against_the_definition(columns, level):
+    matrix = np.array(columns).T
+    found = krippendorff_alpha(*matrix_columns(matrix), level).value
+    judged = [c for c in columns if np.count_nonzero(~np.isnan(c)) > 1]
+    if not judged or len({v for c in judged for v in c if not np.isnan(v)}) < 2:
+        assert np.isnan(found)
+    else:
+        assert found == pytest.approx(naive_alpha(matrix, level), abs=1e-12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_alpha_against_an_independent_package(level):
+    package = pytest.importorskip("krippendorff")
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        matrix = rng.integers(0, 6, (5, 40)).astype(float)
+        matrix[rng.random(matrix.shape) < 0.4] = nan
+        expected = package.alpha(reliability_data=matrix, level_of_measurement=level)
+        found = krippendorff_alpha(*matrix_columns(matrix), level).value
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_alpha_of_real_numbers_is_shift_and_scale_free():
+    rng = np.random.default_rng(0)
+    unit = np.repeat(np.arange(30), 3)
+    value = rng.normal(size=90)
+    one = krippendorff_alpha(unit, value).value
+    assert krippendorff_alpha(unit, 1e6 + 5 * value).value == pytest.approx(one, abs=1e-9)
+    assert krippendorff_alpha(unit, -value).value == pytest.approx(one, abs=1e-12)
+
+
+def test_alpha_has_an_interval_around_it_and_repeats_itself():
+    unit, value = matrix_columns(PUBLISHED)
+    for level in LEVELS:
+        found = [
+            krippendorff_alpha(unit, value, level, n_resamples=500, rng=np.random.default_rng(1))
+            for _ in range(2)
+        ]
+        assert found[0] == found[1]
+        assert found[0].low < found[0].value < found[0].high
+
+
+def test_the_interval_covers_what_it_should():
+    rng = np.random.default_rng(5)
+    truth = 0.5  # variance 1 between units, 1 within
+    hits = 0
+    for _ in range(100):
+        value = (rng.normal(size=(60, 1)) + rng.normal(size=(60, 2))).ravel()
+        unit = np.repeat(np.arange(60), 2)
+        found = krippendorff_alpha(unit, value, n_resamples=300, rng=rng)
+        hits += found.low <= truth <= found.high
+    assert 86 <= hits <= 100
+
+
+def test_alpha_of_nothing_and_of_constants():
+    empty = krippendorff_alpha(np.array([0, 1]), np.array([1.0, 2.0]), n_resamples=10)
+    assert np.isnan(empty.value)
+    assert (empty.n_units, empty.to_dict()["ci"]) == (0, None)
+    same = np.full(4, 0.1)
+    for level in LEVELS:
+        assert np.isnan(krippendorff_alpha(np.array([0, 0, 1, 1]), same, level).value)
+    with pytest.raises(UsageError, match="ordinal"):
+        krippendorff_alpha(np.array([0]), np.array([1.0]), "ordnal")
+    with pytest.raises(ShapeError):
+        krippendorff_alpha(np.array([0]), np.array([1.0, 2.0]))
+
+
+def test_cohen_by_hand_and_with_missing_values():
+    # 45 + 15 agree of 100; 70 and 50 "yes": chance 0.35 + 0.15.
+    first = np.repeat([1.0, 1, 0, 0], [45, 25, 5, 25])
+    second = np.repeat([1.0, 0, 1, 0], [45, 25, 5, 25])
+    assert cohen_kappa(first, second).value == pytest.approx((0.7 - 0.5) / 0.5)
+    more = np.append(first, [1, nan]), np.append(second, [nan, 0])
+    found = cohen_kappa(*more, n_resamples=200, rng=np.random.default_rng(0))
+    assert found.value == cohen_kappa(first, second).value
+    assert found.n_units == 100
+    assert found.low < found.value < found.high
+    assert np.isnan(cohen_kappa(np.ones(3), np.ones(3)).value)  # chance agrees always
+    assert np.isnan(cohen_kappa(np.array([nan]), np.array([1.0])).value)
+
+
+def naive_fleiss(matrix):
+    units = [[v for v in column if not np.isnan(v)] for column in np.asarray(matrix).T]
+    units = [unit for unit in units if len(unit) > 1]
+    total = sum(len(unit) for unit in units)
+    share = Counter(v for unit in units for v in unit)
+    chance = sum((n / total) ** 2 for n in share.values())
+    alike = [np.mean([a == b for a, b in itertools.permutations(unit, 2)]) for unit in units]
+    return (np.mean(alike) - chance) / (1 - chance)
+
+
+@given(tables)
+def test_fleiss_against_the_definition(columns):
+    matrix = np.array(columns).T
+    found = fleiss_kappa(*matrix_columns(matrix)).value
+    judged = [c for c in columns if np.count_nonzero(~np.isnan(c)) > 1]
+    if not judged or len({v for c in judged for v in c if not np.isnan(v)}) < 2:
+        assert np.isnan(found)
+    else:
+        assert found == pytest.approx(naive_fleiss(matrix), abs=1e-9)
+
+
+def test_fleiss_of_a_published_example():
+    # Fleiss (1971) as worked on many pages: 10 subjects, 14 raters, 5 categories, kappa 0.210.
+    counts = [
+        [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+        [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+    ]  # fmt: skip
+    unit = np.repeat(np.arange(10), 14)
+    value = np.concatenate([np.repeat(np.arange(5.0), row) for row in counts])
+    assert round(fleiss_kappa(unit, value).value, 3) == 0.210
+
+
+def naive_ranking(rows, *, within):
+    """Compare every two comparisons of the same unit, one by one."""
+    alike = pairs = 0
+    judged = set()
+    for (i, (r, u, o)), (j, (s, v, q)) in itertools.combinations(enumerate(rows), 2):
+        if u == v and (r == s) == within:
+            pairs += 1
+            alike += o == q
+            judged |= {i, j}
+    units = {rows[i][1] for i in judged}
+    every = [o for _, u, o in rows if u in units]
+    if not pairs:
+        return nan, nan
+    tie = sum(o == 0 for o in every) / len(every)
+    chance = tie**2 + (1 - tie) ** 2 / 2
+    share = alike / pairs
+    return share, (share - chance) / (1 - chance) if chance < 1 else nan
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 4), st.sampled_from([-1.0, 0.0, 1.0])),
+        max_size=25,
+    ),
+    st.booleans(),
+)
+def test_ranking_agreement_against_all_pairs(rows, within):
+    rater, unit = (np.array([row[k] for row in rows], dtype=np.int64) for k in (0, 1))
+    outcome = np.array([row[2] for row in rows], dtype=float)
+    found = ranking_agreement(rater, unit, outcome, within=within)
+    share, kappa = naive_ranking(rows, within=within)
+    assert found.share.value == pytest.approx(share, nan_ok=True)
+    assert found.kappa.value == pytest.approx(kappa, nan_ok=True, abs=1e-9)
+
+
+def test_ranking_agreement_ignores_missing_and_resamples_blocks():
+    rater = np.array([0, 1, 0, 1, 0, 1])
+    unit = np.array([0, 0, 1, 1, 2, 2])
+    outcome = np.array([1.0, 1, 1, -1, 1, nan])
+    found = ranking_agreement(
+        rater, unit, outcome, block=np.array([0, 0, 1, 1, 1, 1]), n_resamples=50,
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
+    assert found.share.value == 0.5
+    assert (found.share.n_units, found.share.n_values) == (2, 2)
+    assert (found.share.low, found.share.high) == (0, 1)
