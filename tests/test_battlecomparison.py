@@ -95,6 +95,12 @@ def test_llmfao_equals_the_published_scores(crowd, capsys, monkeypatch, limit):
     for name, value in expected_scores(folder, "elo").items():
         # The published ratings start at 1,000.
         assert found["aggregations"]["elo"]["scores"][name] - 500 == pytest.approx(value, abs=1e-6)
+    modelled = command(capsys, crowd, "--by", "bt", "--ties", "davidson", "--intervals", "none")
+    newman = expected_scores(folder, "newman")
+    total = sum(newman.values())
+    for name, value in newman.items():
+        score = modelled["aggregations"]["bt"]["scores"][name]
+        assert score == pytest.approx(value / total, abs=1e-6)
     assert found["aggregations"]["bt"]["ranks"]["GPT 4"] == 1
     assert found["aggregations"]["bt"]["ci"] is None
 
@@ -468,6 +474,23 @@ def test_a_log_and_other_inputs_do_not_mix(tmp_path, capsys):
     path.write_text("left,right,outcome\nA,B,left\n", encoding="utf-8")
     assert "no other input" in refused(capsys, path, path)
     assert "no such file" in refused(capsys, tmp_path / "y.csv")
+
+
+def test_columns_of_a_log_need_a_log(capsys, tmp_path):
+    assert run(["compare", str(tmp_path / "x.csv"), "--left", "model"]) == 2
+    assert "--battles LOG is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("limit", [0, 10**9])
+def test_better_and_worse(tmp_path, capsys, monkeypatch, limit):
+    monkeypatch.setattr(battlecounts, "_LONG", limit)
+    path = tmp_path / "x.csv"
+    path.write_text("better,worse,segment\nA,B,1\nB,A,1\nA,B,2\n", encoding="utf-8")
+    found = command(capsys, path, "--by", "bt", "--intervals", "none")
+    assert found["n_segments"] == 2
+    assert found["aggregations"]["bt"]["scores"] == pytest.approx({"A": 2 / 3, "B": 1 / 3})
+    path.write_text("better,worse\nA,B\nB,B\n", encoding="utf-8")
+    assert refused(capsys, path) == f"error: {path}:3: 'B' meets itself"
 
 
 def test_bad_rows_are_named(tmp_path, capsys):

@@ -14,7 +14,7 @@ from steelyard.stats.trueskill import trueskill_score_orders
 from steelyard.stats.wins import win_counts
 
 QUALITY = np.array([-0.35, -0.05, 0.1, 0.3])
-SEGMENTS = 120
+SEGMENTS = 80
 
 
 def draw(size: int, rng: np.random.Generator) -> Floats:
@@ -41,7 +41,7 @@ def truth(name: str, rng: np.random.Generator) -> Floats:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "trials"),
-    [("mean", 1000), ("median", 1000), ("bt", 1000), ("elo", 300), ("trueskill", 200)],
+    [("mean", 1000), ("median", 800), ("bt", 600), ("elo", 200), ("trueskill", 100)],
 )
 def test_intervals_cover_the_truth(name, trials):
     rng = np.random.default_rng(11)
@@ -56,4 +56,4 @@ def test_intervals_cover_the_truth(name, trials):
         assert found.replicates is not None
         low, high = interval(found.replicates)
         hits.append((low <= expected) & (expected <= high))
-    assert 0.93 <= np.mean(hits) <= 0.97
+    assert 0.93 <= np.mean(hits) <= 0.97, np.mean(hits, axis=0)

@@ -173,7 +173,7 @@ def trueskill_score_orders(
     if not chosen.draw_probability:
         raise UsageError("TrueSkill on scores needs a draw probability above 0: scores can tie")
     x = checked_scores(scores, tolerance)
-    state = _start(len(x), len(order), chosen).astype(np.float32 if single else np.float64)
+    state: Floats = _start(len(x), len(order), chosen).astype(np.float32 if single else np.float64)
     played = play_scores(_update(chosen), state, x, order, rng, tolerance=tolerance)
     return _skills(state, played, chosen)
 
