@@ -33,7 +33,7 @@ from steelyard.stats.wins import WinCounts, resampled_wins, win_counts
 
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _PLACES = 40_000_000  # places of orders held at a time
-_RESAMPLES, _ORDERS = 200, 10  # of ratings that depend on the order: resamples, orders of each
+_RESAMPLES, _ORDERS = 400, 5  # of ratings that depend on the order: resamples, orders of each
 
 Orders = NDArray[np.int64]
 
