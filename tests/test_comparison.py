@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from steelyard.aggregation import Sample, aggregate
 from steelyard.cli.main import run
 from steelyard.comparison import compare
 from steelyard.decision import decide
