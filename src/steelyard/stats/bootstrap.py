@@ -156,7 +156,8 @@ def _quantile(ascending: Floats, known: NDArray[np.int64], q: float) -> Floats:
     share = place - below
     a, b = (np.take_along_axis(ascending, at[None], axis=0)[0] for at in (below, above))
     with np.errstate(invalid="ignore"):
-        return np.where(share < 0.5, a + (b - a) * share, b - (b - a) * (1 - share))
+        found = np.where(share < 0.5, a + (b - a) * share, b - (b - a) * (1 - share))
+    return np.asarray(found, dtype=np.float64)
 
 
 def ranks(replicates: Floats) -> Floats:
