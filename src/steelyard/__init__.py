@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from steelyard.battlecomparison import compare_battles as compare_battles
     from steelyard.comparison import compare as compare
     from steelyard.comparisonresults import Comparison as Comparison
     from steelyard.demo.embedded import demo_set as demo_set
@@ -41,6 +42,7 @@ _HOME = {
     "Segments": "steelyard.segments",
     "SteelyardError": "steelyard.errors",
     "compare": "steelyard.comparison",
+    "compare_battles": "steelyard.battlecomparison",
     "demo_set": "steelyard.demo.embedded",
     "human_scores": "steelyard.ratings.human",
     "load": "steelyard.formats.load",

@@ -27,7 +27,8 @@ TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
 
 @click.command(
     epilog="Examples: steelyard compare scores.csv --score chrF --by mean,bt; "
-    "steelyard compare scores.csv --score COMET --pair new,old"
+    "steelyard compare scores.csv --score COMET --pair new,old; "
+    "steelyard compare --battles arena.jsonl"
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
@@ -57,11 +58,15 @@ TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
                                                  "none"]), default="holm", show_default=True,
               help="Correct p-values for the number of pairs.")  # fmt: skip
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
-@click.option("--intervals", type=click.Choice(["segment", "document", "none"]),
+@click.option("--intervals", type=click.Choice(["segment", "document", "battle", "none"]),
               default="segment", show_default=True,
               help="What is resampled for intervals.")  # fmt: skip
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=10), default=1000,
               show_default=True, metavar="B", help="Resamples for intervals.")  # fmt: skip
+@click.option("--battles", metavar="LOG", help="Rank by a log of battles instead of scores.")
+@click.option("--left", metavar="COL", help="Column of the first system in a log.")
+@click.option("--right", metavar="COL", help="Column of the second system in a log.")
+@click.option("--outcome", metavar="COL", help="Column of who won in a log.")
 @click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
 @input_options
 @output_options
@@ -71,13 +76,24 @@ def compare(
     """Compare systems on the same segments: rankings, intervals, tests, tiers.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
+    With --battles LOG, systems are compared by who won against whom instead.
     """
     settings["rng"] = output.seed
     if settings["intervals"] == "none":
         settings["intervals"] = None
     pairwise = settings.pop("pairwise")
-    need_inputs(inputs)
-    result, tables = _scores(options.load(inputs), options, settings, pairwise=pairwise)
+    columns = {name: settings.pop(name) for name in ("left", "right", "outcome")}
+    log = settings.pop("battles")
+    if log is not None:
+        if inputs:
+            raise UsageError("--battles LOG: expected no other input")
+        result, tables = _battles(log, columns, options, settings, pairwise=pairwise)
+    else:
+        for option, value in columns.items():
+            if value is not None:
+                raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
+        need_inputs(inputs)
+        result, tables = _scores(options.load(inputs), options, settings, pairwise=pairwise)
     emit(result, tables, output)
 
 
@@ -106,3 +122,34 @@ def _scores(
         return many.to_dict(), [many.table()]
     found = comparison.compare(es, names[0] if names else None, **settings)
     return found.to_dict(), [found.table(), *(found.pair_tables() if pairwise else [])]
+
+
+def _battles(
+    path: str,
+    columns: dict[str, Any],
+    options: InputOptions,
+    settings: dict[str, Any],
+    *,
+    pairwise: bool,
+) -> tuple[dict[str, Any], list[Table]]:
+    from steelyard import battlecomparison
+
+    options.only_rows_and_columns()
+    if settings.pop("tests") not in (None, ("sign",)):
+        raise UsageError("--battles LOG: pairs are tested by --test sign only")
+    for option in ("score", "pair", "power", "tolerance"):
+        if _given(option):
+            raise UsageError(f"--{option} applies to scores, not to a log of battles")
+        del settings[option]
+    for option in ("by", "orders"):  # what is usual differs for logs
+        if not _given(option):
+            del settings[option]
+    selected: dict[str, Any] = {"where": options.where, "ignore": options.ignore}
+    found = battlecomparison.compare_battles(path, **columns, **selected, **settings)
+    return found.to_dict(), [found.table(), *(found.pair_tables() if pairwise else [])]
+
+
+def _given(option: str) -> bool:
+    """Tell whether the user set an option."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"
