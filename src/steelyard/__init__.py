@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from steelyard.demo.embedded import demo_set as demo_set
     from steelyard.comparison import compare as compare
     from steelyard.comparisonresults import Comparison as Comparison
+    from steelyard.demo.embedded import demo_set as demo_set
     from steelyard.errors import SteelyardError as SteelyardError
     from steelyard.evalset import EvalSet as EvalSet
     from steelyard.evalset import ScoreTable as ScoreTable
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from steelyard.metaresults import MetaEvaluation as MetaEvaluation
     from steelyard.ratings.human import human_scores as human_scores
     from steelyard.ratings.results import HumanScores as HumanScores
+    from steelyard.scoring import Scores as Scores
+    from steelyard.scoring import score as score
     from steelyard.segments import Segments as Segments
     from steelyard.stats.accuracy import spa as spa
 
@@ -38,6 +40,7 @@ _HOME = {
     "Rankings": "steelyard.judgements",
     "Ratings": "steelyard.judgements",
     "ScoreTable": "steelyard.evalset",
+    "Scores": "steelyard.scoring",
     "Segments": "steelyard.segments",
     "SteelyardError": "steelyard.errors",
     "compare": "steelyard.comparison",
@@ -46,6 +49,7 @@ _HOME = {
     "load": "steelyard.formats.load",
     "meta_evaluate": "steelyard.metaevaluation",
     "save": "steelyard.formats.save",
+    "score": "steelyard.scoring",
     "spa": "steelyard.stats.accuracy",
 }
 

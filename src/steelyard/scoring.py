@@ -14,12 +14,12 @@ from steelyard.formats.load import Source, load
 from steelyard.metrics import registry
 from steelyard.metrics.protocol import Metric
 from steelyard.provenance import Provenance
-from steelyard.table import Column, Frame, Table, plural
+from steelyard.table import Cell, Column, Frame, Table, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Scores of all systems by some metrics; ``evalset`` holds them with everything known before."""
+    """Scores of all systems by some metrics; ``evalset`` holds them and all that was known."""
 
     evalset: EvalSet
     metrics: tuple[str, ...]
@@ -73,7 +73,9 @@ class Scores:
             Column(name, "higher" if es[name].higher_is_better else "lower")
             for name in self.metrics
         ]
-        rows = tuple((es.systems[i], *scores[es.systems[i]].values()) for i in order)
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
+            (es.systems[i], *scores[es.systems[i]].values()) for i in order
+        )
         title = f"{plural(es.n_systems, 'system')} on {plural(es.n_segments, 'segment')}"
         signatures = (f"{name}: {self.signatures[name]}" for name in self.metrics)
         return Table(title, (Column("system"), *columns), rows, notes=(*signatures, *self.notes))
@@ -109,9 +111,8 @@ def score(
     2 systems on 2 segments
     system  chrf ↑  character ↓
     ------  ------  -----------
-    A        64.39       0.5000
-    B        35.05       0.8333
-    <BLANKLINE>
+    A        64.40       0.5000
+    B        35.05       0.7333
     chrf: nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:...
     character: nrefs:1|norm:output|match:equal|version:steelyard-...
     """
@@ -161,7 +162,5 @@ def _warnings(es: EvalSet, names: Sequence[str]) -> list[str]:
         if missing:
             scored = "is" if missing == 1 else "are"
             found.append(f"'{system}' lacks {plural(missing, 'output')}, which {scored} not scored")
-    for name in names:
-        if np.isnan(es[name].system_means()).all():
-            found.append(f"{name}: no output could be scored")
-    return found
+    nothing = [name for name in names if np.isnan(es[name].system_means()).all()]
+    return found + [f"{name}: no output could be scored" for name in nothing]

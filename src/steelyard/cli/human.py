@@ -12,6 +12,7 @@ from steelyard.cli.emit import emit, note
 from steelyard.cli.options import (
     FIGURES,
     SUFFIXES,
+    TABLES,
     Names,
     OutputOptions,
     Pair,
@@ -22,8 +23,6 @@ from steelyard.formats import files, tables
 
 if TYPE_CHECKING:
     from steelyard.ratings.results import HumanScores
-
-TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")
 
 
 class Numbers(Names):

@@ -23,6 +23,7 @@ from steelyard.provenance import InputFile
 from steelyard.segments import Segments, Texts
 from steelyard.table import plural
 
+TEXTS, SCORES = "plain text", "plain scores"  # names of the formats
 SCORE = "score"  # what numbers without a name are called
 
 
@@ -83,9 +84,7 @@ def read(
         references=dict(zip(refs, texts[first : first + len(refs)], strict=True)),
     )
     found = dict(zip(systems, texts[first + len(refs) :], strict=True))
-    return replace(
-        EvalSet(tuple(systems), segments, {}, found), inputs=_inputs(given, "plain text")
-    )
+    return replace(EvalSet(tuple(systems), segments, {}, found), inputs=_inputs(given, TEXTS))
 
 
 def _inputs(paths: Sequence[Path], form: str) -> tuple[InputFile, ...]:
@@ -147,4 +146,4 @@ def read_scores(paths: Sequence[Path], name: str = SCORE) -> EvalSet:
     ids = tuple(str(k + 1) for k in range(len(rows[0])))
     table = ScoreTable(np.array(rows))
     es = EvalSet(tuple(systems), Segments(ids), {name: table})
-    return replace(es, inputs=_inputs(paths, "plain scores"))
+    return replace(es, inputs=_inputs(paths, SCORES))

@@ -66,7 +66,8 @@ class ScoreCache:
         """Give the scores that are known."""
         import sqlite3
 
-        wanted, found = list(keys), {}
+        wanted = list(keys)
+        found: dict[bytes, object] = {}
         try:
             with closing(self._open()) as connection:
                 for start in range(0, len(wanted), _CHUNK):

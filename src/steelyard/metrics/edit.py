@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from steelyard.stats.arrays import Floats
 
-_UNIT = 10  # EED counts in tenths: equal costs are then equal numbers, and the first of them is meant
+_UNIT = (
+    10  # EED counts in tenths: equal costs are then equal numbers, and the first of them is meant
+)
 _JUMP, _DELETION, _INSERTION, _COVERAGE = 20, 2, 10, 3  # alpha 2, 0.2, 1 and rho 0.3
 _FAR = 1 << 29  # more than any cost
 _CELLS = 1 << 16  # numbers in a row of a batch: they stay in the cache
@@ -67,9 +69,7 @@ def eed(pairs: Sequence[Pair], target: str | None = None) -> Floats:
     >>> eed(pairs).round(4).tolist()
     [0.3835, 0.2321]
     """
-    outputs, references = (
-        [eed_preprocess(pair[k], target) for pair in pairs] for k in range(2)
-    )
+    outputs, references = ([eed_preprocess(pair[k], target) for pair in pairs] for k in range(2))
     result = np.empty(len(pairs))
     order = sorted(range(len(pairs)), key=lambda i: (len(references[i]), len(outputs[i])))
     for part in _batches(order, [len(text) for text in outputs]):
@@ -135,7 +135,8 @@ def _eed_batch(outputs: Sequence[str], references: Sequence[str]) -> Floats:
     missed = np.where(places <= length[:, None], np.abs(visits - 1), 0).sum(axis=1) * _COVERAGE
     with np.errstate(invalid="ignore"):
         rate = (final + missed) / (steps * _UNIT + missed)
-    return np.minimum(1.0, rate)
+    capped: Floats = np.minimum(1.0, rate)
+    return capped
 
 
 class _Distance:
@@ -164,12 +165,12 @@ class _Distance:
 def character(pairs: Sequence[Pair]) -> Floats:
     """CharacTER (Wang et al. 2016) of each (output, reference).
 
-    Phrases of the output that stand elsewhere in the reference are moved there, one after the other,
-    as long as that brings the words nearer to those of the reference. Then characters are edited. Of
-    two blocks that changed places, the one that went to the right is charged with the mean length
-    of its words. These costs and the edits of characters (blanks among them) are divided by the
-    length of the output; 1 at most. Words match if they are equal. That is what the authors'
-    program does, up to ties between moves.
+    Phrases of the output that stand elsewhere in the reference are moved there, one after the
+    other, as long as that brings the words nearer to those of the reference. Then characters are
+    edited. Of two blocks that changed places, the one that went to the right is charged with the
+    mean length of its words. These costs and the edits of characters (blanks among them) are
+    divided by the length of the output; 1 at most. Words match if they are equal. That is what the
+    authors' program does, up to ties between moves.
 
     Examples
     --------

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from steelyard import __version__
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.metrics import edit
 from steelyard.metrics.protocol import Scored, chosen_references, nearest, target_language
+from steelyard.provenance import installed_version
 from steelyard.stats.arrays import Floats
 
 
 def _scored(values: Floats, references: tuple[str, ...], settings: str) -> Scored:
     table = ScoreTable(values, higher_is_better=False, uses=references)
-    signature = f"nrefs:{len(references)}|{settings}|version:steelyard-{__version__}"
+    signature = f"nrefs:{len(references)}|{settings}|version:steelyard-{installed_version()}"
     return Scored(table, signature)
 
 
-@dataclass(frozen=True, slots=True)
 class Eed:
     """Extended edit distance, see :func:`steelyard.metrics.edit.eed`."""
 
-    name: str = "eed"
+    name = "eed"
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
         """Score every output; the nearest reference counts."""
@@ -34,11 +32,10 @@ class Eed:
         return _scored(values, chosen, f"alpha:2.0|rho:0.3|del:0.2|ins:1.0|prep:{words}")
 
 
-@dataclass(frozen=True, slots=True)
 class Character:
     """CharacTER, see :func:`steelyard.metrics.edit.character`."""
 
-    name: str = "character"
+    name = "character"
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
         """Score every output; the nearest reference counts."""

@@ -1,8 +1,8 @@
 """Metrics by name: those of Steelyard, and whatever installed packages add.
 
-A package adds a metric by an entry point of the group ``steelyard.metrics``: its name is the name of
-the metric, its object a function or class that takes the metric's options as keyword arguments and
-gives a :class:`~steelyard.metrics.protocol.Metric`::
+A package adds a metric by an entry point of the group ``steelyard.metrics``: its name is the name
+of the metric, its object a function or class that takes the metric's options as keyword arguments
+and gives a :class:`~steelyard.metrics.protocol.Metric`::
 
     [project.entry-points."steelyard.metrics"]
     mine = "my_package:MyMetric"
@@ -90,4 +90,5 @@ def _check(name: str, factory: Callable[..., Any], options: Mapping[str, Any]) -
         return  # it checks them itself
     for option in options:
         if option not in parameters:
-            raise UsageError(f"{name} has no option '{option}'; {hint(option, parameters)}")
+            known = hint(option, parameters) if parameters else "it has none"
+            raise UsageError(f"{name} has no option '{option}'; {known}")

@@ -7,16 +7,15 @@ with a high ``copy`` returned its source.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard import __version__
 from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.metrics.formulas import Ratio
 from steelyard.metrics.protocol import Scored, chosen_references, output_rows
 from steelyard.metrics.surface import corpus_statistics, sentence_scores
+from steelyard.provenance import installed_version
 from steelyard.segments import Texts
 from steelyard.stats.corpus import CorpusStatistics
 
@@ -38,14 +37,13 @@ def _scored(stats: CorpusStatistics, uses: tuple[str, ...]) -> Scored:
     return Scored(table, stats.signature)
 
 
-@dataclass(frozen=True, slots=True)
 class Length:
     """Characters of the output per character of the reference (of several: their mean).
 
     Without references it is the source that counts. Of a system, all lengths are added up first.
     """
 
-    name: str = "length"
+    name = "length"
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
         """Measure every output."""
@@ -64,18 +62,17 @@ class Length:
         ]
         values = np.stack(np.broadcast_arrays(np.array(found), np.array(expected)), axis=-1)
         values[np.isnan(values).any(axis=-1)] = np.nan
-        signature = f"chars|to:{'.'.join(uses)}|version:steelyard-{__version__}"
+        signature = f"chars|to:{'.'.join(uses)}|version:steelyard-{installed_version()}"
         return _scored(CorpusStatistics(values, Ratio(), signature=signature), uses)
 
 
-@dataclass(frozen=True, slots=True)
 class Copy:
     """Likeness of the output to its source: chrF with the source for a reference.
 
     100 is a copy. Names, numbers and related languages make some likeness normal: compare systems.
     """
 
-    name: str = "copy"
+    name = "copy"
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
         """Measure every output."""
