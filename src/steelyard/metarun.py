@@ -15,7 +15,7 @@ from steelyard.stats.accuracy import soft_agreement
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.metametrics import GroupValues, MetaMetric, Options
-from steelyard.stats.permutation import PairwisePValues, pairwise_pvalues
+from steelyard.stats.permutation import pairwise_pvalues, stacked_pvalues
 from steelyard.stats.replicates import Statistic, statistic_of, system_replicates
 
 
@@ -74,6 +74,7 @@ class Run:
     warnings: list[str]
     cache: dict[bytes, Floats] = field(default_factory=dict)
     found: dict[str, GroupValues] = field(default_factory=dict)
+    tests: dict[str, Floats] = field(default_factory=dict)
 
     @property
     def level(self) -> str:
@@ -145,14 +146,22 @@ class Run:
         groups = [self.groups(name) for name in names]
         return np.stack([g.values for g in groups]), np.stack([g.weights for g in groups])
 
-    def _pvalues(self, scores: Floats) -> PairwisePValues:
-        return pairwise_pvalues(scores, method=self.method, blocks=self.blocks)
+    def _metric_p(self, name: str) -> Floats:
+        """p-values of a metric's segment scores; those of all metrics are computed at once."""
+        if not self.tests:
+            known = {name: self.data.segments(name) for name in self.data.metrics}
+            known = {name: x for name, x in known.items() if not np.isnan(x).all()}
+            results = stacked_pvalues([*known.values()], method=self.method, blocks=self.blocks)
+            self.tests.update((name, found.p) for name, found in zip(known, results, strict=True))
+        return self.tests[name]
 
     def human_p(self, known: NDArray[np.bool_]) -> Floats:
         """p-values of the human score on the cells that a metric has, computed once for each."""
         key = np.packbits(known).tobytes()
         if key not in self.cache:
-            self.cache[key] = self._pvalues(np.where(known, self.data.human, np.nan)).p
+            scores = np.where(known, self.data.human, np.nan)
+            found = pairwise_pvalues(scores, method=self.method, blocks=self.blocks)
+            self.cache[key] = found.p
         return self.cache[key]
 
     def _spa(self, name: str) -> tuple[float, None, str | None]:
@@ -166,7 +175,7 @@ class Run:
             own = corpuspairs.pairwise_pvalues(stats, blocks=self.blocks).p
             agreement = soft_agreement(self.human_p(stats.known), own)
             return agreement.value, None, None if agreement.n_pairs else "fewer than two systems"
-        agreement = soft_agreement(self.human_p(~np.isnan(scores)), self._pvalues(scores).p)
+        agreement = soft_agreement(self.human_p(~np.isnan(scores)), self._metric_p(name))
         note = None if agreement.n_pairs else "fewer than two systems"
         return agreement.value, None, note
 

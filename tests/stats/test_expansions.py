@@ -38,8 +38,8 @@ def test_sums_of_systems_that_are_nearly_or_quite_the_same():
     x[2] = x[3]
     i, j = pair_index(5)
     found, truth = pair_sums(x, i, j), naive_sums(x, i, j)
-    for own, true in zip(found[1:], truth[1:], strict=True):
-        np.testing.assert_allclose(own, true, rtol=1e-9)
+    for own, true, digits in zip(found[1:], truth[1:], (1e-9, 1e-6, 1e-6), strict=True):
+        np.testing.assert_allclose(own, true, rtol=digits)
     assert found[1][(i == 2) & (j == 3)] == 0
 
 
@@ -49,7 +49,33 @@ def test_sums_in_parts(monkeypatch):
     whole = pair_sums(x, i, j)
     monkeypatch.setattr(expansions, "_CELLS", 60)
     for part, own in zip(pair_sums(x, i, j), whole, strict=True):
-        np.testing.assert_allclose(part, own, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(part, own, rtol=1e-6, atol=1e-12)
+
+
+@given(
+    st.integers(2, 5), st.integers(3, 300), st.floats(0.5, 4), st.floats(0, 0.99),
+    st.sampled_from([1e-9, 1.0, 1e9]), st.integers(0, 2**32 - 1),
+)  # fmt: skip
+def test_single_precision_moves_no_p_value(n, segments, weight, alike, scale, seed):
+    rng = np.random.default_rng(seed)
+    x = (1 - alike) * rng.normal(size=(n, segments)) + alike * rng.normal(size=segments)
+    x = scale * np.sign(x) * np.abs(x) ** weight
+    i, j = pair_index(n)
+    ours = expansions.expansion(*pair_sums(x, i, j))[0]
+    np.testing.assert_allclose(
+        ours, expansions.expansion(*naive_sums(x, i, j))[0], rtol=0, atol=expansions.ROUNDING
+    )
+
+
+def test_several_matrices_at_once():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(3, 4, 50)) ** 3
+    x[1] *= 1e6
+    i, j = pair_index(4)
+    together = expansions.stacked_pair_sums(list(x), i, j)
+    for place, matrix in enumerate(x):
+        for part, own in zip(together, pair_sums(matrix, i, j), strict=True):
+            np.testing.assert_array_equal(part[place], own)
 
 
 def by_product(gap):
@@ -77,7 +103,7 @@ def test_the_bound_is_useful_from_some_hundred_segments_on():
         series_p(*pair_sums(rng.normal(size=(8, n)), *pair_index(8)))[1].max()
         for n in (200, 600, 1300, 5000)
     ]
-    assert (np.array(bounds) <= [5e-4, 1e-6, 1e-7, 2e-9]).all()
+    assert (np.array(bounds) <= [5e-4, 1e-6, 1e-7, 2e-8]).all()
     assert (np.diff(bounds) < 0).all()
 
 

@@ -21,7 +21,7 @@ T is a sum of independent terms, so its distribution needs no sampling:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.expansions import expansion, pair_sums
+from steelyard.stats.expansions import expansion, stacked_pair_sums
 from steelyard.stats.lattice import as_lattice, lattice_tails
 from steelyard.stats.transform import product_tails, series_tails
 
@@ -87,29 +87,53 @@ def pairwise_pvalues(
     >>> result.p.round(3).tolist(), result.how
     ([[0.5, 0.125], [0.875, 0.5]], 'lattice')
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ShapeError(f"expected systems x segments, got shape {x.shape}")
+    return stacked_pvalues(
+        [scores], method=method, tail=tail, blocks=blocks, n_resamples=n_resamples, rng=rng
+    )[0]
+
+
+def stacked_pvalues(
+    matrices: Sequence[Floats],
+    *,
+    method: str = "exact",
+    tail: str = "mid",
+    blocks: Counts | None = None,
+    n_resamples: int = 10_000,
+    rng: Rng = 0,
+) -> list[PairwisePValues]:
+    """Test every pair of systems by several scores, as :func:`pairwise_pvalues` does by each.
+
+    The scores have one shape, and are worked on together where that is faster.
+    """
+    stack = [np.asarray(scores, dtype=np.float64) for scores in matrices]
+    for x in stack:
+        if x.ndim != 2 or x.shape != stack[0].shape:
+            raise ShapeError(f"expected systems x segments, got shape {x.shape}")
     if method not in METHODS:
         raise UsageError(f"unknown method '{method}'; {hint(method, METHODS)}")
     if tail not in ("mid", "ge"):
         raise UsageError(f"unknown tail '{tail}'; {hint(tail, ('mid', 'ge'))}")
     if method == "mtme":
-        return _mtme(x)
+        return [_mtme(x) for x in stack]
     if method == "monte-carlo":
         tails = _monte_carlo(n_resamples, rng)
-        return _assemble(x, blocks, tails, tail, "monte-carlo", cells=_CHUNK)
+        return _assemble(stack, blocks, tails, tail, "monte-carlo", cells=_CHUNK)
     if method in ("analytic", "normal"):
         order = 6 if method == "analytic" else 2
         name = "edgeworth" if method == "analytic" else "normal"
         quick = partial(_expanded, order=order)
-        return _assemble(x, blocks, partial(_expansion, order=order), tail, name, quick)
-    whole = as_lattice(x)
-    if whole is not None:
-        result = _try_lattice(whole, blocks, tail)
+        return _assemble(stack, blocks, partial(_expansion, order=order), tail, name, quick)
+    found: dict[int, PairwisePValues] = {}
+    for place, x in enumerate(stack):
+        whole = as_lattice(x)
+        result = None if whole is None else _try_lattice(whole, blocks, tail)
         if result is not None:
-            return result
-    return _assemble(x, blocks, product_tails, tail, "characteristic", series_tails)
+            found[place] = result
+    others = [place for place in range(len(stack)) if place not in found]
+    rest = [stack[place] for place in others]
+    results = _assemble(rest, blocks, product_tails, tail, "characteristic", series_tails)
+    found.update(zip(others, results, strict=True))
+    return [found[place] for place in range(len(stack))]
 
 
 @lru_cache(maxsize=8)
@@ -167,35 +191,58 @@ def _units(x: Floats, blocks: Counts | None) -> Floats | None:
 
 
 Tails = Callable[[Floats], tuple[Floats, Floats, float]]
-Quick = Callable[[Floats, Counts, Counts], tuple[Floats, Floats, Floats]]
+Quick = Callable[[Sequence[Floats], Counts, Counts], tuple[Floats, Floats, Floats]]
 
 
 def _assemble(
-    x: Floats,
+    matrices: Sequence[Floats],
     blocks: Counts | None,
     tails: Tails,
     tail: str,
     how: str,
     quick: Quick | None = None,
     cells: int | None = None,
-) -> PairwisePValues:
-    """Run a method over all pairs.
+) -> list[PairwisePValues]:
+    """Run a method over all pairs of each matrix.
 
     ``tails`` takes differences and gives P(T > t), P(T = t) and an error bound. ``quick`` takes
-    scores and gives the same for all pairs (and a bound for each, infinite where it can't tell).
+    matrices and gives the same for all pairs (and a bound for each, infinite where it can't tell).
     ``cells`` are the differences that ``tails`` gets at a time, if not few.
     """
-    i, j = pair_index(len(x))
-    above, at, error = np.zeros(len(i)), np.zeros(len(i)), np.full(len(i), np.inf)
-    units = np.zeros(len(i), dtype=np.int64)
-    whole = _units(x, blocks) if quick else None
-    if quick is not None and whole is not None and whole.size:
-        above, at, error = quick(whole, i, j)
-        units[:] = whole.shape[1]
-    for some, gap, n in _pairs(x, blocks, np.flatnonzero(np.isinf(error)), cells):
-        above[some], at[some], error[some] = tails(gap)
-        units[some] = n
-    return _square(len(x), above, at, units, float(error.max(initial=0)), tail, how)
+    if not matrices:
+        return []
+    size = len(matrices[0])
+    i, j = pair_index(size)
+    above, at = np.zeros((2, len(matrices), len(i)))
+    error = np.full(above.shape, np.inf)
+    units = np.zeros(above.shape, dtype=np.int64)
+    if quick is not None:
+        for places, whole in _alike(matrices, blocks):
+            above[places], at[places], error[places] = quick(whole, i, j)
+            units[places] = whole[0].shape[1]
+    for x, *found in zip(matrices, above, at, error, units, strict=True):
+        for some, gap, n in _pairs(x, blocks, np.flatnonzero(np.isinf(found[2])), cells):
+            found[0][some], found[1][some], found[2][some] = tails(gap)
+            found[3][some] = n
+    worst = error.max(axis=1, initial=0)
+    return [
+        _square(size, above[place], at[place], units[place], float(worst[place]), tail, how)
+        for place in range(len(matrices))
+    ]
+
+
+def _alike(
+    matrices: Sequence[Floats], blocks: Counts | None
+) -> Iterator[tuple[list[int], list[Floats]]]:
+    """Yield places and units of matrices without gaps, those of one shape together."""
+    shapes: dict[tuple[int, ...], tuple[list[int], list[Floats]]] = {}
+    for place, x in enumerate(matrices):
+        whole = _units(x, blocks)
+        if whole is not None and whole.size:
+            places, found = shapes.setdefault(whole.shape, ([], []))
+            places.append(place)
+            found.append(whole)
+    yield from shapes.values()
 
 
 def _square(
@@ -235,9 +282,11 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
     return _square(len(x), above, at, units, error, tail, "lattice")
 
 
-def _expanded(x: Floats, i: Counts, j: Counts, *, order: int) -> tuple[Floats, Floats, Floats]:
+def _expanded(
+    matrices: Sequence[Floats], i: Counts, j: Counts, *, order: int
+) -> tuple[Floats, Floats, Floats]:
     """Tails from moments of all pairs; see :func:`_expansion`."""
-    return _from_moments(*pair_sums(x, i, j), order)
+    return _from_moments(*stacked_pair_sums(matrices, i, j), order)
 
 
 def _expansion(gap: Floats, *, order: int) -> tuple[Floats, Floats, float]:

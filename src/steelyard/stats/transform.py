@@ -9,12 +9,13 @@ is a short series in the sums of even powers of x, which all pairs of systems ha
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.expansions import pair_sums
+from steelyard.stats.expansions import ROUNDING, stacked_pair_sums
 from steelyard.stats.lattice import TAIL, Z
 
 _NODES = 600  # frequencies at most: reached only with very few segments
@@ -56,13 +57,17 @@ def product_tails(gap: Floats, reach: Floats | None = None) -> tuple[Floats, Flo
     return above, at, error
 
 
-def series_tails(x: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, Floats]:
-    """Invert all pairs from their moments alone; infinite error where that is not sure enough."""
-    p, bound = series_p(*pair_sums(x, i, j))
-    if bound.min(initial=np.inf) > _SURE:
-        return p, np.zeros(len(i)), np.full(len(i), np.inf)
-    sure = (bound <= _SURE) & _scattered(x, i, j)
-    return p, np.zeros(len(i)), np.where(sure, bound, np.inf)
+def series_tails(matrices: Sequence[Floats], i: Counts, j: Counts) -> tuple[Floats, Floats, Floats]:
+    """Invert all pairs from their moments alone; infinite error where that is not sure enough.
+
+    Takes matrices of one shape and gives P(T > t), P(T = t) and the error, matrices x pairs.
+    """
+    p, bound = series_p(*stacked_pair_sums(matrices, i, j))
+    for x, own in zip(matrices, bound, strict=True):
+        own[own > _SURE] = np.inf
+        if not np.isinf(own).all():
+            own[~_scattered(x, i, j)] = np.inf
+    return p, np.zeros_like(p), bound
 
 
 def series_p(t: Floats, second: Floats, fourth: Floats, sixth: Floats) -> tuple[Floats, Floats]:
@@ -83,17 +88,18 @@ def series_p(t: Floats, second: Floats, fourth: Floats, sixth: Floats) -> tuple[
     u = w * w
     square = variance * variance
     k4, k6 = fourth / (12 * square), sixth / (45 * square * variance)
-    log = u * k6[:, None]
-    log += k4[:, None]
+    log = u * k6[..., None]
+    log += k4[..., None]
     log *= u
     log += 0.5
     log *= -u
     value = np.exp(log, out=log)
-    w *= z[:, None]
+    w *= z[..., None]
     value *= np.sin(w, out=w)
     p = 0.5 - 2 / np.pi * (value @ (1 / _ODD))
     reach = np.where(known, np.cbrt(45 * k6), 1.0)  # bounds the largest square
-    bound = TAIL + _MOMENT * _REST * 45 * k6 * reach + _OUTER * np.exp(-(_TURN**2) / 2 / reach)
+    bound = _MOMENT * _REST * 45 * k6 * reach + _OUTER * np.exp(-(_TURN**2) / 2 / reach)
+    bound += TAIL + ROUNDING
     p = np.where(near < Z, p, np.where(z > 0, 0.0, 1.0))
     return np.minimum(np.maximum(p, 0), 1), np.where(known, bound, np.inf)
 
