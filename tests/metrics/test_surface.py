@@ -64,7 +64,7 @@ corpora = st.integers(1, 4).flatmap(
 
 
 @EVERY_SETTING
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(corpus=corpora)
 def test_corpus_scores_are_those_of_sacrebleu(name, kind, options, implied, corpus):
     outputs, references = corpus
@@ -77,7 +77,7 @@ def test_corpus_scores_are_those_of_sacrebleu(name, kind, options, implied, corp
 
 
 @pytest.mark.parametrize("name", SURFACE_METRICS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(corpus=corpora)
 def test_sentence_scores_are_those_of_sacrebleu(name, corpus):
     outputs, references = corpus

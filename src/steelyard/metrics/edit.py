@@ -169,8 +169,8 @@ def character(pairs: Sequence[Pair]) -> Floats:
     other, as long as that brings the words nearer to those of the reference. Then characters are
     edited. Of two blocks that changed places, the one that went to the right is charged with the
     mean length of its words. These costs and the edits of characters (blanks among them) are
-    divided by the length of the output; 1 at most. Words match if they are equal, as in the authors'
-    program, which may choose another one of several competing moves.
+    divided by the length of the output; 1 at most. Words match if they are equal, as in the
+    authors' program, which may choose another one of several competing moves.
 
     Examples
     --------
