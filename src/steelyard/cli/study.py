@@ -19,11 +19,13 @@ from steelyard.cli.options import (
     input_options,
     need_inputs,
     output_options,
+    worker_options,
 )
-from steelyard.cli.progress import progress_of
+from steelyard.cli.progress import workers_with_progress
 
 if TYPE_CHECKING:
     from steelyard.evalset import EvalSet
+    from steelyard.parallel import Workers
     from steelyard.studies.study import Study
 
 _study_output = partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
@@ -55,7 +57,10 @@ def study() -> None:
               "among systems.")  # fmt: skip
 @_plot
 @_study_output
-def simulation(plot: tuple[str, ...] | None, output: OutputOptions, **settings: Any) -> None:
+@worker_options
+def simulation(
+    plot: tuple[str, ...] | None, output: OutputOptions, workers: Workers, **settings: Any
+) -> None:
     """Simulate scores of systems of known strength, and see which ranking finds their order.
 
     Mean, median and Bradley-Terry are judged by Kendall's tau, as in Figure 3 of the
@@ -65,8 +70,8 @@ def simulation(plot: tuple[str, ...] | None, output: OutputOptions, **settings: 
 
     design = Design(**settings)
     wants_figure(output)
-    with progress_of("simulating", output) as progress:
-        found = simulate(design, rng=output.seed, progress=progress)
+    with workers_with_progress("simulating", workers, output) as shown:
+        found = simulate(design, rng=output.seed, workers=shown)
     _emit(found, plot, output)
 
 
@@ -102,12 +107,14 @@ def simulation(plot: tuple[str, ...] | None, output: OutputOptions, **settings: 
 @_plot
 @input_options
 @_study_output
+@worker_options
 def disagreement(
     inputs: tuple[str, ...],
     each: str | None,
     plot: tuple[str, ...] | None,
     options: InputOptions,
     output: OutputOptions,
+    workers: Workers,
     **settings: Any,
 ) -> None:
     """See how often mean, median, Bradley-Terry, Elo and TrueSkill disagree.
@@ -120,8 +127,8 @@ def disagreement(
     need_inputs(inputs)
     wants_figure(output)
     sets = _each(inputs, each, options) if each else options.load(inputs)
-    with progress_of("ranking", output) as progress:
-        found = disagree(sets, rng=output.seed, progress=progress, **settings)
+    with workers_with_progress("ranking", workers, output) as shown:
+        found = disagree(sets, rng=output.seed, workers=shown, **settings)
     _emit(found, plot, output)
 
 
