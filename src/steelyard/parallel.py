@@ -9,8 +9,9 @@ come in, if there is a folder for them, and a run that was interrupted goes on f
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,10 @@ from steelyard.taskfiles import (
     unpack_task,
 )
 
+Results = Generator[tuple[int, Packed], None, None]
 Progress = Callable[[int, int | None], None]
 _DEATHS = 3  # of workers without a finished task in between, after which nothing is tried any more
+_STREAMED: dict[str, Any] = {"batch_size": 1, "return_as": "generator_unordered"}
 _ANSWER = 5.0  # seconds that a scheduler has to answer
 _WORKERS = 10.0  # seconds that it has to have a worker
 
@@ -119,7 +122,7 @@ def run(
     if progress is not None:
         progress(len(found), len(tasks))
     rest = {k: call for k, call in enumerate(calls) if k not in found}
-    with _engine(jobs, cluster, folder, rest) as results:
+    with _engine(jobs, cluster, folder, rest) as engine, closing(engine) as results:
         for k, packed in results:
             found[k] = packed
             if folder is not None:
@@ -132,8 +135,8 @@ def run(
 @contextmanager
 def _engine(
     jobs: int, cluster: str | None, folder: ResultFolder | None, calls: Mapping[int, Any]
-) -> Iterator[Iterator[tuple[int, Packed]]]:
-    """Choose what the calls run on: gives an iterator of results as they come in."""
+) -> Iterator[Results]:
+    """Choose what the calls run on: gives results as they come in."""
     if cluster is None and (jobs == 1 or len(calls) < 2):
         yield ((k, _call(call)) for k, call in calls.items())
         return
@@ -161,14 +164,17 @@ def call_packed(k: int, packed: bytes) -> tuple[int, Packed]:
     return k, _call(unpack_task(packed))
 
 
-def _processes(calls: dict[int, bytes], jobs: int) -> Iterator[tuple[int, Packed]]:
+def _processes(calls: dict[int, bytes], jobs: int) -> Results:
     """Run in processes; if one of them dies, what is not done starts again in new ones."""
     from concurrent.futures.process import BrokenProcessPool
+
+    from joblib import Parallel
 
     deaths = 0
     while calls:
         try:
-            for k, packed in _joblib(calls, "loky", min(jobs, len(calls))):
+            pool = Parallel(n_jobs=min(jobs, len(calls)), backend="loky", **_STREAMED)
+            for k, packed in _joblib(calls, pool):
                 yield k, packed
                 del calls[k]
                 deaths = 0
@@ -184,15 +190,16 @@ def _too_many_deaths() -> SteelyardError:
     )
 
 
-def _joblib(calls: dict[int, bytes], backend: Any, jobs: int) -> Iterator[tuple[int, Packed]]:
-    from joblib import Parallel, delayed
+def _joblib(calls: dict[int, bytes], pool: Any) -> Results:
+    from joblib import delayed
 
-    pool = Parallel(n_jobs=jobs, backend=backend, batch_size=1, return_as="generator_unordered")
     results = pool(delayed(call_packed)(k, packed) for k, packed in list(calls.items()))
     try:
         yield from results
     finally:
-        results.close()  # what still runs is of no use after an error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # after an error: what still runs is of no use
+            results.close()
 
 
 @contextmanager
@@ -242,13 +249,14 @@ def _worker_facts(token: str) -> dict[str, Any]:
     return {"version": installed_version(), "sees": Path(token).exists()}
 
 
-def _cluster(calls: dict[int, bytes], client: Any) -> Iterator[tuple[int, Packed]]:
+def _cluster(calls: dict[int, bytes], client: Any) -> Results:
     """Run on a cluster, which gives the tasks of a worker that dies to others."""
     from distributed import KilledWorker
-    from joblib import parallel_config
+    from joblib import Parallel, parallel_config
 
+    with parallel_config(backend="dask", client=client):
+        pool = Parallel(n_jobs=-1, **_STREAMED)
     try:
-        with parallel_config(backend="dask", client=client):
-            yield from _joblib(calls, None, -1)
+        yield from _joblib(calls, pool)
     except KilledWorker:
         raise _too_many_deaths() from None

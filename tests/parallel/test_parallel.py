@@ -175,7 +175,8 @@ def test_what_a_dead_worker_left_is_done_elsewhere(cluster, tmp_path):
     assert found == [0, 10, 20, 30]
 
 
-def test_nobody_at_an_address(tmp_path):
+def test_nobody_at_an_address(monkeypatch):
+    monkeypatch.setattr(parallel, "_ANSWER", 0.5)  # seconds
     with pytest.raises(UsageError, match=r"--cluster tcp://127.0.0.1:9: no Dask scheduler answers"):
         run(abs, [1], cluster="tcp://127.0.0.1:9")
     with pytest.raises(UsageError, match="--cluster nonsense://x: no Dask scheduler answers"):
