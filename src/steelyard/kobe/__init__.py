@@ -1,0 +1,1 @@
+"""Entity fidelity of translations: knowledge base, linker, language filter, score, explanation."""
