@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from steelyard.kobe.cjknumbers import chinese_number
 from steelyard.kobe.folding import fold_text
 from steelyard.kobe.numberwords import LANGUAGES, number_words
-from steelyard.kobe.values import POINT_LANGUAGES, Token, canonical, find_values, shifted
+from steelyard.kobe.values import POINT_LANGUAGES, canonical, find_values, shifted
 
 WORD = re.compile(r"\w+(?:'\w+)*")
 
 
 def ids(text: str, lang: str, month: str | None = None) -> list[str]:
     folded = fold_text(text, lang).text
-    tokens = [Token(m[0], *m.span()) for m in WORD.finditer(folded)]
+    tokens = [(m[0], *m.span()) for m in WORD.finditer(folded)]
     months = [m.span() for m in re.finditer(month, folded)] if month else []
     return [v.id for v in find_values(folded, tokens, lang, months)]
 

@@ -27,13 +27,8 @@ class Value(NamedTuple):
     others: tuple[str, ...] = ()
 
 
-class Token(NamedTuple):
-    """A word of the folded text."""
-
-    text: str
-    start: int
-    end: int
-
+#: A word of the folded text: itself, its start and its end.
+Token = tuple[str, int, int]
 
 #: Languages that write 1,234.5; all others write 1.234,5 or 1 234,5.
 POINT_LANGUAGES = frozenset(
@@ -161,7 +156,7 @@ def find_values(
     if _DIGIT.search(text):
         found = _digit_values(text, lang)
     words = number_words(lang)
-    if tokens and not words.all.isdisjoint([t.text for t in tokens]):
+    if tokens and not words.all.isdisjoint([t[0] for t in tokens]):
         found = _merged(found, _word_values(text, tokens, words))
     if lang in ("zh", "ja", "yue") and CJK_NUMBER.search(text):
         found = _merged(
@@ -262,16 +257,15 @@ def _word_values(text: str, tokens: Sequence[Token], words: NumberWords) -> list
     found = []
     at, n = 0, len(tokens)
     while at < n:
-        token = tokens[at]
-        if token.text in words.ordinals and token.text not in words.cardinals:
-            number = words.ordinals[token.text]
-            found.append(Value(token.start, token.end, f"ord:{number}", "ordinal"))
+        word, start, stop = tokens[at]
+        if word in words.ordinals and word not in words.cardinals:
+            number = words.ordinals[word]
+            found.append(Value(start, stop, f"ord:{number}", "ordinal"))
             at += 1
             continue
         value, end = _spoken(text, tokens, at, words)
         if value is not None and value > _LONE_ONE:
-            start = token.start
-            stop = tokens[end - 1].end
+            stop = tokens[end - 1][2]
             tail = _percent_word(text, stop, words)
             if tail:
                 found.append(Value(start, tail, f"pct:{value}", "percent"))
@@ -298,10 +292,10 @@ def _spoken(
     i = at
     while i < len(tokens):
         if i > at:
-            gap = text[tokens[i - 1].end : tokens[i].start]
+            gap = text[tokens[i - 1][2] : tokens[i][1]]
             if gap not in (" ", "-"):
                 break
-        word = tokens[i].text
+        word = tokens[i][0]
         if word in words.joiners and seen and i > at:
             i += 1
             continue
