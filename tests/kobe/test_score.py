@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from steelyard.errors import DegenerateError, ShapeError, UsageError
 from steelyard.kobe.annotations import linked, read_annotations
 from steelyard.kobe.linked import Mention
-from steelyard.kobe.score import (
+from steelyard.kobe.scoring import (
     Kobe,
     consensus_weights,
     count_penalty,

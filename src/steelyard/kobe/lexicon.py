@@ -86,7 +86,7 @@ class Lexicon:
         import math
 
         self.kb, self.lang, self.other, self.options = kb, lang, other, options
-        self.find = kb.finder(lang)
+        self._find = kb.finder(lang)
         self._begins = kb.continues(lang)
         self._allowed = kb.shared(lang, other) if options.inventory == "shared" else None
         self._stated = kb.stated(lang) if lang != other else None
@@ -119,8 +119,19 @@ class Lexicon:
             return False
         if any(self._begins(token + joint) for joint in _JOINTS):
             return True
-        exact = [(n, key) for n, key in self.find(token) if n == len(token)]
+        exact = [(n, key) for n, key in self.names(token) if n == len(token)]
         return tuple((n, key) for n, key in exact if self.entry(key, token)) or False
+
+    def names(self, text: str) -> list[tuple[int, int]]:
+        """Find the names at the start of a folded text: (length, key), the longest first.
+
+        Of two of the same length the one that is stated to be in the language goes first.
+        """
+        found = self._find(text)
+        if len(found) > 1:
+            flags, starts = self.kb.flags, self.kb.starts
+            found.sort(key=lambda pair: (-pair[0], flags[starts[pair[1]]] & _UNSTATED))
+        return found
 
     def begins(self, pair: str) -> bool:
         """Tell whether any name begins with two characters (for writing without blanks)."""

@@ -127,8 +127,7 @@ class DictionaryLinker:
         for name in found:
             if name.entry.after_number and not _beside(folded, name, numbers):
                 continue
-            if any(v.start < name.end and name.start < v.end and v.end - v.start
-                   > name.end - name.start for v in values):  # fmt: skip
+            if any(_prevails(value, name) for value in values):
                 continue
             start, end = place(name.start, name.end)
             entry = name.entry
@@ -167,6 +166,13 @@ class DictionaryLinker:
             return value
         entity = lexicon.known_entity(value)
         return value if entity is None else entity
+
+
+def _prevails(value: Value, name: Found) -> bool:
+    """Whether a value takes the place of a name: it overlaps, and is longer or begins earlier."""
+    if value.end <= name.start or name.end <= value.start:
+        return False
+    return value.start < name.start or value.end - value.start > name.end - name.start
 
 
 def _beside(folded: str, name: Found, numbers: list[Value]) -> bool:

@@ -51,7 +51,7 @@ def detect(folded: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
     if lexicon.lang in UNSPACED:
         return _detect_unspaced(folded, lexicon)
     found = []
-    find, entry_of, start_of = lexicon.find, lexicon.entry, lexicon._starts.get
+    names, entry_of, start_of = lexicon.names, lexicon.entry, lexicon._starts.get
     loose = lexicon.lang in OPEN_ENDED
     n, taken = len(folded), 0
     for token, start, _ in tokens:
@@ -62,7 +62,7 @@ def detect(folded: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
             known = lexicon.start(token)
         if known is False:
             continue
-        pairs = reversed(find(folded[start : start + WINDOW])) if known is True else known
+        pairs = names(folded[start : start + WINDOW]) if known is True else known
         for length, key in pairs:
             end = start + length
             if end < n and folded[end].isalnum() and folded[end - 1].isalnum() and not loose:
@@ -89,7 +89,7 @@ def _detect_unspaced(folded: str, lexicon: Lexicon) -> list[Found]:
                 continue
         elif not lexicon.start(piece[0]):
             continue
-        for length, key in reversed(lexicon.find(folded[start : start + WINDOW])):
+        for length, key in lexicon.names(folded[start : start + WINDOW]):
             end = start + length
             if together and not _stands_alone(folded, start, end, japanese=japanese):
                 continue
