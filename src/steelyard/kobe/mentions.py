@@ -84,10 +84,7 @@ def _detect_unspaced(folded: str, lexicon: Lexicon) -> list[Found]:
         if start < taken:
             continue
         together = piece.end() - start == 1 and piece[0] >= "\u0e00"
-        if together:
-            if not lexicon.begins(folded[start : start + 2]):
-                continue
-        elif not lexicon.start(piece[0]):
+        if not lexicon.begins(folded[start : start + 2]):
             continue
         for length, key in lexicon.names(folded[start : start + WINDOW]):
             end = start + length

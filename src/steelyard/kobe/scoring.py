@@ -125,9 +125,8 @@ class Matches:
 
     def per_segment(self, weights: Floats) -> Floats:
         """Sum a number per system and mention over the mentions of each segment."""
-        return np.stack(
-            [np.bincount(self.segment, row, minlength=self.n_segments) for row in weights]
-        )
+        sums = [np.bincount(self.segment, row, minlength=self.n_segments) for row in weights]
+        return np.array(sums, dtype=np.float64).reshape(len(weights), self.n_segments)
 
 
 def match(

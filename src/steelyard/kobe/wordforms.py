@@ -121,7 +121,8 @@ def ordinary(word: str, lang: str) -> bool:
     if word in stop_words(lang):
         return True
     form = lemma(word, lang)
-    return form is not None and form[:1] == form[:1].lower()
+    # A name is its own dictionary form, with a capital; "Kinder" is a form of another word.
+    return form is not None and (form[:1] == form[:1].lower() or form.lower() != word)
 
 
 def base_forms(word: str, lang: str) -> list[str]:
