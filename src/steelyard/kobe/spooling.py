@@ -20,6 +20,7 @@ from steelyard.kobe.records import STATED, UNSTATED, Entity, Name, Source
 #: What is done, how many items of it, and of how many if that is known.
 Progress = Callable[[str, int, int | None], None]
 CHECKPOINT = 50_000
+_STATED = int(STATED)
 LONGEST = 120  # characters of a name; what is longer is a description
 
 
@@ -50,7 +51,7 @@ class Limits:
             if self.langs is None or lang in self.langs or lang == UNSTATED:
                 clean = " ".join(text.split())
                 if 0 < len(clean) <= LONGEST:
-                    kept.append((lang, clean, int(flags & STATED)))
+                    kept.append((lang, clean, flags & _STATED))
         return kept
 
 

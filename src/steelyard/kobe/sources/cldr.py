@@ -20,6 +20,9 @@ from steelyard.kobe.sources.countries import country, everyday_names, people
 _PLACEHOLDER = re.compile(r"^[A-Z]+[0-9]*$|^\d+$")
 _MONTHS = (108, 109, 110, 118, 119, 120, 121, 122, 123, 124, 125, 126)  # Wikidata: Q108 ...
 _WEEKDAYS = (105, 127, 128, 129, 130, 131, 132)
+# Plain integers: the operators of flags are slow.
+_LABEL, _INFLECTED = int(Flag.LABEL), int(Flag.INFLECTED)
+_ABBREVIATION, _SYMBOL = int(Flag.ABBREVIATION), int(Flag.SYMBOL)
 _FAMILIAR = 7.0  # months and days concern everybody; 10^7 is the size of a small country
 _UNITS = 5.0
 _SCRIPTS = 4.0
@@ -62,7 +65,7 @@ class Cldr:
                 yield city, own
         for currency in [id_ for id_ in names if id_.startswith("cur:")]:
             code = currency.removeprefix("cur:")
-            names[currency].append(Name(UNSTATED, code, Flag.ABBREVIATION))
+            names[currency].append(Name(UNSTATED, code, _ABBREVIATION))
         for code, lang, name in everyday_names():
             if self.langs is None or lang in self.langs or lang == UNSTATED:
                 names[f"iso:{code}"].append(Name(lang, name))
@@ -123,18 +126,18 @@ def _names(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
         if code not in _NO_COUNTRY and _is_name(name, code):
             id_ = f"{'m49' if code.isdigit() else 'iso'}:{code}"
             main, _, other = name.partition(" (")  # Myanmar (Burma)
-            yield id_, main, Flag.LABEL
+            yield id_, main, _LABEL
             if len(other) > 4:
                 yield id_, other.removesuffix(")"), 0
     for code, name in _at(data, "languages").items():
         if "_" not in code and _is_name(name, code):
-            yield f"lang:{code}", name, Flag.LABEL
+            yield f"lang:{code}", name, _LABEL
     for code, name in _at(data, "scripts").items():
         if _is_name(name, code):
-            yield f"script:{code}", name, Flag.LABEL
+            yield f"script:{code}", name, _LABEL
     for zone, facts in _at(data, "time_zones").items():
         if "/" in zone and not zone.startswith("Etc/") and _is_name(facts.get("city"), zone):
-            yield f"tz:{zone}", facts["city"], Flag.LABEL
+            yield f"tz:{zone}", facts["city"], _LABEL
     yield from _currencies(data)
     yield from _units(data)
     yield from _calendar(data)
@@ -147,38 +150,38 @@ def _is_name(name: object, code: str) -> bool:
 def _currencies(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
     for code, name in _at(data, "currency_names").items():
         if _is_name(name, code):
-            yield f"cur:{code}", name, Flag.LABEL
+            yield f"cur:{code}", name, _LABEL
     for code, forms in _at(data, "currency_names_plural").items():
         for name in forms.values():
             if _is_name(name, code):
-                yield f"cur:{code}", name, Flag.INFLECTED
+                yield f"cur:{code}", name, _INFLECTED
     for code, symbol in _at(data, "currency_symbols").items():
         if _is_name(symbol, code):
-            yield f"cur:{code}", symbol, Flag.SYMBOL
+            yield f"cur:{code}", symbol, _SYMBOL
 
 
 def _units(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
     for unit, widths in _at(data, "unit_display_names").items():
         for width, name in widths.items():
             if _is_name(name, unit):
-                yield f"unit:{unit}", name, Flag.LABEL if width == "long" else Flag.ABBREVIATION
+                yield f"unit:{unit}", name, _LABEL if width == "long" else _ABBREVIATION
     for unit in _at(data, "unit_patterns"):
         for width in ("long", "short"):
             for form, pattern in _at(data, "unit_patterns", unit, width).items():
                 name = pattern.replace("{0}", "").strip() if isinstance(pattern, str) else ""
                 if name and form != "per" and "{" not in name:
-                    flag = Flag.INFLECTED if width == "long" else Flag.ABBREVIATION
+                    flag = _INFLECTED if width == "long" else _ABBREVIATION
                     yield f"unit:{unit}", name, flag
 
 
 def _calendar(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
-    contexts = (("stand-alone", Flag.LABEL), ("format", Flag.INFLECTED))
+    contexts = (("stand-alone", _LABEL), ("format", _INFLECTED))
     for what, prefix in (("months", "month"), ("days", "dow")):
         for context, flag in contexts:
             for width in ("wide", "abbreviated"):
                 for number, name in _at(data, what, context, width).items():
                     if _is_name(name, "") and not _PLACEHOLDER.match(name):
-                        own = flag if width == "wide" else Flag.ABBREVIATION
+                        own = flag if width == "wide" else _ABBREVIATION
                         yield f"{prefix}:{number}", name, own
 
 
