@@ -21,8 +21,10 @@ from steelyard.kobe.spooling import Progress
 
 #: Names in one trie; building one takes some 120 bytes of memory for each of them.
 SHARD = 4_000_000
-#: A language is written in the scripts of at least this share of its names.
-_SCRIPT_SHARE = 0.2
+#: A language is written in the scripts of at least this share of its names; abbreviations and
+#: foreign names in Latin letters turn up in all languages.
+_SCRIPT_SHARE = {"LATIN": 0.25}
+_OTHER_SHARE = 0.1
 _ANY = int(KEPT_IF_ANY)
 _CASED, _UPPER, _UNSTATED = int(Flag.CASED), int(Flag.UPPER), int(Flag.UNSTATED)
 _STATED = int(STATED)
@@ -224,8 +226,10 @@ class _Speech:
         if total := self.scripts.total():
             self.result.languages[self.lang] = total
             letters = {name: n for name, n in self.scripts.items() if name and n}
-            least = _SCRIPT_SHARE * sum(letters.values())
-            self.result.scripts[self.lang] = sorted(s for s, n in letters.items() if n >= least)
+            every = sum(letters.values())
+            self.result.scripts[self.lang] = sorted(
+                s for s, n in letters.items() if n >= _SCRIPT_SHARE.get(s, _OTHER_SHARE) * every
+            )
         for part in sorted(self.parts):
             start = self.writer.length
             self.writer.write(np.unique(np.frombuffer(self.parts[part], np.uint32)))
