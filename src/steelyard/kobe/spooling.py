@@ -1,7 +1,7 @@
 """Reading sources into one file of records, from which an interrupted build goes on.
 
-The spool holds one JSON line for each record: id, category, tier, prior, number of the source,
-other ids, names. The state beside it says how much of it is safe, and where in the input that was.
+The spool holds one JSON line for each record: id, category, tier, prior, number of the source (a
+base counts as all the sources that it was made of), other ids, names. The state beside it says how much of it is safe, and where in the input that was.
 """
 
 from __future__ import annotations
@@ -62,9 +62,11 @@ class Spool:
         self.folder = folder
         self.path = folder / "records.spool"
         self._state = folder / "state.json"
+        self._sources: Sequence[Source] = ()
 
     def fill(self, sources: Sequence[Source], limits: list[Limits], progress: Progress) -> State:
         """Read all sources, or what an earlier attempt has left of them."""
+        self._sources = sources
         plan = [f"{s.fingerprint()} {limit}" for s, limit in zip(sources, limits, strict=True)]
         state = self._resume(plan)
         with self.path.open("r+b" if state.size else "wb") as file:
@@ -86,13 +88,14 @@ class Spool:
         import orjson
 
         counts = state.counts[state.source]
+        before = sum(len(getattr(other, "parts", "1")) for other in self._sources[: state.source])
         for entity, names in source.rows():
             kept = limits.names(names)
             if not kept or entity.prior < limits.min_prior:
                 continue
             check_id(entity, source)
             row = (entity.id, entity.category, entity.tier, round(entity.prior, 4),
-                   state.source, entity.same_as, kept)  # fmt: skip
+                   before + getattr(source, "part", 0), entity.same_as, kept)  # fmt: skip
             file.write(orjson.dumps(row) + b"\n")
             state.records += 1
             state.names += len(kept)
