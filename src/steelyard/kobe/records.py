@@ -15,7 +15,10 @@ from typing import NamedTuple, Protocol
 
 
 class Flag(IntFlag):
-    """What is known of a name; one byte for each pair of a name and an entity."""
+    """What is known of a name; one byte for each pair of a name and an entity.
+
+    Use ``int(Flag.LABEL)`` in loops: the operators of flags are slow.
+    """
 
     CASED = 1  #: begins with a capital in every form that was read
     UPPER = 2  #: all its letters are capitals: US, EUR

@@ -1,7 +1,7 @@
 """Reading sources into one file of records, from which an interrupted build goes on.
 
-The spool holds one JSON line for each record: id, category, tier, prior, number of the source,
-other ids, names. The state beside it says how much of it is safe, and where in the input that was.
+The spool holds one JSON line for each record: id, category, tier, prior, number of the source (a
+base counts as all the sources that it was made of), other ids, names. The state beside it says how much of it is safe, and where in the input that was.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from steelyard.kobe.records import STATED, UNSTATED, Entity, Name, Source
 #: What is done, how many items of it, and of how many if that is known.
 Progress = Callable[[str, int, int | None], None]
 CHECKPOINT = 50_000
+_STATED = int(STATED)
 LONGEST = 120  # characters of a name; what is longer is a description
 
 
@@ -50,7 +51,7 @@ class Limits:
             if self.langs is None or lang in self.langs or lang == UNSTATED:
                 clean = " ".join(text.split())
                 if 0 < len(clean) <= LONGEST:
-                    kept.append((lang, clean, int(flags & STATED)))
+                    kept.append((lang, clean, flags & _STATED))
         return kept
 
 
@@ -61,9 +62,11 @@ class Spool:
         self.folder = folder
         self.path = folder / "records.spool"
         self._state = folder / "state.json"
+        self._sources: Sequence[Source] = ()
 
     def fill(self, sources: Sequence[Source], limits: list[Limits], progress: Progress) -> State:
         """Read all sources, or what an earlier attempt has left of them."""
+        self._sources = sources
         plan = [f"{s.fingerprint()} {limit}" for s, limit in zip(sources, limits, strict=True)]
         state = self._resume(plan)
         with self.path.open("r+b" if state.size else "wb") as file:
@@ -85,13 +88,14 @@ class Spool:
         import orjson
 
         counts = state.counts[state.source]
+        before = sum(len(getattr(other, "parts", "1")) for other in self._sources[: state.source])
         for entity, names in source.rows():
             kept = limits.names(names)
             if not kept or entity.prior < limits.min_prior:
                 continue
             check_id(entity, source)
             row = (entity.id, entity.category, entity.tier, round(entity.prior, 4),
-                   state.source, entity.same_as, kept)  # fmt: skip
+                   before + getattr(source, "part", 0), entity.same_as, kept)  # fmt: skip
             file.write(orjson.dumps(row) + b"\n")
             state.records += 1
             state.names += len(kept)
@@ -135,6 +139,6 @@ class Spool:
 
 def check_id(entity: Entity, source: Source) -> None:
     """Refuse an id that could not be found again."""
-    if not entity.id or not entity.id.isprintable() or " " in entity.id or ":" not in entity.id:
-        what = f"'{entity.id}' is no id: expected something like wd:Q183, without spaces"
+    if ":" not in entity.id or any(char < " " for char in entity.id):
+        what = f"'{entity.id}' is no id: expected something like wd:Q183"
         raise InputError(what, path=source.name, line=source.position or None)

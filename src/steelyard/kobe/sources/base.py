@@ -26,11 +26,10 @@ class Base:
         self.version = self.signature = str(manifest["signature"])
         self.licence = ", ".join(dict.fromkeys(part["licence"] for part in self.parts))
         self.position = 0
-        self._kept = {
-            number
-            for number, part in enumerate(manifest["sources"])
-            if part["name"] not in self.without
-        }
+        #: Which of the parts the last record was from.
+        self.part = 0
+        kept = [n for n, p in enumerate(manifest["sources"]) if p["name"] not in self.without]
+        self._kept = {number: place for place, number in enumerate(kept)}
 
     def fingerprint(self) -> str:
         """Tell this input from all others."""
@@ -46,6 +45,7 @@ class Base:
         try:
             for id_, category, tier, prior, source, same_as, names in db.execute(query):
                 if source in self._kept:
+                    self.part = self._kept[source]
                     same = tuple(orjson.loads(same_as))
                     entity = Entity(id_, category, tier, prior, same)
                     yield entity, [Name(*name) for name in orjson.loads(names)]

@@ -20,13 +20,20 @@ from steelyard.kobe.sources.countries import country, everyday_names, people
 _PLACEHOLDER = re.compile(r"^[A-Z]+[0-9]*$|^\d+$")
 _MONTHS = (108, 109, 110, 118, 119, 120, 121, 122, 123, 124, 125, 126)  # Wikidata: Q108 ...
 _WEEKDAYS = (105, 127, 128, 129, 130, 131, 132)
+_WORDS = re.compile(r"[\s()-]+")
+#: Currencies that are written without their country; not the Korean won, which is a verb.
+_BARE = ("USD", "GBP", "RUB", "CNY", "JPY", "INR", "UAH", "PLN", "CZK", "SEK", "NOK", "DKK")
+_OTHER_MEANING = frozenset({"livre", "livres"})
+# Plain integers: the operators of flags are slow.
+_LABEL, _INFLECTED = int(Flag.LABEL), int(Flag.INFLECTED)
+_ABBREVIATION, _SYMBOL = int(Flag.ABBREVIATION), int(Flag.SYMBOL)
 _FAMILIAR = 7.0  # months and days concern everybody; 10^7 is the size of a small country
 _UNITS = 5.0
 _SCRIPTS = 4.0
 _UNUSED = 4.0  # currencies that are no longer legal tender, and metals
 _REGIONS = 6.0
 _NO_COUNTRY = frozenset({"EZ", "QO", "XA", "XB", "ZZ"})
-_RARE_SCRIPTS = frozenset({"Dsrt", "Shaw"})
+_RARE = frozenset({"en_Dsrt", "en_Shaw", "hi_Latn"})
 
 
 class Cldr:
@@ -62,10 +69,10 @@ class Cldr:
                 yield city, own
         for currency in [id_ for id_ in names if id_.startswith("cur:")]:
             code = currency.removeprefix("cur:")
-            names[currency].append(Name(UNSTATED, code, Flag.ABBREVIATION))
-        for code, lang, name in everyday_names():
+            names[currency].append(Name(UNSTATED, code, _ABBREVIATION))
+        for id_, lang, name in everyday_names():
             if self.langs is None or lang in self.langs or lang == UNSTATED:
-                names[f"iso:{code}"].append(Name(lang, name))
+                names[id_].append(Name(lang, name))
         for id_ in sorted(names):
             yield _entity(id_), list(dict.fromkeys(names[id_]))
 
@@ -78,8 +85,9 @@ def locales(langs: frozenset[str] | None = None) -> list[tuple[str, str]]:
     for locale in sorted(locale_identifiers()):
         parts = locale.split("_")[1:]
         lang = primary(locale)
-        # Regions say the same once more; nobody writes English in the Deseret alphabet.
-        if lang and not any(len(p) < 4 or p.isupper() or p in _RARE_SCRIPTS for p in parts):
+        # Regions say the same once more; texts are rarely in Deseret or in romanised Hindi.
+        region = any(len(part) < 4 or part.isupper() for part in parts)
+        if lang and not region and locale not in _RARE:
             found.append((locale, lang))
     return [pair for pair in found if langs is None or pair[1] in langs]
 
@@ -123,19 +131,20 @@ def _names(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
         if code not in _NO_COUNTRY and _is_name(name, code):
             id_ = f"{'m49' if code.isdigit() else 'iso'}:{code}"
             main, _, other = name.partition(" (")  # Myanmar (Burma)
-            yield id_, main, Flag.LABEL
+            yield id_, main, _LABEL
             if len(other) > 4:
                 yield id_, other.removesuffix(")"), 0
     for code, name in _at(data, "languages").items():
         if "_" not in code and _is_name(name, code):
-            yield f"lang:{code}", name, Flag.LABEL
+            yield f"lang:{code}", name, _LABEL
     for code, name in _at(data, "scripts").items():
         if _is_name(name, code):
-            yield f"script:{code}", name, Flag.LABEL
+            yield f"script:{code}", name, _LABEL
     for zone, facts in _at(data, "time_zones").items():
         if "/" in zone and not zone.startswith("Etc/") and _is_name(facts.get("city"), zone):
-            yield f"tz:{zone}", facts["city"], Flag.LABEL
+            yield f"tz:{zone}", facts["city"], _LABEL
     yield from _currencies(data)
+    yield from _bare_currencies(data)
     yield from _units(data)
     yield from _calendar(data)
 
@@ -147,38 +156,59 @@ def _is_name(name: object, code: str) -> bool:
 def _currencies(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
     for code, name in _at(data, "currency_names").items():
         if _is_name(name, code):
-            yield f"cur:{code}", name, Flag.LABEL
+            yield f"cur:{code}", name, _LABEL
     for code, forms in _at(data, "currency_names_plural").items():
         for name in forms.values():
             if _is_name(name, code):
-                yield f"cur:{code}", name, Flag.INFLECTED
+                yield f"cur:{code}", name, _INFLECTED
     for code, symbol in _at(data, "currency_symbols").items():
         if _is_name(symbol, code):
-            yield f"cur:{code}", symbol, Flag.SYMBOL
+            yield f"cur:{code}", symbol, _SYMBOL
+
+
+def _bare_currencies(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+    """Yield what is left of a currency's name without the country: dollars, рублей, korun.
+
+    A word that begins like a word in a name of a territory or language is taken for the country.
+    """
+    abroad = {"us", "u.s."}
+    for what in ("territories", "languages"):
+        for name in _at(data, what).values():
+            words = _WORDS.split(name) if isinstance(name, str) else ()
+            abroad |= {word.casefold()[:4] for word in words if len(word) > 1}
+    singular, plural = _at(data, "currency_names"), _at(data, "currency_names_plural")
+    for code in _BARE:
+        for name in dict.fromkeys((singular.get(code, ""), *plural.get(code, {}).values())):
+            words = [word for word in _WORDS.split(name) if word]
+            kept = [i for i, word in enumerate(words) if word.casefold()[:4] not in abroad]
+            if 0 < len(kept) < len(words) and kept[-1] - kept[0] == len(kept) - 1:
+                bare = " ".join(words[i] for i in kept)
+                if bare not in _OTHER_MEANING:
+                    yield f"cur:{code}", bare, _INFLECTED
 
 
 def _units(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
     for unit, widths in _at(data, "unit_display_names").items():
         for width, name in widths.items():
             if _is_name(name, unit):
-                yield f"unit:{unit}", name, Flag.LABEL if width == "long" else Flag.ABBREVIATION
+                yield f"unit:{unit}", name, _LABEL if width == "long" else _ABBREVIATION
     for unit in _at(data, "unit_patterns"):
         for width in ("long", "short"):
             for form, pattern in _at(data, "unit_patterns", unit, width).items():
                 name = pattern.replace("{0}", "").strip() if isinstance(pattern, str) else ""
                 if name and form != "per" and "{" not in name:
-                    flag = Flag.INFLECTED if width == "long" else Flag.ABBREVIATION
+                    flag = _INFLECTED if width == "long" else _ABBREVIATION
                     yield f"unit:{unit}", name, flag
 
 
 def _calendar(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
-    contexts = (("stand-alone", Flag.LABEL), ("format", Flag.INFLECTED))
+    contexts = (("stand-alone", _LABEL), ("format", _INFLECTED))
     for what, prefix in (("months", "month"), ("days", "dow")):
         for context, flag in contexts:
             for width in ("wide", "abbreviated"):
                 for number, name in _at(data, what, context, width).items():
                     if _is_name(name, "") and not _PLACEHOLDER.match(name):
-                        own = flag if width == "wide" else Flag.ABBREVIATION
+                        own = flag if width == "wide" else _ABBREVIATION
                         yield f"{prefix}:{number}", name, own
 
 

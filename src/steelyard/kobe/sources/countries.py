@@ -1,7 +1,7 @@
 """Countries: their ids in several sources, how many people they have, and what they are called.
 
 ``countries.tsv`` holds the Wikidata item of each ISO code (from Natural Earth, public domain);
-``everyday.tsv`` names and abbreviations that people use and CLDR's main tables do not have.
+``everyday.tsv`` names of countries and currencies that people use and CLDR's main tables lack.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _items() -> dict[str, str]:
 
 
 def everyday_names() -> list[tuple[str, str, str]]:
-    """Give (ISO code, language, name) of names such as USA, UK or Holland."""
+    """Give (id, language, name) of names such as USA, Holland or rouble."""
     return [(row[0], row[1], row[2]) for row in _table("everyday.tsv")]
 
 

@@ -38,7 +38,7 @@ class GeoNames:
         """Yield each city with its names."""
         for city in cities():
             prior = population_prior(city["population"])
-            names = [Name(UNSTATED, city["name"], Flag.LABEL)]
+            names = [Name(UNSTATED, city["name"], int(Flag.LABEL))]
             names += [Name(UNSTATED, name) for name in city["alternatenames"] if is_used(name)]
             yield Entity(f"gn:{city['geonameid']}", "city", prior=prior), names
 
