@@ -56,6 +56,10 @@ class DictionaryLinker:
         """Give the id of an entity as the outside knows it."""
         return self.kb.external_id(entity) if isinstance(entity, int) else entity
 
+    def label(self, entity: Id, lang: str) -> str:
+        """Give the main name of an entity in a language; values have none."""
+        return self.kb.label(entity, normalise(lang)) if isinstance(entity, int) else ""
+
     def lexicon(self, lang: str, other: str) -> Lexicon:
         """Give the names of a language, as its pair with another restricts them."""
         pair = (lang, other)
