@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from steelyard.kobe.folding import fold
 from steelyard.kobe.knowledge import KnowledgeBase
 from steelyard.kobe.records import TIERS, UNSTATED, Flag
-from steelyard.kobe.wordforms import base_forms, lemma, lemmatised, ordinary, stop_words
+from steelyard.kobe.wordforms import base_forms, inflects, ordinary, stem, stop_words
 
 _CASED, _UPPER = int(Flag.CASED), int(Flag.UPPER)
 _UNSTATED, _ABBREVIATION, _SYMBOL = int(Flag.UNSTATED), int(Flag.ABBREVIATION), int(Flag.SYMBOL)
@@ -77,6 +77,7 @@ class Entry(NamedTuple):
     case: int  # 0: any, 1: a capital first, 2: capitals only
     ordinary: bool  # an ordinary word as well: a capital must be one of a name
     after_number: bool  # means it only beside a number: 5 m, Sat. 3
+    with_capital: Entry | None = None  # what it means instead if written with a capital
 
 
 class Lexicon:
@@ -95,10 +96,10 @@ class Lexicon:
         self._min = math.log10(max(options.min_population, 1))
         self._sure = math.log10(max(options.sure_population, 1))
         self._entries: dict[int, Entry | None] = {}
-        self._starts: dict[str, tuple[tuple[int, int], ...] | bool] = {}
+        self.known_starts: dict[str, tuple[tuple[int, int], ...] | bool] = {}
         self._pairs: dict[str, bool] = {}
-        self._forms: dict[str, tuple[int, int] | None] = {}
-        self._lemmas: dict[str, str] = {}
+        self._forms: dict[str, int | None] = {}
+        self._stems: dict[str, str] = {}
         self._values: dict[str, int | None] = {}
         self._phrases: dict[str, int] | None = None
         self._phrase_starts: frozenset[str] = frozenset()
@@ -107,9 +108,9 @@ class Lexicon:
 
     def start(self, token: str) -> tuple[tuple[int, int], ...] | bool:
         """Tell what begins with a word: nothing (False), longer names too (True), or just these."""
-        found = self._starts.get(token)
+        found = self.known_starts.get(token)
         if found is None:
-            found = self._starts[token] = self._start(token)
+            found = self.known_starts[token] = self._start(token)
         return found
 
     def _start(self, token: str) -> tuple[tuple[int, int], ...] | bool:
@@ -160,6 +161,17 @@ class Lexicon:
         ]
         if not kept:
             return None
+        plain = [pair for pair in kept if not pair[1] & _CASED]
+        if not kept[0][1] & _CASED and len(plain) < len(kept):
+            # suomi is the language, Suomi the country
+            cased = self._make([pair for pair in kept if pair not in plain] + plain, name)
+            entry = self._make(plain, name)
+            return cased if entry is None else entry._replace(with_capital=cased)
+        return self._make(kept, name)
+
+    def _make(self, kept: list[tuple[int, int]], name: str) -> Entry | None:
+        """Make the entry of entities with flags, the best first."""
+        kb = self.kb
         first, flag = kept[0]
         category = self._categories[kb.category[first]]
         tier = TIERS[kb.tier[first]]
@@ -172,18 +184,20 @@ class Lexicon:
             case = 2
         elif flag & _CASED and self._needs_capital(category):
             case = 1
-        plain = False
-        if category in _CITIES and kb.prior[first] < self._sure:
-            plain = all(ordinary(word, self.lang) for word in name.split())
-        elif category in ("month", "weekday"):
-            plain = self.lang == "en" and name in ("may", "march", "sun", "sat")
-        elif tier == "core":
-            plain = name in stop_words(self.lang)
         beside = category in _NEED_NUMBER or bool(
             flag & _ABBREVIATION and category in ("month", "weekday")
         )
         ids = tuple(e for e, _ in kept[:_READINGS])
-        return Entry(ids, category, tier, case, plain, beside)
+        return Entry(ids, category, tier, case, self._ordinary(first, category, name), beside)
+
+    def _ordinary(self, entity: int, category: str, name: str) -> bool:
+        """Whether a name is an ordinary word too, so that its capital must be a name's."""
+        if category in _CITIES:
+            small = self.kb.prior[entity] < self._sure
+            return bool(small) and all(ordinary(word, self.lang) for word in name.split())
+        if category in ("month", "weekday"):
+            return self.lang == "en" and name in ("may", "march", "sun", "sat")
+        return self.kb.tier[entity] == 0 and name in stop_words(self.lang)
 
     def _needs_capital(self, category: str) -> bool:
         if category in _LOWER_TOO:
@@ -222,15 +236,15 @@ class Lexicon:
 
     # -- inflected words
 
-    def inflected(self, word: str, folded: str) -> tuple[int, int] | None:
-        """Look up a word by its dictionary forms: (length of the word, key) or None."""
+    def inflected(self, word: str, folded: str) -> int | None:
+        """Look up a word by its dictionary forms, and give the key or None."""
         try:
             return self._forms[word]
         except KeyError:
             found = self._forms[word] = self._inflected(word, folded)
             return found
 
-    def _inflected(self, word: str, folded: str) -> tuple[int, int] | None:
+    def _inflected(self, word: str, folded: str) -> int | None:
         if folded in stop_words(self.lang) or len(folded) < 3 or not folded[0].isalpha():
             return None
         for form in base_forms(word, self.lang):
@@ -239,31 +253,31 @@ class Lexicon:
                 key = self.kb.key(lang, name)
                 entry = None if key is None else self.entry(key, name)
                 if key is not None and entry is not None and not entry.after_number:
-                    return len(folded), key
+                    return key
         return None
 
-    def lemma(self, word: str) -> str:
-        """Give the folded dictionary form of a word, the folded word itself where unknown."""
-        found = self._lemmas.get(word)
+    def stem(self, folded: str) -> str:
+        """Give a folded word without its ending."""
+        found = self._stems.get(folded)
         if found is None:
-            found = fold(lemma(word, self.lang) or word, self.lang)
-            self._lemmas[word] = found
+            found = self._stems[folded] = stem(folded, self.lang)
         return found
 
-    def phrase(self, lemmas: str) -> int | None:
-        """Give the key of a name of several words by the dictionary forms of its words."""
-        return self._read_phrases().get(lemmas)
+    def phrase(self, stems: str) -> int | None:
+        """Give the key of a name of several words by the stems of its words."""
+        return self._read_phrases().get(stems)
 
-    def starts_phrase(self, word: str) -> bool:
-        """Whether the dictionary form of a word begins a name of several words."""
-        self._read_phrases()
-        return self.lemma(word) in self._phrase_starts
+    def starts_phrase(self, folded: str) -> bool:
+        """Whether a word, in whatever form, begins a name of several words."""
+        if self._phrases is None:
+            self._read_phrases()
+        return self.stem(folded) in self._phrase_starts
 
     def _read_phrases(self) -> dict[str, int]:
         """Read names of several words of countries and the like: few, but mentioned everywhere."""
         if self._phrases is None:
             self._phrases = {}
-            if lemmatised(self.lang) and self.lang not in UNSPACED and self.lang != "en":
+            if inflects(self.lang):
                 self._fill_phrases(self._phrases)
             self._phrase_starts = frozenset(p.partition(" ")[0] for p in self._phrases)
         return self._phrases
@@ -280,11 +294,10 @@ class Lexicon:
         best = entities[np.argsort(-kb.prior[entities], kind="stable")][:_MANY]
         for entity in best.tolist():
             for lang, text, _ in kb.names(entity):
-                words = text.split()
+                name = fold(text, lang)
+                words = name.split()
                 if lang != self.lang or not 2 <= len(words) <= 4:
                     continue
-                name = fold(text, lang)
                 key = kb.key(lang, name)
-                lemmas = " ".join(map(self.lemma, words))
                 if key is not None and self.entry(key, name):
-                    phrases.setdefault(lemmas, key)
+                    phrases.setdefault(" ".join(map(self.stem, words)), key)

@@ -13,7 +13,7 @@ from steelyard.kobe.knowledge import KnowledgeBase, default
 from steelyard.kobe.languagecodes import normalise
 from steelyard.kobe.lexicon import UNSPACED, Lexicon, LinkOptions
 from steelyard.kobe.linked import Id, Mention, Mentions
-from steelyard.kobe.mentions import Found, detect, inflected, tokenise, written_right
+from steelyard.kobe.mentions import Found, detect, inflected, tokenise
 from steelyard.kobe.values import Value, find_values
 
 _CACHED = 500_000  # sentences
@@ -90,17 +90,9 @@ class DictionaryLinker:
         # The original in the places of the folded text: what is looked up there keeps its capitals.
         aligned = text if places is None else "".join([text[p] for p in places[:-1]])
         tokens = tokenise(folded, lang)
-        found = [
-            f
-            for f in detect(folded, tokens, lexicon)
-            if written_right(f, aligned, f.start, f.end, lang)
-        ]
+        found = detect(folded, aligned, tokens, lexicon)
         if self.options.lemmas and lang not in UNSPACED:
-            more = [
-                f
-                for f in inflected(aligned, tokens, found, lexicon)
-                if written_right(f, aligned, f.start, f.end, lang)
-            ]
+            more = inflected(aligned, tokens, found, lexicon)
             if more:
                 found = sorted(found + more)
         values: list[Value] = []

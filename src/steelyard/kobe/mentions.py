@@ -46,13 +46,17 @@ def tokenise(folded: str, lang: str) -> list[Token]:
     return [(m[0], *m.span()) for m in word.finditer(folded)]
 
 
-def detect(folded: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
-    """Find names, the longest at each place; how they are written is not looked at yet."""
+def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
+    """Find names that are written as names, the longest at each place.
+
+    ``text`` is the text in its own writing, in the places of the folded one.
+    """
     if lexicon.lang in UNSPACED:
-        return _detect_unspaced(folded, lexicon)
+        return _detect_unspaced(folded, text, lexicon)
     found = []
-    names, entry_of, start_of = lexicon.names, lexicon.entry, lexicon._starts.get
-    loose = lexicon.lang in OPEN_ENDED
+    names, entry_of, start_of = lexicon.names, lexicon.entry, lexicon.known_starts.get
+    lang = lexicon.lang
+    loose = lang in OPEN_ENDED
     n, taken = len(folded), 0
     for token, start, _ in tokens:
         if start < taken:
@@ -62,30 +66,29 @@ def detect(folded: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
             known = lexicon.start(token)
         if known is False:
             continue
-        pairs = names(folded[start : start + WINDOW]) if known is True else known
-        for length, key in pairs:
+        for length, key in names(folded[start : start + WINDOW]) if known is True else known:
             end = start + length
             if end < n and folded[end].isalnum() and folded[end - 1].isalnum() and not loose:
                 continue
             entry = entry_of(key, folded[start:end])
             if entry is not None:
-                found.append(Found(start, end, key, entry))
-                taken = end
-                break
+                meant = as_written(entry, text, start, end, lang)
+                if meant is not None:
+                    found.append(Found(start, end, key, meant))
+                    taken = end
+                    break
     return found
 
 
-def _detect_unspaced(folded: str, lexicon: Lexicon) -> list[Found]:
+def _detect_unspaced(folded: str, text: str, lexicon: Lexicon) -> list[Found]:
     found = []
     taken = 0
     japanese = lexicon.lang == "ja"
     for piece in _PIECE.finditer(folded):
         start = piece.start()
-        if start < taken:
+        if start < taken or not lexicon.begins(folded[start : start + 2]):
             continue
         together = piece.end() - start == 1 and piece[0] >= "\u0e00"
-        if not lexicon.begins(folded[start : start + 2]):
-            continue
         for length, key in lexicon.names(folded[start : start + WINDOW]):
             end = start + length
             if together and not _stands_alone(folded, start, end, japanese=japanese):
@@ -94,9 +97,11 @@ def _detect_unspaced(folded: str, lexicon: Lexicon) -> list[Found]:
                 continue
             entry = lexicon.entry(key, folded[start:end])
             if entry is not None:
-                found.append(Found(start, end, key, entry))
-                taken = end
-                break
+                meant = as_written(entry, text, start, end, lexicon.lang)
+                if meant is not None:
+                    found.append(Found(start, end, key, meant))
+                    taken = end
+                    break
     return found
 
 
@@ -121,29 +126,39 @@ def _stands_alone(folded: str, start: int, end: int, *, japanese: bool) -> bool:
 
 
 def inflected(text: str, tokens: list[Token], taken: list[Found], lexicon: Lexicon) -> list[Found]:
-    """Find names that are inflected, among words that are not part of one yet.
-
-    ``text`` is the text in its own writing, in the places of the folded one.
-    """
+    """Find names that are inflected, among words that are not part of one yet."""
     free = _free(tokens, taken)
     found: list[Found] = []
     end_taken = 0
-    for at, token in enumerate(free):
-        folded, start, end = token
+    lang = lexicon.lang
+    for at, (folded, start, end) in enumerate(free):
         if start < end_taken:
             continue
-        word = text[start:end]
-        phrase = _phrase(text, free, at, lexicon) if lexicon.starts_phrase(word) else None
-        if phrase is not None:
-            found.append(phrase)
-            end_taken = phrase.end
-            continue
-        form = lexicon.inflected(word, folded)
-        if form is not None:
-            entry = lexicon.entry(form[1], folded)
-            assert entry is not None  # only keys with a meaning are given
-            found.append(Found(start, end, form[1], entry, inflected=True))
+        hit = _phrase(text, free, at, lexicon) if lexicon.starts_phrase(folded) else None
+        if hit is None and text[end : end + 1] == "-":
+            hit = _hyphenated(text, free, at, lexicon)
+        if hit is None:
+            form = lexicon.inflected(text[start:end], folded)
+            if form is not None:
+                entry = lexicon.entry(form, folded)
+                assert entry is not None  # only keys with a meaning are given
+                hit = Found(start, end, form, entry, inflected=True)
+        if hit is not None:
+            meant = as_written(hit.entry, text, hit.start, hit.end, lang)
+            if meant is not None:
+                found.append(hit._replace(entry=meant))
+                end_taken = hit.end
     return found
+
+
+def _hyphenated(text: str, tokens: list[Token], at: int, lexicon: Lexicon) -> Found | None:
+    """Find an inflected name of two words with a hyphen: Санкт-Петербурге."""
+    if at + 1 == len(tokens) or tokens[at][2] + 1 != tokens[at + 1][1]:
+        return None
+    start, end = tokens[at][1], tokens[at + 1][2]
+    key = lexicon.inflected(text[start:end], f"{tokens[at][0]}-{tokens[at + 1][0]}")
+    entry = None if key is None else lexicon.entry(key, "")
+    return None if key is None or entry is None else Found(start, end, key, entry, inflected=True)
 
 
 def _free(tokens: list[Token], taken: list[Found]) -> list[Token]:
@@ -162,12 +177,12 @@ def _free(tokens: list[Token], taken: list[Found]) -> list[Token]:
 
 def _phrase(text: str, tokens: list[Token], at: int, lexicon: Lexicon) -> Found | None:
     """Find the longest name of two to four inflected words."""
-    words = [lexicon.lemma(text[tokens[at][1] : tokens[at][2]])]
+    words = [lexicon.stem(tokens[at][0])]
     best = None
     for i in range(at + 1, min(at + 4, len(tokens))):
         if text[tokens[i - 1][2] : tokens[i][1]] != " ":
             break
-        words.append(lexicon.lemma(text[tokens[i][1] : tokens[i][2]]))
+        words.append(lexicon.stem(tokens[i][0]))
         key = lexicon.phrase(" ".join(words))
         if key is not None:
             entry = lexicon.entry(key, "")
@@ -176,22 +191,28 @@ def _phrase(text: str, tokens: list[Token], at: int, lexicon: Lexicon) -> Found 
     return best
 
 
-def written_right(found: Found, text: str, start: int, end: int, lang: str) -> bool:
-    """Whether a name is written as a name: capitals where it needs them, no ordinary word.
+def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entry | None:
+    """Give what a name means as it is written; None where it is not written as a name.
 
-    ``text`` is the original, ``start`` and ``end`` the span in it.
+    It needs capitals where names have them, and must not be an ordinary word with a capital for
+    other reasons. ``text`` is the original, ``start`` and ``end`` the span in it.
     """
-    entry = found.entry
+    if entry.with_capital is not None and text[start] != text[start].lower():
+        entry = entry.with_capital
     if not entry.case and not entry.ordinary:
-        return True
+        return entry
     written = text[start:end]
     first = written[0]
     if entry.case == 2 and written != written.upper():
-        return False
+        return None
     if entry.case == 1 and first == first.lower() and first != first.upper():
-        return False
-    if not entry.ordinary:
-        return True
+        return None
+    return entry if not entry.ordinary or _is_name(text, start, written, lang) else None
+
+
+def _is_name(text: str, start: int, written: str, lang: str) -> bool:
+    """Whether an ordinary word is a name here, to judge by its capital."""
+    first = written[0]
     if first == first.lower():
         return first == first.upper() and len(written) > 2  # no capitals in this script
     if lang in _PLACE_WORDS:  # nouns have capitals too: only the word before can tell

@@ -45,7 +45,7 @@ _DATE = re.compile(
 _CLOCK = re.compile(
     r"(?<![\d:.,])([01]?\d|2[0-4])(?:(:)([0-5]\d)(?::[0-5]\d)?(?![\d:])"
     r"|([.h]) ?([0-5]\d)(?=\s?(?:uhr|[ap]\.?m\b)|h)(?!\d)|(?=\s?(?:[ap]\.? ?m\b|uhr\b|h\b|o'clock)))"
-    r"(h ?[0-5]\d\b|\s?(?:a\.? ?m\b\.?|p\.? ?m\b\.?|uhr\b|h\b|o'clock\b))?"
+    r"(h ?[0-5]\d\b|\s?(?:[ap]\. ?m\.|[ap]\.?m\b|uhr\b|h\b|o'clock\b))?"
 )
 _HOUR_MINUTE = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4]) ?h ?([0-5]\d)\b")
 _RANGE = re.compile(r"\s?(?:-|~|to|and|bis|und|à|a|et|до|и|až|az|y|e|do|至|到|から)\s?")

@@ -34,6 +34,31 @@ _ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
     "tr": (("da", ""), ("de", ""), ("dan", ""), ("den", ""), ("ya", ""), ("ye", ""), ("nın", "")),
     "el": (("ς", ""),),
 }  # fmt: skip
+#: Endings of nouns and adjectives: without them, the words of a name are the same in every case.
+_STEM_ENDINGS = {
+    **dict.fromkeys(
+        ("ru", "uk", "be", "bg", "mk", "sr"),
+        "ыми ими ого его ому ему ами ями ях ах ам ям ов ев ых их ый ий ой ые ие ая яя ое ее ую юю"
+        " ою ем ом ей ією ія ії ої ій их ів а я ы и і у ю е є о ь й",
+    ),
+    **dict.fromkeys(
+        ("cs", "sk", "pl", "hr", "sl", "bs"),
+        "ých ého ému ými ech ách ích ami emi ové ego emu ych ich ach iej ymi imi ům ou ým ím ie"
+        " em ów om ej ą ę ů á é ě í ý y a e i o u",
+    ),
+    "de": "en er es em e s n",
+    "nl": "en e s",
+    "fr": "es e s",
+    "es": "os as es o a e s",
+    "it": "o a e i",
+    "pt": "os as es o a e s",
+    "fi": "issa issä ista istä ille illa illä ien jen ssa ssä sta stä lla llä lle lta ltä an än en"
+    " in n t a ä i e",
+}
+_STEMS = {
+    lang: tuple(sorted(set(ends.split()), key=lambda e: (-len(e), e)))
+    for lang, ends in _STEM_ENDINGS.items()
+}
 #: Letters that are written together with the next word: in, to, from, the, and.
 _PREFIXES = {
     "he": ("ב", "ל", "מ", "ה", "ו", "וב", "ול", "כ", "ש"),
@@ -123,6 +148,25 @@ def ordinary(word: str, lang: str) -> bool:
     form = lemma(word, lang)
     # A name is its own dictionary form, with a capital; "Kinder" is a form of another word.
     return form is not None and (form[:1] == form[:1].lower() or form.lower() != word)
+
+
+def stem(word: str, lang: str) -> str:
+    """Cut the ending off a folded word, to compare the words of longer names in any case.
+
+    Examples
+    --------
+    >>> stem("spojených", "cs") == stem("spojené", "cs"), stem("штатах", "ru")
+    (True, 'штат')
+    """
+    for ending in _STEMS.get(lang, ()):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: len(word) - len(ending)]
+    return word
+
+
+def inflects(lang: str) -> bool:
+    """Whether words of names change their endings in a language, as far as is known here."""
+    return lang in _STEMS
 
 
 def base_forms(word: str, lang: str) -> list[str]:
