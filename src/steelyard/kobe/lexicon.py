@@ -24,6 +24,8 @@ _LOWER_TOO = frozenset({"currency", "unit"})
 _NEED_NUMBER = frozenset({"unit"})
 _FORMULAIC = frozenset({"country", "region", "currency", "language", "organisation"})
 _MANY = 5000
+_KEPT = 1_000_000  # pairs of words
+PHRASE = -1  # a word that may begin a longer name in another form
 #: Languages written without blanks between words.
 UNSPACED = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my", "bo"})
 #: Particles are written on the end of words.
@@ -98,7 +100,9 @@ class Lexicon:
         self._entries: dict[int, Entry | None] = {}
         self.known_starts: dict[str, tuple[tuple[int, int], ...] | bool] = {}
         self._pairs: dict[str, bool] = {}
-        self._forms: dict[str, int | None] = {}
+        self.known_pairs: dict[str, bool] = {}
+        self._exact: dict[str, list[tuple[int, int]]] = {}
+        self.known_forms: dict[str, int | None] = {}
         self._stems: dict[str, str] = {}
         self._values: dict[str, int | None] = {}
         self._phrases: dict[str, int] | None = None
@@ -129,9 +133,31 @@ class Lexicon:
         Of two of the same length the one that is stated to be in the language goes first.
         """
         found = self._find(text)
-        if len(found) > 1:
-            flags, starts = self.kb.flags, self.kb.starts
-            found.sort(key=lambda pair: (-pair[0], flags[starts[pair[1]]] & _UNSTATED))
+        if len(found) < 2:
+            return found
+        found.reverse()
+        for i in range(len(found) - 1):
+            if found[i][0] == found[i + 1][0] and self._unstated(found[i][1]):
+                found[i], found[i + 1] = found[i + 1], found[i]
+        return found
+
+    def _unstated(self, key: int) -> bool:
+        return bool(self.kb.flags[self.kb.starts[key]] & _UNSTATED)
+
+    def exact(self, text: str) -> list[tuple[int, int]]:
+        """Find the names at the start of a word, as `names` does, and keep them."""
+        found = self._exact.get(text)
+        if found is None:
+            found = self._exact[text] = self.names(text)
+        return found
+
+    def goes_on(self, words: str) -> bool:
+        """Tell whether any name begins with two words."""
+        found = self.known_pairs.get(words)
+        if found is None:
+            if len(self.known_pairs) > _KEPT:
+                self.known_pairs.clear()
+            found = self.known_pairs[words] = self._begins(words)
         return found
 
     def begins(self, pair: str) -> bool:
@@ -237,14 +263,16 @@ class Lexicon:
     # -- inflected words
 
     def inflected(self, word: str, folded: str) -> int | None:
-        """Look up a word by its dictionary forms, and give the key or None."""
+        """Look up a word by its dictionary forms: its key, PHRASE or None."""
         try:
-            return self._forms[word]
+            return self.known_forms[word]
         except KeyError:
-            found = self._forms[word] = self._inflected(word, folded)
+            found = PHRASE if self.starts_phrase(folded) else self.form(word, folded)
+            self.known_forms[word] = found
             return found
 
-    def _inflected(self, word: str, folded: str) -> int | None:
+    def form(self, word: str, folded: str) -> int | None:
+        """Look up a single word by its dictionary forms, and give the key or None."""
         if folded in stop_words(self.lang) or len(folded) < 3 or not folded[0].isalpha():
             return None
         for form in base_forms(word, self.lang):

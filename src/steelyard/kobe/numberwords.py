@@ -24,11 +24,6 @@ class NumberWords:
     percent: tuple[str, ...] = ()
     by_twenties: bool = False  # quatre-vingt-dix is 4 x 20 + 10
 
-    @property
-    def all(self) -> frozenset[str]:
-        """All words that can begin a number."""
-        return frozenset({*self.cardinals, *self.hundreds, *self.magnitudes, *self.ordinals})
-
 
 def _numbered(text: str, first: int = 1, step: int = 1) -> dict[str, int]:
     """Read ``one two three/third-form ...``: forms of a number stand between slashes."""
@@ -393,3 +388,10 @@ def number_words(lang: str) -> NumberWords:
     (24, 5)
     """
     return _MAKERS[lang]() if lang in _MAKERS else NumberWords()
+
+
+@cache
+def first_words(lang: str) -> frozenset[str]:
+    """Give all words that can begin a number in a language."""
+    words = number_words(lang)
+    return frozenset({*words.cardinals, *words.hundreds, *words.magnitudes, *words.ordinals})

@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from steelyard.kobe.cjknumbers import CJK_NUMBER, cjk_values
-from steelyard.kobe.numberwords import NumberWords, number_words
+from steelyard.kobe.numberwords import NumberWords, first_words, number_words
 
 
 class Value(NamedTuple):
@@ -155,16 +155,15 @@ def find_values(
     found: list[Value] = []
     if _DIGIT.search(text):
         found = _digit_values(text, lang)
-    words = number_words(lang)
-    if tokens and not words.all.isdisjoint([t[0] for t in tokens]):
-        found = _merged(found, _word_values(text, tokens, words))
+    if tokens and not first_words(lang).isdisjoint([t[0] for t in tokens]):
+        found = _merged(found, _word_values(text, tokens, number_words(lang)))
     if lang in ("zh", "ja", "yue") and CJK_NUMBER.search(text):
         found = _merged(
             found, [Value(*parts) for parts in cjk_values(text, [(v.start, v.end) for v in found])]
         )
-    found += _currency_signs(text, lang, found)
-    found = _ranges(text, found)
-    return _settled(text, found, months)
+    if not text.isascii() or "$" in text:
+        found += _currency_signs(text, lang, found)
+    return _settled(text, _ranges(text, found), months) if found else found
 
 
 def _digit_values(text: str, lang: str) -> list[Value]:
@@ -355,15 +354,14 @@ def _merged(first: list[Value], more: list[Value]) -> list[Value]:
 
 def _currency_signs(text: str, lang: str, numbers: Sequence[Value]) -> list[Value]:
     found = []
-    if not text.isascii() or "$" in text:
-        for sign in _SYMBOL.finditer(text):
-            code = _SYMBOLS[sign[2]]
-            if sign[2] == "$" and sign[1]:
-                code = _DOLLARS[sign[1]]
-            elif sign[2] == "¥" and lang in ("zh", "yue"):
-                code = "CNY"
-            start = sign.start() if sign[2] == "$" else sign.start(2)
-            found.append(Value(start, sign.end(), f"cur:{code}", "currency"))
+    for sign in _SYMBOL.finditer(text):
+        code = _SYMBOLS[sign[2]]
+        if sign[2] == "$" and sign[1]:
+            code = _DOLLARS[sign[1]]
+        elif sign[2] == "¥" and lang in ("zh", "yue"):
+            code = "CNY"
+        start = sign.start() if sign[2] == "$" else sign.start(2)
+        found.append(Value(start, sign.end(), f"cur:{code}", "currency"))
     for number in numbers:
         after = text[number.end : number.end + 1]
         if after in _CURRENCY_AFTER:
