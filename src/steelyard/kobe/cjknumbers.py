@@ -15,7 +15,9 @@ _UNITS = "".join([*_SMALL, *_LARGE])
 _MIXED = rf"(?:\d+(?:[.,]\d+)*[{_UNITS}]+)+(?:\d+)?"
 _WRITTEN = rf"[{_NUMERALS}]+"
 #: What may follow a single numeral that really counts something.
-_COUNTERS = "个個名位人年月日天次岁歳歲家所件种種块倍艘架台只隻条條本枚匹头頭国國省市支篇步章点點時时度"
+_COUNTERS = (
+    "个個名位人年月日天次岁歳歲家所件种種块倍艘架台只隻条條本枚匹头頭国國省市支篇步章点點時时度"
+)
 CJK_NUMBER = re.compile(rf"[{_NUMERALS}]|\d[点點时時日号號成]")
 _FIND = re.compile(
     rf"(?P<half>上午|早上|凌晨|中午|下午|晚上|傍晚|午前|午後)?(?P<hour>\d{{1,2}}|[一二三四五六七八九十两]{{1,3}})"

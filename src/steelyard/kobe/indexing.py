@@ -149,7 +149,12 @@ class _Keys:
         This is the innermost loop of a build: one turn for each name of each record.
         """
         shard = _Shard(path)
-        starts, entities, flags, of_record = shard.starts, shard.entities, shard.flags, self.of_record
+        starts, entities, flags, of_record = (
+            shard.starts,
+            shard.entities,
+            shard.flags,
+            self.of_record,
+        )
         last, start, noted = b"", b"", array("I")
         line, lines = self.line, self.lines
         with path.open("wb", buffering=1 << 20) as keys:

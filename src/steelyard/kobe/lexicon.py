@@ -242,6 +242,8 @@ class Lexicon:
         if category == "script":
             return False
         if flag & _UNSTATED:
+            if self.lang in UNSPACED and len(name) < 3 and kb.prior[entity] < self._sure:
+                return False  # two characters are a word far more often than a small town
             if len(name) < (4 if name[0].isascii() or name[0].lower() != name[0].upper() else 2):
                 return False
             return not self._foreign(entity, name)

@@ -139,7 +139,9 @@ def kobe_metric(
     linker = linker or _linker(kb, options.link)
     source_mentions = _link(linker, texts, wanted_lang, other)
     # Texts of one language are compared with a reference as they are with a source.
-    rows: dict[str, tuple[str | None, ...]] = {s: es.outputs[s] for s in es.systems if s in es.outputs}
+    rows: dict[str, tuple[str | None, ...]] = {
+        s: es.outputs[s] for s in es.systems if s in es.outputs
+    }
     references = {
         name: own for name, own in es.segments.references.items() if name != options.against
     }
@@ -226,7 +228,9 @@ def _assemble(  # noqa: PLR0913, PLR0917 - the one place where all parts meet
     filtered: Mapping[str, int],
 ) -> tuple[ScoreTable, KobeReport]:
     blank: tuple[Mentions | None, ...] = (None,) * es.n_segments
-    matches = match(source_mentions, {s: linked.get(s, blank) for s in es.systems}, options.matching)
+    matches = match(
+        source_mentions, {s: linked.get(s, blank) for s in es.systems}, options.matching
+    )
     if not len(matches.mention):
         raise DegenerateError(
             "KoBE is undefined: no entity was found in any "

@@ -52,7 +52,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         what = "is not a knowledge base: it has no manifest.json" if folder.is_dir() else ""
         raise InputError(what or "no such knowledge base", path=folder) from None
     except NotADirectoryError:
-        raise InputError("is a file, expected the folder of a knowledge base", path=folder) from None
+        raise InputError(
+            "is a file, expected the folder of a knowledge base", path=folder
+        ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"can't be read ({error})", path=path) from None
     found = manifest.get("format") if isinstance(manifest, dict) else None

@@ -393,9 +393,7 @@ def _ranges(text: str, found: list[Value]) -> list[Value]:
     return result
 
 
-def _settled(
-    text: str, found: list[Value], months: Sequence[tuple[int, int]]
-) -> list[Value]:
+def _settled(text: str, found: list[Value], months: Sequence[tuple[int, int]]) -> list[Value]:
     """Turn numbers beside a month into days, and drop ordinals that are mostly figures of speech."""
     result = []
     for value in found:

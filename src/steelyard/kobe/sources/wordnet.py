@@ -34,7 +34,9 @@ class Wordnets:
         with self._database() as wn:
             lexicons = wn.lexicons()
             if not lexicons:
-                what = "wn has no wordnets: run 'python -m wn download omw:1.4', or name a WN-LMF file"
+                what = (
+                    "wn has no wordnets: run 'python -m wn download omw:1.4', or name a WN-LMF file"
+                )
                 raise UsageError(what)
             self.version = ", ".join(sorted(lexicon.specifier() for lexicon in lexicons))
             self.licence = ", ".join(sorted({str(lexicon.license) for lexicon in lexicons}))
