@@ -13,7 +13,8 @@ import os
 import shutil
 import sqlite3
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,20 +62,40 @@ def build(
         raise UsageError(f"{target} is not a knowledge base, and is not replaced")
     each = [limits or Limits()] * len(sources) if not isinstance(limits, Sequence) else list(limits)
     work = target.with_name(f".{target.name}.building")
+    spool = Spool(work / "spool")
     try:
         work.mkdir(parents=True, exist_ok=True)
-        spool = Spool(work)
-        state = spool.fill(sources, each, progress)
-        fresh = work / "base"
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir()
-        manifest = _write(spool, state, sources, fresh, progress, run)
-        put(fresh, target)
+        with _alone(work / "lock", target):
+            state = spool.fill(sources, each, progress)
+            fresh = work / "base"
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir()
+            manifest = _write(spool, state, sources, fresh, progress, run)
+            put(fresh, target)
+            shutil.rmtree(work)
     except OSError as error:
         place = error.filename or target
         raise InputError(f"can't be written ({error.strerror or error})", path=place) from error
-    shutil.rmtree(work, ignore_errors=True)
+    except InputError:
+        if not spool.worth_keeping():
+            shutil.rmtree(work, ignore_errors=True)
+        raise
     return manifest
+
+
+@contextmanager
+def _alone(path: Path, target: Path) -> Iterator[None]:
+    """Refuse to build what another process is building."""
+    with path.open("w") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # Windows has no such locks
+            pass
+        except OSError:
+            raise UsageError(f"another process is building {target} now") from None
+        yield
 
 
 def put(fresh: Path, target: Path) -> None:

@@ -35,6 +35,7 @@ class State:
     records: int = 0
     names: int = 0
     counts: list[dict[str, int]] = field(default_factory=list)
+    broken: dict[str, list[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Spool:
             while state.source < len(sources):
                 source = sources[state.source]
                 source.position = state.position
+                _restore(source, state)
                 if len(state.counts) == state.source:
                     state.counts.append({"records": 0, "names": 0})
                 self._read(source, limits[state.source], state, file, progress)
@@ -109,6 +111,9 @@ class Spool:
         progress(f"reading {source.name}", state.records, None)
 
     def _save(self, state: State, file: Any) -> None:
+        for source in self._sources[: state.source + 1]:
+            if (lines := getattr(source, "lines", None)) is not None and lines.n_broken:
+                state.broken[source.name] = [lines.n_broken, *lines.broken]
         file.flush()
         os.fsync(file.fileno())
         state.size = file.tell()
@@ -128,6 +133,10 @@ class Spool:
         self.folder.mkdir(parents=True)
         return State(plan)
 
+    def worth_keeping(self) -> bool:
+        """Tell whether a later attempt could go on from here."""
+        return self._state.exists()
+
     def records(self) -> Iterator[list[Any]]:
         """Give all records."""
         import orjson
@@ -135,6 +144,12 @@ class Spool:
         with self.path.open("rb", buffering=1 << 20) as file:
             for line in file:
                 yield orjson.loads(line)
+
+
+def _restore(source: Source, state: State) -> None:
+    """Let a source remember the broken lines that an earlier attempt has counted."""
+    if (lines := getattr(source, "lines", None)) is not None and source.name in state.broken:
+        lines.n_broken, *lines.broken = state.broken[source.name]
 
 
 def check_id(entity: Entity, source: Source) -> None:

@@ -38,10 +38,10 @@ class Lines:
     def fingerprint(self) -> str:
         """Tell this input from others by size and first bytes; of a stream nothing is known."""
         if self.file is None:
-            return f"{self.path} {self.skip_broken}"
+            return self.path
         with self.file.open("rb") as file:
             start = hashlib.sha256(file.read(1 << 16)).hexdigest()[:16]
-        return f"{self.path} {self.file.stat().st_size} {start} {self.skip_broken}"
+        return f"{self.path} {self.file.stat().st_size} {start}"
 
     def fail(self, number: int, message: str) -> None:
         """Refuse a line, or count it if that is wanted."""
