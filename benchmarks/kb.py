@@ -39,53 +39,57 @@ print(time.perf_counter() - start)
 """
 
 
-def words(rng: np.random.Generator, n: int, letters: str, shortest: int) -> np.ndarray:
-    """Make words of random letters."""
-    lengths = rng.integers(shortest, shortest + 5, n)
-    drawn = rng.integers(0, len(letters), (n, shortest + 5))
-    return np.array(["".join(letters[i] for i in row[:k]) for row, k in zip(drawn, lengths, strict=True)])
+def words(seed: int, letters: str, shortest: int) -> list[str]:
+    """Make 60,000 words of random letters."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(shortest, shortest + 5, 60_000).tolist()
+    drawn = rng.integers(0, len(letters), (60_000, shortest + 5)).tolist()
+    made = ("".join([letters[i] for i in row[:k]]) for row, k in zip(drawn, lengths, strict=True))
+    return [word.capitalize() for word in made]
 
 
-def dump(n: int) -> Iterator[bytes]:
+def dump(n: int) -> Iterator[str]:
     """Give the lines of the dump, without the comma at their end."""
-    latin = np.char.capitalize(words(np.random.default_rng(1), 60_000, "aeioubcdfghklmnprstvz", 3))
-    cyrillic = np.char.capitalize(words(np.random.default_rng(2), 60_000, "аеиоубвгдклмнпрстх", 3))
-    han = words(np.random.default_rng(3), 60_000, "".join(chr(0x4E00 + 7 * i) for i in range(900)), 1)
-    lexicon = {"ru": cyrillic, "zh": han, "ja": han}
+    latin = words(1, "aeioubcdfghklmnprstvz", 3)
+    han = words(3, "".join(chr(0x4E00 + 7 * i) for i in range(900)), 1)
+    lexicon = dict.fromkeys(LANGUAGES, latin)
+    lexicon |= {"ru": words(2, "аеиоубвгдклмнпрстх", 3), "zh": han, "ja": han}
+    sites = [",".join(f'"w{k}wiki":{{}}' for k in range(m)) for m in range(61)]
     for start in range(0, n, BLOCK):
         rng = np.random.default_rng((4, start))
         size = min(BLOCK, n - start)
-        picks = rng.integers(0, 60_000, (size, 4, 2))
-        langs = rng.integers(0, len(LANGUAGES), (size, 4))
-        links = 3 + rng.geometric(0.08, size)
-        classes = rng.integers(0, len(CLASSES), size)
+        picks = rng.integers(0, 60_000, (size, 4, 2)).tolist()
+        langs = rng.integers(0, len(LANGUAGES), (size, 4)).tolist()
+        links = np.minimum(60, 3 + rng.geometric(0.08, size)).tolist()
+        classes = rng.integers(0, len(CLASSES), size).tolist()
         for i in range(size):
-            labels: dict[str, dict[str, str]] = {}
-            aliases: dict[str, list[dict[str, str]]] = {}
-            for j in range(4):
-                lang = LANGUAGES[langs[i, j]]
-                table = lexicon.get(lang, latin)
-                joiner = "" if lang in {"zh", "ja"} else " "
-                text = joiner.join((table[picks[i, j, 0]], table[picks[i, j, 1]]))
-                entry = {"language": lang, "value": str(text)}
+            labels: dict[str, str] = {}
+            aliases: dict[str, list[str]] = {}
+            for number, (one, two) in zip(langs[i], picks[i], strict=True):
+                lang = LANGUAGES[number]
+                table = lexicon[lang]
+                space = "" if table is han else " "
+                entry = f'{{"language":"{lang}","value":"{table[one]}{space}{table[two]}"}}'
                 if lang in labels:
                     aliases.setdefault(lang, []).append(entry)
                 else:
                     labels[lang] = entry
-            value = {"mainsnak": {"snaktype": "value", "property": "P31", "datavalue": {
-                "value": {"id": CLASSES[classes[i]]}, "type": "wikibase-entityid"}}, "rank": "normal"}  # fmt: skip
-            item = {"type": "item", "id": f"Q{start + i + 1}", "labels": labels, "aliases": aliases,
-                    "claims": {"P31": [value]},
-                    "sitelinks": {f"w{k}wiki": {} for k in range(min(links[i], 60))}}  # fmt: skip
-            yield json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode()
+            shown = ",".join([f'"{lang}":{entry}' for lang, entry in labels.items()])
+            more = ",".join([f'"{lang}":[{",".join(own)}]' for lang, own in aliases.items()])
+            yield (
+                f'{{"type":"item","id":"Q{start + i + 1}","labels":{{{shown}}},"aliases":{{{more}}},'
+                '"claims":{"P31":[{"mainsnak":{"snaktype":"value","property":"P31","datavalue":'
+                f'{{"value":{{"id":"{CLASSES[classes[i]]}"}},"type":"wikibase-entityid"}}}},'
+                f'"rank":"normal"}}]}},"sitelinks":{{{sites[links[i]]}}}}}'
+            )
 
 
 def generate(path: Path, n: int) -> None:
     """Write the dump as Wikidata does: an array, one item in a line."""
     with gzip.open(path, "wb", compresslevel=1) as file:
-        file.write(b"[\n")
+        file.write(b"[")
         for number, line in enumerate(dump(n)):
-            file.write((b",\n" if number else b"") + line)
+            file.write(f"{',' if number else ''}\n{line}".encode())
         file.write(b"\n]\n")
 
 
