@@ -62,11 +62,12 @@ def build(
         raise UsageError(f"{target} is not a knowledge base, and is not replaced")
     each = [limits or Limits()] * len(sources) if not isinstance(limits, Sequence) else list(limits)
     work = target.with_name(f".{target.name}.building")
-    spool = Spool(work / "spool")
+    spool, reading = Spool(work / "spool"), True
     try:
         work.mkdir(parents=True, exist_ok=True)
         with _alone(work / "lock", target):
             state = spool.fill(sources, each, progress)
+            reading = False
             fresh = work / "base"
             shutil.rmtree(fresh, ignore_errors=True)
             fresh.mkdir()
@@ -77,7 +78,7 @@ def build(
         place = error.filename or target
         raise InputError(f"can't be written ({error.strerror or error})", path=place) from error
     except InputError:
-        if not spool.worth_keeping():
+        if not (reading and spool.worth_keeping()):
             shutil.rmtree(work, ignore_errors=True)
         raise
     return manifest
