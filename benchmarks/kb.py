@@ -77,7 +77,8 @@ def dump(n: int) -> Iterator[str]:
             shown = ",".join([f'"{lang}":{entry}' for lang, entry in labels.items()])
             more = ",".join([f'"{lang}":[{",".join(own)}]' for lang, own in aliases.items()])
             yield (
-                f'{{"type":"item","id":"Q{start + i + 1}","labels":{{{shown}}},"aliases":{{{more}}},'
+                f'{{"type":"item","id":"Q{start + i + 1}","labels":{{{shown}}},'
+                f'"aliases":{{{more}}},'
                 '"claims":{"P31":[{"mainsnak":{"snaktype":"value","property":"P31","datavalue":'
                 f'{{"value":{{"id":"{CLASSES[classes[i]]}"}},"type":"wikibase-entityid"}}}},'
                 f'"rank":"normal"}}]}},"sitelinks":{{{sites[links[i]]}}}}}'
@@ -95,10 +96,22 @@ def generate(path: Path, n: int) -> None:
 
 def build(source: Path, out: Path, stop_at: int | None) -> tuple[float, float]:
     """Run the command; interrupt it once it says that it has read `stop_at` entities."""
-    command = [sys.executable, "-m", "steelyard", "kb", "build", "wikidata", str(source), "--out", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "steelyard",
+        "kb",
+        "build",
+        "wikidata",
+        str(source),
+        "--out",
+        str(out),
+    ]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
     assert process.stderr is not None
     for line in process.stderr:
         print("   ", line, end="", flush=True)
@@ -125,7 +138,8 @@ def main() -> None:
             start = time.perf_counter()
             generate(source.with_suffix(".new"), given.entities)
             source.with_suffix(".new").rename(source)
-            print(f"dump: {source.stat().st_size / 1e6:,.0f} MB in {time.perf_counter() - start:.0f} s")
+            seconds = time.perf_counter() - start
+            print(f"dump: {source.stat().st_size / 1e6:,.0f} MB in {seconds:.0f} s")
         shutil.rmtree(out, ignore_errors=True)
         first = build(source, out, given.entities // 3)
         assert not out.exists(), "the interrupted build has left something"
@@ -133,10 +147,13 @@ def main() -> None:
         manifest = json.loads((out / "manifest.json").read_bytes())
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
         size = sum(file["bytes"] for file in manifest["files"].values())
-        opening = subprocess.run([sys.executable, "-c", OPENING, str(out)], capture_output=True, text=True, check=True)
+        opening = subprocess.run(
+            [sys.executable, "-c", OPENING, str(out)], capture_output=True, text=True, check=True
+        )
         print(f"entities {manifest['entities']:,}, names {manifest['names']:,}, "
               f"postings {manifest['postings']:,}, tries {len(manifest['tries'])}")  # fmt: skip
-        print(f"interrupted after {first[0]:.0f} s, then {second[0]:.0f} s ({first[1] + second[1]:.0f} CPU s)")
+        cpu = first[1] + second[1]
+        print(f"interrupted after {first[0]:.0f} s, then {second[0]:.0f} s ({cpu:.0f} CPU s)")
         print(f"peak memory {peak / 1e9:.2f} GB (bound: 4), base {size / 1e6:,.0f} MB")
         print(f"opening {float(opening.stdout) * 1000:.1f} ms (bound: 200)")
 

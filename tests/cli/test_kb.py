@@ -83,7 +83,10 @@ def test_add_in_place_and_again(base, tmp_path, capsys):
         (["build", "default", "x", "--out", "o"], "takes no input, found 'x'"),
         (["build", "table", "NAMES"], "--out is missing"),
         (["build", "table", "NAMES", "--out", "BASE"], "BASE exists already; --force replaces it"),
-        (["build", "table", "NAMES", "--out", "o", "--langs", "de,xq"], "unknown language code 'xq'"),
+        (
+            ["build", "table", "NAMES", "--out", "o", "--langs", "de,xq"],
+            "unknown language code 'xq'",
+        ),
         (["build", "table", "NAMES", "--out", "o", "--onto", "NOWHERE"], "no such knowledge base"),
         (["build", "table", "BAD", "--out", "OUT"], "BAD:3: 2 fields, expected 3"),
         (["build", "wikidata", "BAD", "--out", "OUT"], "BAD:1: not valid JSON"),

@@ -22,8 +22,8 @@ print(embedded(frozenset({"fi"}), min_people=5_000_000))
 def test_two_processes_at_once(tmp_path, monkeypatch):
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path))
     command = [sys.executable, "-c", START]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    started = [subprocess.Popen(command, **pipes) for _ in range(2)]
+    pipe = subprocess.PIPE
+    started = [subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) for _ in range(2)]
     told = [process.communicate() for process in started]
     assert [process.returncode for process in started] == [0, 0], told
     assert told[0][0] == told[1][0]
@@ -31,7 +31,9 @@ def test_two_processes_at_once(tmp_path, monkeypatch):
     folder = tmp_path / "kb"
     assert [path.name for path in folder.iterdir()] == [told[0][0].strip().rpartition("/")[2]]
     kb = KnowledgeBase.open(embedded(frozenset({"fi"}), min_people=5_000_000))  # the same one
-    assert kb.label(kb.entity("wd:Q183"), "fi") == "Saksa"
+    germany = kb.entity("wd:Q183")
+    assert germany is not None
+    assert kb.label(germany, "fi") == "Saksa"
 
 
 @pytest.mark.slow
@@ -47,5 +49,7 @@ def test_the_whole_base(tmp_path, monkeypatch):
     assert len(kb) > 35_000
     names = {"de": "Tschechien", "ar": "التشيك", "ja": "チェコ", "sw": "Chechia", "th": "เช็ก"}
     for lang, name in names.items():
-        entities, _ = kb.postings(kb.key(lang, fold(name, lang)))
-        assert kb.external_id(entities[0]) == "wd:Q213"
+        key = kb.key(lang, fold(name, lang))
+        assert key is not None
+        entities, _ = kb.postings(key)
+        assert "wd:Q213" in [kb.external_id(entity) for entity in entities]

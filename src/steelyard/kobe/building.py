@@ -139,9 +139,7 @@ def _write(
     return manifest
 
 
-def _meta(
-    spool: Spool, of_record: array[int], path: Path, progress: Progress, total: int
-) -> None:
+def _meta(spool: Spool, of_record: array[int], path: Path, progress: Progress, total: int) -> None:
     """Write all records, for explanations and for bases that build upon this one."""
     import orjson
 

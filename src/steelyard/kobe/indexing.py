@@ -90,7 +90,8 @@ def index(
         while stream.line:
             shard = stream.shard(folder / "keys.tmp")
             trie, ids = _trie(shard, folder, result)
-            counts = np.diff(np.frombuffer(shard.starts, np.int64))
+            starts_here = np.frombuffer(shard.starts, np.int64)
+            counts = starts_here[1:] - starts_here[:-1]
             own = np.frombuffer(shard.entities, np.uint32)
             order = np.lexsort((own, -prior[own], np.repeat(ids, counts)))
             lengths = np.empty(len(ids), np.int64)
@@ -149,7 +150,12 @@ class _Keys:
         This is the innermost loop of a build: one turn for each name of each record.
         """
         shard = _Shard(path)
-        starts, entities, flags, of_record = shard.starts, shard.entities, shard.flags, self.of_record
+        starts, entities, flags, of_record = (
+            shard.starts,
+            shard.entities,
+            shard.flags,
+            self.of_record,
+        )
         last, start, noted = b"", b"", array("I")
         line, lines = self.line, self.lines
         with path.open("wb", buffering=1 << 20) as keys:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 import numpy as np
 
@@ -149,7 +149,7 @@ class ArrayWriter:
         self._file.write(np.ascontiguousarray(values, self.dtype).tobytes())
         self.length += len(values)
 
-    def __enter__(self) -> ArrayWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,7 +1,8 @@
 """Reading sources into one file of records, from which an interrupted build goes on.
 
 The spool holds one JSON line for each record: id, category, tier, prior, number of the source (a
-base counts as all the sources that it was made of), other ids, names. The state beside it says how much of it is safe, and where in the input that was.
+base counts as all the sources that it was made of), other ids, names. The state beside it says how
+much of it is safe, and where in the input that was.
 """
 
 from __future__ import annotations

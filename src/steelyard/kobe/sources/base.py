@@ -41,7 +41,9 @@ class Base:
 
         uri = f"{(self.path / store.META).resolve().as_uri()}?mode=ro&immutable=1"
         db = sqlite3.connect(uri, uri=True)
-        query = "SELECT id, category, tier, prior, source, same_as, names FROM records ORDER BY rowid"
+        query = (
+            "SELECT id, category, tier, prior, source, same_as, names FROM records ORDER BY rowid"
+        )
         try:
             for id_, category, tier, prior, source, same_as, names in db.execute(query):
                 if source in self._kept:

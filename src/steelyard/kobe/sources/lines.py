@@ -63,7 +63,7 @@ class Lines:
         number = 0
         with self._open() as stream:
             try:
-                for number, line in enumerate(stream, 1):  # noqa: B007 - named in the error
+                for number, line in enumerate(stream, 1):
                     if number > start:
                         yield number, line
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -82,7 +82,9 @@ class Lines:
             magic = raw.read(4)
             raw.seek(0)
             if magic == _ZSTD:
-                what = "is packed by zstd: pipe it, as in 'zstd -dc FILE | steelyard kb build ... -'"
+                what = (
+                    "is packed by zstd: pipe it, as in 'zstd -dc FILE | steelyard kb build ... -'"
+                )
                 raise InputError(what, path=self.path)
             if magic.startswith(_GZIP):
                 with gzip.GzipFile(fileobj=raw) as packed:
@@ -137,5 +139,3 @@ class NamedColumns:
                 what = f"column '{name}' is missing; found: {found}"
                 raise InputError(what, path=path, line=number)
         return cells
-
-

@@ -154,7 +154,9 @@ class _Tbx:
             what = f"not valid XML: {expat.errors.messages[error.code]}"
             raise InputError(what, path=self.path, line=error.lineno) from None
         if not self.found:
-            raise InputError("no terms: expected TBX with termEntry or conceptEntry", path=self.path)
+            raise InputError(
+                "no terms: expected TBX with termEntry or conceptEntry", path=self.path
+            )
         return self.found
 
     def _refuse(self, *_: object) -> None:

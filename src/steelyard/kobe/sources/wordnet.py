@@ -34,7 +34,9 @@ class Wordnets:
         with self._database() as wn:
             lexicons = wn.lexicons()
             if not lexicons:
-                what = "wn has no wordnets: run 'python -m wn download omw:1.4', or name a WN-LMF file"
+                what = (
+                    "wn has no wordnets: run 'python -m wn download omw:1.4', or name a WN-LMF file"
+                )
                 raise UsageError(what)
             self.version = ", ".join(sorted(lexicon.specifier() for lexicon in lexicons))
             self.licence = ", ".join(sorted({str(lexicon.license) for lexicon in lexicons}))
@@ -44,14 +46,15 @@ class Wordnets:
         """Give ``wn`` on its own database, or on a temporary one that holds the file."""
         import wn
 
+        config: Any = vars(wn)["config"]
         if self.path is None:
             yield wn
             return
         if not self.path.exists():
             raise InputError("no such file", path=self.path)
-        used = wn.config.data_directory
+        used = config.data_directory
         with tempfile.TemporaryDirectory(prefix="steelyard-wn-") as folder:
-            wn.config.data_directory = folder
+            config.data_directory = folder
             try:
                 wn.add(self.path, progress_handler=None)
                 yield wn
@@ -59,7 +62,7 @@ class Wordnets:
                 what = f"can't be read as a wordnet ({' '.join(str(error).split())})"
                 raise InputError(what, path=self.path) from error
             finally:
-                wn.config.data_directory = used
+                config.data_directory = used
 
     def fingerprint(self) -> str:
         """Tell this input from all others."""
