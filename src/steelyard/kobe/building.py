@@ -25,6 +25,7 @@ from steelyard.kobe import indexing, merging, store
 from steelyard.kobe.records import TIERS, Source
 from steelyard.kobe.sorting import RUN, ExternalSort
 from steelyard.kobe.spooling import Limits, Progress, Spool, State
+from steelyard.provenance import installed_version
 
 _STEP = 200_000
 
@@ -170,14 +171,12 @@ def _manifest(
     found: indexing.Index,
     folder: Path,
 ) -> dict[str, Any]:
-    from steelyard import __version__
-
     files = {path.name: _facts(path) for path in sorted(folder.iterdir())}
     known = [facts["sha256"] for name, facts in files.items() if name != store.META]
     tiers = np.bincount(np.frombuffer(entities.tier, np.uint8), minlength=len(TIERS))
     return {
         "format": store.FORMAT,
-        "steelyard": __version__,
+        "steelyard": installed_version(),
         "folding": store.folding_version(),
         "signature": hashlib.sha256("".join(known).encode()).hexdigest()[:12],
         "sources": _parts(sources, state),
