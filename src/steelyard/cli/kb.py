@@ -324,3 +324,13 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
         Table("names", (Column("language"), Column("name")), spoken),
     ]
     emit(result, tables, output)
+
+
+def _register() -> None:
+    from steelyard.cli.kblinking import link, stats
+
+    kb.add_command(link)
+    kb.add_command(stats)
+
+
+_register()

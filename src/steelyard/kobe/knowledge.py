@@ -120,6 +120,22 @@ class KnowledgeBase:
         """Find all names at the start of a folded text, as `finder` does."""
         return self.finder(lang)(folded)
 
+    def continues(self, lang: str) -> Callable[[str], bool]:
+        """Give a function that tells whether any name begins with a folded text.
+
+        As in `finder`, names in the language and those whose language is not known.
+        """
+        prefixes = (f"{lang}\t", f"{UNSTATED}\t")
+
+        def begins(text: str) -> bool:
+            for prefix in prefixes:
+                last = self._shard(prefix + text[:1])
+                if self._tries[last].has_keys_with_prefix(prefix + text):
+                    return True
+            return False
+
+        return begins
+
     def key(self, lang: str, folded: str) -> int | None:
         """Give the key of a folded name in a language (``mul``: not stated), or None."""
         text = f"{lang}\t{folded}"
@@ -172,6 +188,13 @@ class KnowledgeBase:
             has.flags.writeable = False
             self._has[lang] = has
         return self._has[lang]
+
+    def stated(self, lang: str) -> Bools:
+        """Tell for each entity whether it has a name that is stated to be in a language."""
+        has = np.zeros(len(self), bool)
+        start, end = self.manifest["speech"].get(lang, (0, 0))
+        has[self._speech[start:end]] = True
+        return has
 
     def shared(self, src: str, tgt: str) -> Bools:
         """Tell for each entity whether it has names in both languages."""
