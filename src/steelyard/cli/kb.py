@@ -274,7 +274,7 @@ def _table(result: dict[str, Any]) -> Table:
         ("signature", result["signature"]),
         ("entities", f"{result['entities']:,}"),
         ("names", f"{result['names']:,}"),
-        ("size", f"{result['bytes'] / 1e6:,.1f} MB"),
+        ("size", f"{result['bytes'] / 1e6:,.2f} MB"),
         ("tiers", listed(result["tiers"])),
         ("categories", listed(result["categories"])),
         ("languages", f"{len(result['languages'])}: {listed(result['languages'])}"),
