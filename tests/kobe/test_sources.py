@@ -23,7 +23,6 @@ from steelyard.kobe.sources.paranames import ParaNames
 from steelyard.kobe.sources.terms import TERM_PRIOR, Terms
 from steelyard.kobe.sources.wikidata import Wikidata, classes
 from steelyard.kobe.sources.wordnet import Wordnets
-from steelyard.kobe.spooling import Limits
 
 LANGS = frozenset({"cs", "de", "en", "he", "ja", "ru", "zh"})
 
@@ -225,6 +224,32 @@ def test_broken_lines_are_remembered_when_a_build_goes_on(tmp_path, monkeypatch)
     assert manifest["warnings"] == [f"{path}: 2 broken lines were left out: 1, 5"]
 
 
+def test_another_stream_does_not_continue_an_interrupted_build(tmp_path, monkeypatch):
+    from steelyard.kobe import spooling
+
+    monkeypatch.setattr(spooling, "CHECKPOINT", 100)
+
+    def pipe(word):
+        items = [item(f"Q{i}", {"en": f"{word} {i}"}) for i in range(1500)]
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(dumped(items))))
+
+    def stop(what, done, total):
+        if done == 1300:
+            raise KeyboardInterrupt
+
+    pipe("one")
+    with pytest.raises(KeyboardInterrupt):
+        build([Wikidata("-")], tmp_path / "kb", progress=stop)
+    pipe("two")
+    with pytest.raises(
+        InputError, match="<stdin>:1000: is not what the interrupted build was read"
+    ):
+        build([Wikidata("-")], tmp_path / "kb")
+    pipe("two")
+    assert build([Wikidata("-")], tmp_path / "kb")["entities"] == 1500
+    assert KnowledgeBase.open(tmp_path / "kb").label(0) == "two 0"
+
+
 def test_the_class_map_is_well_formed():
     from steelyard.kobe.records import CATEGORIES
 
@@ -308,14 +333,18 @@ def test_a_table_that_is_not_utf8(tmp_path):
 
 
 def test_the_tables_of_concepts(shared, tmp_path):
-    source = AliasTable(shared / "kb-sources" / "aliases.tsv.gz")
-    german_or_chinese = Limits(frozenset({"de", "zh"}), min_prior=3.3)
-    build([source], tmp_path / "kb", limits=german_or_chinese)
+    with gzip.open(shared / "kb-sources" / "aliases.tsv.gz", "rt", encoding="utf-8") as file:
+        wanted = [next(file), *(line for line in file if line.startswith("wn\t"))]
+    spoken = ("\tlang\t", "\tde\t", "\tzh\t")
+    few = tmp_path / "few.tsv"
+    few.write_text("".join(line for line in wanted if any(lang in line for lang in spoken)))
+    build([AliasTable(few)], tmp_path / "kb")
     kb = KnowledgeBase.open(tmp_path / "kb")
-    assert kb.manifest["tiers"]["concept"] > 8_000
+    assert kb.manifest["tiers"] == {"core": 0, "concept": len(kb)}
     keys = kb.key("de", "bank"), kb.key("zh", "银行")
     german, chinese = ({*kb.postings(key)[0].tolist()} for key in keys if key is not None)
     assert german & chinese
+    assert kb.shared("de", "zh").sum() > 8_000
 
 
 # -- terminologies

@@ -17,6 +17,8 @@ from typing import Any
 
 from steelyard.errors import InputError
 from steelyard.kobe.records import STATED, UNSTATED, Entity, Name, Source
+from steelyard.kobe.sources.lines import OtherInputError
+from steelyard.provenance import installed_version
 
 #: What is done, how many items of it, and of how many if that is known.
 Progress = Callable[[str, int, int | None], None]
@@ -36,7 +38,7 @@ class State:
     records: int = 0
     names: int = 0
     counts: list[dict[str, int]] = field(default_factory=list)
-    broken: dict[str, list[int]] = field(default_factory=dict)
+    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,10 @@ class Limits:
 
     langs: frozenset[str] | None = None
     min_prior: float = 0.0
+
+    def shown(self) -> str:
+        """Give the limits as text, the same in every process."""
+        return f"{sorted(self.langs) if self.langs is not None else 'all'} {self.min_prior}"
 
     def names(self, names: Sequence[Name]) -> list[tuple[str, str, int]]:
         """Clean names, and leave out what is not wanted."""
@@ -69,7 +75,10 @@ class Spool:
     def fill(self, sources: Sequence[Source], limits: list[Limits], progress: Progress) -> State:
         """Read all sources, or what an earlier attempt has left of them."""
         self._sources = sources
-        plan = [f"{s.fingerprint()} {limit}" for s, limit in zip(sources, limits, strict=True)]
+        plan = [installed_version()]
+        plan += [
+            f"{s.fingerprint()} {limit.shown()}" for s, limit in zip(sources, limits, strict=True)
+        ]
         state = self._resume(plan)
         with self.path.open("r+b" if state.size else "wb") as file:
             file.truncate(state.size)
@@ -80,7 +89,11 @@ class Spool:
                 _restore(source, state)
                 if len(state.counts) == state.source:
                     state.counts.append({"records": 0, "names": 0})
-                self._read(source, limits[state.source], state, file, progress)
+                try:
+                    self._read(source, limits[state.source], state, file, progress)
+                except OtherInputError:
+                    self._state.unlink(missing_ok=True)
+                    raise
                 state.source, state.position = state.source + 1, 0
                 self._save(state, file)
         return state
@@ -113,8 +126,8 @@ class Spool:
 
     def _save(self, state: State, file: Any) -> None:
         for source in self._sources[: state.source + 1]:
-            if (lines := getattr(source, "lines", None)) is not None and lines.n_broken:
-                state.broken[source.name] = [lines.n_broken, *lines.broken]
+            if (lines := getattr(source, "lines", None)) is not None:
+                state.inputs[source.name] = lines.state()
         file.flush()
         os.fsync(file.fileno())
         state.size = file.tell()
@@ -148,9 +161,9 @@ class Spool:
 
 
 def _restore(source: Source, state: State) -> None:
-    """Let a source remember the broken lines that an earlier attempt has counted."""
-    if (lines := getattr(source, "lines", None)) is not None and source.name in state.broken:
-        lines.n_broken, *lines.broken = state.broken[source.name]
+    """Let a source remember what an earlier attempt has seen of its lines."""
+    if (lines := getattr(source, "lines", None)) is not None and source.name in state.inputs:
+        lines.restore(state.inputs[source.name])
 
 
 def check_id(entity: Entity, source: Source) -> None:
