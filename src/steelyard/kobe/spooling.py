@@ -1,7 +1,8 @@
 """Reading sources into one file of records, from which an interrupted build goes on.
 
 The spool holds one JSON line for each record: id, category, tier, prior, number of the source (a
-base counts as all the sources that it was made of), other ids, names. The state beside it says how much of it is safe, and where in the input that was.
+base counts as all the sources that it was made of), other ids, names. The state beside it says how
+much of it is safe, and where in the input that was.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any
 
 from steelyard.errors import InputError
 from steelyard.kobe.records import STATED, UNSTATED, Entity, Name, Source
+from steelyard.kobe.sources.lines import OtherInputError
+from steelyard.provenance import installed_version
 
 #: What is done, how many items of it, and of how many if that is known.
 Progress = Callable[[str, int, int | None], None]
@@ -35,6 +38,7 @@ class State:
     records: int = 0
     names: int = 0
     counts: list[dict[str, int]] = field(default_factory=list)
+    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,10 @@ class Limits:
 
     langs: frozenset[str] | None = None
     min_prior: float = 0.0
+
+    def shown(self) -> str:
+        """Give the limits as text, the same in every process."""
+        return f"{sorted(self.langs) if self.langs is not None else 'all'} {self.min_prior}"
 
     def names(self, names: Sequence[Name]) -> list[tuple[str, str, int]]:
         """Clean names, and leave out what is not wanted."""
@@ -67,7 +75,10 @@ class Spool:
     def fill(self, sources: Sequence[Source], limits: list[Limits], progress: Progress) -> State:
         """Read all sources, or what an earlier attempt has left of them."""
         self._sources = sources
-        plan = [f"{s.fingerprint()} {limit}" for s, limit in zip(sources, limits, strict=True)]
+        plan = [installed_version()]
+        plan += [
+            f"{s.fingerprint()} {limit.shown()}" for s, limit in zip(sources, limits, strict=True)
+        ]
         state = self._resume(plan)
         with self.path.open("r+b" if state.size else "wb") as file:
             file.truncate(state.size)
@@ -75,9 +86,14 @@ class Spool:
             while state.source < len(sources):
                 source = sources[state.source]
                 source.position = state.position
+                _restore(source, state)
                 if len(state.counts) == state.source:
                     state.counts.append({"records": 0, "names": 0})
-                self._read(source, limits[state.source], state, file, progress)
+                try:
+                    self._read(source, limits[state.source], state, file, progress)
+                except OtherInputError:
+                    self._state.unlink(missing_ok=True)
+                    raise
                 state.source, state.position = state.source + 1, 0
                 self._save(state, file)
         return state
@@ -109,6 +125,9 @@ class Spool:
         progress(f"reading {source.name}", state.records, None)
 
     def _save(self, state: State, file: Any) -> None:
+        for source in self._sources[: state.source + 1]:
+            if (lines := getattr(source, "lines", None)) is not None:
+                state.inputs[source.name] = lines.state()
         file.flush()
         os.fsync(file.fileno())
         state.size = file.tell()
@@ -128,6 +147,10 @@ class Spool:
         self.folder.mkdir(parents=True)
         return State(plan)
 
+    def worth_keeping(self) -> bool:
+        """Tell whether a later attempt could go on from here."""
+        return self._state.exists()
+
     def records(self) -> Iterator[list[Any]]:
         """Give all records."""
         import orjson
@@ -135,6 +158,12 @@ class Spool:
         with self.path.open("rb", buffering=1 << 20) as file:
             for line in file:
                 yield orjson.loads(line)
+
+
+def _restore(source: Source, state: State) -> None:
+    """Let a source remember what an earlier attempt has seen of its lines."""
+    if (lines := getattr(source, "lines", None)) is not None and source.name in state.inputs:
+        lines.restore(state.inputs[source.name])
 
 
 def check_id(entity: Entity, source: Source) -> None:

@@ -28,7 +28,12 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 META = "meta.sqlite"
 ARRAYS = ("starts", "entities", "flags", "prior", "category", "tier", "ids", "speech")
-_PROBES = ("Straße Ёлка İstanbul ＩＢＭ Côte d’Ivoire", "أإآ ٱ پژ", "ガ・ｶﾞ 12億 ", "A\u0301 ﬁ Ⅳ")
+_PROBES = (
+    "Stra\u00dfe \u0401\u043b\u043a\u0430 \u0130stanbul \uff29\uff22\uff2d C\u00f4te d\u2019Ivoire",
+    "\u0623\u0625\u0622 \u0671 \u067e\u0698",
+    "\u30ac\u30fb\uff76\uff9e 12\u5104 ",
+    "A\u0301 \ufb01 \u2163",
+)
 
 
 @cache
@@ -47,7 +52,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Read and check the manifest of a knowledge base."""
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest: dict[str, Any] = json.loads(path.read_bytes())
     except FileNotFoundError:
         what = "is not a knowledge base: it has no manifest.json" if folder.is_dir() else ""
         raise InputError(what or "no such knowledge base", path=folder) from None

@@ -49,7 +49,7 @@ class AliasTable:
         return self.lines.warnings()
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
-        """Yield entities with names, those of one entity together as far as they are in the file."""
+        """Yield entities with names, those of one entity together if they are so in the file."""
         needed = {"id": True, "category": False, "lang": True, "alias": True, "prior": False}
         table = NamedColumns(self.lines, needed, "id")
         for last, id_, rows in table.groups(self.position):

@@ -11,12 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from steelyard.errors import InputError
 
 STDIN = "-"
+_HEAD = 1000  # lines by which inputs are told apart
 _GZIP, _BZIP2, _ZSTD = b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd"
+
+
+class OtherInputError(InputError):
+    """An input is not the one that an interrupted build has begun to read."""
 
 
 class Lines:
@@ -31,6 +36,7 @@ class Lines:
         self.skip_broken = skip_broken
         self.broken: list[int] = []
         self.n_broken = 0
+        self._head: int | None = None
         if self.file is not None and not self.file.is_file():
             what = "is a folder, expected a file" if self.file.is_dir() else "no such file"
             raise InputError(what, path=path)
@@ -38,10 +44,27 @@ class Lines:
     def fingerprint(self) -> str:
         """Tell this input from others by size and first bytes; of a stream nothing is known."""
         if self.file is None:
-            return f"{self.path} {self.skip_broken}"
+            return self.path
         with self.file.open("rb") as file:
             start = hashlib.sha256(file.read(1 << 16)).hexdigest()[:16]
-        return f"{self.path} {self.file.stat().st_size} {start} {self.skip_broken}"
+        return f"{self.path} {self.file.stat().st_size} {start}"
+
+    def state(self) -> dict[str, Any]:
+        """Give what a later attempt must know."""
+        return {"n_broken": self.n_broken, "broken": self.broken, "head": self._head}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what an earlier attempt has seen."""
+        self.n_broken, self.broken, self._head = state["n_broken"], state["broken"], state["head"]
+
+    def _check_head(self, checksum: int) -> None:
+        """Compare the first lines with those of the earlier attempt: a pipe has no other name."""
+        if self._head not in {None, checksum}:
+            what = (
+                "is not what the interrupted build was reading, which is now forgotten: run again"
+            )
+            raise OtherInputError(what, path=self.path, line=_HEAD)
+        self._head = checksum
 
     def fail(self, number: int, message: str) -> None:
         """Refuse a line, or count it if that is wanted."""
@@ -60,10 +83,14 @@ class Lines:
 
     def read(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Give (number, line) after the first `start` lines."""
-        number = 0
+        number = checksum = 0
         with self._open() as stream:
             try:
-                for number, line in enumerate(stream, 1):  # noqa: B007 - named in the error
+                for number, line in enumerate(stream, 1):
+                    if number <= _HEAD:
+                        checksum = zlib.crc32(line, checksum)
+                        if number == _HEAD:
+                            self._check_head(checksum)
                     if number > start:
                         yield number, line
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:

@@ -35,7 +35,7 @@ class ParaNames:
         return self.lines.warnings()
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
-        """Yield entities with names, those of one entity together as far as they are in the file."""
+        """Yield entities with names, those of one entity together if they are so in the file."""
         columns = {"wikidata_id": True, "label": True, "language": True, "type": True, "eng": False}
         table = NamedColumns(self.lines, columns, "wikidata_id")
         for last, id_, rows in table.groups(self.position):

@@ -74,7 +74,7 @@ class Wikidata:
 
     def _item(self, item: Mapping[str, Any]) -> list[tuple[Entity, list[Name]]]:
         links = item.get("sitelinks") or {}
-        count = sum(1 for s in links if s.endswith("wiki") and s not in _NOT_WIKIPEDIAS)
+        count = len([s for s in links if s[-4:] == "wiki" and s not in _NOT_WIKIPEDIAS])
         if count < self.min_sitelinks:
             return []
         claims = item.get("claims") or {}

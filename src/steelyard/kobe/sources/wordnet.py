@@ -46,14 +46,15 @@ class Wordnets:
         """Give ``wn`` on its own database, or on a temporary one that holds the file."""
         import wn
 
+        config: Any = vars(wn)["config"]
         if self.path is None:
             yield wn
             return
         if not self.path.exists():
             raise InputError("no such file", path=self.path)
-        used = wn.config.data_directory
+        used = config.data_directory
         with tempfile.TemporaryDirectory(prefix="steelyard-wn-") as folder:
-            wn.config.data_directory = folder
+            config.data_directory = folder
             try:
                 wn.add(self.path, progress_handler=None)
                 yield wn
@@ -61,7 +62,7 @@ class Wordnets:
                 what = f"can't be read as a wordnet ({' '.join(str(error).split())})"
                 raise InputError(what, path=self.path) from error
             finally:
-                wn.config.data_directory = used
+                config.data_directory = used
 
     def fingerprint(self) -> str:
         """Tell this input from all others."""
