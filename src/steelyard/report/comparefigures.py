@@ -50,6 +50,11 @@ from steelyard.stats.wins import win_counts
 FIGURES = ("forest", "pairwise", "density", "differences", "wins", "ranks", "disagreement")
 PAIR_FIGURES = ("density", "differences", "wins")  # what there is of two systems alone
 _SIDE = 340
+_LINES = (
+    {"color": RED, "strokeWidth": 1.8},
+    {"color": GREEN, "strokeWidth": 1.8, "strokeDash": [5, 3]},
+)
+_LEGEND = "means (solid) and medians (dashed)"
 
 
 def scores_of(es: EvalSet, found: Comparison) -> Floats:
@@ -228,19 +233,14 @@ def density(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score"
         alt.Chart(alt.Data(values=ends)).mark_line(color=INK, strokeWidth=1).encode(x=x, y=y)
     )
     middles = {"mean": (a.mean(), b.mean()), "median": (np.median(a), np.median(b))}
-    rows = [{"x": number(u), "y": number(v), "of": of} for of, (u, v) in middles.items()]
-    kinds = alt.Scale(domain=list(middles), range=[RED, GREEN])
-    dashes = alt.Scale(domain=list(middles), range=[[1, 0], [5, 3]])
-    lines = alt.Chart(alt.Data(values=rows)).encode(
-        color=alt.Color("of:N", scale=kinds, title=None),
-        strokeDash=alt.StrokeDash("of:N", scale=dashes, title=None),
-    )
-    layers += [
-        lines.mark_rule(strokeWidth=1.8).encode(x=x),
-        lines.mark_rule(strokeWidth=1.8).encode(y=y),
-        lines.mark_point(filled=True, size=60).encode(x=x, y=y),
-    ]
-    centre = alt.layer(*layers).resolve_scale(color="independent")
+    for (u, v), style in zip(middles.values(), _LINES, strict=True):
+        one = alt.Chart(alt.Data(values=[{"x": number(u), "y": number(v)}]))
+        layers += [
+            one.mark_rule(**style).encode(x=x),
+            one.mark_rule(**style).encode(y=y),
+            one.mark_point(filled=True, size=60, opacity=1, color=style["color"]).encode(x=x, y=y),
+        ]
+    centre = alt.layer(*layers)
     grid = alt.vconcat(
         histogram(a, edges, upright=False, length=_SIDE),
         alt.hconcat(centre, histogram(b, edges, upright=True, length=_SIDE), spacing=6),
@@ -253,21 +253,21 @@ def density(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score"
         [
             f"{second} is higher on {above:,} segments, {first} on {below:,}, {ties:,} ties; "
             "the half-plane with more segments is shaded",
-            *_verdicts(middles, above - below, first, second),
+            f"lines: {_LEGEND}; {_verdicts(middles, above - below, first, second)}",
         ],
     )
 
 
 def _verdicts(
     middles: dict[str, tuple[float, float]], lead: int, first: str, second: str
-) -> list[str]:
+) -> str:
     """Say which of the two each ranking prefers."""
 
     def ahead(gap: float) -> str:
         return second if gap > 0 else first if gap < 0 else "neither"
 
     found = [f"{of}: {ahead(v - u)}" for of, (u, v) in middles.items()]
-    return ["preferred by " + "; ".join([*found, f"bt: {ahead(lead)}"])]
+    return "preferred by " + ", by ".join([*found, f"bt: {ahead(lead)}"])
 
 
 def differences(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score") -> Chart:
@@ -307,24 +307,15 @@ def differences(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "sc
         )
     )
     marks = {"mean": float(gap.mean()), "median": float(np.median(gap))}
-    lines = (
-        alt.Chart(alt.Data(values=[{"at": number(v), "of": k} for k, v in marks.items()]))
-        .mark_rule(strokeWidth=2)
-        .encode(
-            x="at:Q",
-            color=alt.Color(
-                "of:N", scale=alt.Scale(domain=list(marks), range=[RED, GREEN]), title=None
-            ),
-            strokeDash=alt.StrokeDash(
-                "of:N", scale=alt.Scale(domain=list(marks), range=[[1, 0], [5, 3]]), title=None
-            ),
-        )
-    )
+    lines = [
+        alt.Chart(alt.Data(values=[{"at": number(v)}])).mark_rule(**style).encode(x="at:Q")
+        for v, style in zip(marks.values(), _LINES, strict=True)
+    ]
     zero = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=INK).encode(x="at:Q")
     counts = f"{(gap > 0).sum():,} wins, {(gap == 0).sum():,} ties, {(gap < 0).sum():,} losses"
-    shown = f"mean {marks['mean']:+.4g}, median {marks['median']:+.4g}"
+    shown = f"mean {marks['mean']:+.4g} (solid), median {marks['median'] + 0.0:+.4g} (dashed)"
     return finish(
-        alt.layer(bars, zero, lines).resolve_scale(color="independent"),
+        alt.layer(bars, zero, *lines),
         f"Differences of {first} and {second}",
         [f"{counts}; {shown}"],
     )
@@ -436,7 +427,7 @@ def disagreement(found: Comparison) -> Chart:
         [
             _size(found),
             f"{len(odd):,} of {pairs:,} pairs are ordered differently; "
-            "left: places by each ranking; right: the ranking that stands alone",
+            "left: places by each ranking; right: who disagrees about the pair",
         ],
     )
 
@@ -453,7 +444,7 @@ def _odd_ones(
         if len(set(used.values())) < 2:
             continue
         alone = [n for n in used if list(used.values()).count(used[n]) == 1]
-        who = alone[0] if len(alone) == 1 else "each other"
+        who = alone[0] if len(alone) == 1 else " against ".join(used)  # the third sees a tie
         found.append({"row": names[i], "column": names[j], "alone": who})
     return found
 
@@ -476,8 +467,13 @@ def _slopes(
     ]  # fmt: skip
     x = alt.X("by:N", scale=alt.Scale(domain=list(by), padding=0.1), title=None,
               axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False))  # fmt: skip
-    y = alt.Y("place:Q", title="place", axis=alt.Axis(grid=False, tickMinStep=1),
-              scale=alt.Scale(domain=[len(names) + 0.5, 0.5], nice=False))  # fmt: skip
+    step = 1 + len(names) // 25
+    how = {
+        "title": "place",
+        "axis": alt.Axis(grid=False, values=list(range(1, len(names) + 1, step)), format="d"),
+        "scale": alt.Scale(domain=[len(names) + 0.5, 0.5], nice=False, zero=False),
+    }
+    y = alt.Y("place:Q", **how)
     colour = alt.condition("datum.moved", alt.value(RED), alt.value("#BBBBBB"))
     base = alt.Chart(alt.Data(values=rows), width=90 * len(by), height=height)
     lines = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="i:O", color=colour)
@@ -491,9 +487,8 @@ def _slopes(
     text = (
         alt.Chart(alt.Data(values=last))
         .mark_text(align="left", dx=10, fontSize=11, color=INK)
-        .encode(x=x, y=alt.Y("at:Q", scale=alt.Scale(domain=[len(names) + 0.5, 0.5])),
-                text="system:N")
-    )  # fmt: skip
+        .encode(x=x, y=alt.Y("at:Q", **how), text="system:N")
+    )
     return alt.layer(lines, points, text)
 
 
@@ -501,8 +496,9 @@ def _odd_matrix(
     names: Sequence[str], odd: list[dict[str, str]], by: Sequence[str], height: float
 ) -> Chart:
     alt = altair()
-    kinds = [*by, "each other"] if any(r["alone"] == "each other" for r in odd) else list(by)
-    colours = dict(zip((*by, "each other"), (SKY, GREEN, RED, PINK), strict=False))
+    more = sorted({row["alone"] for row in odd} - set(by))
+    kinds = [*(by if len(by) > 2 else ()), *more]
+    colours = [SKY, GREEN, RED, PINK, ORANGE, GREY][: len(kinds)]
     both = [*odd, *({**r, "row": r["column"], "column": r["row"]} for r in odd)]
     blank = [{"row": a, "column": b, "alone": None} for a in names for b in names if a != b]
     axis = {"ticks": False, "domain": False, "labelOverlap": False}
@@ -519,8 +515,8 @@ def _odd_matrix(
             y=y,
             color=alt.Color(
                 "alone:N",
-                title="stands alone" if len(by) > 2 else "order differs",
-                scale=alt.Scale(domain=kinds, range=[colours[k] for k in kinds]),
+                title="stands alone" if len(by) > 2 else "disagree",
+                scale=alt.Scale(domain=kinds, range=colours),
             ),
             tooltip=["row:N", "column:N", "alone:N"],
         )

@@ -102,6 +102,7 @@ def finish(chart: Chart, title: str = "", subtitle: Sequence[str] = ()) -> Chart
         axis={"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal",
               "labelFontSize": 11, "titleFontSize": 12, "gridColor": "#E8E8E8",
               "domainColor": "#999999", "tickColor": "#999999", "labelLimit": 260},
+        axisX={"labelFlush": False},
         view={"stroke": None},
         title={"fontSize": 14, "fontWeight": 600, "subtitleFontSize": 11.5, "color": INK,
                "subtitleColor": "#555555", "subtitlePadding": 5},

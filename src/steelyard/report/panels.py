@@ -314,7 +314,7 @@ def heat(
     flat = {"nice": False, "zero": False}
     horizontal = alt.Scale(domain=[number(xs[0]), number(xs[-1])], **flat)
     vertical = alt.Scale(domain=[number(ys[0]), number(ys[-1])], **flat)
-    scale = alt.Scale(type="sqrt", range=["#C6DBEF", "#083D6B"], domainMin=0)
+    scale = alt.Scale(type="sqrt", range=["#E8F1F9", "#083D6B"], domainMin=0)
     return (
         alt.Chart(alt.Data(values=rows), width=size[0], height=size[1])
         .mark_rect()
@@ -326,7 +326,11 @@ def heat(
             color=alt.Color(
                 "n:Q",
                 scale=scale,
-                legend=None if legend is None else alt.Legend(title=legend, gradientLength=90),
+                legend=None
+                if legend is None
+                else alt.Legend(
+                    title=legend, gradientLength=120, orient="bottom", titleOrient="left"
+                ),
             ),
             tooltip=["n:Q"],
         )
