@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet
 from steelyard.judgements import BattleLog
@@ -113,6 +115,21 @@ class HumanScores:
         result["provenance"] = None if self.provenance is None else self.provenance.to_dict()
         result["warnings"] = list(self.warnings)
         return result
+
+    def standard_errors(self) -> Floats | None:
+        """Give the standard error of each system's mean over its segments, best system first.
+
+        None where a protocol has no scores of single outputs; NaN for a system with fewer than two.
+        """
+        if self.averages is None or self.score not in self.averages.values:
+            return None
+        place = {name: i for i, name in enumerate(self.averages.systems)}
+        samples = self.averages.samples(self.score)
+        own = [samples[place[one.system]] for one in self.systems]
+        known = [sample[~np.isnan(sample)] for sample in own]
+        return np.array(
+            [x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.nan for x in known]
+        )
 
     def threshold_curves(self) -> dict[str, list[tuple[float, float]]]:
         """Give (threshold, pairs kept) of every set, and of their mean, for a figure."""
@@ -231,7 +248,7 @@ def _brief_raters(table: Table) -> Table:
 
 _SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "range_use", "n_shared", "bias", "r",
           "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
-_NAMES = {
+COEFFICIENTS = {
     "alpha_interval": "Krippendorff's alpha (interval)",
     "alpha_ordinal": "Krippendorff's alpha (ordinal)",
     "alpha_nominal": "Krippendorff's alpha (nominal)",
@@ -257,7 +274,7 @@ def _agreement_lines(found: Mapping[str, Any]) -> list[str]:
                 continue
             ends = one["ci"]
             span = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
-            label = _NAMES.get(name, name)
+            label = COEFFICIENTS.get(name, name)
             lines.append(
                 f"  {score}: {label} {one['value']:.3f}{span}, {plural(one['n_units'], 'unit')}"
             )

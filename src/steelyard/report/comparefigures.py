@@ -86,28 +86,34 @@ def draw(
         raise UsageError(f"no figure '{name}'; {hint(name, FIGURES)}")
     if scores is None:
         raise UsageError(f"figure '{name}' needs scores of segments")
+    order = found.ranking(_first(found))
     if name == "wins":
-        return wins(found.ranking(_first(found)), _rows(found, scores, None))
-    two = pair or tuple(found.ranking(_first(found))[:2])
-    if len(two) != 2:
+        return wins(order, _rows(found, scores, order))
+    two = pair or tuple(order[:2])
+    return draw_pair(name, _rows(found, scores, two), two, found.score)
+
+
+def draw_pair(name: str, scores: Floats, pair: Sequence[str], score: str = "score") -> Chart:
+    """Draw one of :data:`PAIR_FIGURES` of two systems; ``scores`` is 2 x segments."""
+    if name not in PAIR_FIGURES:
+        raise UsageError(f"no figure '{name}' of two systems; {hint(name, PAIR_FIGURES)}")
+    if len(pair) != 2:
         raise UsageError(f"figure '{name}' needs two systems")
-    both = _rows(found, scores, two)
-    return (density if name == "density" else differences)(
-        both[0], both[1], two[0], two[1], found.score
-    )
+    if name == "wins":
+        return wins(pair, scores)
+    function = density if name == "density" else differences
+    return function(scores[0], scores[1], pair[0], pair[1], score)
 
 
 def _first(found: Comparison) -> str:
     return next(iter(found.aggregations))
 
 
-def _rows(found: Comparison, scores: Floats, names: Sequence[str] | None) -> Floats:
-    """Scores of these systems, by default of all in the order of the first ranking."""
-    wanted = found.ranking(_first(found)) if names is None else names
-    for name in wanted:
+def _rows(found: Comparison, scores: Floats, names: Sequence[str]) -> Floats:
+    for name in names:
         if name not in found.systems:
             raise UsageError(f"no system '{name}'; {hint(name, found.systems)}")
-    return np.asarray(scores[[found.systems.index(name) for name in wanted]])
+    return np.asarray(scores[[found.systems.index(name) for name in names]])
 
 
 def _size(found: Comparison) -> str:

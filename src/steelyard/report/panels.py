@@ -183,15 +183,15 @@ def _spaced(ends: tuple[float, float], n: int) -> list[float]:
     return [float(f"{x:.6g}") for x in np.linspace(*ends, n)]
 
 
-def boundaries(names: Sequence[str], groups: Sequence[int | None]) -> list[str]:
-    """Give the names that open a new group, the first one excepted.
+def boundaries(groups: Sequence[int | None]) -> list[int]:
+    """Give the places that open a new group, the first one excepted.
 
     Examples
     --------
-    >>> boundaries(["a", "b", "c"], [1, 1, 2])
-    ['c']
+    >>> boundaries([1, 1, 2])
+    [2]
     """
-    return [names[i] for i in range(1, len(names)) if groups[i] != groups[i - 1]]
+    return [i for i in range(1, len(groups)) if groups[i] != groups[i - 1]]
 
 
 def reference_line(alt: Any, ends: Sequence[tuple[float, float]], *, dash: bool = True) -> Chart:
