@@ -34,6 +34,12 @@ SEQUENTIAL = ("#F2F7FB", "#9CC5E3", "#3A88BF", "#083D6B")
 MOST = 60  # systems or metrics that one figure shows; the rest would be a blur
 _LONGEST = 36  # characters of a name
 _DIGITS = 6  # significant digits in chart data
+# Names that every JavaScript object inherits: as a title or key they break Vega, and it draws an
+# empty figure. An invisible space makes them names like others.
+_INHERITED = frozenset(
+    "constructor __proto__ toString valueOf hasOwnProperty isPrototypeOf propertyIsEnumerable "
+    "toLocaleString __defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__".split()
+)
 
 
 def need_plots() -> None:
@@ -50,7 +56,7 @@ def altair() -> Any:
     return import_module("altair")
 
 
-def labels(names: Iterable[str]) -> list[str]:
+def labels(names: Iterable[str], longest: int = _LONGEST) -> list[str]:
     r"""Make names fit to be shown: no control characters, not too long, all different.
 
     Examples
@@ -61,7 +67,8 @@ def labels(names: Iterable[str]) -> list[str]:
     found: dict[str, None] = {}
     for name in names:
         text = printable(str(name)) or "(no name)"
-        text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        text += "\u200b" if text in _INHERITED else ""
+        text = text if len(text) <= longest else text[: longest - 1] + "…"
         unique, count = text, 1
         while unique in found:
             count += 1
@@ -101,7 +108,7 @@ def finish(chart: Chart, title: str = "", subtitle: Sequence[str] = ()) -> Chart
     return chart.configure(
         axis={"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal",
               "labelFontSize": 11, "titleFontSize": 12, "gridColor": "#E8E8E8",
-              "domainColor": "#999999", "tickColor": "#999999", "labelLimit": 260},
+              "domainColor": "#999999", "tickColor": "#999999", "labelLimit": 340},
         axisX={"labelFlush": False},
         view={"stroke": None},
         title={"fontSize": 14, "fontWeight": 600, "subtitleFontSize": 11.5, "color": INK,

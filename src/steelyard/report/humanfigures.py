@@ -117,7 +117,7 @@ def agreement(found: Mapping[str, Mapping[str, Any]]) -> Chart:
             one = value.get("share", value)
             if one["value"] != one["value"]:  # NaN: nothing was judged twice
                 continue
-            names.append(f"{COEFFICIENTS.get(name, name)}, {score}")
+            names.append(f"{score}: {COEFFICIENTS.get(name, name)}")
             values.append(float(one["value"]))
             ends.append(one["ci"] or (np.nan, np.nan))
     if not names:
@@ -125,7 +125,7 @@ def agreement(found: Mapping[str, Mapping[str, Any]]) -> Chart:
     low, high = np.array(ends, dtype=np.float64).T
     drawn = bool(np.isfinite(low).any())
     chart = interval_panel(
-        labels(names), np.array(values), low if drawn else None, high if drawn else None,
+        labels(names, longest=56), np.array(values), low if drawn else None, high if drawn else None,
         axis="agreement (1 is perfect)", width=320,
     )  # fmt: skip
     return finish(chart, "Agreement of raters", ["lines: 95 % intervals" if drawn else ""])

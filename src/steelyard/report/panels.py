@@ -169,7 +169,7 @@ def matrix(
         numbers = max(len(rows), len(columns)) <= _SHOWN_NUMBERS
     layers = [boxes]
     if numbers and any(row["text"] for row in data):
-        dark = "abs(datum.far) > 0.7" if diverging else "datum.far > 0.1"
+        dark = "abs(datum.far) > 0.7" if diverging else "datum.far > 0.3"
         layers.append(
             base.mark_text(fontSize=min(10.5, side / 2.6)).encode(
                 text="text:N", color=alt.condition(dark, alt.value("white"), alt.value(INK))
