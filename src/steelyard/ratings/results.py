@@ -15,7 +15,7 @@ from steelyard.provenance import Provenance
 from steelyard.ratings.averages import Averages
 from steelyard.ratings.ordering import Ordering, Rule
 from steelyard.stats.arrays import Floats
-from steelyard.table import Cell, Column, Frame, Table, plural
+from steelyard.table import Cell, Column, Frame, Table, decimals, plural
 
 SHOWN_RATERS = 10
 
@@ -151,7 +151,8 @@ class HumanScores:
 
     def table(self) -> Table:
         """Give the ranking, a line between clusters."""
-        columns = [Column("rank"), Column("system"), Column(self.score, "higher", digits=3)]
+        digits = self._digits()
+        columns = [Column("rank"), Column("system"), Column(self.score, "higher", digits=digits)]
         raw = any(s.raw != s.score for s in self.systems)
         columns += [Column("raw", digits=2)] if raw else []
         tested = any(s.range_from is not None for s in self.systems)
@@ -166,9 +167,18 @@ class HumanScores:
             rows.append((*row, s.n_segments, s.n_ratings))
         starts = [s.rank_from for s in self.systems]
         rules = frozenset(i for i in range(1, len(rows)) if starts[i] != starts[i - 1])
-        return Table(
-            "", tuple(columns), tuple(rows), tuple(self._notes()), rules if tested else frozenset()
-        )
+        if not tested:
+            return Table("", tuple(columns), tuple(rows), tuple(self._notes()))
+        bold = frozenset((i, j) for i in range(len(rows)) if starts[i] == 1 for j in (1, 2))
+        return Table("", tuple(columns), tuple(rows), tuple(self._notes()), rules, bold)
+
+    def _digits(self) -> int:
+        """Digits of the score: they follow its standard error where that is known."""
+        error = self.standard_errors()
+        usual = np.zeros(0) if error is None else error[np.isfinite(error) & (error > 0)]
+        if not usual.size:
+            return 3
+        return decimals([s.score for s in self.systems], float(np.median(usual)))
 
     def _notes(self) -> list[str]:
         once = []

@@ -218,7 +218,7 @@ def density(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score"
     if not both.any():
         raise UsageError(f"{name_a} and {name_b} share no segment with scores")
     a, b = a[both], b[both]
-    edges = bins(np.r_[a, b], most=42)
+    edges = bins(np.r_[a, b], most=42, least=20)
     low, high = number(edges[0]), number(edges[-1])
     first, second = label(name_a), label(name_b)
     above, below = int((b > a).sum()), int((a > b).sum())

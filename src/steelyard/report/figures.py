@@ -126,7 +126,7 @@ def panel_title(text: str) -> Row:
     return {"text": text, "fontSize": 12, "fontWeight": 600, "anchor": "middle"}
 
 
-def bins(values: Any, most: int = 48) -> Any:
+def bins(values: Any, most: int = 48, least: int = 8) -> Any:
     """Edges of bins that follow the spread of values; at least one bin, also for a constant.
 
     Examples
@@ -143,7 +143,7 @@ def bins(values: Any, most: int = 48) -> Any:
         return np.array([middle - 0.5, middle + 0.5])
     quartiles = float(np.subtract(*np.percentile(known, [75, 25])))
     width = 2 * quartiles * known.size ** (-1 / 3)
-    count = most if width <= 0 else int(np.clip(np.ptp(known) / width, 8, most))
+    count = most if width <= 0 else int(np.clip(np.ptp(known) / width, least, most))
     return np.linspace(known.min(), known.max(), count + 1)
 
 

@@ -288,8 +288,8 @@ def comparison(
     alt = altair()
     p = test.p if test.p_adjusted is None else test.p_adjusted
     kept = list(test.metrics[:MOST])
-    rows = labels(f"{name}  {values[name]:.3f}" for name in kept)
     columns = labels(kept)
+    rows = [f"{name}  {values[own]:.3f}" for name, own in zip(columns, kept, strict=True)]
     levels = [f"p < {alpha / 5:g}", f"p < {alpha:g}", "not significant"]
     data: list[Row] = []
     counts = [0, 0, 0]
