@@ -127,9 +127,7 @@ class HumanScores:
         samples = self.averages.samples(self.score)
         own = [samples[place[one.system]] for one in self.systems]
         known = [sample[~np.isnan(sample)] for sample in own]
-        return np.array(
-            [x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.nan for x in known]
-        )
+        return np.array([x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.nan for x in known])
 
     def threshold_curves(self) -> dict[str, list[tuple[float, float]]]:
         """Give (threshold, pairs kept) of every set, and of their mean, for a figure."""

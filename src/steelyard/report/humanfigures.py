@@ -14,6 +14,7 @@ from steelyard.report.figures import (
     Chart,
     altair,
     finish,
+    inline,
     label,
     labels,
     limited,
@@ -99,7 +100,7 @@ def severity(raters: Mapping[str, Sequence[Any]]) -> Chart:
             axis=titles[name][1], first=k == 0,
         )  # fmt: skip
         if name == "bias":
-            zero = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(strokeDash=[4, 3])
+            zero = alt.Chart(inline([{"at": 0}])).mark_rule(strokeDash=[4, 3])
             panel = alt.layer(zero.encode(x="at:Q"), panel)
         panels.append(panel)
     most = limited(len([x for x in key if np.isfinite(x)]), "raters")
@@ -124,8 +125,9 @@ def agreement(found: Mapping[str, Mapping[str, Any]]) -> Chart:
         raise UsageError("figure 'agreement': nothing was judged twice")
     low, high = np.array(ends, dtype=np.float64).T
     drawn = bool(np.isfinite(low).any())
+    span = (low, high) if drawn else (None, None)
     chart = interval_panel(
-        labels(names, longest=56), np.array(values), low if drawn else None, high if drawn else None,
-        axis="agreement (1 is perfect)", width=320,
+        labels(names, longest=56), np.array(values), *span, axis="agreement (1 is perfect)",
+        width=320,
     )  # fmt: skip
     return finish(chart, "Agreement of raters", ["lines: 95 % intervals" if drawn else ""])

@@ -15,6 +15,7 @@ from steelyard.report.figures import (
     Chart,
     altair,
     finish,
+    inline,
     label,
     labels,
     limited,
@@ -63,7 +64,7 @@ def _bars(
             rows.append({"category": name, "side": side, "n": n, "text": text})
     colours = [GREY, *PALETTE[:6]][: len(sides)]
     scale = alt.Scale(domain=sides, range=colours)
-    base = alt.Chart(alt.Data(values=rows), width=420).encode(
+    base = alt.Chart(inline(rows), width=420).encode(
         y=alt.Y("category:N", scale=alt.Scale(domain=names, paddingInner=0.25), title=None,
                 axis=alt.Axis(labelOverlap=False)),
         yOffset=alt.YOffset("side:N", scale=alt.Scale(domain=sides)),
@@ -127,7 +128,7 @@ def beside_people(scores: Mapping[str, Mapping[str, float]], human: str) -> Char
     colours.insert(people, BLUE)
     shapes = ["square", "triangle-up", "diamond", "cross", "triangle-down"]
     shapes.insert(people, "circle")
-    base = alt.Chart(alt.Data(values=rows), width=max(240, 34 * len(shown)), height=300).encode(
+    base = alt.Chart(inline(rows), width=max(240, 34 * len(shown)), height=300).encode(
         x=alt.X("system:N", scale=alt.Scale(domain=shown), title=None,
                 axis=alt.Axis(labelAngle=-50, labelOverlap=False)),
         y=alt.Y("value:Q", title="score", scale=alt.Scale(zero=False)),

@@ -24,6 +24,7 @@ from steelyard.report.figures import (
     altair,
     bins,
     finish,
+    inline,
     label,
     labels,
     limited,
@@ -170,9 +171,17 @@ def forest(found: MetaEvaluation, most: int = 3) -> Chart:
         ranks = [own[m].rank if m in own else None for m in order]
         drawn = bool(np.isfinite(low).any())
         panels.append(
-            interval_panel(shown, values, low if drawn else None, high if drawn else None, ranks,
-                           title=by, axis=_axis(own.get(order[0]) or next(iter(own.values()))),
-                           first=k == 0, width=260 if len(names) < 3 else 200)  # fmt: skip
+            interval_panel(
+                shown,
+                values,
+                low if drawn else None,
+                high if drawn else None,
+                ranks,
+                title=by,
+                axis=_axis(own.get(order[0]) or next(iter(own.values()))),
+                first=k == 0,
+                width=260 if len(names) < 3 else 200,
+            )  # fmt: skip
         )
     what = ""
     if any(r.ci is not None for r in found.results):
@@ -308,7 +317,7 @@ def comparison(
     y = alt.Y("row:N", scale=alt.Scale(domain=rows), title=None, axis=alt.Axis(**look))
     colour = alt.Scale(domain=levels, range=["#083D6B", SKY, "#E4E4E4"])
     boxes = (
-        alt.Chart(alt.Data(values=data), width=side * len(kept), height=side * len(kept))
+        alt.Chart(inline(data), width=side * len(kept), height=side * len(kept))
         .mark_rect(stroke="white", strokeWidth=0.7)
         .encode(
             x=x,
@@ -323,7 +332,7 @@ def comparison(
     if opens:  # a stair: each cluster ends where the next one begins, in rows and in columns
         at = [{"row": rows[k], "column": columns[k], "top": rows[0], "right": columns[-1]}
               for k in opens]  # fmt: skip
-        rule = alt.Chart(alt.Data(values=at)).mark_rule(color=RED, strokeWidth=1.8)
+        rule = alt.Chart(inline(at)).mark_rule(color=RED, strokeWidth=1.8)
         x0, y0 = alt.X("column:N", bandPosition=0), alt.Y("row:N", bandPosition=0)
         layers += [
             rule.encode(x=x0, x2=alt.X2("right:N", bandPosition=1), y=y0),
@@ -331,16 +340,14 @@ def comparison(
         ]
     corrected = "" if test.correction == "none" else f", {test.correction}"
     found = len({group for group in groups if group is not None})
+    size = f"{counts[0] + counts[1]:,} of {sum(counts):,} pairs differ at {alpha:g}"
+    how = f"({test.scheme}, {test.alternative}{corrected})"
     return finish(
         alt.layer(*layers),
         f"Metrics against metrics by {by}" if by else "Metrics against metrics",
-        [
-            f"{counts[0] + counts[1]:,} of {sum(counts):,} pairs differ at {alpha:g} "
-            f"({test.scheme}, {test.alternative}{corrected}); {found} clusters, a line between "
-            "them",
-            limited(len(test.metrics), "metrics"),
-        ],
-    )
+        [f"{size} {how}; {found} clusters, a line between them",
+         limited(len(test.metrics), "metrics")],
+    )  # fmt: skip
 
 
 def _calibration(given: MetaInput) -> Chart:
@@ -373,10 +380,10 @@ def calibration(found: Mapping[str, Calibration], *, by: str = "acc-eq") -> Char
         room = 0.12 * (high - low) or 0.05  # for the label above the best
         ends = [number(low - room / 3), number(high + room)]
         y = alt.Y("value:Q", title=by, scale=alt.Scale(domain=ends, nice=False, zero=False))
-        line = alt.Chart(alt.Data(values=rows), width=270, height=170).mark_line(
+        line = alt.Chart(inline(rows), width=270, height=170).mark_line(
             color=BLUE, interpolate="step-after"
         )
-        base = alt.Chart(alt.Data(values=best))
+        base = alt.Chart(inline(best))
         right = own.epsilon < own.epsilons[place[-1]] / 2
         panels.append(
             alt.layer(
@@ -458,7 +465,7 @@ def _correlation(x: Floats, y: Floats) -> str:
 
 
 def metametrics(found: MetaEvaluation) -> Chart:
-    """Draw meta-metric against meta-metric, a point per metric: do they tell the same story?"""
+    """Draw meta-metric against meta-metric, a point per metric."""
     alt = altair()
     names = _names(found)
     if len(names) < 2:
