@@ -180,8 +180,10 @@ def hostile(look):
     people = ScoreTable(base, "human")
     segments = Segments(tuple(map(str, range(25))))
     es = EvalSet(tuple(sorted(names)), segments, {"<b>people</b>": people, **tables})
-    settings = {"significance": True, "n_resamples": 20, "intervals": None}
-    return es, meta_evaluate(es, "<b>people</b>", by=["spa", "pa"], **settings)
+    found = meta_evaluate(
+        es, "<b>people</b>", by=["spa", "pa"], significance=True, n_resamples=20, intervals=None
+    )
+    return es, found
 
 
 @pytest.mark.parametrize("name", mf.FIGURES)

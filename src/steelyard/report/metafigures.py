@@ -168,13 +168,16 @@ def forest(found: MetaEvaluation, most: int = 3) -> Chart:
         own = {r.metric: r for r in _results(found, by)}
         values = np.array([own[m].value if m in own else np.nan for m in order])
         ends = [own[m].ci or (np.nan, np.nan) if m in own else (np.nan, np.nan) for m in order]
+        low: Floats | None
+        high: Floats | None
         low, high = np.array(ends).T.reshape(2, -1)
         ranks = [own[m].rank if m in own else None for m in order]
         drawn = bool(np.isfinite(low).any())
-        lines = (low, high) if drawn else (None, None)
+        if not drawn:
+            low = high = None
         axis = _axis(next(iter(own.values())))
         look: dict[str, Any] = {"first": k == 0, "width": 260 if len(names) < 3 else 200}
-        panels.append(interval_panel(shown, values, *lines, ranks, title=by, axis=axis, **look))
+        panels.append(interval_panel(shown, values, low, high, ranks, title=by, axis=axis, **look))
     what = ""
     if any(r.ci is not None for r in found.results):
         what = f"lines: 95 % intervals over resampled {UNITS[found.resampled]}"
