@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from steelyard.benchmarkresults import BenchmarkResult, Standing
 from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.metaevaluation import meta_evaluate, pair_preferences
@@ -211,3 +213,22 @@ def test_what_can_not_be_drawn_is_said(given_demo):
     plain = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, intervals=None)
     with pytest.raises(UsageError, match="add --significance"):
         mf.draw("comparison", mf.MetaInput(plain))
+
+
+def test_a_leaderboard_over_several_sets(look):
+    standings = (Standing("good", 0.9, 1.2, 1), Standing("<b>", 0.5, 1.8, 2))
+    p = np.array([[0.5, 0.001], [0.999, 0.5]])
+    test = Significance(("good", "<b>"), p, "inputs", 9, "greater")
+    found = BenchmarkResult("own", "Own", "average", (), ("zh-en",), (), standings, test)
+    chart = mf.draw_protocol("leaderboard", found)
+    look.inert(chart)
+    assert {(r["name"], r["value"]) for r in look.rows(chart, "name", "value")} == {
+        ("good", 0.9), ("<b>", 0.5), ("good", 1.2), ("<b>", 1.8)}  # fmt: skip
+    assert "without zh-en" in chart.to_json(validate=False)
+    cells = look.rows(mf.draw_protocol("comparison", found), "row", "level")
+    assert [(c["row"], c["column"], c["level"]) for c in cells] == [
+        ("good  0.900", "<b>", "p < 0.01")]  # fmt: skip
+    with pytest.raises(UsageError, match="no figure 'scatter' of a protocol"):
+        mf.draw_protocol("scatter", found)
+    with pytest.raises(UsageError, match="add --significance"):
+        mf.draw_protocol("comparison", replace(found, significance=None))

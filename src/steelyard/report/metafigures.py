@@ -444,7 +444,7 @@ def scatter(
         both = np.isfinite(x) & np.isfinite(y)
         x, y = x[both], y[both]
         if x.size:
-            text = f"{x.size:,} segments{_correlation(x, y)}"
+            text = f"{x.size:,} translations{_correlation(x, y)}"
             panel = heat(x, y, (bins(x, 40), bins(y, 40)), titles=titles, legend="translations")
             panels.append(panel.properties(title=panel_title(text)))
     return finish(
