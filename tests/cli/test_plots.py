@@ -17,10 +17,10 @@ HUMAN = ["human", str(embedded.RATINGS), "--protocol", "da", "--bootstrap", "0"]
 
 
 def test_the_names_are_those_of_the_figures():
-    from steelyard.report import comparefigures, humanfigures, metafigures
+    from steelyard.report import comparefigures, humanfigures, metafigures, pairfigures
 
     assert compare.PLOTS == comparefigures.FIGURES
-    assert compare.PAIR_PLOTS == comparefigures.PAIR_FIGURES
+    assert compare.PAIR_PLOTS == pairfigures.PAIR_FIGURES
     assert meta.PLOTS == metafigures.FIGURES
     assert meta.PROTOCOL_PLOTS == metafigures.PROTOCOL_FIGURES
     assert human.PLOTS == humanfigures.FIGURES

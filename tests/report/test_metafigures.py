@@ -18,6 +18,7 @@ from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.metaevaluation import meta_evaluate, pair_preferences
 from steelyard.metaresults import Significance
 from steelyard.report import metafigures as mf
+from steelyard.report import metamatrices as mm
 from steelyard.report.figures import label
 from steelyard.report.panels import boundaries, place_labels
 from steelyard.segments import Segments
@@ -71,7 +72,7 @@ def test_the_last_panel_averages_to_the_meta_metrics(look, given_demo):
 
 def test_people_agree_with_themselves(look):
     p = np.array([[0.5, 0.1, 0.0], [0.9, 0.5, 0.3], [1.0, 0.7, 0.5]])
-    cells = look.rows(mf.pvalues(["A", "B", "C"], p, p), "row", "column", "value")
+    cells = look.rows(mm.pvalues(["A", "B", "C"], p, p), "row", "column", "value")
     shown = {(c["row"], c["column"], c["value"]) for c in cells}
     assert ("A", "B", 0.9) in shown  # A is better: one minus its p
     assert {v for _, _, v in shown} == {0.9, 0.7, 1.0}
@@ -85,7 +86,7 @@ def test_comparison_at_43_metrics(look):
     test = Significance(names, p, "inputs", 100, "greater")
     clusters = {name: 1 if i < 10 else 2 if i < 20 else 3 for i, name in enumerate(names)}
     values = {name: 0.9 - i / 100 for i, name in enumerate(names)}
-    chart = mf.comparison(test, values, clusters, by="spa")
+    chart = mm.comparison(test, values, clusters, by="spa")
     cells = look.rows(chart, "row", "column", "level")
     assert len(cells) == 43 * 42 // 2
     levels = [sum(c["level"] == level for c in cells) for level in ("p < 0.01", "p < 0.05")]
@@ -102,7 +103,7 @@ def test_comparison_at_43_metrics(look):
 def test_comparison_follows_the_corrected_p(look):
     raw, corrected = np.full((2, 2), 0.01), np.full((2, 2), 0.2)
     test = Significance(("a", "b"), raw, "inputs", 9, "greater", corrected, "holm")
-    cells = look.rows(mf.comparison(test, {"a": 0.9, "b": 0.8}, {"a": 1, "b": 1}), "level")
+    cells = look.rows(mm.comparison(test, {"a": 0.9, "b": 0.8}, {"a": 1, "b": 1}), "level")
     assert [c["level"] for c in cells] == ["not significant"]
 
 

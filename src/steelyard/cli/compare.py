@@ -130,10 +130,10 @@ def _draw(es: EvalSet, found: Comparison, name: str) -> Any:
 
 
 def _draw_pair(es: EvalSet, card: Decision, name: str) -> Any:
-    from steelyard.report import comparefigures
+    from steelyard.report import pairfigures
 
     rows = [es.systems.index(system) for system in card.pair]
-    return comparefigures.draw_pair(name, es[card.score].oriented[rows], card.pair, card.score)
+    return pairfigures.draw_pair(name, es[card.score].oriented[rows], card.pair, card.score)
 
 
 def _draw_none(name: str) -> Any:
