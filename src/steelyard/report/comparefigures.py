@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparisonresults import Comparison, Ranked
-from steelyard.errors import UsageError, hint
+from steelyard.errors import UsageError, hint, printable
 from steelyard.evalset import EvalSet
 from steelyard.report.figures import (
     GREEN,
@@ -28,7 +28,6 @@ from steelyard.report.figures import (
     altair,
     finish,
     inline,
-    label,
     labels,
     limited,
     number,
@@ -95,7 +94,7 @@ def _rows(found: Comparison, scores: Floats, names: Sequence[str]) -> Floats:
 
 
 def _size(found: Comparison) -> str:
-    return f"{label(found.score)}: {len(found.systems)} systems, {found.n_segments:,} segments"
+    return printable(found.size())
 
 
 def forest(found: Comparison) -> Chart:
