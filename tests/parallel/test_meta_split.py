@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def benchmark(protocol):
     return presets.read(protocol)
 
 
-OPTIONS = {"significance": True, "procedure": Procedure(n_resamples=200)}
+OPTIONS: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=200)}
 
 
 @pytest.fixture(scope="module")
