@@ -11,7 +11,6 @@ import click
 
 from steelyard.cli.emit import emit, note
 from steelyard.cli.options import (
-    CLUSTER,
     SUFFIXES,
     TABLES,
     InputOptions,
@@ -20,11 +19,10 @@ from steelyard.cli.options import (
     need_inputs,
     output_options,
 )
-from steelyard.cli.shards import ShardOptions, Share, score_in_shards
+from steelyard.cli.shards import ShardOptions, score_in_shards, shard_options
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.errors import UsageError
 from steelyard.formats import files
-from steelyard.parallel import Workers
 
 if TYPE_CHECKING:
     from steelyard.scoring import Scores
@@ -41,14 +39,7 @@ if TYPE_CHECKING:
               "are split into words.")  # fmt: skip
 @click.option("--explain", type=click.Path(path_type=Path), metavar="FILE", help="Write what "
               "became of each entity (kobe) as JSON lines.")  # fmt: skip
-@click.option("--shards", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="For texts of any size (kobe): count part after part, keep the counts in this "
-              "folder, go on from there.")  # fmt: skip
-@click.option("--shard", type=Share(), help="Count only this part of the shards, as one of an "
-              "array of jobs; once all are there, the command without it adds them up.")  # fmt: skip
-@click.option("--shard-size", type=click.IntRange(min=1), default=50_000, show_default=True,
-              metavar="N", help="Lines of a shard.")  # fmt: skip
-@CLUSTER
+@shard_options
 @input_options
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES))))
 def score(
@@ -57,10 +48,7 @@ def score(
     src_lang: str | None,
     tgt_lang: str | None,
     explain: Path | None,
-    shards: Path | None,
-    shard: tuple[int, int] | None,
-    shard_size: int,
-    cluster: str | None,
+    shards: ShardOptions,
     options: InputOptions,
     output: OutputOptions,
 ) -> None:
@@ -77,19 +65,13 @@ def score(
         options = replace(options, lp=f"{src_lang}-{tgt_lang}")
     if explain is not None and "kobe" not in texts.metric:
         raise UsageError("--explain is for kobe, which --metric does not name")
-    if shards is not None:
+    if shards.asked:
         if explain is not None:
             raise UsageError("--explain: shards keep counts, not what became of each entity")
-        workers = Workers(output.jobs, cluster, shards)
-        sharded = score_in_shards(
-            inputs, texts, options, ShardOptions(shard_size, shard), workers, output
-        )
+        sharded = score_in_shards(inputs, texts, options, shards, output)
         if sharded is not None:
             emit(sharded.to_dict(), sharded.tables(), output)
         return
-    for option, value in (("--shard", shard), ("--cluster", cluster)):
-        if value is not None:
-            raise UsageError(f"{option}: expected --shards DIR, too")
     found = texts.score(texts.load(inputs, options), options)
     if explain is not None:
         lines = (f"{line}\n" for line in found.reports["kobe"].jsonl())
