@@ -6,8 +6,8 @@ Three kinds of work, each from 1e4 units on, by factors of ten: battles counted 
 systems, 10 battles a prompt, 100 resamples, Parquet), sentences linked (KoBE in shards, JSON lines,
 a source and one output each), and resamples of a meta-evaluation (swaps of 20 metrics on 12 systems
 and 500 segments, soft pairwise accuracy). All data are made here. Every size is a process of its
-own with one BLAS thread: CPU time with the time to start taken off, and peak memory. The last column
-is the time per unit against that at 1e5. The largest sizes need about 1 GB of disk each.
+own with one BLAS thread: CPU time with the time to start taken off, and peak memory. The last
+column is the time per unit against that at 1e5. The largest sizes need about 1 GB of disk each.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def make_battles(n: int, path: Path) -> None:
         connection.execute(
             "COPY (SELECT 'model-' || a AS \"left\", 'model-' || (a + 1 + b) % 100 AS \"right\", "
             "CASE WHEN h % 10 < 2 THEN 'tie' WHEN (h >> 8) % 1000 < 500 + 2 * (b - 49) THEN 'left' "
-            "ELSE 'right' END AS outcome, 'prompt-' || i // 10 AS unit FROM (SELECT i, hash(i) AS h, "
-            "CAST(hash(i * 7 + 1) % 100 AS INTEGER) AS a, CAST(hash(i * 13 + 5) % 99 AS INTEGER) "
+            "ELSE 'right' END AS outcome, 'prompt-' || i // 10 AS unit FROM "
+            "(SELECT i, hash(i) AS h, CAST(hash(i * 7 + 1) % 100 AS INTEGER) AS a, CAST(hash(i * 13 + 5) % 99 AS INTEGER) "
             f"AS b FROM range({n}) AS t(i))) TO {duck.literal(str(path))} (FORMAT parquet)"
         )
 
