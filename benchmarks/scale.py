@@ -75,7 +75,8 @@ def make_battles(n: int, path: Path) -> None:
             "COPY (SELECT 'model-' || a AS \"left\", 'model-' || (a + 1 + b) % 100 AS \"right\", "
             "CASE WHEN h % 10 < 2 THEN 'tie' WHEN (h >> 8) % 1000 < 500 + 2 * (b - 49) THEN 'left' "
             "ELSE 'right' END AS outcome, 'prompt-' || i // 10 AS unit FROM "
-            "(SELECT i, hash(i) AS h, CAST(hash(i * 7 + 1) % 100 AS INTEGER) AS a, CAST(hash(i * 13 + 5) % 99 AS INTEGER) "
+            "(SELECT i, hash(i) AS h, "
+            "CAST(hash(i * 7 + 1) % 100 AS INTEGER) AS a, CAST(hash(i * 13 + 5) % 99 AS INTEGER) "
             f"AS b FROM range({n}) AS t(i))) TO {duck.literal(str(path))} (FORMAT parquet)"
         )
 
