@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -20,13 +21,18 @@ class Cluster:
         self.file = folder / "scheduler.json"
         self.processes: list[subprocess.Popen[bytes]] = []
         self.workers: list[subprocess.Popen[bytes]] = []
+        self.address = ""
+
+    def start(self) -> None:
+        """Start all, and wait for the address of the scheduler."""
         self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-jupyter")
         self.need(2)
         end = time.monotonic() + 60
-        while not self.file.exists():
+        while not self.address:
             assert time.monotonic() < end, "the scheduler does not start"
             time.sleep(0.02)
-        self.address = json.loads(self.file.read_text())["address"]
+            with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):  # half-written
+                self.address = json.loads(self.file.read_text())["address"]
 
     def _start(self, *command: str) -> subprocess.Popen[bytes]:
         environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
@@ -60,8 +66,11 @@ class Cluster:
 @pytest.fixture(scope="session")
 def running(tmp_path_factory):
     cluster = Cluster(tmp_path_factory.mktemp("cluster"))
-    yield cluster
-    cluster.stop()
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from steelyard.cli.main import run
 from steelyard.errors import InputError, UsageError
 from steelyard.formats import duck
 from steelyard.formats.shards import find_shards, read_rows
+from steelyard.kobe.lexicon import LinkOptions
 from steelyard.kobe.metric import KobeOptions
 from steelyard.kobe.sharded import score_shards
 from steelyard.parallel import Workers
@@ -19,6 +21,8 @@ from steelyard.table import dumps
 
 NAMES = {"Wien": "Vienna", "Paris": "Paris", "München": "Munich", "Köln": "Cologne"}
 N = 60
+#: Without lemmas and identification of languages, whose tables every worker would have to load.
+QUICK = KobeOptions(language_filter="script", link=LinkOptions(lemmas=False))
 
 
 def make_rows():
@@ -39,6 +43,21 @@ def make_rows():
 
 
 @pytest.fixture(scope="module")
+def kb(tmp_path_factory):
+    """A knowledge base of four cities."""
+    from steelyard.kobe.building import build
+    from steelyard.kobe.sources.aliastable import AliasTable
+
+    folder = tmp_path_factory.mktemp("kb")
+    lines = ["id\tcategory\tlang\talias\tprior"]
+    for german, english in NAMES.items():
+        lines += [f"x:{english}\tcity\tde\t{german}\t1e6", f"x:{english}\tcity\ten\t{english}\t1e6"]
+    (folder / "names.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    build([AliasTable(folder / "names.tsv")], folder / "base")
+    return folder / "base"
+
+
+@pytest.fixture(scope="module")
 def texts(tmp_path_factory):
     path = tmp_path_factory.mktemp("texts") / "texts.jsonl"
     lines = [json.dumps(row, ensure_ascii=False) for row in make_rows()]
@@ -46,25 +65,25 @@ def texts(tmp_path_factory):
     return path
 
 
-def command(path, *more):
+def command(path, kb, *more):
     return ["score", str(path), "--metric", "kobe", "--src-lang", "de", "--tgt-lang", "en",
-            "--json", "--quiet", *more]  # fmt: skip
+            "--kb", str(kb), "--json", "--quiet", *more]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def whole(texts):
+def whole(texts, kb):
     """What one machine says of all texts at once."""
     from steelyard.formats.load import load
     from steelyard.kobe.metric import kobe_metric
 
-    report = kobe_metric(load(texts), "de", "en")[1].to_dict()
+    report = kobe_metric(load(texts), "de", "en", kb, QUICK)[1].to_dict()
     del report["lost"]
     return report
 
 
-def sharded(path, size=7, **workers):
+def sharded(path, kb, size=7, **workers):
     shards = find_shards([path], size)
-    found = score_shards(shards, "de", "en", workers=Workers(**workers))
+    found = score_shards(shards, "de", "en", kb, QUICK, workers=Workers(**workers))
     assert found is not None
     return found
 
@@ -76,55 +95,58 @@ def report_of(found):
 
 
 @pytest.mark.parametrize("size", [1, 7, 59, 60, 61])
-def test_shards_add_up_to_the_whole(texts, whole, size):
-    found = sharded(texts, size)
+def test_shards_add_up_to_the_whole(texts, kb, whole, size):
+    found = sharded(texts, kb, size)
     assert found.n_shards == -(-N // size)
     assert dumps(report_of(found)) == dumps(whole)
 
 
-def test_on_a_cluster_that_loses_a_worker(texts, whole, cluster):
+def test_on_a_cluster_that_loses_a_worker(texts, kb, whole, cluster):
     def lose(done, _total):
         if done == 2 and len(cluster.workers) == 2:
             cluster.kill_one()
 
-    found = sharded(texts, cluster=cluster.address, progress=lose)
+    found = sharded(texts, kb, cluster=cluster.address, progress=lose)
     assert len(cluster.workers) == 1
     assert dumps(report_of(found)) == dumps(whole)
 
 
-def test_interrupted_on_a_cluster_and_resumed(texts, whole, cluster, tmp_path):
+def test_interrupted_on_a_cluster_and_resumed(texts, kb, whole, cluster, tmp_path):
     def interrupt(done, _total):
         if done == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sharded(texts, cluster=cluster.address, resume=tmp_path, progress=interrupt)
+        sharded(texts, kb, cluster=cluster.address, resume=tmp_path, progress=interrupt)
     assert len(list(tmp_path.glob("kobe.*.npz"))) == 3
     told = []
-    found = sharded(texts, resume=tmp_path, progress=lambda *at: told.append(at))
+    found = sharded(texts, kb, resume=tmp_path, progress=lambda *at: told.append(at))
     assert told[0] == (3, 9)
     assert dumps(report_of(found)) == dumps(whole)
 
 
-def test_an_array_of_jobs(texts, whole, tmp_path, capsys):
+def test_an_array_of_jobs(texts, kb, tmp_path, capsys):
     kept = ["--shards", str(tmp_path / "kept"), "--shard-size", "13"]
     for mine in (2, 3, 1):
-        assert run(command(texts, *kept, "--shard", f"{mine}/3")) == 0
+        assert run(command(texts, kb, *kept, "--shard", f"{mine}/3")) == 0
         assert capsys.readouterr().out == ""
     assert len(list((tmp_path / "kept").glob("*.npz"))) == 5
-    assert run(command(texts, *kept)) == 0
-    one, two = json.loads(capsys.readouterr().out), whole["systems"]
-    assert one["systems"] == {
-        s["system"]: {"kobe": s["score"]} for s in two if not s["is_reference"]
-    }
-    assert run(command(texts, *kept, "--set", "kobe.language_filter=off")) == 2
+    assert run(command(texts, kb, *kept)) == 0
+    added = json.loads(capsys.readouterr().out)
+    assert run(command(texts, kb)) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert added["systems"] == whole["systems"]
+    assert added["signatures"] == whole["signatures"]
+    assert added["reports"]["kobe"]["categories"] == whole["reports"]["kobe"]["categories"]
+    assert run(command(texts, kb, *kept, "--set", "kobe.language_filter=off")) == 2
     assert "another run (signature differ)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["parquet", "long", "gz", "plain"])
-def test_other_kinds_of_files(form, texts, whole, tmp_path):
+def test_other_kinds_of_files(form, texts, kb, whole, tmp_path):
     rows = [row for k, row in enumerate(make_rows()) if k != 5 or form != "plain"]
-    source, more = None, {}
+    source = None
+    humans: list[Path] = []
     if form == "gz":
         path = tmp_path / "texts.jsonl.gz"
         path.write_bytes(gzip.compress(texts.read_bytes()))
@@ -137,7 +159,7 @@ def test_other_kinds_of_files(form, texts, whole, tmp_path):
         for name, lines in columns.items():
             (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
         paths = [tmp_path / "A.en", tmp_path / "B.en"]
-        more = {"references": [tmp_path / "human.en"]}
+        humans = [tmp_path / "human.en"]
     else:
         paths = [tmp_path / "texts.parquet"]
         chosen = "src, refs, out"
@@ -148,9 +170,9 @@ def test_other_kinds_of_files(form, texts, whole, tmp_path):
             connection.execute(f"COPY (SELECT {chosen} FROM read_json({duck.literal(str(texts))})"
                                + (" WHERE out.B IS NOT NULL" if form == "long" else "")
                                + f") TO {goal} (FORMAT parquet)")  # fmt: skip
-    shards = find_shards(paths, 9, source=source, **more)
+    shards = find_shards(paths, 9, source=source, references=humans)
     assert len(shards) == (7 if form == "plain" else 1)
-    found = score_shards(shards, "de", "en")
+    found = score_shards(shards, "de", "en", kb, QUICK)
     assert found is not None
     if form in ("gz", "parquet"):
         assert dumps(report_of(found)) == dumps(whole)
@@ -191,7 +213,7 @@ def test_bad_lines_are_named(tmp_path, line, message):
     assert message in str(error.value)
 
 
-def test_what_can_not_be_split(tmp_path, texts, capsys):
+def test_what_can_not_be_split(tmp_path, texts, kb, capsys):
     (tmp_path / "a.en").write_text("x\ny\n")
     (tmp_path / "b.de").write_text("x\n")
     with pytest.raises(InputError, match="expected JSON lines or Parquet"):
@@ -201,12 +223,12 @@ def test_what_can_not_be_split(tmp_path, texts, capsys):
     with pytest.raises(InputError, match="no such file"):
         find_shards([tmp_path / "none.jsonl"], 5)
     with pytest.raises(UsageError, match="consensus"):
-        score_shards(find_shards([texts], 5), "de", "en", options=KobeOptions(weights="consensus"))
+        score_shards(find_shards([texts], 5), "de", "en", kb, KobeOptions(weights="consensus"))
     for more, message in (
         (["--shard", "1/2"], "--shard: expected --shards DIR"),
         (["--shards", "x", "--shard", "3/2"], "not of the form I/N"),
         (["--shards", "x", "--explain", "y"], "shards keep counts"),
         (["--shards", "x", "--systems", "A"], "--systems: shards are counted as they are"),
     ):
-        assert run(command(texts, *more)) == 2
+        assert run(command(texts, kb, *more)) == 2
         assert message in capsys.readouterr().err
