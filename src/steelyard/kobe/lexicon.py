@@ -231,23 +231,24 @@ class Lexicon:
         return not (category in ("language", "demonym") and self.lang != "en")
 
     def _usable(self, entity: int, flag: int, name: str) -> bool:
+        """Whether a name may stand for an entity at all."""
         kb = self.kb
-        if self._allowed is not None and not self._allowed[entity]:
-            return False
-        if kb.tier[entity] not in self._tiers or flag & _SYMBOL:
-            return False
         category = self._categories[kb.category[entity]]
-        if category in _CITIES and kb.prior[entity] < self._min:
+        if (
+            (self._allowed is not None and not self._allowed[entity])
+            or kb.tier[entity] not in self._tiers
+            or flag & _SYMBOL
+            or category == "script"
+            or (category in _CITIES and kb.prior[entity] < self._min)
+        ):
             return False
-        if category == "script":
+        if not flag & _UNSTATED:
+            return True
+        # Names of no stated language are many, and short ones are words of some language.
+        if self.lang in UNSPACED and len(name) < 3 and kb.prior[entity] < self._sure:
             return False
-        if flag & _UNSTATED:
-            if self.lang in UNSPACED and len(name) < 3 and kb.prior[entity] < self._sure:
-                return False  # two characters are a word far more often than a small town
-            if len(name) < (4 if name[0].isascii() or name[0].lower() != name[0].upper() else 2):
-                return False
-            return not self._foreign(entity, name)
-        return True
+        has_case = name[0].isascii() or name[0].lower() != name[0].upper()
+        return len(name) >= (4 if has_case else 2) and not self._foreign(entity, name)
 
     def _foreign(self, entity: int, name: str) -> bool:
         """Whether a name of no stated language is the other language's, and ours is another."""
