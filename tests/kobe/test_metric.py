@@ -11,7 +11,7 @@ import pytest
 import steelyard as sy
 import steelyard.demo
 from steelyard.errors import DegenerateError, UsageError
-from steelyard.kobe.explanation import explain
+from steelyard.kobe.explanation import Finding, explain
 from steelyard.kobe.knowledge import KnowledgeBase
 from steelyard.kobe.linked import Mention
 from steelyard.kobe.linker import DictionaryLinker
@@ -61,7 +61,7 @@ def test_demo_mistakes_are_found(linker: DictionaryLinker):
     for lp in PAIRS:
         report = demo_report(lp, linker)
         own = [row for row in ROWS if row["lp"] == lp]
-        listed: dict[tuple[str, int], list] = {}
+        listed: dict[tuple[str, int], list[Finding]] = {}
         for system, at, finding in report.findings():
             listed.setdefault((system, at), []).append(finding)
         for at, row in enumerate(own):
@@ -195,6 +195,7 @@ def test_resamples_are_scores_of_resampled_texts(linker: DictionaryLinker):
         drawn = np.repeat(np.arange(5), row.astype(int))
         texts = [[own[i] for i in drawn] for own in (sources, good, bad)]
         again, _ = kobe_metric(evalset(texts[0], A=texts[1], B=texts[2]), "de", "en", linker=linker)
+        assert again.system_scores is not None
         np.testing.assert_allclose(scores, again.system_scores)
 
 

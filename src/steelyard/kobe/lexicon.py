@@ -247,9 +247,10 @@ class Lexicon:
         found = {}
         for lang, item in _NATIONAL.items():
             language, country = self.kb.entity(f"lang:{lang}"), self.kb.entity(f"wd:Q{item}")
-            if language is not None and country is not None:
-                if self._allowed is None or self._allowed[country]:
-                    found[language] = country
+            if language is None or country is None:
+                continue
+            if self._allowed is None or self._allowed[country]:
+                found[language] = country
         return found
 
     def _needs_capital(self, category: str) -> bool:
