@@ -97,9 +97,12 @@ def _draw(found: Scores, human: str | None, name: str) -> Any:
 
 
 def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str, dict[str, float]]:
-    """Put system scores on one scale: deviations from the mean of those that people scored."""
-    gold = es[human].system_means()
-    kept = ~np.isnan(gold)
+    """Put system scores on one scale: deviations from the mean of those that people scored.
+
+    A reference that metrics compare outputs with is no system.
+    """
+    used = {text for name in metrics for text in es[name].uses}
+    kept = ~np.isnan(es[human].system_means()) & [system not in used for system in es.systems]
     scores = {}
     for name in (human, *metrics):
         values = es[name].system_means()[kept]
