@@ -12,9 +12,9 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from steelyard import kobe as kobe
-    from steelyard.demo.embedded import demo_set as demo_set
     from steelyard.comparison import compare as compare
     from steelyard.comparisonresults import Comparison as Comparison
+    from steelyard.demo.embedded import demo_set as demo_set
     from steelyard.errors import SteelyardError as SteelyardError
     from steelyard.evalset import EvalSet as EvalSet
     from steelyard.evalset import ScoreTable as ScoreTable

@@ -57,7 +57,9 @@ def test_penalty_at_the_edge(c, expected):
 
 
 def test_clipping_and_segments_without_entities():
-    found = match([mentions("aab"), (), mentions("c")], {"A": [mentions("abbb"), mentions("c"), ()]})
+    found = match(
+        [mentions("aab"), (), mentions("c")], {"A": [mentions("abbb"), mentions("c"), ()]}
+    )
     assert found.kept.tolist() == [[True, False, True, False]]
     assert found.n_without_entities == 1
     scores = segment_scores(statistics(found))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.kobe.cjknumbers import chinese_number
 from steelyard.kobe.folding import fold_text
-from steelyard.kobe.numberwords import LANGUAGES, number_words
+from steelyard.kobe.numberwords import LANGUAGES, first_words, number_words
 from steelyard.kobe.values import POINT_LANGUAGES, canonical, find_values, shifted
 
 WORD = re.compile(r"\w+(?:'\w+)*")
@@ -206,5 +206,5 @@ def test_word_tables(lang: str):
     assert {3, 4, 5, 6, 7, 8, 9, 10} <= set(words.ordinals.values())
     assert {6} <= set(words.magnitudes.values()) <= {3, 6, 9, 12}
     assert not set(words.magnitudes) & set(words.plurals)
-    folded = {fold_text(w, lang).text for w in words.all}
-    assert folded == words.all  # the tables are written as texts are folded
+    folded = {fold_text(w, lang).text for w in first_words(lang)}
+    assert folded == first_words(lang)  # the tables are written as texts are folded

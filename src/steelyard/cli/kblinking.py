@@ -25,10 +25,13 @@ _BASE = click.option(
 @click.command(epilog='Example: steelyard kb link "Am 3. März in Wien" --lang de')
 @click.argument("text", metavar="TEXT")
 @click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
-@click.option("--other", metavar="CODE",
-              help="Only entities that have names in this language too.")
-@click.option("--tier", type=click.Choice(["core", "concept", "all"]), default="all",
-              help="Names and values only, or common nouns only.")
+@click.option("--other", metavar="CODE", help="Only entities that have names in this language too.")
+@click.option(
+    "--tier",
+    type=click.Choice(["core", "concept", "all"]),
+    default="all",
+    help="Names and values only, or common nouns only.",
+)
 @_BASE
 @output_options
 def link(
@@ -38,7 +41,7 @@ def link(
     linker = _linker(base, tier)
     lines = [line.rstrip("\n") for line in sys.stdin] if text == "-" else [text]
     found = linker.link(lines, lang, other or lang)
-    mentions = [
+    mentions: list[dict[str, Any]] = [
         {
             "line": number,
             "start": m.start,
@@ -64,7 +67,9 @@ def link(
     emit(result, [Table(note, columns, rows)], output, note or None)
 
 
-@click.command(epilog="Example: steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en")
+@click.command(
+    epilog="Example: steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en"
+)
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("--src-lang", metavar="CODE", help="Language of the sources, for texts.")
 @click.option("--tgt-lang", metavar="CODE", help="Language of the references, for texts.")

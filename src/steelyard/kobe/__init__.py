@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from steelyard.kobe.linker import DictionaryLinker as DictionaryLinker
     from steelyard.kobe.lexicon import LinkOptions as LinkOptions
+    from steelyard.kobe.linker import DictionaryLinker as DictionaryLinker
     from steelyard.kobe.metric import KobeOptions as KobeOptions
     from steelyard.kobe.metric import kobe_metric as kobe_metric
     from steelyard.kobe.metric import score as score
@@ -22,7 +22,7 @@ _HOME = {
     "score": "steelyard.kobe.metric",
 }
 
-__all__ = list(_HOME)  # noqa: PLE0605 - keys are strings
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -69,10 +69,12 @@ def linked(annotations: EntityAnnotations) -> dict[str, list[Mentions]]:
     }
 
 
-def dump_release(texts: Sequence[str], mentions: Sequence[Mentions], names: Mapping[Id, str]) -> str:
+def dump_release(
+    texts: Sequence[str], mentions: Sequence[Mentions], names: Mapping[Id, str]
+) -> str:
     """Give one system's annotations in the layout of the release, as JSON.
 
-    ``begin`` and ``end`` count characters, which ``offset_unit`` says, and ``text`` is always there.
+    ``begin`` and ``end`` count characters, as ``offset_unit`` says, and ``text`` is always there.
     ``names`` translates ids for the outside; one that it lacks stays as it is.
 
     Examples

@@ -55,9 +55,7 @@ def _fold_cluster(cluster: str) -> str:
     plain = unicodedata.normalize("NFC", "".join(_SAME.get(c, c) for c in plain))
     plain = unicodedata.normalize("NFKC", plain)
     plain = unicodedata.normalize("NFKC", plain.casefold())
-    return "".join(
-        str(unicodedata.decimal(c)) if c.isdecimal() else _SAME.get(c, c) for c in plain
-    )
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else _SAME.get(c, c) for c in plain)
 
 
 def _is_mark(char: str) -> bool:

@@ -124,7 +124,7 @@ class KnowledgeBase:
         def begins(text: str) -> bool:
             for prefix in prefixes:
                 last = self._shard(prefix + text[:1])
-                if self._tries[last].has_keys_with_prefix(prefix + text):
+                if next(self._tries[last].iterkeys(prefix + text), None) is not None:
                     return True
             return False
 

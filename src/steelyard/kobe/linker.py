@@ -38,9 +38,7 @@ class DictionaryLinker:
     ['Wien', '3.', 'März']
     """
 
-    def __init__(
-        self, kb: KnowledgeBase | None = None, options: LinkOptions | None = None
-    ) -> None:
+    def __init__(self, kb: KnowledgeBase | None = None, options: LinkOptions | None = None) -> None:
         self.kb = default() if kb is None else kb
         self.options = options or LinkOptions()
         self._lexicons: dict[tuple[str, str], Lexicon] = {}
@@ -176,8 +174,10 @@ def _beside(folded: str, name: Found, numbers: list[Value]) -> bool:
         gap = folded[value.end : name.start] if value.end <= name.start else None
         if gap is None and name.entry.category != "unit" and name.end <= value.start:
             gap = folded[name.end : value.start]
-        if gap is not None and len(gap) <= _BESIDE and not gap.strip(" .-,").strip(
-            "".join(_COUNTERS)
+        if (
+            gap is not None
+            and len(gap) <= _BESIDE
+            and not gap.strip(" .-,").strip("".join(_COUNTERS))
         ):
             return True
     return False

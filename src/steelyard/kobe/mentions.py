@@ -6,9 +6,10 @@ Where words are written together (Chinese, Japanese, Thai), a name may begin any
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from steelyard.kobe.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
+from steelyard.kobe.lexicon import OPEN_ENDED, PHRASE, UNSPACED, Entry, Lexicon
 from steelyard.kobe.values import Token
 
 WINDOW = 60  # characters of the longest name that is looked for
@@ -43,10 +44,18 @@ def tokenise(folded: str, lang: str) -> list[Token]:
     [('l', 0, 1), ('allemagne', 2, 11)]
     """
     word = _WORD_WITH_APOSTROPHE if lang in _APOSTROPHE_IN_WORDS else _WORD
-    return [(m[0], *m.span()) for m in word.finditer(folded)]
+    end = 0
+    tokens = []
+    for text in word.findall(folded):
+        start = folded.index(text, end)
+        end = start + len(text)
+        tokens.append((text, start, end))
+    return tokens
 
 
-def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
+def detect(  # noqa: C901, PLR0912 - the inner loop: calls cost more than they explain
+    folded: str, text: str, tokens: list[Token], lexicon: Lexicon
+) -> list[Found]:
     """Find names that are written as names, the longest at each place.
 
     ``text`` is the text in its own writing, in the places of the folded one.
@@ -54,11 +63,11 @@ def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> lis
     if lexicon.lang in UNSPACED:
         return _detect_unspaced(folded, text, lexicon)
     found = []
-    names, entry_of, start_of = lexicon.names, lexicon.entry, lexicon.known_starts.get
+    entry_of, start_of, longer = lexicon.entry, lexicon.known_starts.get, lexicon.known_pairs.get
     lang = lexicon.lang
     loose = lang in OPEN_ENDED
-    n, taken = len(folded), 0
-    for token, start, _ in tokens:
+    n, last, taken = len(folded), len(tokens) - 1, 0
+    for at, (token, start, stop) in enumerate(tokens):
         if start < taken:
             continue
         known = start_of(token)
@@ -66,7 +75,21 @@ def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> lis
             known = lexicon.start(token)
         if known is False:
             continue
-        for length, key in names(folded[start : start + WINDOW]) if known is True else known:
+        if known is True:
+            # Most words that begin a longer name do not begin one here: ask the next word first.
+            goes_on: bool | None = loose
+            if at < last and not loose:
+                pair = folded[start : tokens[at + 1][2]]
+                goes_on = longer(pair)
+                if goes_on is None:
+                    goes_on = lexicon.goes_on(pair)
+            if goes_on:
+                names: Sequence[tuple[int, int]] = lexicon.names(folded[start : start + WINDOW])
+            else:
+                names = lexicon.exact(token if folded[stop : stop + 1] != "." else token + ".")
+        else:
+            names = known
+        for length, key in names:
             end = start + length
             if end < n and folded[end].isalnum() and folded[end - 1].isalnum() and not loose:
                 continue
@@ -127,19 +150,26 @@ def _stands_alone(folded: str, start: int, end: int, *, japanese: bool) -> bool:
 
 def inflected(text: str, tokens: list[Token], taken: list[Found], lexicon: Lexicon) -> list[Found]:
     """Find names that are inflected, among words that are not part of one yet."""
-    free = _free(tokens, taken)
     found: list[Found] = []
     end_taken = 0
-    lang = lexicon.lang
+    lang, forms = lexicon.lang, lexicon.known_forms
+    hyphens = "-" in text
+    free = _free(tokens, taken)
     for at, (folded, start, end) in enumerate(free):
         if start < end_taken:
             continue
-        hit = _phrase(text, free, at, lexicon) if lexicon.starts_phrase(folded) else None
-        if hit is None and text[end : end + 1] == "-":
+        word = text[start:end]
+        hit = None
+        if hyphens and text[end : end + 1] == "-":
             hit = _hyphenated(text, free, at, lexicon)
         if hit is None:
-            form = lexicon.inflected(text[start:end], folded)
-            if form is not None:
+            form = forms[word] if word in forms else lexicon.inflected(word, folded)
+            if form is None:
+                continue
+            if form == PHRASE:
+                hit = _phrase(text, free, at, lexicon)
+                form = lexicon.form(word, folded) if hit is None else None
+            if hit is None and form is not None:
                 entry = lexicon.entry(form, folded)
                 assert entry is not None  # only keys with a meaning are given
                 hit = Found(start, end, form, entry, inflected=True)
@@ -156,7 +186,7 @@ def _hyphenated(text: str, tokens: list[Token], at: int, lexicon: Lexicon) -> Fo
     if at + 1 == len(tokens) or tokens[at][2] + 1 != tokens[at + 1][1]:
         return None
     start, end = tokens[at][1], tokens[at + 1][2]
-    key = lexicon.inflected(text[start:end], f"{tokens[at][0]}-{tokens[at + 1][0]}")
+    key = lexicon.form(text[start:end], f"{tokens[at][0]}-{tokens[at + 1][0]}")
     entry = None if key is None else lexicon.entry(key, "")
     return None if key is None or entry is None else Found(start, end, key, entry, inflected=True)
 

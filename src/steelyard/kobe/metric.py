@@ -139,7 +139,9 @@ def kobe_metric(
     linker = linker or _linker(kb, options.link)
     source_mentions = _link(linker, texts, wanted_lang, other)
     # Texts of one language are compared with a reference as they are with a source.
-    rows: dict[str, tuple[str | None, ...]] = {s: es.outputs[s] for s in es.systems if s in es.outputs}
+    rows: dict[str, tuple[str | None, ...]] = {
+        s: es.outputs[s] for s in es.systems if s in es.outputs
+    }
     references = {
         name: own for name, own in es.segments.references.items() if name != options.against
     }
@@ -226,7 +228,9 @@ def _assemble(  # noqa: PLR0913, PLR0917 - the one place where all parts meet
     filtered: Mapping[str, int],
 ) -> tuple[ScoreTable, KobeReport]:
     blank: tuple[Mentions | None, ...] = (None,) * es.n_segments
-    matches = match(source_mentions, {s: linked.get(s, blank) for s in es.systems}, options.matching)
+    matches = match(
+        source_mentions, {s: linked.get(s, blank) for s in es.systems}, options.matching
+    )
     if not len(matches.mention):
         raise DegenerateError(
             "KoBE is undefined: no entity was found in any "
@@ -243,7 +247,7 @@ def _assemble(  # noqa: PLR0913, PLR0917 - the one place where all parts meet
     ceilings = match(source_mentions, {r: linked[r] for r in references}, options.matching)
     human = statistics(ceilings, formula).corpus_scores()
     systems = _system_rows(matches, scores, weights, filtered)
-    systems = sorted(systems, key=lambda s: (-s.score if s.score == s.score else 1e9, s.system))  # noqa: PLR0124
+    systems = sorted(systems, key=lambda s: (-s.score if s.score == s.score else 1e9, s.system))
     systems += _system_rows(ceilings, human, None, filtered, is_reference=True)
     loose = match(source_mentions, linked, "candidates")
     report = KobeReport(
@@ -316,7 +320,7 @@ def _categories(matches: Matches) -> tuple[CategoryRecall, ...]:
 
 def _lost(matches: Matches, systems: set[str], linker: Linker) -> tuple[LostEntity, ...]:
     rows = [i for i, name in enumerate(matches.systems) if name in systems]
-    there = matches.known[np.ix_(rows, matches.segment)] if rows else np.zeros((0, 0), bool)
+    there = matches.known[rows][:, matches.segment]
     lost = there & ~matches.kept[rows]
     entities: dict[object, list[int]] = {}
     for at, mention in enumerate(matches.mention):
@@ -344,7 +348,8 @@ def _warnings(matches: Matches, systems: Sequence[SystemEntities]) -> tuple[str,
     covered = 1 - matches.n_without_entities / matches.n_segments
     if covered < _COVERAGE:
         warnings.append(
-            f"only {covered:.0%} of the segments have an entity: the score says nothing about the rest"
+            f"only {covered:.0%} of the segments have an entity: "
+            "the score says nothing about the rest"
         )
     own = [s for s in systems if not s.is_reference and s.wanted]
     most = max(own, key=lambda s: s.found / s.wanted, default=None)
@@ -353,7 +358,7 @@ def _warnings(matches: Matches, systems: Sequence[SystemEntities]) -> tuple[str,
             f"outputs of '{most.system}' have {most.found / most.wanted:.1f} times the entities of "
             "the source: the penalty for too many entities (from 2 on) is near or at work"
         )
-    recalls = [s.recall for s in own if s.recall == s.recall]  # noqa: PLR0124 - not NaN
+    recalls = [s.recall for s in own if s.recall == s.recall]  # not NaN
     if len(recalls) > 1 and max(recalls) - min(recalls) < _NOISE:
         warnings.append(
             f"all systems lie within {max(recalls) - min(recalls):.1f} points of recall: entities "

@@ -24,11 +24,6 @@ class NumberWords:
     percent: tuple[str, ...] = ()
     by_twenties: bool = False  # quatre-vingt-dix is 4 x 20 + 10
 
-    @property
-    def all(self) -> frozenset[str]:
-        """All words that can begin a number."""
-        return frozenset({*self.cardinals, *self.hundreds, *self.magnitudes, *self.ordinals})
-
 
 def _numbered(text: str, first: int = 1, step: int = 1) -> dict[str, int]:
     """Read ``one two three/third-form ...``: forms of a number stand between slashes."""
@@ -172,8 +167,8 @@ def _french() -> NumberWords:
         _powers("3:mille/millier 6:million 9:milliard/md/mds 12:billion"),
         _powers("3:milliers 6:millions 9:milliards"),
         _numbered(
-            "premier/première deuxième/seconde/second troisième quatrième cinquième sixième septième"
-            " huitième neuvième dixième onzième douzième"
+            "premier/première deuxième/seconde/second troisième quatrième cinquième sixième"
+            " septième huitième neuvième dixième onzième douzième"
         ),
         frozenset({"et"}),
         ("pour cent", "pour-cent", "pourcent"),
@@ -317,9 +312,9 @@ def _russian() -> NumberWords:
     return NumberWords(
         _numbered(
             "один/одна/одно/одного/одной/одну/одному два/две/двух/двум/двумя/двое/двоих"
-            " три/трех/трем/тремя/трое/троих четыре/четырех/четырем/четырьмя/четверо пять/пяти/пятью"
-            " шесть/шести/шестью семь/семи/семью восемь/восьми девять/девяти десять/десяти"
-            " одиннадцать/одиннадцати двенадцать/двенадцати тринадцать/тринадцати"
+            " три/трех/трем/тремя/трое/троих четыре/четырех/четырем/четырьмя/четверо"
+            " пять/пяти/пятью шесть/шести/шестью семь/семи/семью восемь/восьми девять/девяти"
+            " десять/десяти одиннадцать/одиннадцати двенадцать/двенадцати тринадцать/тринадцати"
             " четырнадцать/четырнадцати пятнадцать/пятнадцати шестнадцать/шестнадцати"
             " семнадцать/семнадцати восемнадцать/восемнадцати девятнадцать/девятнадцати"
         )
@@ -393,3 +388,10 @@ def number_words(lang: str) -> NumberWords:
     (24, 5)
     """
     return _MAKERS[lang]() if lang in _MAKERS else NumberWords()
+
+
+@cache
+def first_words(lang: str) -> frozenset[str]:
+    """Give all words that can begin a number in a language."""
+    words = number_words(lang)
+    return frozenset({*words.cardinals, *words.hundreds, *words.magnitudes, *words.ordinals})

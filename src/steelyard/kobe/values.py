@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from steelyard.kobe.cjknumbers import CJK_NUMBER, cjk_values
-from steelyard.kobe.numberwords import NumberWords, number_words
+from steelyard.kobe.numberwords import NumberWords, first_words, number_words
 
 
 class Value(NamedTuple):
@@ -32,7 +32,8 @@ Token = tuple[str, int, int]
 
 #: Languages that write 1,234.5; all others write 1.234,5 or 1 234,5.
 POINT_LANGUAGES = frozenset(
-    "am ar bn cy en fil ga gu he hi ja kn ko ml mr ms mt my ne pa si sw ta te th ti ur yue zh".split()
+    "am ar bn cy en fil ga gu he hi ja kn ko ml mr ms mt my ne pa si sw ta te th ti ur yue"
+    " zh".split()
 )
 _LONE_ONE = 1  # "one" and "ein" are articles and pronouns far too often
 _FIRST_ORDINAL = 3  # so are "first" and "second"
@@ -44,7 +45,8 @@ _DATE = re.compile(
 )
 _CLOCK = re.compile(
     r"(?<![\d:.,])([01]?\d|2[0-4])(?:(:)([0-5]\d)(?::[0-5]\d)?(?![\d:])"
-    r"|([.h]) ?([0-5]\d)(?=\s?(?:uhr|[ap]\.?m\b)|h)(?!\d)|(?=\s?(?:[ap]\.? ?m\b|uhr\b|h\b|o'clock)))"
+    r"|([.h]) ?([0-5]\d)(?=\s?(?:uhr|[ap]\.?m\b)|h)(?!\d)"
+    r"|(?=\s?(?:[ap]\.? ?m\b|uhr\b|h\b|o'clock)))"
     r"(h ?[0-5]\d\b|\s?(?:[ap]\. ?m\.|[ap]\.?m\b|uhr\b|h\b|o'clock\b))?"
 )
 _HOUR_MINUTE = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4]) ?h ?([0-5]\d)\b")
@@ -155,16 +157,15 @@ def find_values(
     found: list[Value] = []
     if _DIGIT.search(text):
         found = _digit_values(text, lang)
-    words = number_words(lang)
-    if tokens and not words.all.isdisjoint([t[0] for t in tokens]):
-        found = _merged(found, _word_values(text, tokens, words))
+    if tokens and not first_words(lang).isdisjoint([t[0] for t in tokens]):
+        found = _merged(found, _word_values(text, tokens, number_words(lang)))
     if lang in ("zh", "ja", "yue") and CJK_NUMBER.search(text):
         found = _merged(
             found, [Value(*parts) for parts in cjk_values(text, [(v.start, v.end) for v in found])]
         )
-    found += _currency_signs(text, lang, found)
-    found = _ranges(text, found)
-    return _settled(text, found, months)
+    if not text.isascii() or "$" in text:
+        found += _currency_signs(text, lang, found)
+    return _settled(text, _ranges(text, found), months) if found else found
 
 
 def _digit_values(text: str, lang: str) -> list[Value]:
@@ -282,7 +283,7 @@ def _percent_word(text: str, at: int, words: NumberWords) -> int:
     return 0
 
 
-def _spoken(
+def _spoken(  # noqa: C901, PLR0912 - the grammar of numbers, in one place
     text: str, tokens: Sequence[Token], at: int, words: NumberWords
 ) -> tuple[int | None, int]:
     """Read a number in words from a token on; give it and the token after it."""
@@ -355,15 +356,14 @@ def _merged(first: list[Value], more: list[Value]) -> list[Value]:
 
 def _currency_signs(text: str, lang: str, numbers: Sequence[Value]) -> list[Value]:
     found = []
-    if not text.isascii() or "$" in text:
-        for sign in _SYMBOL.finditer(text):
-            code = _SYMBOLS[sign[2]]
-            if sign[2] == "$" and sign[1]:
-                code = _DOLLARS[sign[1]]
-            elif sign[2] == "¥" and lang in ("zh", "yue"):
-                code = "CNY"
-            start = sign.start() if sign[2] == "$" else sign.start(2)
-            found.append(Value(start, sign.end(), f"cur:{code}", "currency"))
+    for sign in _SYMBOL.finditer(text):
+        code = _SYMBOLS[sign[2]]
+        if sign[2] == "$" and sign[1]:
+            code = _DOLLARS[sign[1]]
+        elif sign[2] == "¥" and lang in ("zh", "yue"):
+            code = "CNY"
+        start = sign.start() if sign[2] == "$" else sign.start(2)
+        found.append(Value(start, sign.end(), f"cur:{code}", "currency"))
     for number in numbers:
         after = text[number.end : number.end + 1]
         if after in _CURRENCY_AFTER:
@@ -395,10 +395,8 @@ def _ranges(text: str, found: list[Value]) -> list[Value]:
     return result
 
 
-def _settled(
-    text: str, found: list[Value], months: Sequence[tuple[int, int]]
-) -> list[Value]:
-    """Turn numbers beside a month into days, and drop ordinals that are mostly figures of speech."""
+def _settled(text: str, found: list[Value], months: Sequence[tuple[int, int]]) -> list[Value]:
+    """Turn numbers beside a month into days, and drop ordinals that are mere figures of speech."""
     result = []
     for value in found:
         kind, _, number = value.id.partition(":")
