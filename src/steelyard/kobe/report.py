@@ -187,7 +187,7 @@ class KobeReport:
             s.system: {
                 c.category: round(c.recall[s.system] * c.wanted / 100)
                 for c in self.categories
-                if c.recall[s.system] == c.recall[s.system]  # noqa: PLR0124 - not NaN
+                if c.recall[s.system] == c.recall[s.system]
             }
             for s in self.systems
             if not s.is_reference
