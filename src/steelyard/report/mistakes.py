@@ -1,0 +1,99 @@
+"""Mistakes inside texts: spans of outputs that a tool or a rater marked, for the explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import InputError
+from steelyard.evalset import EvalSet
+from steelyard.formats import files
+
+SIDES = ("output", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One mistake of a system: characters ``start`` to ``end`` (exclusive) of a text.
+
+    ``side`` says whose characters: of the ``output`` or, for what is missing there, of the
+    ``source``. Without a span the mistake concerns the whole output.
+    """
+
+    system: str
+    segment: str
+    kind: str
+    start: int | None = None
+    end: int | None = None
+    text: str | None = None
+    side: str = "output"
+
+
+def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
+    """Read JSON lines ``{system, segment, kind, start, end, text, side}``.
+
+    Lines about systems or segments that the set does not have are passed over; a span that does
+    not fit its text is an error.
+    """
+    found = []
+    known = set(es.segments.ids)
+    for line, text in enumerate(files.lines(files.read_text(path)), 1):
+        if not text.strip():
+            continue
+        row = files.parse_json(text, path, line)
+        one = _mistake(row, path, line)
+        if one.system in es.systems and one.segment in known:
+            found.append(one)
+    return tuple(found)
+
+
+def _mistake(row: Any, path: Path, line: int) -> Mistake:
+    if not isinstance(row, Mapping):
+        raise InputError("expected an object with system, segment and kind", path=path, line=line)
+    for name in ("system", "segment", "kind"):
+        if name not in row:
+            raise InputError(f"the object has no '{name}'", path=path, line=line)
+    start, end = row.get("start"), row.get("end")
+    if (start is None) != (end is None):
+        raise InputError("'start' and 'end' must both be there, or neither", path=path, line=line)
+    if start is not None and not (
+        type(start) is int and type(end) is int and 0 <= start <= end
+    ):
+        raise InputError(
+            f"start {start!r} and end {end!r}: expected whole numbers, 0 <= start <= end",
+            path=path,
+            line=line,
+        )
+    side = row.get("side", "output")
+    if side not in SIDES:
+        raise InputError(f"side {side!r}: expected output or source", path=path, line=line)
+    text = row.get("text")
+    return Mistake(
+        str(row["system"]),
+        str(row["segment"]),
+        str(row["kind"]),
+        start,
+        end,
+        None if text is None else str(text),
+        side,
+    )
+
+
+def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:
+    """Give the errors that raters marked, where the set holds their judgements."""
+    for ratings in es.ratings.values():
+        if ratings.errors is None:
+            continue
+        for row, errors in enumerate(ratings.errors):
+            for one in errors or ():
+                yield Mistake(
+                    ratings.systems[ratings.system[row]],
+                    ratings.segments[ratings.segment[row]],
+                    f"{one.severity} {one.category}",
+                    one.start,
+                    one.end,
+                    None,
+                    "source" if one.in_source else "output",
+                )
