@@ -29,6 +29,7 @@ DEFAULT = ("mean", "median", "bt")
 TESTS = tuple(REASONS)
 UNITS = ("segment", "document")
 _MOST = 60  # systems up to which every one is left out in turn
+_DRAWN = 100  # systems up to which the share of resamples at each place is kept, for a figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +247,8 @@ def _ranked(found: Aggregate, test: PairOptions) -> Ranked:
     low, high = bootstrap.interval(replicates, test.level)
     undefined = np.isnan(found.scores)
     low, high = np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-    best, worst = bootstrap.interval(bootstrap.ranks(replicates), test.level)
+    places = bootstrap.ranks(replicates)
+    best, worst = bootstrap.interval(places, test.level)
     n = len(found.scores)
     gap_low, gap_high = np.full((n, n), np.nan), np.full((n, n), np.nan)
     for i in range(n):
@@ -263,6 +265,7 @@ def _ranked(found: Aggregate, test: PairOptions) -> Ranked:
         gap_low,
         gap_high,
         found.spread,
+        bootstrap.rank_shares(places) if n <= _DRAWN else None,
     )
 
 

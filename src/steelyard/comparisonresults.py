@@ -38,6 +38,7 @@ class Ranked:
     gap_low: Floats | None = None
     gap_high: Floats | None = None
     spread: Floats | None = None
+    rank_shares: Floats | None = None  # share of the resamples in which i takes place j + 1
 
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Give what ``--json`` prints."""

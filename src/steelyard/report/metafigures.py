@@ -1,0 +1,432 @@
+"""Figures of a meta-evaluation: metrics with intervals, p-values, tests, ties, scatter plots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import UsageError, hint
+from steelyard.evalset import EvalSet
+from steelyard.metaevaluation import pair_preferences, prepare
+from steelyard.metaresults import UNITS, MetaEvaluation, MetaResult, Significance
+from steelyard.metarun import Data
+from steelyard.report.figures import (
+    BLUE,
+    INK,
+    MOST,
+    RED,
+    SKY,
+    Chart,
+    Row,
+    altair,
+    bins,
+    finish,
+    label,
+    labels,
+    limited,
+    number,
+    panel_title,
+)
+from steelyard.report.panels import (
+    boundaries,
+    cell_size,
+    cells,
+    cloud,
+    heat,
+    interval_panel,
+    matrix,
+)
+from steelyard.stats.accuracy import binarised_agreement, soft_agreement
+from steelyard.stats.arrays import Floats
+from steelyard.stats.calibration import Calibration, calibrate
+from steelyard.stats.correlation import pearson
+from steelyard.stats.ties import KENDALL
+
+#: Names of the figures of ``meta``; the first is drawn where none is named.
+FIGURES = ("forest", "pvalues", "comparison", "calibration", "scatter", "metametrics")
+_PANELS = 4  # metrics whose tie calibration is drawn
+_POINTS = 240  # of a calibration curve
+
+
+@dataclass(frozen=True, slots=True)
+class MetaInput:
+    """What the figures of a meta-evaluation are drawn from.
+
+    ``es`` is needed by ``pvalues``, ``calibration`` and ``scatter``; ``metrics`` are those that
+    figures of single metrics show (by default the best), ``alpha`` the level of the tests.
+    """
+
+    found: MetaEvaluation
+    es: EvalSet | None = None
+    metrics: tuple[str, ...] = ()
+    alpha: float = 0.05
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """The metrics to show, best first by the first meta-metric."""
+        own = _results(self.found, _names(self.found)[0])
+        every = tuple(r.metric for r in own if not np.isnan(r.value))
+        for name in self.metrics:
+            if name not in every:
+                raise UsageError(f"no metric '{name}' with a value; {hint(name, every)}")
+        return tuple(name for name in every if name in self.metrics) if self.metrics else every
+
+    def set_of(self, name: str) -> EvalSet:
+        """The scores, with the systems that took part."""
+        if self.es is None:
+            raise UsageError(f"figure '{name}' needs scores of segments")
+        return self.es.select(systems=self.found.systems)
+
+    def data(self, name: str) -> Data:
+        """Oriented scores of what took part."""
+        return prepare(self.set_of(name), self.found.human, self.best, keep_references=True)[0]
+
+
+def draw(name: str, given: MetaInput) -> Chart:
+    """Draw one of :data:`FIGURES`."""
+    if name not in FIGURES:
+        raise UsageError(f"no figure '{name}'; {hint(name, FIGURES)}")
+    if name == "forest":
+        return forest(given.found)
+    if name == "comparison":
+        return _comparison(given)
+    if name == "metametrics":
+        return metametrics(given.found)
+    if not given.best:
+        raise UsageError(f"figure '{name}': no metric has a value")
+    if name == "pvalues":
+        return _pvalues(given)
+    if name == "calibration":
+        return _calibration(given)
+    return _scatter(given)
+
+
+def _names(found: MetaEvaluation) -> list[str]:
+    return list(dict.fromkeys(result.by for result in found.results))
+
+
+def _results(found: MetaEvaluation, by: str) -> list[MetaResult]:
+    return [result for result in found.results if result.by == by]
+
+
+def _size(found: MetaEvaluation) -> str:
+    size = f"{found.n_systems} systems, {found.n_segments:,} segments"
+    return f"human score {label(found.human)}: {size}"
+
+
+def forest(found: MetaEvaluation, most: int = 3) -> Chart:
+    """Draw every metric with its interval under each meta-metric, ordered by the first one."""
+    alt = altair()
+    names = _names(found)[:most]
+    order = [r.metric for r in _results(found, names[0])]
+    shown = labels(order)
+    panels = []
+    for k, by in enumerate(names):
+        own = {r.metric: r for r in _results(found, by)}
+        values = np.array([own[m].value if m in own else np.nan for m in order])
+        ends = [own[m].ci or (np.nan, np.nan) if m in own else (np.nan, np.nan) for m in order]
+        low, high = np.array(ends).T.reshape(2, -1)
+        ranks = [own[m].rank if m in own else None for m in order]
+        drawn = bool(np.isfinite(low).any())
+        panels.append(
+            interval_panel(shown, values, low if drawn else None, high if drawn else None, ranks,
+                           title=by, axis=_axis(own.get(order[0]) or next(iter(own.values()))),
+                           first=k == 0, width=260 if len(names) < 3 else 200)  # fmt: skip
+        )
+    what = ""
+    if any(r.ci is not None for r in found.results):
+        what = f"lines: 95 % intervals over resampled {UNITS[found.resampled]}"
+    tested = any(r.rank is not None for r in found.results)
+    what += "; numbers and colours: clusters" if tested else ""
+    return finish(
+        alt.hconcat(*panels, spacing=28),
+        "Metrics, best first",
+        [_size(found), what, limited(len(order), "metrics")],
+    )
+
+
+def _axis(result: MetaResult) -> str:
+    return "systems" if result.level == "sys" else f"segments, grouped by {result.group_by}"
+
+
+def _pvalues(given: MetaInput) -> Chart:
+    found, metric = given.found, given.best[0]
+    es = given.set_of("pvalues")
+    run = {} if found.provenance is None else found.provenance.options
+    how = {"method": run.get("method", "exact"), "unit": run.get("unit", "segment")}
+    systems, human, own = pair_preferences(es, found.human, metric, systems=found.systems, **how)
+    means = given.data("pvalues").human_systems
+    order = sorted(range(len(systems)), key=lambda i: (-means[i], systems[i]))
+    index = np.ix_(order, order)
+    return pvalues(
+        [systems[i] for i in order], human[index], own[index], metric=metric, human=found.human
+    )
+
+
+def pvalues(
+    systems: Sequence[str],
+    p_human: Floats,
+    p_metric: Floats,
+    *,
+    metric: str = "metric",
+    human: str = "human",
+) -> Chart:
+    """Draw what (soft) pairwise accuracy is the mean of: preferences of people and of a metric.
+
+    ``systems`` stand from best to worst; ``p[i, j]`` is small where i beats j. The first row holds
+    preferences rounded to 0 or 1 (pairwise accuracy), the second as they are (soft pairwise
+    accuracy); the last panel of each row shows 1 where the two agree.
+    """
+    alt = altair()
+    names = labels(systems)[:MOST]
+    n = len(names)
+    upper = np.triu(np.ones((n, n), dtype=bool), 1)
+    size = cell_size(n, most=22, least=9, whole=240)
+    columns = names[1:]
+    rows = []
+    for soft in (False, True):
+        kept = [_preference(p[:n, :n], soft=soft) for p in (p_human, p_metric)]
+        agree = (soft_agreement if soft else binarised_agreement)(p_human, p_metric).value
+        kept.append(1 - np.abs(kept[0] - kept[1]))
+        kind = "SPA" if soft else "PA"
+        titles = [f"people ({label(human)})", label(metric), f"agreement: {kind} {agree:.3f}"]
+        panels = []
+        for k, (values, title) in enumerate(zip(kept, titles, strict=True)):
+            shown = np.where(upper, values, np.nan)[:-1, 1:]
+            last = k == 2
+            panels.append(
+                matrix(names[:-1], columns, cells(names[:-1], columns, shown), size=size,
+                       diverging=not last, title=title, row_labels=k == 0, numbers=False,
+                       legend=("agreement" if last else "row is better") if k else None)
+                .resolve_scale(color="independent")
+            )  # fmt: skip
+        rows.append(alt.hconcat(*panels, spacing=16).resolve_scale(color="independent"))
+    return finish(
+        alt.vconcat(*rows, spacing=26),
+        f"Pairs of systems: {label(metric)} against people",
+        [
+            "row and column are systems, best first by the human score",
+            "above: rounded to better or worse; below: one minus the p-value of the row's lead",
+        ],
+    )
+
+
+def _preference(p: Floats, *, soft: bool) -> Floats:
+    if soft:
+        return np.asarray(1 - p)
+    return np.where(np.isnan(p), np.nan, (p < 0.5).astype(np.float64))
+
+
+def _comparison(given: MetaInput) -> Chart:
+    found = given.found
+    if not found.significance:
+        raise UsageError("figure 'comparison' shows tests of metrics: add --significance")
+    by, test = next(iter(found.significance.items()))
+    own = {r.metric: r for r in _results(found, by)}
+    return comparison(
+        test,
+        {m: own[m].value for m in test.metrics},
+        {m: own[m].rank for m in test.metrics},
+        by=by,
+        alpha=given.alpha,
+    )
+
+
+def comparison(
+    test: Significance,
+    values: Mapping[str, float],
+    clusters: Mapping[str, int | None],
+    *,
+    by: str = "",
+    alpha: float = 0.05,
+) -> Chart:
+    """Draw which metrics are significantly better than which, with a line between clusters.
+
+    A cell compares the metric of its row with the one, not above it, of its column.
+    """
+    alt = altair()
+    p = test.p if test.p_adjusted is None else test.p_adjusted
+    kept = list(test.metrics[:MOST])
+    rows = labels(f"{name}  {values[name]:.3f}" for name in kept)
+    columns = labels(kept)
+    levels = [f"p < {alpha / 5:g}", f"p < {alpha:g}", "not significant"]
+    data: list[Row] = []
+    counts = [0, 0, 0]
+    for i in range(len(kept)):
+        for j in range(i + 1, len(kept)):
+            if np.isnan(p[i, j]):
+                continue
+            k = 0 if p[i, j] < alpha / 5 else 1 if p[i, j] < alpha else 2
+            counts[k] += 1
+            data.append({"row": rows[i], "column": columns[j], "p": number(p[i, j]),
+                         "level": levels[k]})  # fmt: skip
+    side = cell_size(len(kept), most=26, least=14, whole=620)
+    look = {"ticks": False, "domain": False, "labelOverlap": False}
+    x = alt.X("column:N", scale=alt.Scale(domain=columns), title=None,
+              axis=alt.Axis(orient="top", labelAngle=-60, labelLimit=220, **look))  # fmt: skip
+    y = alt.Y("row:N", scale=alt.Scale(domain=rows), title=None, axis=alt.Axis(**look))
+    colour = alt.Scale(domain=levels, range=["#083D6B", SKY, "#E4E4E4"])
+    boxes = (
+        alt.Chart(alt.Data(values=data), width=side * len(kept), height=side * len(kept))
+        .mark_rect(stroke="white", strokeWidth=0.7)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("level:N", scale=colour, title="row better than column"),
+            tooltip=["row:N", "column:N", "p:Q"],
+        )
+    )
+    groups = [clusters[name] for name in kept]
+    layers = [boxes]
+    at = [{"row": row} for row in boundaries(rows, groups)]
+    if at:
+        rule = alt.Chart(alt.Data(values=at)).mark_rule(color=RED, strokeWidth=1.6)
+        layers.append(rule.encode(y=alt.Y("row:N", bandPosition=0)))
+        across = [{"column": column} for column in boundaries(columns, groups)]
+        rule = alt.Chart(alt.Data(values=across)).mark_rule(color=RED, strokeWidth=1.6)
+        layers.append(rule.encode(x=alt.X("column:N", bandPosition=0)))
+    corrected = "" if test.correction == "none" else f", {test.correction}"
+    found = len({group for group in groups if group is not None})
+    return finish(
+        alt.layer(*layers),
+        f"Metrics against metrics by {by}" if by else "Metrics against metrics",
+        [
+            f"{counts[0] + counts[1]:,} of {sum(counts):,} pairs differ at {alpha:g} "
+            f"({test.scheme}, {test.alternative}{corrected}); {found} clusters, a line between "
+            "them",
+            limited(len(test.metrics), "metrics"),
+        ],
+    )
+
+
+def _calibration(given: MetaInput) -> Chart:
+    data = given.data("calibration")
+    by = next((n for n in _names(given.found) if n in ("acc-eq", "tau-eq")), "acc-eq")
+    worth = KENDALL[by]
+    found = {}
+    for name in given.best:
+        if len(found) == _PANELS:
+            break
+        scores = data.segments(name)
+        if not np.isnan(scores).all():
+            found[name] = calibrate(data.human, scores, worth)
+    return calibration(found, by=by)
+
+
+def calibration(found: Mapping[str, Calibration], *, by: str = "acc-eq") -> Chart:
+    """Draw how the value of each metric changes with the threshold below which it sees ties."""
+    alt = altair()
+    if not found:
+        raise UsageError("figure 'calibration': no metric has segment scores")
+    panels = []
+    for name, own in found.items():
+        place = _thinned(own)
+        rows = [{"epsilon": number(own.epsilons[k]), "value": number(own.values[k])} for k in place]
+        best = [{"epsilon": number(own.epsilon), "value": number(own.value),
+                 "text": f"{own.value:.3f} at {own.epsilon:.3g}"}]  # fmt: skip
+        x = alt.X("epsilon:Q", title="differences up to this are ties")
+        y = alt.Y("value:Q", title=by, scale=alt.Scale(zero=False, nice=True))
+        line = alt.Chart(alt.Data(values=rows), width=270, height=170).mark_line(
+            color=BLUE, interpolate="step-after"
+        )
+        base = alt.Chart(alt.Data(values=best))
+        right = own.epsilon < own.epsilons[place[-1]] / 2
+        panels.append(
+            alt.layer(
+                line.encode(x=x, y=y),
+                base.mark_rule(color=RED, strokeDash=[4, 3]).encode(x=x),
+                base.mark_point(filled=True, size=60, color=RED, opacity=1).encode(x=x, y=y),
+                base.mark_text(
+                    align="left" if right else "right", dx=8 if right else -8, dy=-10, color=INK
+                ).encode(x=x, y=y, text="text:N"),
+            ).properties(title=panel_title(label(name)))
+        )
+    return finish(
+        alt.concat(*panels, columns=2, spacing=26),
+        "Tie calibration",
+        [f"{by} at every threshold; the point is the best one"],
+    )
+
+
+def _thinned(own: Calibration) -> list[int]:
+    """Places of the points to draw: evenly along epsilon, with the best and the ends.
+
+    Beyond the 99th percentile of differences nearly all are ties, which is not worth the room.
+    """
+    size = len(own.epsilons)
+    if not size:
+        return []
+    last = max(int(0.99 * (size - 1)), int(np.searchsorted(own.epsilons, own.epsilon)))
+    grid = np.linspace(own.epsilons[0], own.epsilons[last], _POINTS)
+    places = np.searchsorted(own.epsilons, grid, side="right") - 1
+    best = np.searchsorted(own.epsilons, own.epsilon, side="right") - 1
+    return sorted({0, last, int(best), *places.tolist()})
+
+
+def _scatter(given: MetaInput) -> Chart:
+    data, metric = given.data("scatter"), given.best[0]
+    human = given.found.human
+    return scatter(
+        data.es.systems, data.human_systems, data.systems(metric), data.human,
+        data.segments(metric), metric=metric, human=human,
+    )  # fmt: skip
+
+
+def scatter(
+    systems: Sequence[str],
+    human_systems: Floats,
+    metric_systems: Floats,
+    human_segments: Floats | None = None,
+    metric_segments: Floats | None = None,
+    *,
+    metric: str = "metric",
+    human: str = "human",
+) -> Chart:
+    """Draw a metric against people: systems as named points, segments as a density.
+
+    Scores are oriented (higher is better); segments are systems x segments, NaN where missing.
+    """
+    alt = altair()
+    titles = (f"people ({label(human)})", label(metric))
+    text = f"systems{_correlation(human_systems, metric_systems)}"
+    panels = [cloud(human_systems, metric_systems, labels(systems), titles=titles, title=text)]
+    if human_segments is not None and metric_segments is not None:
+        x, y = human_segments.ravel(), metric_segments.ravel()
+        both = np.isfinite(x) & np.isfinite(y)
+        x, y = x[both], y[both]
+        if x.size:
+            text = f"{x.size:,} segments{_correlation(x, y)}"
+            panel = heat(x, y, (bins(x, 40), bins(y, 40)), titles=titles, legend="translations")
+            panels.append(panel.properties(title=panel_title(text)))
+    return finish(alt.hconcat(*panels, spacing=34), f"{label(metric)} against people")
+
+
+def _correlation(x: Floats, y: Floats) -> str:
+    known = np.isfinite(x) & np.isfinite(y)
+    r = float(pearson(x[known][:, None], y[known][:, None])[0]) if known.sum() > 1 else np.nan
+    return "" if np.isnan(r) else f": r = {r:.3f}"
+
+
+def metametrics(found: MetaEvaluation) -> Chart:
+    """Draw meta-metric against meta-metric, a point per metric: do they tell the same story?"""
+    alt = altair()
+    names = _names(found)
+    if len(names) < 2:
+        raise UsageError("figure 'metametrics' needs two meta-metrics (--with a,b)")
+    values = {by: found.values(by) for by in names}
+    metrics = [m for m in values[names[0]] if all(m in own for own in values.values())]
+    shown = labels(metrics)
+    columns = {by: np.array([own[m] for m in metrics]) for by, own in values.items()}
+    pairs = [(a, b) for i, a in enumerate(names[:3]) for b in names[i + 1 : 3]]
+    panels = []
+    for a, b in pairs:
+        text = _correlation(columns[a], columns[b]).removeprefix(": ")
+        panels.append(cloud(columns[a], columns[b], shown, titles=(a, b), title=text,
+                            size=(400, 340)))  # fmt: skip
+    return finish(
+        alt.concat(*panels, columns=2, spacing=26),
+        "Meta-metric against meta-metric",
+        [_size(found), f"{len(metrics)} metrics; names are shown where there is room"],
+    )
