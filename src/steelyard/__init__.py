@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from steelyard.metaresults import MetaEvaluation as MetaEvaluation
     from steelyard.ratings.human import human_scores as human_scores
     from steelyard.ratings.results import HumanScores as HumanScores
+    from steelyard.report.page import make_report as make_report
     from steelyard.segments import Segments as Segments
     from steelyard.stats.accuracy import spa as spa
 
@@ -44,6 +45,7 @@ _HOME = {
     "demo_set": "steelyard.demo.embedded",
     "human_scores": "steelyard.ratings.human",
     "load": "steelyard.formats.load",
+    "make_report": "steelyard.report.page",
     "meta_evaluate": "steelyard.metaevaluation",
     "save": "steelyard.formats.save",
     "spa": "steelyard.stats.accuracy",

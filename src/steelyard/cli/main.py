@@ -17,6 +17,7 @@ COMMANDS = {
     "compare": ("steelyard.cli.compare:compare", "Is A better than B, and how sure are we?"),
     "meta": ("steelyard.cli.meta:meta", "Which metric, or LLM judge, agrees with people?"),
     "human": ("steelyard.cli.human:human", "What do these raw ratings say?"),
+    "report": ("steelyard.cli.report:report", "Let me see and share it: one HTML file."),
     "data": ("steelyard.cli.data:data", "What is in this file; make it that format; get WMT data."),
     "demo": (
         "steelyard.cli.demo:demo",

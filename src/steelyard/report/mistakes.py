@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from steelyard.errors import InputError
 from steelyard.evalset import EvalSet
 from steelyard.formats import files
+from steelyard.formats.load import read_any
+from steelyard.judgements import ErrorSpan, Ratings
 
 SIDES = ("output", "source")
 
@@ -97,3 +101,24 @@ def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:
                     None,
                     "source" if one.in_source else "output",
                 )
+
+
+def with_ratings(es: EvalSet, path: Path) -> EvalSet:
+    """Add the raw judgements of a file, as far as they concern the set's systems and segments.
+
+    A judgement that lists weighted errors and no value is worth minus the sum of their weights.
+    """
+    form, value, _ = read_any(path)
+    if not isinstance(value, Ratings):
+        raise InputError(f"holds no ratings ({form})", path=path)
+    kept = value.select(systems=es.systems, segments=es.segments.ids)
+    if kept.errors is not None and np.isnan(kept.value).all():
+        kept = replace(kept, value=np.array([_cost(errors) for errors in kept.errors]))
+    return replace(es, ratings={**es.ratings, path.name.split(".gz")[0]: kept})
+
+
+def _cost(errors: tuple[ErrorSpan, ...] | None) -> float:
+    weights = [] if errors is None else [one.score for one in errors]
+    if errors is None or None in weights:
+        return float("nan")
+    return -float(sum(weight or 0.0 for weight in weights))

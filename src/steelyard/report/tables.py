@@ -10,6 +10,7 @@ from steelyard.evalset import EvalSet
 from steelyard.metaresults import MetaEvaluation
 from steelyard.overview import Overview
 from steelyard.stats import describe
+from steelyard.stats.agreement import krippendorff_alpha
 from steelyard.stats.correlation import kendall_b
 from steelyard.stats.pairs import count_pairs
 from steelyard.table import Cell, Column, Table
@@ -87,3 +88,23 @@ def human_table(es: EvalSet) -> Table | None:
         "Pearson r over cells that both scored; tau-b of the systems' means over those cells",
     )
     return Table("Human scores with each other", columns, tuple(rows), notes)
+
+
+def rater_table(es: EvalSet) -> Table | None:
+    """Give how far the raters behind each human score agree, where their judgements are known."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, ratings in es.ratings.items():
+        unit = ratings.system.astype(np.int64) * max(1, len(ratings.segments)) + ratings.segment
+        value = ratings.value
+        if value is None or np.isnan(value).all():
+            continue
+        found = krippendorff_alpha(unit, value, n_resamples=500)
+        rows.append((name, len(ratings.raters), len(ratings), found.n_units, found.value,
+                     found.low, found.high))  # fmt: skip
+    if not rows:
+        return None
+    columns = (Column("ratings"), Column("raters"), Column("judgements"), Column("rated twice"),
+               Column("alpha", digits=3), Column("low", digits=3),
+               Column("high", digits=3))  # fmt: skip
+    note = "Krippendorff's alpha (interval) with its 95 % interval; 1 is perfect, 0 is chance"
+    return Table("Raters with each other", columns, tuple(rows), (note,))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.comparisonresults import Comparison
+from steelyard.errors import printable
 from steelyard.evalset import EvalSet
 from steelyard.metaresults import UNITS, MetaEvaluation
 from steelyard.provenance import installed_version
@@ -70,6 +71,23 @@ class Summary:
     def to_dict(self) -> dict[str, list[str]]:
         """Give the sentences by heading."""
         return {name: list(getattr(self, name)) for name in ("settled", "undecided", "sureness")}
+
+    def headed(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Give the sentences under the headings that people read."""
+        found = (
+            ("What can be concluded", self.settled),
+            ("What can't", self.undecided),
+            ("How sure that is", self.sureness),
+        )
+        return [(heading, lines) for heading, lines in found if lines]
+
+    def text(self) -> str:
+        """Write the summary for a terminal."""
+        parts = [
+            "\n".join([f"{heading}:", *(f"  {printable(line)}" for line in lines)])
+            for heading, lines in self.headed()
+        ]
+        return "\n".join(parts)
 
 
 def listed(names: Sequence[str], most: int = _NAMED) -> str:
