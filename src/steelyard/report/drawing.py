@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import html
 import json
+import re
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -15,27 +17,47 @@ from xml.etree import ElementTree as ET
 from steelyard.report.figures import Chart, need_plots
 
 _ELEMENTS = frozenset(
-    "svg g path line rect circle text tspan defs clipPath linearGradient stop title".split()
+    "svg g path line rect circle text tspan defs clipPath linearGradient stop".split()
 )
+_NUMBERS = frozenset("d x y x1 x2 y1 y2 cx cy r rx ry dx dy transform".split())
 _ATTRIBUTES = frozenset(
-    "viewBox d x y x1 x2 y1 y2 cx cy r rx ry dx dy transform fill stroke stroke-width "
-    "stroke-dasharray stroke-dashoffset stroke-linecap stroke-linejoin stroke-miterlimit "
-    "stroke-opacity fill-opacity opacity text-anchor font-size font-weight font-style offset "
-    "stop-color gradientUnits".split()
+    "viewBox fill stroke stroke-width stroke-dasharray stroke-dashoffset stroke-linecap "
+    "stroke-linejoin stroke-miterlimit stroke-opacity fill-opacity opacity text-anchor font-size "
+    "font-weight font-style offset stop-color gradientUnits clip-path".split()
 )
 _SIZES = frozenset({"width", "height"})
+_DEFAULTS = frozenset(
+    {("opacity", "1"), ("transform", "translate(0,0)"), ("font-weight", "normal")}
+)
+_LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
+_ROOM = 12
 
 
-def svg(chart: Chart, name: str) -> str:
-    """Draw a chart as an SVG element; ``name`` makes its inner ids unique on the page.
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A chart as an SVG element, with its title and what stands below the title as text."""
 
-    What a mark stands for is its ``data-tip``, which the page shows on hover and focus.
+    svg: str
+    title: str = ""
+    about: str = ""
+
+
+def draw(chart: Chart, name: str) -> Drawing:
+    """Draw a chart; ``name`` makes its inner ids unique on the page.
+
+    Titles become text of the page, where they break into lines. What a mark stands for is its
+    ``data-tip``, which the page shows on hover.
     """
     need_plots()
     vl_convert: Any = import_module("vl_convert")
-    spec = chart if isinstance(chart, dict) else json.loads(chart.to_json())
+    spec = json.loads(chart.to_json())
     spec["config"] = {**spec.get("config", {}), "background": "transparent"}
-    return clean(vl_convert.vegalite_to_svg(spec), name)
+    titles = spec.pop("title", {})
+    titles = titles if isinstance(titles, dict) else {"text": titles}
+    about = titles.get("subtitle", "")
+    lines = [about] if isinstance(about, str) else about
+    picture = clean(vl_convert.vegalite_to_svg(spec), name)
+    return Drawing(picture, str(titles.get("text", "")), "; ".join(line for line in lines if line))
 
 
 def clean(source: str, name: str) -> str:
@@ -44,8 +66,8 @@ def clean(source: str, name: str) -> str:
     Examples
     --------
     >>> clean('<svg xmlns="http://www.w3.org/2000/svg" onload="x()"><script>y()</script>'
-    ...       '<path d="M0,0" aria-label="A &lt; B" style="color: red"/></svg>', "c")
-    '<svg><path d="M0,0" data-tip="A &lt; B"></path></svg>'
+    ...       '<path d="M0,0.123456" aria-label="A &lt; B" style="color: red"/></svg>', "c")
+    '<svg><path d="M0,0.12" data-tip="A &lt; B"/></svg>'
     """
     return _write(ET.fromstring(source), name)  # noqa: S314 - our own library wrote it
 
@@ -55,26 +77,39 @@ def _write(element: ET.Element, name: str) -> str:
     if tag not in _ELEMENTS or element.get("display") == "none":
         return ""
     attributes = _attributes(tag, element, name)
-    inside = html.escape(element.text or "") if tag in ("text", "tspan", "title") else ""
+    inside = html.escape(element.text or "") if tag in ("text", "tspan") else ""
     inside += "".join(_write(child, name) for child in element)
-    if tag == "g" and not inside:
+    if inside:
+        return f"<{tag}{attributes}>{inside}</{tag}>"
+    hidden = tag == "path" and not element.get("fill") and not element.get("stroke")
+    if tag in ("g", "text") or (hidden and not element.get("aria-label")):
         return ""
-    return f"<{tag}{attributes}>{inside}</{tag}>"
+    return f"<{tag}{attributes}/>"
 
 
 def _attributes(tag: str, element: ET.Element, name: str) -> str:
     kept: dict[str, str] = {}
     for key, value in element.attrib.items():
         local = key.rpartition("}")[2]
-        if local in _ATTRIBUTES or (local in _SIZES and tag in ("rect", "svg")):
+        if (local, value) in _DEFAULTS:
+            continue
+        if local in _NUMBERS:
+            kept[local] = _LONG.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), value)
+        elif local in _ATTRIBUTES or (local in _SIZES and tag in ("rect", "svg")):
             kept[local] = value.replace("url(#", f"url(#{name}-")
         elif local == "id":
             kept["id"] = f"{name}-{value}"
-        elif local == "clip-path" and value.startswith("url(#"):
-            kept["clip-path"] = value.replace("url(#", f"url(#{name}-")
         elif local == "aria-label" and tag not in ("svg", "g"):
             kept["data-tip"] = value
-    if kept.get("fill") == "transparent" and "data-tip" not in kept and "stroke" not in kept:
-        kept.pop("fill")
-        kept["fill"] = "none"
+    if tag == "svg":
+        _widen(kept)
     return "".join(f' {key}="{html.escape(value)}"' for key, value in kept.items())
+
+
+def _widen(kept: dict[str, str]) -> None:
+    """Leave room at both sides: a reader's font may be wider than the one that was measured."""
+    box = kept.get("viewBox", "").split()
+    if len(box) == 4:
+        width = float(box[2]) + 2 * _ROOM
+        kept["viewBox"] = f"{-_ROOM} {box[1]} {width:g} {box[3]}"
+        kept["width"] = f"{width:g}"

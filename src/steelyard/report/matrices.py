@@ -74,7 +74,7 @@ def _grid(
             p, back = float(win[i, j]), float(win[j, i])
             kind, sign, best, says = "u", "·", p, f"{name} and {other}: not decided"
             if np.isnan(p) and np.isnan(back):
-                cells.append(MatrixCell("u", "", f"{name} and {other}: no test"))
+                cells.append(MatrixCell("u", "–", f"{name} and {other}: no test"))
                 continue
             if p < alpha:
                 kind, sign, best, says = f"w{_step(p)}", "▲", p, f"{name} beats {other}"

@@ -197,7 +197,8 @@ def _page(
     environment = sections.environment()
     style = sections.template_text("page.css")
     script = sections.template_text("page.js")
-    named = " ".join(n for n in (es.name, es.language_pair) if n) or "Test set"
+    stem = Path(es.inputs[0].path).name.split(".")[0] if es.inputs else ""
+    named = " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
     kinds = [plural(es.n_systems, "system"), plural(es.n_segments, "segment")]
     kinds += [plural(len(es.human), "human score")] if es.human else []
     kinds.append(plural(len(es.metrics), "metric"))

@@ -17,12 +17,13 @@ from steelyard.metaresults import MetaEvaluation
 from steelyard.overview import Overview
 from steelyard.provenance import Provenance
 from steelyard.report import comparefigures, matrices, metafigures, tables, words
-from steelyard.report.drawing import svg
+from steelyard.report import drawing
 from steelyard.report.explorer import Explorer
 from steelyard.table import Table, plural
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 _TALL = 18  # rows beyond which a table scrolls
 _LISTED = 30  # disagreements that are explained
@@ -47,7 +48,7 @@ class Section:
 
     name: str
     title: str
-    blocks: tuple[str, ...]
+    blocks: tuple[Markup, ...]
 
 
 def environment() -> Environment:
@@ -71,37 +72,46 @@ class Writer:
         self.blocks: Any = environment.get_template("blocks.html.j2").module
         self.draws = bool(find_spec("altair") and find_spec("vl_convert"))
 
-    def words(self, *lines: str) -> str:
+    def made(self, macro: str, *arguments: Any, **more: Any) -> Markup:
+        """Run a macro of the templates, which escapes what it is given."""
+        block: Markup = getattr(self.blocks, macro)(*arguments, **more)
+        return block
+
+    def words(self, *lines: str) -> Markup:
         """Write paragraphs."""
-        return str(self.blocks.words([printable(line) for line in lines]))
+        return self.made("words", [printable(line) for line in lines])
 
-    def findings(self, lines: list[str]) -> str:
+    def findings(self, lines: list[str]) -> Markup:
         """Write a list."""
-        return str(self.blocks.findings([printable(line) for line in lines]))
+        return self.made("findings", [printable(line) for line in lines])
 
-    def table(self, table: Table, label: str) -> str:
+    def table(self, table: Table, label: str) -> Markup:
         """Write a table in a region that scrolls by itself."""
         from markupsafe import Markup
 
         safe = Markup(table.html())  # noqa: S704 - a Table escapes its cells
-        return str(self.blocks.table(safe, label, tall=len(table.rows) > _TALL))
+        return self.made("table", safe, label, tall=len(table.rows) > _TALL)
 
-    def matrix(self, grid: matrices.Grid) -> str:
+    def matrix(self, grid: matrices.Grid) -> Markup:
         """Write a matrix with its legend."""
-        return str(self.blocks.matrix(grid))
+        return self.made("matrix", grid)
 
-    def charts(self, drawn: list[tuple[str, Callable[[], Any], str]]) -> Iterator[str]:
+    def charts(self, drawn: list[tuple[str, Callable[[], Any], str]]) -> Iterator[Markup]:
         """Draw charts, each given as name, function and caption; what can't be drawn is left out."""
         from markupsafe import Markup
 
         for name, draw, caption in drawn if self.draws else ():
             try:
-                picture = svg(draw(), name)
+                picture = drawing.draw(draw(), name)
             except (UsageError, DegenerateError):
                 continue  # such a figure needs more systems, or scores, than there are
-            yield str(
-                self.blocks.chart(Markup(picture), printable(caption), name)  # noqa: S704 - cleaned
-            )
+            safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
+            about = [printable(line) for line in (picture.about, caption) if line]
+            yield self.made("chart", safe, printable(picture.title), about, name)
+
+    def side_by_side(self, drawn: list[tuple[str, Callable[[], Any], str]]) -> Markup:
+        """Draw charts next to each other, where the page is wide enough."""
+        return self.made("side_by_side", list(self.charts(drawn)))
 
 
 def sections(content: Content, environment: Environment, signed: Provenance) -> list[Section]:
@@ -127,26 +137,25 @@ def _rankings(content: Content, writer: Writer) -> Section | None:
         (
             "chart-forest",
             lambda: comparefigures.forest(found),
-            f"Systems by {found.score} with 95 % intervals, best first; tiers alternate in shape and colour.",
+            "",
         ),
         (
             "chart-ranks",
             lambda: comparefigures.ranks(found),
-            "How often each system takes each place when segments are drawn anew.",
+            "",
         ),
         (
             "chart-wins",
             lambda: comparefigures.draw("wins", found, scores),
-            "How often each system wins, ties and loses against the others, segment by segment.",
+            "Each system against all others, segment by segment.",
         ),
     ]
     if len(order) > 1:
-        best = f"{order[0]} and {order[1]}"
         drawn.append(
             (
                 "chart-density",
                 lambda: comparefigures.draw("density", found, scores),
-                f"Scores of {best} on the same segments; darker is more segments.",
+                "Darker is more segments.",
             )
         )
     blocks = [
@@ -156,7 +165,7 @@ def _rankings(content: Content, writer: Writer) -> Section | None:
         ),
         *writer.charts(drawn[:1]),
         writer.table(found.table(), "Ranking of systems"),
-        *writer.charts(drawn[1:]),
+        writer.side_by_side(drawn[1:]),
     ]
     return Section("rankings", "Rankings", tuple(blocks))
 
@@ -183,12 +192,12 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
         (
             "chart-disagreement",
             lambda: comparefigures.disagreement(found),
-            "Places by each ranking, and the pairs that they order differently.",
+            "",
         )
     ]
     if not lines:
         text = "Mean, median and Bradley-Terry order every pair of systems alike."
-        return Section("disagreement", "Disagreement between rankings", (writer.words(text),))
+        return Section("disagreement", "Disagreement", (writer.words(text),))
     text = (
         "The mean asks by how much, the median what a typical segment looks like, Bradley-Terry who "
         "wins more segments. Where they disagree, the answer depends on the question."
@@ -201,7 +210,7 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
         writer.findings(lines[:_LISTED]),
         *tail,
     ]
-    return Section("disagreement", "Disagreement between rankings", tuple(blocks))
+    return Section("disagreement", "Disagreement", tuple(blocks))
 
 
 def _scores(content: Content, writer: Writer) -> Section | None:
@@ -212,7 +221,7 @@ def _scores(content: Content, writer: Writer) -> Section | None:
         writer.words("Which system each score puts first, and which it can't tell from the first."),
         writer.table(table, "What each score says"),
     )
-    return Section("scores", "What each score says", blocks)
+    return Section("scores", "Scores", blocks)
 
 
 def _leaderboard(content: Content, writer: Writer) -> Section | None:
@@ -220,27 +229,26 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
     if meta is None:
         return None
     given = metafigures.MetaInput(meta, content.es)
-    best = meta.results[0].metric if meta.results else ""
     drawn: list[tuple[str, Callable[[], Any], str]] = [
         (
             "chart-metrics",
             lambda: metafigures.draw("forest", given),
-            "Metrics with 95 % intervals, best first; clusters alternate in shape and colour.",
+            "",
         ),
         (
             "chart-scatter",
             lambda: metafigures.draw("scatter", given),
-            f"{best} against {meta.human}: systems, and segments.",
+            "Left: systems; right: segments, darker is more.",
         ),
         (
             "chart-calibration",
             lambda: metafigures.draw("calibration", given),
-            "Tie calibration: agreement by the difference below which a metric sees a tie.",
+            "",
         ),
         (
             "chart-metametrics",
             lambda: metafigures.draw("metametrics", given),
-            "Meta-metric against meta-metric, a point per metric.",
+            "",
         ),
     ]
     alpha = 0.05
@@ -252,10 +260,11 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
             "told apart by the tests; which of them agrees more with people stays open."
         ),
         writer.table(meta.table(), "Leaderboard of metrics"),
-        *writer.charts(drawn),
+        *writer.charts(drawn[:1]),
+        writer.side_by_side(drawn[1:]),
         *(writer.matrix(grid) for grid in matrices.metric_grids(meta, alpha)[:1]),
     ]
-    return Section("metrics", "Metric leaderboard", tuple(blocks))
+    return Section("metrics", "Metrics", tuple(blocks))
 
 
 def _ties(content: Content, writer: Writer) -> Section | None:
@@ -282,7 +291,7 @@ def _missing(content: Content, writer: Writer) -> Section | None:
         blocks.append(writer.findings(notes))
     if lines:
         blocks += [writer.words("What the checks of the data found:"), writer.findings(lines)]
-    return Section("missing", "Missing data and warnings", tuple(blocks)) if blocks else None
+    return Section("missing", "Missing data", tuple(blocks)) if blocks else None
 
 
 def _people(content: Content, writer: Writer) -> Section | None:
@@ -301,17 +310,16 @@ def _people(content: Content, writer: Writer) -> Section | None:
 def _segments(content: Content, writer: Writer) -> Section | None:
     if content.explorer is None:
         return None
-    template = writer.environment.get_template("explorer.html.j2")
     notes = [printable(note) for note in content.explorer.notes]
     if not content.explorer.facts["has"]["outputs"]:
         notes.append("The input holds no outputs: scores only")
-    return Section("segments", "Segments", (template.render(notes=notes),))
+    return Section("segments", "Segments", (writer.made("explorer", notes),))
 
 
 def _methods(content: Content, writer: Writer) -> Section | None:
     paragraph, cited = words.methods(content.es, content.comparison, content.meta)
     note = writer.words("To paste into a paper, with the exact settings of this report.")
-    block = str(writer.blocks.methods(printable(paragraph), cited))
+    block = writer.made("methods", printable(paragraph), cited)
     return Section("methods", "Methods", (note, block))
 
 
@@ -321,5 +329,5 @@ def _provenance(content: Content, writer: Writer, signed: Provenance) -> Section
         if found is not None and found.provenance is not None:
             lines.append(found.provenance.line())
     lines += [f"{i.path} ({i.format}) sha256 {i.sha256 or 'unknown'}" for i in signed.inputs]
-    block = str(writer.blocks.provenance([printable(line) for line in lines]))
+    block = writer.made("provenance", [printable(line) for line in lines])
     return Section("provenance", "Provenance", (block,))

@@ -76,7 +76,7 @@ class Summary:
         """Give the sentences under the headings that people read."""
         found = (
             ("What can be concluded", self.settled),
-            ("What can't", self.undecided),
+            ("What stays open", self.undecided),
             ("How sure that is", self.sureness),
         )
         return [(heading, lines) for heading, lines in found if lines]
