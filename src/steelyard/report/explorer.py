@@ -17,7 +17,7 @@ from steelyard.stats.arrays import Floats
 from steelyard.table import plural
 
 MISSING = 65535  # the code of a missing score
-CELLS = 500_000  # scores that a page holds
+CELLS = 400_000  # scores that a page holds
 TEXTS = 1_400_000  # characters of base64 that the texts of a page may take
 
 

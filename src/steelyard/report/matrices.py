@@ -18,11 +18,11 @@ _SMALL = 20  # rows beyond which cells hold signs instead of numbers
 
 @dataclass(frozen=True, slots=True)
 class MatrixCell:
-    """One cell: the class of its colour, what it shows, what it says on hover."""
+    """One cell: the class of its colour, what it shows, its p-value, and the pair it stands for."""
 
     kind: str
     text: str = ""
-    tip: str = ""
+    p: str = ""
     pair: str = ""
 
 
@@ -67,27 +67,29 @@ def _grid(
     rows = []
     for i, name in enumerate(shown):
         cells = []
-        for j, other in enumerate(shown):
+        for j in range(len(shown)):
+            p, back = float(win[i, j]), float(win[j, i])
+            pair = "" if pairs is None else f"{pairs[i]} {pairs[j]}"
             if i == j:
                 cells.append(MatrixCell("s"))
-                continue
-            p, back = float(win[i, j]), float(win[j, i])
-            kind, sign, best, says = "u", "·", p, f"{name} and {other}: not decided"
-            if np.isnan(p) and np.isnan(back):
-                cells.append(MatrixCell("u", "–", f"{name} and {other}: no test"))
-                continue
-            if p < alpha:
-                kind, sign, best, says = f"w{_step(p)}", "▲", p, f"{name} beats {other}"
+            elif np.isnan(p) and np.isnan(back):
+                cells.append(MatrixCell("u", "–", "", pair))
+            elif p < alpha:
+                cells.append(_cell(f"w{_step(p)}", "▲", p, pair, small=small))
             elif back < alpha:
-                kind, sign, best, says = f"l{_step(back)}", "▽", back, f"{other} beats {name}"
+                cells.append(_cell(f"l{_step(back)}", "▽", back, pair, small=small))
             else:
-                best = float(np.nanmin([p, back]))
-            tip = f"{says}, p {'' if best < 0.001 else '= '}{shown_p(best).replace('<', '< ')}"
-            pair = "" if pairs is None else f"{pairs[i]} {pairs[j]}"
-            cells.append(MatrixCell(kind, sign if small else shown_p(best), tip, pair))
+                cells.append(_cell("u", "·", float(np.nanmin([p, back])), pair, small=small))
         rows.append((name, tuple(cells)))
     marks = ("▲", "·", "▽") if small else ("", "", "")
     return Grid(title, caption, shown, tuple(rows), f"{alpha:g}", small, marks)
+
+
+def _cell(kind: str, sign: str, p: float, pair: str, *, small: bool) -> MatrixCell:
+    """A small cell shows a sign and keeps its p-value for the reader who asks."""
+    return MatrixCell(kind, sign, shown_p(p), pair) if small else MatrixCell(
+        kind, shown_p(p), "", pair
+    )
 
 
 def _step(p: float) -> int:

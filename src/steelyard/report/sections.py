@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-_TALL = 18  # rows beyond which a table scrolls
+_TALL = 25  # rows beyond which a table scrolls
 _LISTED = 30  # disagreements that are explained
 
 
@@ -89,8 +89,10 @@ class Writer:
         """Write a table in a region that scrolls by itself."""
         from markupsafe import Markup
 
-        safe = Markup(table.html())  # noqa: S704 - a Table escapes its cells
-        return self.made("table", safe, label, tall=len(table.rows) > _TALL)
+        # A Table escapes its cells. Notes stand below the part that scrolls.
+        cells, end, notes = table.html().partition("</table>")
+        safe = Markup(cells + end), Markup(notes)  # noqa: S704
+        return self.made("table", *safe, label, tall=len(table.rows) > _TALL)
 
     def matrix(self, grid: matrices.Grid) -> Markup:
         """Write a matrix with its legend."""

@@ -65,11 +65,23 @@
 
   /* What a mark or a cell stands for, on hover and on touch. */
   const tip = byId("tip");
+  /** What a cell of a matrix says, in words. */
+  function verdict(cell) {
+    const row = cell.parentElement.cells[0].textContent;
+    const column = cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent;
+    const p = cell.dataset.p || cell.textContent;
+    const shown = p === "–" ? "no test" : `p ${p.startsWith("<") ? "< 0" + p.slice(1) : "= " + p.replace(/^\./, "0.")}`;
+    const kind = cell.className[0];
+    if (kind === "w") return `${row} beats ${column}, ${shown}`;
+    if (kind === "l") return `${column} beats ${row}, ${shown}`;
+    return `${row} and ${column}: not decided, ${shown}`;
+  }
   function showTip(event) {
-    const target = event.target.closest ? event.target.closest("[data-tip]") : null;
+    const near = event.target.closest ? (selector) => event.target.closest(selector) : () => null;
+    const target = near("[data-tip]") || near(".matrix td:not(.s)");
     tip.hidden = !target;
     if (!target) return;
-    tip.textContent = target.getAttribute("data-tip");
+    tip.textContent = target.getAttribute("data-tip") || verdict(target);
     const x = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8);
     const below = event.clientY + 18 + tip.offsetHeight < window.innerHeight;
     tip.style.left = `${Math.max(4, x)}px`;
@@ -263,6 +275,12 @@
       make("tbody", {}, ...scoreRows(which, a, b, i)));
   }
 
+  function mistake([, kind, start, end, text, inSource], whole) {
+    const words = text || (start === null || whole === null ? "" : whole.slice(...places(whole, start, end)));
+    const short = words.length > 60 ? `${words.slice(0, 59)}…` : words;
+    return kind + (short.trim() ? `: “${short}”` : "") + (inSource ? " (in the source)" : "");
+  }
+
   const [from, to] = (facts.languages || [null, null]);
   const wrap = (node) => make("div", { class: "scroll" }, node);
   function card(i) {
@@ -288,7 +306,7 @@
     [a, b].forEach((system, k) => {
       if (both[k] === null) return;
       const mine = mistakes.filter((m) => m[0] === system);
-      const named = mine.map((m) => make("li", {}, m[1] + (m[4] ? `: ${m[4]}` : "") + (m[5] ? " (in the source)" : "")));
+      const named = mine.map((m) => make("li", {}, mistake(m, m[5] ? source : both[k])));
       pair.append(make("div", {}, make("dt", {}, `${"AB"[k]}: ${facts.systems[system]}`),
         make("dd", { dir: "auto", lang: to },
           ...marked(both[k], differ[k], k ? "diff-b" : "diff-a", mine.filter((m) => !m[5]))),
@@ -376,5 +394,8 @@
     setUp();
   }
   // After the first paint: the summary does not wait for the segments.
-  requestAnimationFrame(() => setTimeout(start, 0));
+  const failed = (error) => {
+    list.textContent = `The segments can't be shown: ${error.message}`;
+  };
+  requestAnimationFrame(() => setTimeout(() => start().catch(failed), 0));
 })();
