@@ -160,21 +160,22 @@ def _widest(es: EvalSet, names: Sequence[str], chosen: Any, n: int) -> Any:
 
 
 def quantised(table: ScoreTable, chosen: Any) -> tuple[Any, dict[str, Any]]:
-    """Write scores as whole numbers of 16 bits: as many decimals as fit, 65535 where missing.
+    """Write scores as whole numbers of 16 bits, 65535 where missing.
 
-    A score is ``(low + code) / 10 ** digits``.
+    A score is ``(low + code) / 10 ** digits``, with as many decimals as the scores have or as fit.
 
     Examples
     --------
     >>> codes, fact = quantised(ScoreTable(np.array([[-1.3, np.nan, -25.0]])), np.arange(3))
     >>> codes.tolist(), fact["low"], fact["digits"]
-    ([23700, 65535, 0], -25000, 3)
+    ([237, 65535, 0], -250, 1)
     """
     values: Floats = table.values[:, chosen].ravel()
     known = values[~np.isnan(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
     span = high - low
     digits = min(6, math.floor(math.log10((MISSING - 2) / span))) if span > 0 else 4
+    digits = next((d for d in range(digits) if _whole(known * 10.0**d)), digits)
     base = round(low * 10.0**digits)
     codes = np.full(values.shape, MISSING, dtype="<u2")
     codes[~np.isnan(values)] = np.rint(known * 10.0**digits).astype(np.int64) - base
@@ -185,3 +186,8 @@ def quantised(table: ScoreTable, chosen: Any) -> tuple[Any, dict[str, Any]]:
         "digits": digits,
     }
     return codes, fact
+
+
+def _whole(values: Floats) -> bool:
+    """Tell whether all are whole numbers, but for the noise of floating point."""
+    return bool((np.abs(values - np.rint(values)) < 1e-6).all())
