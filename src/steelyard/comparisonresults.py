@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.provenance import Provenance
 from steelyard.stats.arrays import Floats
-from steelyard.table import Cell, Column, Frame, Table, plural
+from steelyard.table import Cell, Column, Frame, Table, interval_decimals, plural
 
 #: Which test asks the question that a ranking answers, and why.
 FITTING = {"mean": "t", "median": "mood", "bt": "sign", "elo": "sign", "trueskill": "sign"}
@@ -161,21 +161,26 @@ class Comparison:
         columns = [Column("system")]
         for name in names:
             columns.append(Column(f"{name} rank" if len(names) > 1 else "rank"))
-            columns += [Column("tier")] if name in self.tiers else []
-            columns.append(Column(name, "higher", digits=_digits(self.aggregations[name].scores)))
+            columns += [Column("tier", key=f"{name} tier")] if name in self.tiers else []
+            digits = _digits(self.aggregations[name])
+            columns.append(Column(name, "higher", digits=digits))
             if self.aggregations[name].low is not None:
-                digits = _digits(self.aggregations[name].scores)
-                columns += [Column("low", digits=digits), Column("high", digits=digits)]
+                columns += [
+                    Column(end, digits=digits, key=f"{name} {end}") for end in ("low", "high")
+                ]
         place = {system: i for i, system in enumerate(self.systems)}
         rows: list[tuple[Cell, ...]] = []
+        bold: set[tuple[int, int]] = set()
         order = self.ranking(first)
-        for system in order:
+        for k, system in enumerate(order):
             i = place[system]
             row: list[Cell] = [system]
             for name in names:
                 own = self.aggregations[name]
                 row.append(None if np.isnan(own.ranks[i]) else int(own.ranks[i]))
                 row += [self.tiers[name].clusters[i]] if name in self.tiers else []
+                best = name in self.tiers and self.tiers[name].clusters[i] == 1
+                bold |= {(k, len(row))} if best else set()
                 row.append(_number(own.scores[i]))
                 if own.low is not None and own.high is not None:
                     row += [_number(own.low[i]), _number(own.high[i])]
@@ -190,7 +195,8 @@ class Comparison:
         if self.tiers:
             used = ", ".join(f"{name} by {tiers.test}" for name, tiers in self.tiers.items())
             notes.append(f"tiers at {self.alpha:g}: {used}")
-        return Table("", tuple(columns), tuple(rows), (*notes, *self.notes), rules)
+        notes += self.notes
+        return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
 
     def pair_tables(self) -> list[Table]:
         """Give a matrix per test: corrected p-values of row against column."""
@@ -209,7 +215,11 @@ class Comparison:
         return tables
 
 
-def _digits(values: Floats) -> int:
-    """Digits that tell systems apart: strengths need more than ratings."""
-    size = np.nanmax(np.abs(values), initial=0.0)
+def _digits(own: Ranked) -> int:
+    """Digits that follow the standard error; without one, strengths need more than ratings."""
+    if own.low is not None and own.high is not None:
+        found = interval_decimals(own.scores, own.low, own.high)
+        if found is not None:
+            return found
+    size = np.nanmax(np.abs(own.scores), initial=0.0)
     return 1 if size >= 1000 else 2 if size >= 10 else 3

@@ -1,76 +1,77 @@
-"""A browser for the tests of the report; Debian's Chromium, or whichever STEELYARD_CHROMIUM names."""
+"""What a chart holds, for tests: its data, its expressions, and what it looks like."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
-import numpy as np
 import pytest
 
-from steelyard.evalset import EvalSet, ScoreTable
-from steelyard.report.mistakes import Mistake
-from steelyard.report.page import make_report
-from steelyard.segments import Segments
+from steelyard.report import figures
 
-HOSTILE = (
-    "<script>window.hacked=1</script>",
-    "javascript:window.hacked=1",
-    "{{7*7}}{%raw%}${7*7}",
-    '</script><img src="x" onerror="window.hacked=1">',
-    "\"' onmouseover=window.hacked=1 x='",
-    "a\u2028b\u2029c & <!-- --> =1+1 \u202e\x1b[31m",
-)
+HOSTILE = ("<script>alert(1)</script>", "constructor", "__proto__", "datum.x['y']", "a\"b'c\\",
+           "{{7*7}}", "עברית", "=1+1", "line\nbreak", "x" * 80, "x" * 81, "$a_b&c%#~^",
+           "\u202eevil", "javascript:alert(1)")  # fmt: skip
+
+
+def _parts(chart: Any) -> Iterator[dict[str, Any]]:
+    """Every dictionary of a chart's specification, from the outside in."""
+
+    def walk(value: Any) -> Iterator[dict[str, Any]]:
+        if isinstance(value, dict):
+            yield value
+            for inner in value.values():
+                yield from walk(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                yield from walk(inner)
+
+    yield from walk(chart.to_dict(validate=False))
+
+
+def rows(chart: Any, *keys: str) -> list[dict[str, Any]]:
+    """All rows of data that have these keys, each data set once."""
+    data = chart.to_dict(validate=False)["datasets"].values()
+    return [row for rows in data for row in rows if set(keys) <= set(row)]
+
+
+def expressions(chart: Any) -> set[str]:
+    """Every expression that Vega would run."""
+    return {part[key] for part in _parts(chart) for key in ("test", "expr", "signal", "labelExpr")
+            if isinstance(part.get(key), str)}  # fmt: skip
+
+
+def fields(chart: Any) -> set[str]:
+    """The names of the fields that are encoded."""
+    return {part["field"] for part in _parts(chart) if isinstance(part.get("field"), str)}
+
+
+def drawn(chart: Any) -> tuple[set[str], str]:
+    """Draw a chart; give the kinds of elements and all text."""
+    tree = ET.fromstring(figures.render(chart, "svg"))
+    tags = {element.tag.rpartition("}")[2] for element in tree.iter()}
+    return tags, "\n".join(element.text or "" for element in tree.iter())
+
+
+class Look:
+    """The functions above, for tests."""
+
+    hostile = HOSTILE
+    rows = staticmethod(rows)
+    expressions = staticmethod(expressions)
+    fields = staticmethod(fields)
+    drawn = staticmethod(drawn)
+
+    def inert(self, chart: Any) -> None:
+        """Check that names are nowhere but in data, domains and titles, and the chart is valid."""
+        chart.to_dict()
+        bad = [e for e in expressions(chart) if "alert" in e or "script" in e or "__" in e]
+        assert not bad
+        assert not [name for name in fields(chart) if not name.isalnum()]
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """A headless Chromium, or a skip that says what is missing."""
-    sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    named = os.environ.get("STEELYARD_CHROMIUM")
-    path = named or shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("no Chromium (apt install chromium, or set STEELYARD_CHROMIUM)")
-    with sync.sync_playwright() as playwright:
-        # A container has no user namespaces for the sandbox; the pages are our own.
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-def hostile_set() -> tuple[EvalSet, list[Mistake]]:
-    """Give a set in which every name and every text tries to be code."""
-    rng = np.random.default_rng(0)
-    n, s = len(HOSTILE), 12
-    ids = tuple(f"{HOSTILE[k % n]}{k}" for k in range(s))
-    texts = tuple(HOSTILE[k % n] for k in range(s))
-    values = rng.normal(size=(n, s)) + np.arange(n)[:, None]
-    es = EvalSet(
-        HOSTILE,
-        Segments(ids, texts, texts, texts, {HOSTILE[0]: texts, HOSTILE[3]: texts}),
-        {
-            "human</script>": ScoreTable(values, kind="human"),
-            **{f"{name}m": ScoreTable(values + rng.normal(size=(n, s))) for name in HOSTILE[:3]},
-        },
-        {system: tuple(reversed(texts)) for system in HOSTILE},
-        name=HOSTILE[3],
-        language_pair='"><b>-x',
-        notes=HOSTILE,
-    )
-    marks = [
-        Mistake(system, ids[k], HOSTILE[k % n], 1, 5, HOSTILE[0]) for system in HOSTILE for k in (0, 3)
-    ]
-    return es, marks
-
-
-@pytest.fixture(scope="session")
-def hostile_page(tmp_path_factory) -> Path:
-    """A report of the hostile set."""
-    es, marks = hostile_set()
-    path: Path = tmp_path_factory.mktemp("hostile") / "report.html"
-    found = make_report(es, "human</script>", mistakes=marks, n_bootstrap=20, n_resamples=20)
-    found.save(path)
-    return path
+def look() -> Look:
+    """Look into charts."""
+    return Look()

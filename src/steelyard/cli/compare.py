@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.emit import emit
 from steelyard.cli.options import (
+    FIGURES,
+    SUFFIXES,
     InputOptions,
     Names,
     OutputOptions,
@@ -15,14 +19,20 @@ from steelyard.cli.options import (
     need_inputs,
     output_options,
 )
+from steelyard.cli.plots import plot_option, wanted_figures, write_figures
 from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
+    from steelyard.comparisonresults import Comparison
+    from steelyard.decision import Decision
     from steelyard.evalset import EvalSet
     from steelyard.table import Table
 
 RANKINGS = ("mean", "median", "bt", "elo", "trueskill")
 TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
+# What report.comparefigures draws; importing it would cost start-up.
+PLOTS = ("forest", "pairwise", "density", "differences", "wins", "ranks", "disagreement")
+PAIR_PLOTS = ("density", "differences", "wins")
 
 
 @click.command(
@@ -63,8 +73,9 @@ TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=10), default=1000,
               show_default=True, metavar="B", help="Resamples for intervals.")  # fmt: skip
 @click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
+@plot_option(PLOTS)
 @input_options
-@output_options
+@partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
 def compare(
     inputs: tuple[str, ...], options: InputOptions, output: OutputOptions, **settings: Any
 ) -> None:
@@ -76,14 +87,17 @@ def compare(
     if settings["intervals"] == "none":
         settings["intervals"] = None
     pairwise = settings.pop("pairwise")
+    known = PLOTS if settings["pair"] is None else PAIR_PLOTS
+    plots = wanted_figures(settings.pop("plot"), output, known)
     need_inputs(inputs)
-    result, tables = _scores(options.load(inputs), options, settings, pairwise=pairwise)
-    emit(result, tables, output)
+    es = options.load(inputs)
+    result, tables, draw = _scores(es, options, settings, pairwise=pairwise)
+    emit(result, tables, write_figures(plots, draw, output))
 
 
 def _scores(
     es: EvalSet, options: InputOptions, settings: dict[str, Any], *, pairwise: bool
-) -> tuple[dict[str, Any], list[Table]]:
+) -> tuple[dict[str, Any], list[Table], Callable[[str], Any]]:
     from steelyard import comparison, decision, manyscores
 
     pair, power, scores = settings.pop("pair"), settings.pop("power"), settings.pop("score")
@@ -97,12 +111,30 @@ def _scores(
             es, (pair[0], pair[1]), names[0], human=options.human, alpha=settings["alpha"],
             power=power, unit=settings["intervals"] or "segment", rng=settings["rng"],
         )  # fmt: skip
-        return card.to_dict(), [card.table()]
+        return card.to_dict(), [card.table()], partial(_draw_pair, es, card)
     if settings["tests"] == ("all",):
         settings["tests"] = TESTS
     if len(names) > 1:
         by = settings.pop("by")
         many = manyscores.compare_scores(es, names, by=by[0], **settings)
-        return many.to_dict(), [many.table()]
+        return many.to_dict(), [many.table()], _draw_none
     found = comparison.compare(es, names[0] if names else None, **settings)
-    return found.to_dict(), [found.table(), *(found.pair_tables() if pairwise else [])]
+    tables = [found.table(), *(found.pair_tables() if pairwise else [])]
+    return found.to_dict(), tables, partial(_draw, es, found)
+
+
+def _draw(es: EvalSet, found: Comparison, name: str) -> Any:
+    from steelyard.report import comparefigures
+
+    return comparefigures.draw(name, found, comparefigures.scores_of(es, found))
+
+
+def _draw_pair(es: EvalSet, card: Decision, name: str) -> Any:
+    from steelyard.report import comparefigures
+
+    rows = [es.systems.index(system) for system in card.pair]
+    return comparefigures.draw_pair(name, es[card.score].oriented[rows], card.pair, card.score)
+
+
+def _draw_none(name: str) -> Any:
+    raise UsageError(f"figure '{name}' shows one score: choose it with --score NAME")

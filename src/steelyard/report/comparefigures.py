@@ -29,6 +29,7 @@ from steelyard.report.figures import (
     altair,
     bins,
     finish,
+    inline,
     label,
     labels,
     limited,
@@ -86,28 +87,34 @@ def draw(
         raise UsageError(f"no figure '{name}'; {hint(name, FIGURES)}")
     if scores is None:
         raise UsageError(f"figure '{name}' needs scores of segments")
+    order = found.ranking(_first(found))
     if name == "wins":
-        return wins(found.ranking(_first(found)), _rows(found, scores, None))
-    two = pair or tuple(found.ranking(_first(found))[:2])
-    if len(two) != 2:
+        return wins(order, _rows(found, scores, order))
+    two = pair or tuple(order[:2])
+    return draw_pair(name, _rows(found, scores, two), two, found.score)
+
+
+def draw_pair(name: str, scores: Floats, pair: Sequence[str], score: str = "score") -> Chart:
+    """Draw one of :data:`PAIR_FIGURES` of two systems; ``scores`` is 2 x segments."""
+    if name not in PAIR_FIGURES:
+        raise UsageError(f"no figure '{name}' of two systems; {hint(name, PAIR_FIGURES)}")
+    if len(pair) != 2:
         raise UsageError(f"figure '{name}' needs two systems")
-    both = _rows(found, scores, two)
-    return (density if name == "density" else differences)(
-        both[0], both[1], two[0], two[1], found.score
-    )
+    if name == "wins":
+        return wins(pair, scores)
+    function = density if name == "density" else differences
+    return function(scores[0], scores[1], pair[0], pair[1], score)
 
 
 def _first(found: Comparison) -> str:
     return next(iter(found.aggregations))
 
 
-def _rows(found: Comparison, scores: Floats, names: Sequence[str] | None) -> Floats:
-    """Scores of these systems, by default of all in the order of the first ranking."""
-    wanted = found.ranking(_first(found)) if names is None else names
-    for name in wanted:
+def _rows(found: Comparison, scores: Floats, names: Sequence[str]) -> Floats:
+    for name in names:
         if name not in found.systems:
             raise UsageError(f"no system '{name}'; {hint(name, found.systems)}")
-    return np.asarray(scores[[found.systems.index(name) for name in wanted]])
+    return np.asarray(scores[[found.systems.index(name) for name in names]])
 
 
 def _size(found: Comparison) -> str:
@@ -212,7 +219,7 @@ def density(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score"
     if not both.any():
         raise UsageError(f"{name_a} and {name_b} share no segment with scores")
     a, b = a[both], b[both]
-    edges = bins(np.r_[a, b], most=42)
+    edges = bins(np.r_[a, b], most=42, least=20)
     low, high = number(edges[0]), number(edges[-1])
     first, second = label(name_a), label(name_b)
     above, below = int((b > a).sum()), int((a > b).sum())
@@ -224,17 +231,15 @@ def density(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score"
         corner = high if above > below else low
         rows = [{"x": low, "y": low, "y2": corner}, {"x": high, "y": high, "y2": corner}]
         layers.append(
-            alt.Chart(alt.Data(values=rows)).mark_area(color="#FBE7B5", opacity=0.75)
+            alt.Chart(inline(rows)).mark_area(color="#FBE7B5", opacity=0.75)
             .encode(x=x, y=y, y2="y2:Q")
         )  # fmt: skip
     layers.append(heat(a, b, (edges, edges), titles=titles, size=(_SIDE, _SIDE)))
     ends = [{"x": low, "y": low}, {"x": high, "y": high}]
-    layers.append(
-        alt.Chart(alt.Data(values=ends)).mark_line(color=INK, strokeWidth=1).encode(x=x, y=y)
-    )
+    layers.append(alt.Chart(inline(ends)).mark_line(color=INK, strokeWidth=1).encode(x=x, y=y))
     middles = {"mean": (a.mean(), b.mean()), "median": (np.median(a), np.median(b))}
     for (u, v), style in zip(middles.values(), _LINES, strict=True):
-        one = alt.Chart(alt.Data(values=[{"x": number(u), "y": number(v)}]))
+        one = alt.Chart(inline([{"x": number(u), "y": number(v)}]))
         layers += [
             one.mark_rule(**style).encode(x=x),
             one.mark_rule(**style).encode(y=y),
@@ -247,20 +252,18 @@ def density(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score"
         spacing=6,
     )
     ties = len(a) - above - below
+    counts = f"{second} is higher on {above:,} segments, {first} on {below:,}, {ties:,} ties"
     return finish(
         grid,
         f"{first} against {second}, segment by segment",
         [
-            f"{second} is higher on {above:,} segments, {first} on {below:,}, {ties:,} ties; "
-            "the half-plane with more segments is shaded",
+            f"{counts}; the half-plane with more segments is shaded",
             f"lines: {_LEGEND}; {_verdicts(middles, above - below, first, second)}",
         ],
     )
 
 
-def _verdicts(
-    middles: dict[str, tuple[float, float]], lead: int, first: str, second: str
-) -> str:
+def _verdicts(middles: dict[str, tuple[float, float]], lead: int, first: str, second: str) -> str:
     """Say which of the two each ranking prefers."""
 
     def ahead(gap: float) -> str:
@@ -291,7 +294,7 @@ def differences(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "sc
                 rows.append({"from": number((k - 0.46) * width), "to": number((k + 0.46) * width),
                              "kind": kind, "n": int(n), "order": rank})  # fmt: skip
     bars = (
-        alt.Chart(alt.Data(values=_stacked(rows)), width=460, height=250)
+        alt.Chart(inline(_stacked(rows)), width=460, height=250)
         .mark_rect()
         .encode(
             x=alt.X("from:Q", title=f"{first} minus {second} ({label(score)})"),
@@ -308,10 +311,10 @@ def differences(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "sc
     )
     marks = {"mean": float(gap.mean()), "median": float(np.median(gap))}
     lines = [
-        alt.Chart(alt.Data(values=[{"at": number(v)}])).mark_rule(**style).encode(x="at:Q")
+        alt.Chart(inline([{"at": number(v)}])).mark_rule(**style).encode(x="at:Q")
         for v, style in zip(marks.values(), _LINES, strict=True)
     ]
-    zero = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=INK).encode(x="at:Q")
+    zero = alt.Chart(inline([{"at": 0}])).mark_rule(color=INK).encode(x="at:Q")
     counts = f"{(gap > 0).sum():,} wins, {(gap == 0).sum():,} ties, {(gap < 0).sum():,} losses"
     shown = f"mean {marks['mean']:+.4g} (solid), median {marks['median'] + 0.0:+.4g} (dashed)"
     return finish(
@@ -356,7 +359,7 @@ def wins(systems: Sequence[str], scores: Floats) -> Chart:
     y = alt.Y("system:N", scale=alt.Scale(domain=names), title=None,
               axis=alt.Axis(grid=False, labelOverlap=False))  # fmt: skip
     base = alt.Chart(
-        alt.Data(values=rows), width=420, height=max(14.0, min(24.0, 640 / len(names))) * len(names)
+        inline(rows), width=420, height=max(14.0, min(24.0, 640 / len(names))) * len(names)
     ).encode(y=y)
     axis = alt.Axis(format="%")
     bars = base.mark_bar().encode(
@@ -389,8 +392,17 @@ def ranks(found: Comparison) -> Chart:
         size = cell_size(len(names), most=23, least=12, whole=420)
         data = [row for row in cells(names, places, shares, texts=texts) if row["value"] > 0]
         panels.append(
-            matrix(names, places, data, size=size, title=by, row_labels=not panels, angle=0,
-                   legend=None, numbers=len(names) <= 20)  # fmt: skip
+            matrix(
+                names,
+                places,
+                data,
+                size=size,
+                title=by,
+                row_labels=not panels,
+                angle=0,
+                legend=None,
+                numbers=len(names) <= 20,
+            )  # fmt: skip
         )
     if not panels:
         raise UsageError(
@@ -421,14 +433,11 @@ def disagreement(found: Comparison) -> Chart:
         spacing=40,
     )
     pairs = len(names) * (len(names) - 1) // 2
+    what = "left: places by each ranking; right: who disagrees about the pair"
     return finish(
         chart,
         f"Where {', '.join(by[:-1])} and {by[-1]} disagree",
-        [
-            _size(found),
-            f"{len(odd):,} of {pairs:,} pairs are ordered differently; "
-            "left: places by each ranking; right: who disagrees about the pair",
-        ],
+        [_size(found), f"{len(odd):,} of {pairs:,} pairs are ordered differently; {what}"],
     )
 
 
@@ -475,7 +484,7 @@ def _slopes(
     }
     y = alt.Y("place:Q", **how)
     colour = alt.condition("datum.moved", alt.value(RED), alt.value("#BBBBBB"))
-    base = alt.Chart(alt.Data(values=rows), width=90 * len(by), height=height)
+    base = alt.Chart(inline(rows), width=90 * len(by), height=height)
     lines = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="i:O", color=colour)
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
         x=x, y=y, color=colour, tooltip=["system:N", "by:N", "place:Q"]
@@ -485,7 +494,7 @@ def _slopes(
     for row, k in zip(last, spread, strict=True):
         row["at"] = int(k) + 1  # names of systems that share a place stand below each other
     text = (
-        alt.Chart(alt.Data(values=last))
+        alt.Chart(inline(last))
         .mark_text(align="left", dx=10, fontSize=11, color=INK)
         .encode(x=x, y=alt.Y("at:Q", **how), text="system:N")
     )
@@ -505,10 +514,10 @@ def _odd_matrix(
     x = alt.X("column:N", scale=alt.Scale(domain=list(names)), title=None,
               axis=alt.Axis(orient="top", labelAngle=-50, labelLimit=150, **axis))  # fmt: skip
     y = alt.Y("row:N", scale=alt.Scale(domain=list(names)), title=None, axis=alt.Axis(**axis))
-    base = alt.Chart(alt.Data(values=blank), width=height, height=height)
+    base = alt.Chart(inline(blank), width=height, height=height)
     ground = base.mark_rect(color=PALE, stroke="white").encode(x=x, y=y)
     boxes = (
-        alt.Chart(alt.Data(values=both))
+        alt.Chart(inline(both))
         .mark_rect(stroke="white")
         .encode(
             x=x,

@@ -33,7 +33,15 @@ SEQUENTIAL = ("#F2F7FB", "#9CC5E3", "#3A88BF", "#083D6B")
 
 MOST = 60  # systems or metrics that one figure shows; the rest would be a blur
 _LONGEST = 36  # characters of a name
+_BACKSLASH = "\u29f5"  # Vega-Lite puts titles into expressions and leaves a plain one unescaped
 _DIGITS = 6  # significant digits in chart data
+# Names that every JavaScript object inherits: as a title or key they break Vega, and it draws an
+# empty figure. An invisible space makes them names like others.
+_INHERITED = frozenset(
+    {"constructor", "__proto__", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf",
+     "propertyIsEnumerable", "toLocaleString", "__defineGetter__", "__defineSetter__",
+     "__lookupGetter__", "__lookupSetter__"}
+)  # fmt: skip
 
 
 def need_plots() -> None:
@@ -50,24 +58,30 @@ def altair() -> Any:
     return import_module("altair")
 
 
-def labels(names: Iterable[str]) -> list[str]:
+def labels(names: Iterable[str], longest: int = _LONGEST) -> list[str]:
     r"""Make names fit to be shown: no control characters, not too long, all different.
 
     Examples
     --------
     >>> labels(["A", "a\nb", "x" * 50, "x" * 51])[1:]
-    ['a\\nb', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (2)']
+    ['a⧵nb', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (2)']
     """
     found: dict[str, None] = {}
     for name in names:
-        text = printable(str(name)) or "(no name)"
-        text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        text = printable(str(name)).replace("\\", _BACKSLASH) or "(no name)"
+        text += "\u200b" if text in _INHERITED else ""
+        text = text if len(text) <= longest else text[: longest - 1] + "…"
         unique, count = text, 1
         while unique in found:
             count += 1
             unique = f"{text} ({count})"
         found[unique] = None
     return list(found)
+
+
+def inline(rows: list[Any]) -> Row:
+    """Give rows as the data of a chart; Altair would check an object of its own row by row."""
+    return {"values": rows}
 
 
 def label(name: str) -> str:
@@ -101,7 +115,7 @@ def finish(chart: Chart, title: str = "", subtitle: Sequence[str] = ()) -> Chart
     return chart.configure(
         axis={"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal",
               "labelFontSize": 11, "titleFontSize": 12, "gridColor": "#E8E8E8",
-              "domainColor": "#999999", "tickColor": "#999999", "labelLimit": 260},
+              "domainColor": "#999999", "tickColor": "#999999", "labelLimit": 340},
         axisX={"labelFlush": False},
         view={"stroke": None},
         title={"fontSize": 14, "fontWeight": 600, "subtitleFontSize": 11.5, "color": INK,
@@ -119,7 +133,7 @@ def panel_title(text: str) -> Row:
     return {"text": text, "fontSize": 12, "fontWeight": 600, "anchor": "middle"}
 
 
-def bins(values: Any, most: int = 48) -> Any:
+def bins(values: Any, most: int = 48, least: int = 8) -> Any:
     """Edges of bins that follow the spread of values; at least one bin, also for a constant.
 
     Examples
@@ -136,7 +150,7 @@ def bins(values: Any, most: int = 48) -> Any:
         return np.array([middle - 0.5, middle + 0.5])
     quartiles = float(np.subtract(*np.percentile(known, [75, 25])))
     width = 2 * quartiles * known.size ** (-1 / 3)
-    count = most if width <= 0 else int(np.clip(np.ptp(known) / width, 8, most))
+    count = most if width <= 0 else int(np.clip(np.ptp(known) / width, least, most))
     return np.linspace(known.min(), known.max(), count + 1)
 
 
@@ -153,7 +167,7 @@ def threshold_curve(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Char
         for x, y in points
     ]
     chart = (
-        alt.Chart(alt.Data(values=rows), width=420, height=280)
+        alt.Chart(inline(rows), width=420, height=280)
         .mark_line(point=True)
         .encode(
             x=alt.X("threshold:Q", title="difference of human scores that decides a pair"),
@@ -186,7 +200,7 @@ def render(chart: Chart, kind: str) -> bytes:
     vl_convert: Any = import_module("vl_convert")
     if kind not in SUFFIXES:
         raise UsageError(f"can't draw '.{kind}'; {hint(kind, SUFFIXES)}")
-    spec = json.loads(chart.to_json())
+    spec = json.loads(chart.to_json(validate=False))  # the schema is checked by our tests
     if kind == "png":
         return bytes(vl_convert.vegalite_to_png(spec, scale=2))
     if kind == "svg":

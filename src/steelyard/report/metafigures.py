@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.benchmarkresults import BenchmarkResult
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.metaevaluation import pair_preferences, prepare
@@ -23,6 +24,7 @@ from steelyard.report.figures import (
     altair,
     bins,
     finish,
+    inline,
     label,
     labels,
     limited,
@@ -46,6 +48,7 @@ from steelyard.stats.ties import KENDALL
 
 #: Names of the figures of ``meta``; the first is drawn where none is named.
 FIGURES = ("forest", "pvalues", "comparison", "calibration", "scatter", "metametrics")
+PROTOCOL_FIGURES = ("leaderboard", "comparison")  # of several sets together
 _PANELS = 4  # metrics whose tie calibration is drawn
 _POINTS = 240  # of a calibration curve
 
@@ -103,6 +106,43 @@ def draw(name: str, given: MetaInput) -> Chart:
     return _scatter(given)
 
 
+def draw_protocol(name: str, found: BenchmarkResult, alpha: float = 0.05) -> Chart:
+    """Draw one of :data:`PROTOCOL_FIGURES` of a leaderboard over several sets."""
+    if name == "leaderboard":
+        return leaderboard(found)
+    if name != "comparison":
+        raise UsageError(f"no figure '{name}' of a protocol; {hint(name, PROTOCOL_FIGURES)}")
+    if found.significance is None:
+        raise UsageError("figure 'comparison' shows tests of metrics: add --significance")
+    own = {one.metric: one for one in found.standings}
+    tested = found.significance.metrics
+    return comparison(
+        found.significance,
+        {m: own[m].average for m in tested},
+        {m: own[m].rank for m in tested},
+        by="average",
+        alpha=alpha,
+    )
+
+
+def leaderboard(found: BenchmarkResult) -> Chart:
+    """Draw the average and the average rank of every metric over the tasks of a protocol."""
+    alt = altair()
+    names = labels(one.metric for one in found.standings)
+    ranks = [one.rank for one in found.standings]
+    panels = [
+        interval_panel(names, np.array([one.average for one in found.standings]), groups=ranks,
+                       title="average", axis="mean over tasks, each scaled to 0..1"),
+        interval_panel(names, np.array([one.average_rank for one in found.standings]),
+                       groups=ranks, title="average rank", axis="1 is best", first=False),
+    ]  # fmt: skip
+    tested = "numbers and colours: clusters" if any(rank is not None for rank in ranks) else ""
+    absent = ", ".join(label(name) for name in found.absent)
+    partial = f"partial: without {absent}" if absent else ""
+    more = limited(len(names), "metrics")
+    return finish(alt.hconcat(*panels, spacing=28), label(found.title), [tested, partial, more])
+
+
 def _names(found: MetaEvaluation) -> list[str]:
     return list(dict.fromkeys(result.by for result in found.results))
 
@@ -131,9 +171,17 @@ def forest(found: MetaEvaluation, most: int = 3) -> Chart:
         ranks = [own[m].rank if m in own else None for m in order]
         drawn = bool(np.isfinite(low).any())
         panels.append(
-            interval_panel(shown, values, low if drawn else None, high if drawn else None, ranks,
-                           title=by, axis=_axis(own.get(order[0]) or next(iter(own.values()))),
-                           first=k == 0, width=260 if len(names) < 3 else 200)  # fmt: skip
+            interval_panel(
+                shown,
+                values,
+                low if drawn else None,
+                high if drawn else None,
+                ranks,
+                title=by,
+                axis=_axis(own.get(order[0]) or next(iter(own.values()))),
+                first=k == 0,
+                width=260 if len(names) < 3 else 200,
+            )  # fmt: skip
         )
     what = ""
     if any(r.ci is not None for r in found.results):
@@ -198,7 +246,7 @@ def pvalues(
             last = k == 2
             panels.append(
                 matrix(names[:-1], columns, cells(names[:-1], columns, shown), size=size,
-                       diverging=not last, title=title, row_labels=k == 0, numbers=False,
+                       diverging=True, title=title, row_labels=k == 0, numbers=False,
                        legend=("agreement" if last else "row is better") if k else None)
                 .resolve_scale(color="independent")
             )  # fmt: skip
@@ -249,8 +297,8 @@ def comparison(
     alt = altair()
     p = test.p if test.p_adjusted is None else test.p_adjusted
     kept = list(test.metrics[:MOST])
-    rows = labels(f"{name}  {values[name]:.3f}" for name in kept)
     columns = labels(kept)
+    rows = [f"{name}  {values[own]:.3f}" for name, own in zip(columns, kept, strict=True)]
     levels = [f"p < {alpha / 5:g}", f"p < {alpha:g}", "not significant"]
     data: list[Row] = []
     counts = [0, 0, 0]
@@ -265,11 +313,11 @@ def comparison(
     side = cell_size(len(kept), most=26, least=14, whole=620)
     look = {"ticks": False, "domain": False, "labelOverlap": False}
     x = alt.X("column:N", scale=alt.Scale(domain=columns), title=None,
-              axis=alt.Axis(orient="top", labelAngle=-60, labelLimit=220, **look))  # fmt: skip
+              axis=alt.Axis(orient="top", labelAngle=-70, labelLimit=220, **look))  # fmt: skip
     y = alt.Y("row:N", scale=alt.Scale(domain=rows), title=None, axis=alt.Axis(**look))
     colour = alt.Scale(domain=levels, range=["#083D6B", SKY, "#E4E4E4"])
     boxes = (
-        alt.Chart(alt.Data(values=data), width=side * len(kept), height=side * len(kept))
+        alt.Chart(inline(data), width=side * len(kept), height=side * len(kept))
         .mark_rect(stroke="white", strokeWidth=0.7)
         .encode(
             x=x,
@@ -280,25 +328,26 @@ def comparison(
     )
     groups = [clusters[name] for name in kept]
     layers = [boxes]
-    at = [{"row": row} for row in boundaries(rows, groups)]
-    if at:
-        rule = alt.Chart(alt.Data(values=at)).mark_rule(color=RED, strokeWidth=1.6)
-        layers.append(rule.encode(y=alt.Y("row:N", bandPosition=0)))
-        across = [{"column": column} for column in boundaries(columns, groups)]
-        rule = alt.Chart(alt.Data(values=across)).mark_rule(color=RED, strokeWidth=1.6)
-        layers.append(rule.encode(x=alt.X("column:N", bandPosition=0)))
+    opens = boundaries(groups)
+    if opens:  # a stair: each cluster ends where the next one begins, in rows and in columns
+        at = [{"row": rows[k], "column": columns[k], "top": rows[0], "right": columns[-1]}
+              for k in opens]  # fmt: skip
+        rule = alt.Chart(inline(at)).mark_rule(color=RED, strokeWidth=1.8)
+        x0, y0 = alt.X("column:N", bandPosition=0), alt.Y("row:N", bandPosition=0)
+        layers += [
+            rule.encode(x=x0, x2=alt.X2("right:N", bandPosition=1), y=y0),
+            rule.encode(x=x0, y=alt.Y("top:N", bandPosition=0), y2=alt.Y2("row:N", bandPosition=0)),
+        ]
     corrected = "" if test.correction == "none" else f", {test.correction}"
     found = len({group for group in groups if group is not None})
+    size = f"{counts[0] + counts[1]:,} of {sum(counts):,} pairs differ at {alpha:g}"
+    how = f"({test.scheme}, {test.alternative}{corrected})"
     return finish(
         alt.layer(*layers),
         f"Metrics against metrics by {by}" if by else "Metrics against metrics",
-        [
-            f"{counts[0] + counts[1]:,} of {sum(counts):,} pairs differ at {alpha:g} "
-            f"({test.scheme}, {test.alternative}{corrected}); {found} clusters, a line between "
-            "them",
-            limited(len(test.metrics), "metrics"),
-        ],
-    )
+        [f"{size} {how}; {found} clusters, a line between them",
+         limited(len(test.metrics), "metrics")],
+    )  # fmt: skip
 
 
 def _calibration(given: MetaInput) -> Chart:
@@ -327,11 +376,14 @@ def calibration(found: Mapping[str, Calibration], *, by: str = "acc-eq") -> Char
         best = [{"epsilon": number(own.epsilon), "value": number(own.value),
                  "text": f"{own.value:.3f} at {own.epsilon:.3g}"}]  # fmt: skip
         x = alt.X("epsilon:Q", title="differences up to this are ties")
-        y = alt.Y("value:Q", title=by, scale=alt.Scale(zero=False, nice=True))
-        line = alt.Chart(alt.Data(values=rows), width=270, height=170).mark_line(
+        low, high = float(own.values[place].min()), own.value
+        room = 0.12 * (high - low) or 0.05  # for the label above the best
+        ends = [number(low - room / 3), number(high + room)]
+        y = alt.Y("value:Q", title=by, scale=alt.Scale(domain=ends, nice=False, zero=False))
+        line = alt.Chart(inline(rows), width=270, height=170).mark_line(
             color=BLUE, interpolate="step-after"
         )
-        base = alt.Chart(alt.Data(values=best))
+        base = alt.Chart(inline(best))
         right = own.epsilon < own.epsilons[place[-1]] / 2
         panels.append(
             alt.layer(
@@ -400,7 +452,10 @@ def scatter(
             text = f"{x.size:,} segments{_correlation(x, y)}"
             panel = heat(x, y, (bins(x, 40), bins(y, 40)), titles=titles, legend="translations")
             panels.append(panel.properties(title=panel_title(text)))
-    return finish(alt.hconcat(*panels, spacing=34), f"{label(metric)} against people")
+    return finish(
+        alt.hconcat(*panels, spacing=34).resolve_scale(color="independent"),
+        f"{label(metric)} against people",
+    )
 
 
 def _correlation(x: Floats, y: Floats) -> str:
@@ -410,7 +465,7 @@ def _correlation(x: Floats, y: Floats) -> str:
 
 
 def metametrics(found: MetaEvaluation) -> Chart:
-    """Draw meta-metric against meta-metric, a point per metric: do they tell the same story?"""
+    """Draw meta-metric against meta-metric, a point per metric."""
     alt = altair()
     names = _names(found)
     if len(names) < 2:

@@ -19,6 +19,7 @@ from steelyard.report.figures import (
     Chart,
     Row,
     altair,
+    inline,
     number,
     panel_title,
 )
@@ -70,7 +71,7 @@ def interval_panel(
         "odd:N", scale=alt.Scale(domain=["no", "yes"], range=["circle", "diamond"]), legend=None
     )
     x = alt.X("value:Q", title=axis or None, scale=alt.Scale(zero=False))
-    base = alt.Chart(alt.Data(values=rows), width=width, height=height).encode(y=y, color=color)
+    base = alt.Chart(inline(rows), width=width, height=height).encode(y=y, color=color)
     layers = []
     if low is not None:
         layers.append(
@@ -121,7 +122,7 @@ def cells(
     return found
 
 
-def matrix(
+def matrix(  # noqa: PLR0913 - every option has a default
     rows: Sequence[str],
     columns: Sequence[str],
     data: list[Row],
@@ -158,9 +159,9 @@ def matrix(
         axis=alt.Axis(labels=row_labels, ticks=False, domain=False, labelOverlap=False),
     )
     shown = None if legend is None else alt.Legend(title=legend, gradientLength=110)
-    base = alt.Chart(
-        alt.Data(values=data), width=side * len(columns), height=side * len(rows)
-    ).encode(x=x, y=y)
+    base = alt.Chart(inline(data), width=side * len(columns), height=side * len(rows)).encode(
+        x=x, y=y
+    )
     boxes = base.mark_rect(stroke="white", strokeWidth=1).encode(
         color=alt.Color("value:Q", scale=scale, legend=shown),
         tooltip=["row:N", "column:N", "value:Q", "text:N"],
@@ -169,7 +170,7 @@ def matrix(
         numbers = max(len(rows), len(columns)) <= _SHOWN_NUMBERS
     layers = [boxes]
     if numbers and any(row["text"] for row in data):
-        dark = "abs(datum.far) > 0.7" if diverging else "datum.far > 0.1"
+        dark = "abs(datum.far) > 0.7" if diverging else "datum.far > 0.3"
         layers.append(
             base.mark_text(fontSize=min(10.5, side / 2.6)).encode(
                 text="text:N", color=alt.condition(dark, alt.value("white"), alt.value(INK))
@@ -183,15 +184,15 @@ def _spaced(ends: tuple[float, float], n: int) -> list[float]:
     return [float(f"{x:.6g}") for x in np.linspace(*ends, n)]
 
 
-def boundaries(names: Sequence[str], groups: Sequence[int | None]) -> list[str]:
-    """Give the names that open a new group, the first one excepted.
+def boundaries(groups: Sequence[int | None]) -> list[int]:
+    """Give the places that open a new group, the first one excepted.
 
     Examples
     --------
-    >>> boundaries(["a", "b", "c"], [1, 1, 2])
-    ['c']
+    >>> boundaries([1, 1, 2])
+    [2]
     """
-    return [names[i] for i in range(1, len(names)) if groups[i] != groups[i - 1]]
+    return [i for i in range(1, len(groups)) if groups[i] != groups[i - 1]]
 
 
 def reference_line(alt: Any, ends: Sequence[tuple[float, float]], *, dash: bool = True) -> Chart:
@@ -199,7 +200,7 @@ def reference_line(alt: Any, ends: Sequence[tuple[float, float]], *, dash: bool 
     data = [{"x": number(x), "y": number(y)} for x, y in ends]
     style = {"strokeDash": [4, 3]} if dash else {}
     return (
-        alt.Chart(alt.Data(values=data))
+        alt.Chart(inline(data))
         .mark_line(color=GREY, strokeWidth=1, **style)
         .encode(x="x:Q", y="y:Q")
     )
@@ -267,7 +268,7 @@ def cloud(
     horizontal = alt.X("x:Q", title=titles[0], scale=alt.Scale(domain=[x0, x1], nice=False))
     vertical = alt.Y("y:Q", title=titles[1], scale=alt.Scale(domain=[y0, y1], nice=False))
     points = (
-        alt.Chart(alt.Data(values=rows), width=width, height=height)
+        alt.Chart(inline(rows), width=width, height=height)
         .mark_point(filled=True, size=45, color=BLUE, opacity=0.9)
         .encode(x=horizontal, y=vertical, tooltip=["name:N", "x:Q", "y:Q"])
     )
@@ -278,7 +279,7 @@ def cloud(
         dx, dy, align = spot
         own = [row for row in rows if spots.get(row["name"]) == spot]
         layers.append(
-            alt.Chart(alt.Data(values=own))
+            alt.Chart(inline(own))
             .mark_text(dx=dx, dy=dy, align=align, baseline="middle", fontSize=10, color=INK)
             .encode(x=horizontal, y=vertical, text="name:N")
         )
@@ -316,7 +317,7 @@ def heat(
     vertical = alt.Scale(domain=[number(ys[0]), number(ys[-1])], **flat)
     scale = alt.Scale(type="sqrt", range=["#E8F1F9", "#083D6B"], domainMin=0)
     return (
-        alt.Chart(alt.Data(values=rows), width=size[0], height=size[1])
+        alt.Chart(inline(rows), width=size[0], height=size[1])
         .mark_rect()
         .encode(
             x=alt.X("x:Q", title=titles[0], scale=horizontal),
@@ -350,7 +351,7 @@ def histogram(
     scale = alt.Scale(domain=[number(edges[0]), number(edges[-1])], nice=False, zero=False)
     along = {"axis": None, "scale": scale}
     across = {"axis": None, "title": None}
-    base = alt.Chart(alt.Data(values=rows)).mark_rect(color=FAINT, stroke="white", strokeWidth=0.5)
+    base = alt.Chart(inline(rows)).mark_rect(color=FAINT, stroke="white", strokeWidth=0.5)
     if upright:
         return base.properties(width=depth, height=length).encode(
             y=alt.Y("from:Q", **along), y2="to:Q", x=alt.X("n:Q", **across),
