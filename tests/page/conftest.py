@@ -1,4 +1,4 @@
-"""A browser for the tests of the report; Debian's Chromium, or whichever STEELYARD_CHROMIUM names."""
+"""A browser for the tests: Debian's Chromium, or the one that STEELYARD_CHROMIUM names."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def hostile_set() -> tuple[EvalSet, list[Mistake]]:
         notes=HOSTILE,
     )
     marks = [
-        Mistake(system, ids[k], HOSTILE[k % n], 1, 5, HOSTILE[0]) for system in HOSTILE for k in (0, 3)
+        Mistake(system, ids[k], HOSTILE[k % n], 1, 5, HOSTILE[0])
+        for system in HOSTILE
+        for k in (0, 3)
     ]
     return es, marks
 

@@ -29,8 +29,8 @@ def wmt_page(shared, tmp_path_factory) -> Path:
         '{"system": "ONLINE-B", "segment": "3", "kind": "missing number", "start": 0, "end": 4}\n',
         encoding="utf-8",
     )
-    inputs = [str(folder / f"en-de.{name}") for name in
-              ("human.csv.gz", "metrics.seg.csv.gz", "metrics.sys.csv", "text.jsonl.gz")]  # fmt: skip
+    names = ("human.csv.gz", "metrics.seg.csv.gz", "metrics.sys.csv", "text.jsonl.gz")
+    inputs = [str(folder / f"en-de.{name}") for name in names]
     options = ["--human", "mqm", "--lp", "en-de", "--metrics", METRICS, "--bootstrap", "50",
                "--resamples", "50", "--entities", str(mistakes), "--quiet",
                "--ratings", str(folder / "en-de.mqm_errors.jsonl.gz")]  # fmt: skip
@@ -118,7 +118,8 @@ def test_the_explorer(browser, wmt_page):
         page.select_option("#x-sort", label="difference of A and B")
         gaps = page.eval_on_selector_all(
             "#x-list article",
-            "all => all.map(a => Math.abs(Number([...a.querySelectorAll('tr')].at(-1).cells[3].textContent)))",
+            "all => all.map(a => [...a.querySelectorAll('tr')].at(-1).cells[3].textContent)"
+            ".map(text => Math.abs(Number(text)))",
         )
         assert gaps == sorted(gaps, reverse=True)
         assert gaps[0] > 0

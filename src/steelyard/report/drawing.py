@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -17,19 +18,24 @@ from xml.etree import ElementTree as ET
 from steelyard.report.figures import Chart, need_plots
 
 _ELEMENTS = frozenset(
-    "svg g path line rect circle text tspan defs clipPath linearGradient stop".split()
+    ("svg", "g", "path", "line", "rect", "circle", "text", "tspan", "defs", "clipPath",
+     "linearGradient", "stop")
+)  # fmt: skip
+_NUMBERS = frozenset(
+    ("d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "ry", "dx", "dy", "transform")
 )
-_NUMBERS = frozenset("d x y x1 x2 y1 y2 cx cy r rx ry dx dy transform".split())
 _ATTRIBUTES = frozenset(
-    "viewBox fill stroke stroke-width stroke-dasharray stroke-dashoffset stroke-linecap "
-    "stroke-linejoin stroke-miterlimit stroke-opacity fill-opacity opacity text-anchor font-size "
-    "font-weight font-style offset stop-color gradientUnits clip-path".split()
-)
+    ("viewBox", "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-dashoffset",
+     "stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "stroke-opacity", "fill-opacity",
+     "opacity", "text-anchor", "font-size", "font-weight", "font-style", "offset", "stop-color",
+     "gradientUnits", "clip-path")
+)  # fmt: skip
 _SIZES = frozenset({"width", "height"})
 _DEFAULTS = frozenset(
     {("opacity", "1"), ("transform", "translate(0,0)"), ("font-weight", "normal")}
 )
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
+_URL = re.compile(r"url\(#([^)]*)\)")
 _ROOM = 12
 
 
@@ -69,16 +75,19 @@ def clean(source: str, name: str) -> str:
     ...       '<path d="M0,0.123456" aria-label="A &lt; B" style="color: red"/></svg>', "c")
     '<svg><path d="M0,0.12" data-tip="A &lt; B"/></svg>'
     """
-    return _write(ET.fromstring(source), name)  # noqa: S314 - our own library wrote it
+    root = ET.fromstring(source)  # noqa: S314 - our own library wrote it
+    # Vega counts ids on from chart to chart; here they count from 0 in every chart.
+    ids = [element.get("id", "") for element in root.iter() if element.get("id")]
+    return _write(root, {old: f"{name}-{k}" for k, old in enumerate(ids)})
 
 
-def _write(element: ET.Element, name: str) -> str:
+def _write(element: ET.Element, names: Mapping[str, str]) -> str:
     tag = element.tag.rpartition("}")[2]
     if tag not in _ELEMENTS or element.get("display") == "none":
         return ""
-    attributes = _attributes(tag, element, name)
+    attributes = _attributes(tag, element, names)
     inside = html.escape(element.text or "") if tag in ("text", "tspan") else ""
-    inside += "".join(_write(child, name) for child in element)
+    inside += "".join(_write(child, names) for child in element)
     if inside:
         return f"<{tag}{attributes}>{inside}</{tag}>"
     hidden = tag == "path" and not element.get("fill") and not element.get("stroke")
@@ -87,7 +96,7 @@ def _write(element: ET.Element, name: str) -> str:
     return f"<{tag}{attributes}/>"
 
 
-def _attributes(tag: str, element: ET.Element, name: str) -> str:
+def _attributes(tag: str, element: ET.Element, names: Mapping[str, str]) -> str:
     kept: dict[str, str] = {}
     for key, value in element.attrib.items():
         local = key.rpartition("}")[2]
@@ -96,9 +105,9 @@ def _attributes(tag: str, element: ET.Element, name: str) -> str:
         if local in _NUMBERS:
             kept[local] = _LONG.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), value)
         elif local in _ATTRIBUTES or (local in _SIZES and tag in ("rect", "svg")):
-            kept[local] = value.replace("url(#", f"url(#{name}-")
+            kept[local] = _URL.sub(lambda m: f"url(#{names.get(m[1], '')})", value)
         elif local == "id":
-            kept["id"] = f"{name}-{value}"
+            kept["id"] = names[value]
         elif local == "aria-label" and tag not in ("svg", "g"):
             kept["data-tip"] = value
     if tag == "svg":

@@ -125,18 +125,16 @@ def _texts(es: EvalSet, chosen: Any, mistakes: Sequence[Mistake]) -> list[Any]:
             ]
         )
     segments = es.segments
-    rows = []
-    for i in map(int, chosen):
-        rows.append(
-            [
-                segments.documents[i] if segments.documents else None,
-                segments.sources[i] if segments.sources else None,
-                [texts[i] for texts in segments.references.values()],
-                [es.outputs[name][i] if name in es.outputs else None for name in es.systems],
-                marked.get(i, []),
-            ]
-        )
-    return rows
+    return [
+        [
+            segments.documents[i] if segments.documents else None,
+            segments.sources[i] if segments.sources else None,
+            [texts[i] for texts in segments.references.values()],
+            [es.outputs[name][i] if name in es.outputs else None for name in es.systems],
+            marked.get(i, []),
+        ]
+        for i in map(int, chosen)
+    ]
 
 
 def _codes(

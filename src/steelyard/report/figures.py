@@ -63,8 +63,8 @@ def labels(names: Iterable[str], longest: int = _LONGEST) -> list[str]:
 
     Examples
     --------
-    >>> labels(["A", "a\nb", "x" * 50, "x" * 51])[1:]
-    ['a⧵nb', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (2)']
+    >>> labels(["A", "a b", "x" * 50, "x" * 51])[1:]
+    ['a b', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (2)']
     """
     found: dict[str, None] = {}
     for name in names:

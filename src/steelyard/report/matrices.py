@@ -13,6 +13,7 @@ from steelyard.metaresults import MetaEvaluation
 from steelyard.stats.arrays import Floats
 
 MOST = 60  # rows beyond which a matrix is a blur
+_NONE = "\u2013"  # a pair without a test
 _SMALL = 20  # rows beyond which cells hold signs instead of numbers
 
 
@@ -73,7 +74,7 @@ def _grid(
             if i == j:
                 cells.append(MatrixCell("s"))
             elif np.isnan(p) and np.isnan(back):
-                cells.append(MatrixCell("u", "–", "", pair))
+                cells.append(MatrixCell("u", _NONE, "", pair))
             elif p < alpha:
                 cells.append(_cell(f"w{_step(p)}", "▲", p, pair, small=small))
             elif back < alpha:
@@ -87,8 +88,10 @@ def _grid(
 
 def _cell(kind: str, sign: str, p: float, pair: str, *, small: bool) -> MatrixCell:
     """A small cell shows a sign and keeps its p-value for the reader who asks."""
-    return MatrixCell(kind, sign, shown_p(p), pair) if small else MatrixCell(
-        kind, shown_p(p), "", pair
+    return (
+        MatrixCell(kind, sign, shown_p(p), pair)
+        if small
+        else MatrixCell(kind, shown_p(p), "", pair)
     )
 
 

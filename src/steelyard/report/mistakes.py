@@ -62,9 +62,7 @@ def _mistake(row: Any, path: Path, line: int) -> Mistake:
     start, end = row.get("start"), row.get("end")
     if (start is None) != (end is None):
         raise InputError("'start' and 'end' must both be there, or neither", path=path, line=line)
-    if start is not None and not (
-        type(start) is int and type(end) is int and 0 <= start <= end
-    ):
+    if start is not None and not (type(start) is int and type(end) is int and 0 <= start <= end):
         raise InputError(
             f"start {start!r} and end {end!r}: expected whole numbers, 0 <= start <= end",
             path=path,

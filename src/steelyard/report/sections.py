@@ -16,8 +16,7 @@ from steelyard.manyscores import ManyScores
 from steelyard.metaresults import MetaEvaluation
 from steelyard.overview import Overview
 from steelyard.provenance import Provenance
-from steelyard.report import comparefigures, matrices, metafigures, tables, words
-from steelyard.report import drawing
+from steelyard.report import comparefigures, drawing, matrices, metafigures, tables, words
 from steelyard.report.explorer import Explorer
 from steelyard.table import Table, plural
 
@@ -99,7 +98,7 @@ class Writer:
         return self.made("matrix", grid)
 
     def charts(self, drawn: list[tuple[str, Callable[[], Any], str]]) -> Iterator[Markup]:
-        """Draw charts, each given as name, function and caption; what can't be drawn is left out."""
+        """Draw charts, each a name, a function and a caption; what can't be drawn is left out."""
         from markupsafe import Markup
 
         for name, draw, caption in drawn if self.draws else ():
@@ -176,7 +175,10 @@ def _significance(content: Content, writer: Writer) -> Section | None:
     found = content.comparison
     if found is None or not found.tests:
         return None
-    note = "A cell shows the p-value of row against column. Choose a cell to read the segments of that pair."
+    note = (
+        "A cell shows the p-value of row against column. Choose a cell to read the segments of "
+        "that pair."
+    )
     blocks = [writer.words(note)]
     if len(found.systems) > matrices.MOST:
         blocks.append(writer.words(f"The best {matrices.MOST} of {len(found.systems)} are shown."))
@@ -201,8 +203,8 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
         text = "Mean, median and Bradley-Terry order every pair of systems alike."
         return Section("disagreement", "Disagreement", (writer.words(text),))
     text = (
-        "The mean asks by how much, the median what a typical segment looks like, Bradley-Terry who "
-        "wins more segments. Where they disagree, the answer depends on the question."
+        "The mean asks by how much, the median what a typical segment looks like, Bradley-Terry "
+        "who wins more segments. Where they disagree, the answer depends on the question."
     )
     more = len(lines) - _LISTED
     tail = [writer.words(f"And {plural(more, 'pair')} more.")] if more > 0 else []
@@ -273,7 +275,9 @@ def _ties(content: Content, writer: Writer) -> Section | None:
     if not content.view.scores:
         return None
     table = tables.ties_table(content.view, content.meta)
-    text = "Two outputs that people find equally good are a tie; a metric with few ties can't say so."
+    text = (
+        "Two outputs that people find equally good are a tie; a metric with few ties can't say so."
+    )
     return Section("ties", "Ties", (writer.words(text), writer.table(table, "Ties by score")))
 
 
@@ -327,9 +331,8 @@ def _methods(content: Content, writer: Writer) -> Section | None:
 
 def _provenance(content: Content, writer: Writer, signed: Provenance) -> Section:
     lines = [signed.line()]
-    for found in (content.comparison, content.meta):
-        if found is not None and found.provenance is not None:
-            lines.append(found.provenance.line())
+    runs = [found.provenance for found in (content.comparison, content.meta) if found is not None]
+    lines += [run.line() for run in runs if run is not None]
     lines += [f"{i.path} ({i.format}) sha256 {i.sha256 or 'unknown'}" for i in signed.inputs]
     block = writer.made("provenance", [printable(line) for line in lines])
     return Section("provenance", "Provenance", (block,))

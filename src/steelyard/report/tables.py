@@ -69,7 +69,7 @@ def human_table(es: EvalSet) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for one, other in combinations(names, 2):
         x, y = es[one].oriented, es[other].oriented
-        r, n = describe.pearson(x.ravel(), y.ravel())
+        r, _ = describe.pearson(x.ravel(), y.ravel())
         both = ~(np.isnan(x) | np.isnan(y))
         kept = both.any(axis=1)
         tau = float("nan")
@@ -84,9 +84,7 @@ def human_table(es: EvalSet) -> Table | None:
         return None
     columns = (Column("score"), Column("and"), Column("cells"), Column("Pearson r", digits=3),
                Column("systems"), Column("tau-b", digits=3))  # fmt: skip
-    notes = (
-        "Pearson r over cells that both scored; tau-b of the systems' means over those cells",
-    )
+    notes = ("Pearson r over cells that both scored; tau-b of the systems' means over those cells",)
     return Table("Human scores with each other", columns, tuple(rows), notes)
 
 

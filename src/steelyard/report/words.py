@@ -125,9 +125,7 @@ def summarise(
     return Summary(tuple(settled), tuple(undecided), tuple(sure))
 
 
-def _systems(
-    found: Comparison, settled: list[str], undecided: list[str], sure: list[str]
-) -> None:
+def _systems(found: Comparison, settled: list[str], undecided: list[str], sure: list[str]) -> None:
     first = next(iter(found.aggregations))
     ranking = found.ranking(first)
     ranked = found.aggregations[first]
@@ -143,8 +141,8 @@ def _systems(
         settled.append(f"{ranking[0]} ranks first by {by} over {size}.")
     elif len(top) == 1:
         settled.append(
-            f"{top[0]} is the best of {plural(len(ranking), 'system')} by {by} over {size}: its lead "
-            f"over every other one is significant at {level} ({_TESTS[tiers.test]})."
+            f"{top[0]} is the best of {plural(len(ranking), 'system')} by {by} over {size}: "
+            f"its lead over every other one is significant at {level} ({_TESTS[tiers.test]})."
         )
     else:
         settled.append(
@@ -248,7 +246,7 @@ def disagreements(found: Comparison) -> list[str]:
     lines = []
     for one in found.diagnosis.get("disagreements", []):
         a, b = one["pair"]
-        ahead = {k: v for k, v in one["ahead"].items()}
+        ahead = one["ahead"]
         for_a = [_RANKINGS[name] for name, own in ahead.items() if own == a]
         for_b = [_RANKINGS[name] for name, own in ahead.items() if own == b]
         level = [_RANKINGS[name] for name, own in ahead.items() if own is None]
@@ -260,10 +258,14 @@ def disagreements(found: Comparison) -> list[str]:
         )
         n = one["n_swaying"]
         if n:
-            text += f" Without {plural(n, 'segment')} ({listed(one['swaying_segments'])}) the means "
+            text += (
+                f" Without {plural(n, 'segment')} ({listed(one['swaying_segments'])}) the means "
+            )
             text += "would change places."
         if one["modes"] > 1:
-            text += f" The differences have {one['modes']} peaks: there may be two kinds of segments."
+            text += (
+                f" The differences have {one['modes']} peaks: there may be two kinds of segments."
+            )
         lines.append(text)
     return lines
 
@@ -296,17 +298,15 @@ def _settings(value: Mapping[str, object] | None) -> Mapping[str, object]:
 def _comparison_methods(found: Comparison, cited: list[str]) -> list[str]:
     names = [_RANKINGS[name] for name in found.aggregations]
     _cite(cited, *found.aggregations)
-    parts = [
-        f"We compared {plural(len(found.systems), 'system')} on "
-        f"{plural(found.n_segments, 'segment')} by {found.score}, ranked by {listed(names)}."
-    ]
+    size = f"{plural(len(found.systems), 'system')} on {plural(found.n_segments, 'segment')}"
+    parts = [f"We compared {size} by {found.score}, ranked by {listed(names)}."]
     options = _settings(None if found.provenance is None else found.provenance.options)
     if found.tests:
         test = next(iter(found.tests.values()))
         shown = listed([_TESTS[name] for name in found.tests])
         parts.append(
-            f"All pairs were tested {test.alternative} at {100 * found.alpha:g} % with the {shown}, "
-            f"with {_CORRECTIONS[test.correction]}."
+            f"All pairs were tested {test.alternative} at {100 * found.alpha:g} % with the "
+            f"{shown}, with {_CORRECTIONS[test.correction]}."
         )
         _cite(cited, test.correction)
     if "intervals" in options:
@@ -325,10 +325,9 @@ def _meta_methods(meta: MetaEvaluation, cited: list[str]) -> list[str]:
     names = list(dict.fromkeys(result.by for result in meta.results))
     metrics = {result.metric for result in meta.results}
     _cite(cited, *names)
-    parts = [
-        f"We weighed {plural(len(metrics), 'metric')} against {meta.human} by {listed(names)} on "
-        f"{plural(meta.n_systems, 'system')} and {plural(meta.n_segments, 'segment')}."
-    ]
+    size = f"{plural(meta.n_systems, 'system')} and {plural(meta.n_segments, 'segment')}"
+    weighed = f"{plural(len(metrics), 'metric')} against {meta.human} by {listed(names)}"
+    parts = [f"We weighed {weighed} on {size}."]
     options = _settings(None if meta.provenance is None else meta.provenance.options)
     if meta.significance:
         test = next(iter(meta.significance.values()))
