@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from steelyard.report.figures import (
     RED,
     SKY,
     Chart,
+    Row,
     altair,
     bins,
     finish,
@@ -280,21 +282,10 @@ def differences(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "sc
     gap = gap[np.isfinite(gap)]
     if not gap.size:
         raise UsageError(f"{name_a} and {name_b} share no segment with scores")
-    first, second = (label(name_a), label(name_b))
-    width = float(np.diff(bins(gap, most=40)[:2])[0])
-    # Ties stand in the middle of a bin, where neither side can claim them.
-    place = np.rint(gap / width).astype(int)
+    first, second = label(name_a), label(name_b)
     kinds = [f"{first} higher", "tie", f"{second} higher"]
-    rows = []
-    for k in np.unique(place).tolist():
-        own = gap[place == k]
-        counts = ((own > 0).sum(), (own == 0).sum(), (own < 0).sum())
-        for rank, (kind, n) in enumerate(zip(kinds, counts, strict=True)):
-            if n:
-                rows.append({"from": number((k - 0.46) * width), "to": number((k + 0.46) * width),
-                             "kind": kind, "n": int(n), "order": rank})  # fmt: skip
     bars = (
-        alt.Chart(inline(_stacked(rows)), width=460, height=250)
+        alt.Chart(inline(difference_bars(gap, kinds)), width=460, height=250)
         .mark_rect()
         .encode(
             x=alt.X("from:Q", title=f"{first} minus {second} ({label(score)})"),
@@ -324,15 +315,29 @@ def differences(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "sc
     )
 
 
-def _stacked(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Put the rows of each bin on top of each other."""
-    height: dict[object, int] = {}
-    found = []
-    for row in rows:
-        base = height.get(row["from"], 0)
-        top = base + int(str(row["n"]))
-        height[row["from"]] = top
-        found.append({**row, "base": base, "top": top})
+def difference_bars(gap: Floats, kinds: Sequence[str]) -> list[Row]:
+    """Bin differences into stacked bars: of each bin, those above 0, at 0 and below it.
+
+    Ties stand in the middle of a bin, where neither side can claim them.
+
+    Examples
+    --------
+    >>> bars = difference_bars(np.array([0.0, 0.0, 1.0]), ["win", "tie", "loss"])
+    >>> [(bar["kind"], bar["n"]) for bar in bars]
+    [('tie', 2), ('win', 1)]
+    """
+    width = float(np.diff(bins(gap, most=40)[:2])[0])
+    place = np.rint(gap / width).astype(np.int64)
+    found: list[Row] = []
+    for k in np.unique(place).tolist():
+        own = gap[place == k]
+        ends = {"from": number((k - 0.46) * width), "to": number((k + 0.46) * width)}
+        base = 0
+        for kind, n in zip(kinds, (own > 0, own == 0, own < 0), strict=True):
+            count = int(n.sum())
+            if count:
+                found.append({**ends, "kind": kind, "n": count, "base": base, "top": base + count})
+            base += count
     return found
 
 
@@ -391,19 +396,8 @@ def ranks(found: Comparison) -> Chart:
         texts = [[f"{100 * v:.0f}" if v >= 0.005 else "" for v in row] for row in shares]
         size = cell_size(len(names), most=23, least=12, whole=420)
         data = [row for row in cells(names, places, shares, texts=texts) if row["value"] > 0]
-        panels.append(
-            matrix(
-                names,
-                places,
-                data,
-                size=size,
-                title=by,
-                row_labels=not panels,
-                angle=0,
-                legend=None,
-                numbers=len(names) <= 20,
-            )  # fmt: skip
-        )
+        how: dict[str, Any] = {"row_labels": not panels, "angle": 0, "numbers": len(names) <= 20}
+        panels.append(matrix(names, places, data, size=size, title=by, **how))
     if not panels:
         raise UsageError(
             "figure 'ranks' needs resamples: choose --intervals (and at most 100 systems)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -167,22 +168,16 @@ def forest(found: MetaEvaluation, most: int = 3) -> Chart:
         own = {r.metric: r for r in _results(found, by)}
         values = np.array([own[m].value if m in own else np.nan for m in order])
         ends = [own[m].ci or (np.nan, np.nan) if m in own else (np.nan, np.nan) for m in order]
+        low: Floats | None
+        high: Floats | None
         low, high = np.array(ends).T.reshape(2, -1)
         ranks = [own[m].rank if m in own else None for m in order]
         drawn = bool(np.isfinite(low).any())
-        panels.append(
-            interval_panel(
-                shown,
-                values,
-                low if drawn else None,
-                high if drawn else None,
-                ranks,
-                title=by,
-                axis=_axis(own.get(order[0]) or next(iter(own.values()))),
-                first=k == 0,
-                width=260 if len(names) < 3 else 200,
-            )  # fmt: skip
-        )
+        if not drawn:
+            low = high = None
+        axis = _axis(next(iter(own.values())))
+        look: dict[str, Any] = {"first": k == 0, "width": 260 if len(names) < 3 else 200}
+        panels.append(interval_panel(shown, values, low, high, ranks, title=by, axis=axis, **look))
     what = ""
     if any(r.ci is not None for r in found.results):
         what = f"lines: 95 % intervals over resampled {UNITS[found.resampled]}"
@@ -354,7 +349,7 @@ def _calibration(given: MetaInput) -> Chart:
     data = given.data("calibration")
     by = next((n for n in _names(given.found) if n in ("acc-eq", "tau-eq")), "acc-eq")
     worth = KENDALL[by]
-    found = {}
+    found: dict[str, Calibration] = {}
     for name in given.best:
         if len(found) == _PANELS:
             break

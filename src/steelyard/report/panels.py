@@ -263,7 +263,7 @@ def cloud(
     px, py = (x - x0) / (x1 - x0) * width, (y1 - y) / (y1 - y0) * height
     spots = {name: (dx, dy, align) for name, dx, dy, align in
              place_labels(px, py, names, width, height)}  # fmt: skip
-    rows = [{"name": name, "x": number(a), "y": number(b)}
+    rows: list[Row] = [{"name": name, "x": number(a), "y": number(b)}
             for name, a, b in zip(names, x, y, strict=True)]  # fmt: skip
     horizontal = alt.X("x:Q", title=titles[0], scale=alt.Scale(domain=[x0, x1], nice=False))
     vertical = alt.Y("y:Q", title=titles[1], scale=alt.Scale(domain=[y0, y1], nice=False))
