@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.errors import printable
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.report.inlining import packed
 from steelyard.report.mistakes import Mistake
@@ -81,16 +82,16 @@ def explore(
     for name in kept:
         code, fact = quantised(es[name], chosen)
         codes.append(code)
-        facts.append({"name": name, **fact})
+        facts.append({"name": printable(name), **fact})
     ids = es.segments.ids
     shown: dict[str, Any] = {
-        "systems": list(es.systems),
-        "references": list(es.references),
+        "systems": _shown(es.systems),
+        "references": _shown(es.references),
         "scores": facts,
-        "segments": [ids[i] for i in chosen],
-        "domains": list(es.domains),
+        "segments": _shown(ids[i] for i in chosen),
+        "domains": _shown(es.domains),
         "domain": _codes(es.segments.domains, es.domains, chosen),
-        "pair": list(pair or es.systems[:2]),
+        "pair": [es.systems.index(name) for name in pair or es.systems[:2]],
         "has": {
             "source": es.segments.sources is not None,
             "outputs": bool(es.outputs),
@@ -101,6 +102,11 @@ def explore(
     # Low bytes and high bytes apart: the high ones repeat, and pack well.
     flat = scores.astype("<u2").view(np.uint8).reshape(-1, 2).T.tobytes()
     return Explorer(shown, packing, packed(flat), tuple(notes))
+
+
+def _shown(names: Iterable[str]) -> list[str]:
+    """Make names harmless to the words around them: no control characters, no overrides."""
+    return [printable(name) for name in names]
 
 
 def _json(value: object) -> bytes:

@@ -343,8 +343,8 @@
   }
 
   function setUp() {
-    options(ui.a, facts.systems, facts.systems.indexOf(facts.pair[0]));
-    options(ui.b, facts.systems, Math.max(0, facts.systems.indexOf(facts.pair[1])));
+    options(ui.a, facts.systems, facts.pair[0] ?? 0);
+    options(ui.b, facts.systems, facts.pair[1] ?? 0);
     const metric = facts.scores.findIndex((s) => !s.human);
     options(ui.score, facts.scores.map((s) => s.name), humans.length && metric > 0 ? metric : 0);
     options(ui.human, humans.map((i) => facts.scores[i].name), humans[0], humans);
