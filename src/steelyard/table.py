@@ -357,6 +357,8 @@ _LATEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\textquotedblright{}",  # in every font encoding, unlike \textquotedbl
+    "[": "{[}",  # after a line break it would open an option, and a star would be one
+    "*": "{*}",
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
 }

@@ -140,7 +140,7 @@ def bins(values: Any, most: int = 48, least: int = 8) -> Any:
     --------
     >>> import numpy as np
     >>> len(bins(np.linspace(0, 1, 1000)))
-    11
+    10
     >>> bins(np.array([2.0, 2.0])).tolist()
     [1.5, 2.5]
     """
