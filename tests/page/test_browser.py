@@ -160,7 +160,9 @@ def test_readable_at_every_width(browser, wmt_page, pictures, width, scheme):
         assert paint < 2000
         page.screenshot(path=pictures / f"wmt23-en-de-{width}-{scheme}.png")
         for name in ("rankings", "metrics", "segments"):
-            page.evaluate("name => document.getElementById(name).scrollIntoView()", name)
+            page.evaluate(
+                "name => document.getElementById(name).scrollIntoView({behavior: 'instant'})", name
+            )
             page.screenshot(path=pictures / f"wmt23-en-de-{width}-{scheme}-{name}.png")
 
 

@@ -33,7 +33,7 @@ SEQUENTIAL = ("#F2F7FB", "#9CC5E3", "#3A88BF", "#083D6B")
 
 MOST = 60  # systems or metrics that one figure shows; the rest would be a blur
 _LONGEST = 36  # characters of a name
-_BACKSLASH = "\u29f5"  # Vega-Lite puts titles into expressions and leaves a plain one unescaped
+_BACKSLASH = "\u2216"  # Vega-Lite puts titles into expressions and leaves a plain one unescaped
 _DIGITS = 6  # significant digits in chart data
 # Names that every JavaScript object inherits: as a title or key they break Vega, and it draws an
 # empty figure. An invisible space makes them names like others.

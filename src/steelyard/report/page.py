@@ -113,7 +113,7 @@ def make_report(  # noqa: PLR0913 - every option has a default
             n_bootstrap=n_bootstrap, n_resamples=n_resamples, rng=rng,
             **_levels(es, gold),
         )  # fmt: skip
-    many = _many(es, main, rivals, alpha)
+    many = _many(es if found is None else es.select(systems=found.systems), main, rivals, alpha)
     names = _explored(es, main, gold, meta, explored, rivals)
     marks = [*mistakes, *rated_mistakes(es)]
     pair = _pair(found)

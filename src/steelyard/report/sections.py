@@ -156,7 +156,7 @@ def _rankings(content: Content, writer: Writer) -> Section | None:
             (
                 "chart-density",
                 lambda: comparefigures.draw("density", found, scores),
-                "Darker is more segments.",
+                "Stronger colour is more segments.",
             )
         )
     blocks = [
@@ -242,7 +242,7 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
         (
             "chart-scatter",
             lambda: metafigures.draw("scatter", given),
-            "Left: systems; right: segments, darker is more.",
+            "Left: systems; right: segments, stronger colour is more.",
         ),
         (
             "chart-calibration",

@@ -24,11 +24,13 @@ def ties_table(view: Overview, meta: MetaEvaluation | None) -> Table:
             if result.epsilon is not None:
                 epsilon.setdefault(result.metric, result.epsilon)
     columns = [Column("score"), Column("kind"), Column("ties %", digits=1)]
-    columns += [Column("epsilon", mixed=True)] if epsilon else []
+    columns += [Column("epsilon")] if epsilon else []
     rows: list[tuple[Cell, ...]] = []
     for facts in sorted(view.scores, key=lambda f: (f.table.kind, -_known(f.ties), f.name)):
         row: tuple[Cell, ...] = (facts.name, facts.table.kind, 100 * facts.ties)
-        rows.append((*row, epsilon.get(facts.name)) if epsilon else row)
+        own = epsilon.get(facts.name)
+        shown = None if own is None else f"{own:.3g}"  # some are tiny, and none is 0.0000
+        rows.append((*row, shown) if epsilon else row)
     notes = ["ties: pairs of systems with the same score on the same segment"]
     if epsilon:
         notes.append("epsilon: differences up to this are ties after calibration for acc-eq")

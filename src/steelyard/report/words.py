@@ -178,11 +178,22 @@ def _systems(found: Comparison, settled: list[str], undecided: list[str], sure: 
     best = {name: tuple(own) for name, own in found.diagnosis.get("best", {}).items() if own}
     pairs = found.diagnosis.get("disagreements", [])
     names = listed([_RANKINGS[name] for name in found.aggregations])
-    if len(set(best.values())) > 1:
+    common = [s for s in ranking if all(s in own for own in best.values())] if best else []
+    if len(set(best.values())) > 1 and common:
+        beside = [
+            f"by {_RANKINGS[name]} together with {listed([s for s in own if s not in common])}"
+            for name, own in best.items()
+            if set(own) != set(common)
+        ]
+        rank = "ranks" if len(common) == 1 else "rank"
+        settled.append(f"{listed(common)} {rank} first by {names} ({'; '.join(beside)}).")
+    elif len(set(best.values())) > 1:
         shown = "; ".join(f"{_RANKINGS[name]}: {listed(own)}" for name, own in best.items())
         undecided.append(f"The rankings do not agree on the best system ({shown}).")
     elif len(best) > 1:
-        settled.append(f"{listed(next(iter(best.values())))} ranks first by {names} alike.")
+        own = next(iter(best.values()))
+        rank = "ranks" if len(own) == 1 else "rank"
+        settled.append(f"{listed(own)} {rank} first by {names} alike.")
     if pairs and len(found.aggregations) > 1:
         sure.append(
             f"{plural(len(pairs), 'pair')} of systems {_change(len(pairs))} order between {names}: "
