@@ -284,6 +284,9 @@ def test_not_significant_is_never_worded_as_equal(seed):
     assert ("is the best of 4 systems" in text) == (top == 1)
     assert ("is best is not decided" in text) == (top > 1)
     p = found.tests["t"].p_adjusted[np.triu_indices(4, 1)]
+    best = found.systems.index(found.ranking("mean")[0])
+    lead = np.delete(found.tests["t"].p_adjusted[best], best)
+    assert ("over every other one is significant" in text) == (top == 1 and (lead < 0.05).all())
     decided = int((p < 0.05).sum())
     assert f"Of 6 pairs of systems, {decided} " in text
 

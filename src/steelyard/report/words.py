@@ -140,10 +140,10 @@ def _systems(found: Comparison, settled: list[str], undecided: list[str], sure: 
     if tiers is None:
         settled.append(f"{ranking[0]} ranks first by {by} over {size}.")
     elif len(top) == 1:
-        settled.append(
-            f"{top[0]} is the best of {plural(len(ranking), 'system')} by {by} over {size}: "
-            f"its lead over every other one is significant at {level} ({_TESTS[tiers.test]})."
-        )
+        text = f"{top[0]} is the best of {plural(len(ranking), 'system')} by {by} over {size}"
+        if _beats_all(found, place[top[0]], tiers.test):
+            text += f": its lead over every other one is significant at {level}"
+        settled.append(f"{text} ({_TESTS[tiers.test]}).")
     else:
         settled.append(
             f"{ranking[0]} ranks first of {plural(len(ranking), 'system')} by {by} over {size}, "
@@ -168,33 +168,48 @@ def _systems(found: Comparison, settled: list[str], undecided: list[str], sure: 
         rest = len(known) - decided
         if rest:
             undecided.append(
-                f"For {plural(rest, 'pair')} of systems the true difference may have either sign."
+                f"For {plural(rest, 'pair')} of systems the test leaves open which one is better."
             )
     if ranked.best_rank is not None and ranked.worst_rank is not None:
         i = place[ranking[0]]
         low, high = int(ranked.best_rank[i]), int(ranked.worst_rank[i])
         span = f"rank {low}" if low == high else f"ranks {low} to {high}"
         sure.append(f"In 95 % of the resampled test sets, {ranking[0]} takes {span} by {first}.")
+    if len(found.aggregations) > 1:
+        _agreement_of_rankings(found, ranking, settled, undecided, sure)
+
+
+def _beats_all(found: Comparison, i: int, test: str) -> bool:
+    """Tell whether every difference between one system and another is significant."""
+    p = np.delete(found.tests[test].p_adjusted[i], i)
+    return bool((p < found.alpha).all())
+
+
+def _agreement_of_rankings(
+    found: Comparison,
+    ranking: Sequence[str],
+    settled: list[str],
+    undecided: list[str],
+    sure: list[str],
+) -> None:
+    """Say whether the rankings name the same best system, and how many pairs they turn round."""
     best = {name: tuple(own) for name, own in found.diagnosis.get("best", {}).items() if own}
-    pairs = found.diagnosis.get("disagreements", [])
     names = listed([_RANKINGS[name] for name in found.aggregations])
-    common = [s for s in ranking if all(s in own for own in best.values())] if best else []
-    if len(set(best.values())) > 1 and common:
+    common = [s for s in ranking if best and all(s in own for own in best.values())]
+    if common:
         beside = [
             f"by {_RANKINGS[name]} together with {listed([s for s in own if s not in common])}"
             for name, own in best.items()
             if set(own) != set(common)
         ]
         rank = "ranks" if len(common) == 1 else "rank"
-        settled.append(f"{listed(common)} {rank} first by {names} ({'; '.join(beside)}).")
-    elif len(set(best.values())) > 1:
+        tail = f" ({'; '.join(beside)})" if beside else ""
+        settled.append(f"{listed(common)} {rank} first by {names}{tail}.")
+    elif best:
         shown = "; ".join(f"{_RANKINGS[name]}: {listed(own)}" for name, own in best.items())
         undecided.append(f"The rankings do not agree on the best system ({shown}).")
-    elif len(best) > 1:
-        own = next(iter(best.values()))
-        rank = "ranks" if len(own) == 1 else "rank"
-        settled.append(f"{listed(own)} {rank} first by {names} alike.")
-    if pairs and len(found.aggregations) > 1:
+    pairs = found.diagnosis.get("disagreements", [])
+    if pairs:
         sure.append(
             f"{plural(len(pairs), 'pair')} of systems {_change(len(pairs))} order between {names}: "
             "what is read from the scores matters there."
