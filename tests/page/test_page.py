@@ -21,7 +21,7 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.demo import embedded
 from steelyard.evalset import EvalSet, ScoreTable
-from steelyard.report import comparefigures, drawing, explorer, sections, words
+from steelyard.report import comparefigures, drawing, explorer, mistakes, sections, words
 from steelyard.report.inlining import script_json
 from steelyard.report.page import make_report
 from steelyard.segments import Segments
@@ -162,7 +162,9 @@ def test_a_chart_is_drawn_alike_each_time():
     pytest.importorskip("altair")
     found = sy.compare(small(), "h", n_bootstrap=20)
     scores = comparefigures.scores_of(small(), found)
-    one, two = (drawing.draw(comparefigures.draw("density", found, scores), "d") for _ in range(2))
+    one, two = (
+        drawing.draw(lambda: comparefigures.draw("density", found, scores), "d") for _ in range(2)
+    )
     assert "url(#d-0)" in one.svg  # ids, which Vega counts on from chart to chart
     assert one == two
 
@@ -317,6 +319,23 @@ def test_texts_without_scores_can_be_read(no_charts, tmp_path, capsys):
     assert capsys.readouterr().err.endswith(f"wrote {out}\n")
 
 
+def test_explanations_of_kobe_are_read(tmp_path):
+    es = small()
+    path = tmp_path / "kobe.jsonl"
+    entities = [
+        {"kind": "found", "category": "city", "source": [0, 4, "Wien"], "output": [0, 6, "Vienna"]},
+        {"kind": "lost", "category": "number", "source": [9, 11, "12"], "output": None},
+        {"kind": "changed", "category": "date", "source": [1, 2, "x"], "output": [3, 5, "May"]},
+    ]
+    rows = [{"system": s, "segment": "3", "entities": entities} for s in ("A", "Z")]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = mistakes.read_mistakes(path, es)
+    assert [(m.system, m.kind, m.start, m.end, m.text, m.side) for m in found] == [
+        ("A", "lost number", 9, 11, "12", "source"),
+        ("A", "changed date", 3, 5, "May", "output"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -329,6 +348,9 @@ def test_texts_without_scores_can_be_read(no_charts, tmp_path, capsys):
         ),
         ('{"system": "s", "segment": 1, "kind": "k", "side": "left"}', "expected output or source"),
         ("{", "m.jsonl:1: "),
+        ('{"system": "s", "segment": 1, "entities": [1]}', "not a list of objects"),
+        ('{"system": "s", "segment": 1, "entities": [{"kind": "lost"}]}', "not [start, end, text]"),
+        ('{"segment": 1, "entities": [{"kind": "lost", "source": [0, 1, "x"]}]}', "no 'system'"),
     ],
 )
 def test_bad_mistakes_name_the_line(tmp_path, capsys, line, message):

@@ -7,9 +7,8 @@ What vl-convert draws is read as XML and written again with known elements and a
 from __future__ import annotations
 
 import html
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -48,15 +47,17 @@ class Drawing:
     about: str = ""
 
 
-def draw(chart: Chart, name: str) -> Drawing:
-    """Draw a chart; ``name`` makes its inner ids unique on the page.
+def draw(make: Callable[[], Chart], name: str) -> Drawing:
+    """Make a chart and draw it; ``name`` makes its inner ids unique on the page.
 
     Titles become text of the page, where they break into lines. What a mark stands for is its
     ``data-tip``, which the page shows on hover.
     """
     need_plots()
     vl_convert: Any = import_module("vl_convert")
-    spec = json.loads(chart.to_json())
+    # Checking every part of a chart against the schema takes longer than drawing it.
+    with import_module("altair.utils.schemapi").debug_mode(False):
+        spec = make().to_dict(validate=False)
     spec["config"] = {**spec.get("config", {}), "background": "transparent"}
     titles = spec.pop("title", {})
     titles = titles if isinstance(titles, dict) else {"text": titles}

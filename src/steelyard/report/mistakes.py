@@ -36,21 +36,43 @@ class Mistake:
 
 
 def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
-    """Read JSON lines ``{system, segment, kind, start, end, text, side}``.
+    """Read JSON lines ``{system, segment, kind, start, end, text, side}``, or explanations of KoBE.
 
-    Lines about systems or segments that the set does not have are passed over; a span that does
-    not fit its text is an error.
+    A line of an explanation holds ``system``, ``segment`` and ``entities``, a list of what happened
+    to each: ``kind`` (``found`` is no mistake), ``category``, and the spans ``source`` and
+    ``output`` as [start, end, text] or null. Lines about systems or segments that the set does not
+    have are passed over.
     """
-    found = []
+    found: list[Mistake] = []
     known = set(es.segments.ids)
     for line, text in enumerate(files.lines(files.read_text(path)), 1):
         if not text.strip():
             continue
         row = files.parse_json(text, path, line)
-        one = _mistake(row, path, line)
-        if one.system in es.systems and one.segment in known:
-            found.append(one)
-    return tuple(found)
+        found += _explained(row, path, line)
+    return tuple(one for one in found if one.system in es.systems and one.segment in known)
+
+
+def _explained(row: Any, path: Path, line: int) -> Iterable[Mistake]:
+    """Give the mistakes of one line: itself, or those of its entities that were not found."""
+    if not isinstance(row, Mapping) or "entities" not in row:
+        return [_mistake(row, path, line)]
+    entities = row["entities"]
+    if not isinstance(entities, list) or not all(isinstance(one, Mapping) for one in entities):
+        raise InputError("'entities' is not a list of objects", path=path, line=line)
+    plain = []
+    for one in entities:
+        if one.get("kind") == "found":
+            continue
+        side = "output" if one.get("output") is not None else "source"
+        span = one.get(side)
+        if not isinstance(span, list) or len(span) != 3:
+            raise InputError(f"'{side}' is not [start, end, text]", path=path, line=line)
+        kind = " ".join(str(one[name]) for name in ("kind", "category") if one.get(name))
+        where = {"start": span[0], "end": span[1], "text": span[2], "side": side}
+        owner = {name: row[name] for name in ("system", "segment") if name in row}
+        plain.append({**owner, "kind": kind, **where})
+    return [_mistake(one, path, line) for one in plain]
 
 
 def _mistake(row: Any, path: Path, line: int) -> Mistake:

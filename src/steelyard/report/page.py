@@ -177,7 +177,7 @@ def _explored(
         best = sorted(values, key=lambda m: (-values[m], m))
     first = [name for name in (gold, main) if name is not None]
     others = [name for name in es.human if name != gold]
-    return list(dict.fromkeys([*asked, *first, *best, *others, *rivals, *es.scores]))
+    return list(dict.fromkeys([*asked, *first, *best, *others, *rivals]))
 
 
 def _pair(found: Comparison | None) -> tuple[str, str] | None:

@@ -103,7 +103,7 @@ class Writer:
 
         for name, draw, caption in drawn if self.draws else ():
             try:
-                picture = drawing.draw(draw(), name)
+                picture = drawing.draw(draw, name)
             except (UsageError, DegenerateError):
                 continue  # such a figure needs more systems, or scores, than there are
             safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
