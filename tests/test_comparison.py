@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from steelyard.aggregation import Sample, aggregate
 from steelyard.cli.main import run
 from steelyard.comparison import compare
 from steelyard.decision import decide
@@ -397,28 +396,6 @@ def test_system_scores_alone_are_refused():
         "m": ScoreTable(np.zeros((2, 0)), system_scores=np.array([1.0, 2.0]))})  # fmt: skip
     with pytest.raises(UsageError, match="system scores only"):
         compare(es)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "sets"), [("mean", 800), ("median", 800), ("bt", 400)])
-def test_coverage_of_intervals(name, sets):
-    shift = np.array([0.0, -0.2, -0.5])
-
-    def draw(rng, s):
-        return shift[:, None] + rng.normal(size=s) + rng.normal(0, 1, (3, s))
-
-    rng = np.random.default_rng(7)
-    truth = aggregate(name, Sample(draw(rng, 400_000), ("A", "B", "C")), rng=rng).scores
-    if name != "bt":
-        truth = shift
-    inside = []
-    for _ in range(sets):
-        es = make(draw(rng, 150))
-        found = compare(es, by=name, n_bootstrap=600, rng=rng).aggregations[name]
-        assert found.low is not None
-        assert found.high is not None
-        inside.append((found.low <= truth) & (truth <= found.high))
-    assert 0.93 <= np.mean(inside) <= 0.97
 
 
 @settings(max_examples=20)

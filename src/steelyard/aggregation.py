@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.errors import UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, row_means
@@ -30,7 +32,19 @@ from steelyard.stats.trueskill import (
 from steelyard.stats.wins import WinCounts, resampled_wins, win_counts
 
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
-_RESAMPLES, _ORDERS = 200, 20  # of ratings that depend on the order: resamples, orders of each
+_PLACES = 40_000_000  # places of orders held at a time
+_RESAMPLES, _ORDERS = 400, 5  # of ratings that depend on the order: resamples, orders of each
+
+Orders = NDArray[np.int64]
+
+
+class Play(Protocol):
+    """Rate systems in many orders: orders x systems, in single precision where that will do."""
+
+    def __call__(
+        self, order: Orders, stream: np.random.Generator, /, *, single: bool = False
+    ) -> Floats:
+        """Play."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +195,14 @@ def _bt_replicates(sample: Sample, options: RankOptions) -> Floats:
 
 
 def _elo(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
-    def play(order: np.ndarray, stream: np.random.Generator) -> Floats:
+    def play(order: Orders, stream: np.random.Generator, *, single: bool = False) -> Floats:
         return elo_score_orders(
-            sample.scores, order, stream, tolerance=options.tolerance, options=options.elo
+            sample.scores,
+            order,
+            stream,
+            tolerance=options.tolerance,
+            options=options.elo,
+            single=single,
         )
 
     if options.orders:
@@ -199,16 +218,21 @@ def _elo(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggr
 def _trueskill(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
     sigmas = []
 
-    def play(order: np.ndarray, stream: np.random.Generator) -> Floats:
+    def play(order: Orders, stream: np.random.Generator, *, single: bool = False) -> Floats:
         found = trueskill_score_orders(
-            sample.scores, order, stream, tolerance=options.tolerance, options=options.trueskill
+            sample.scores,
+            order,
+            stream,
+            tolerance=options.tolerance,
+            options=options.trueskill,
+            single=single,
         )
         sigmas.append(found.sigma)
         return found.mu
 
     if options.orders:
         scores, spread, replicates = _in_orders(sample, options.orders, play, rng)
-        sigma = sigmas[0].mean(axis=0)
+        sigma = np.concatenate(sigmas)[: options.orders].mean(axis=0)
     else:
         battles = score_battles(sample.scores, tolerance=options.tolerance)
         skills = trueskill_ratings(battles, options.trueskill)
@@ -218,37 +242,64 @@ def _trueskill(sample: Sample, options: RankOptions, rng: np.random.Generator) -
     return Aggregate("trueskill", scores, ranks_of(scores), pairwise, replicates, spread)
 
 
-def _in_orders(
-    sample: Sample,
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """What a rating that depends on the order is resampled by: how often, and in which blocks."""
+
+    n: int
+    blocks: Counts | None = None
+
+
+def in_orders(
+    n_items: int,
     n_orders: int,
-    play: Callable[[np.ndarray, np.random.Generator], Floats],
+    play: Play,
     rng: np.random.Generator,
+    resampling: Resampling | None = None,
 ) -> tuple[Floats, Floats | None, Floats | None]:
-    """Mean and spread over random orders, and the mean in resamples of the segments.
+    """Mean and spread over random orders of segments or battles, and the mean in resamples of them.
 
     A resample is played in several orders. What they leave of the variance between orders is known
     from how they differ, and is taken out, so that the interval is that of the mean over orders.
     """
     shuffle, draw, pairs = rng.spawn(3)
-    width = sample.scores.shape[1]
-    orders = play(sequences(width, n_orders, shuffle), pairs)
+    step = max(1, _PLACES // max(1, n_items))
+    parts = [min(step, n_orders - k) for k in range(0, n_orders, step)]
+    orders = np.concatenate([play(sequences(n_items, k, shuffle), pairs) for k in parts])
     mean, spread = orders.mean(axis=0), orders.std(axis=0, ddof=1) if n_orders > 1 else None
-    if sample.counts is None:
+    if resampling is None:
         return mean, spread, None
     each = _ORDERS if n_orders > 1 else 1
-    size = min(len(sample.counts), _RESAMPLES) if n_orders > 1 else len(sample.counts)
-    drawn = sequences(width, size, draw, blocks=sample.blocks, resample=True)
-    order = np.repeat(drawn, each, axis=0)
-    if each > 1:  # the same segments, shuffled: padding (-1) says nothing wherever it stands
-        order = draw.permuted(order, axis=1)
-    played = play(order, pairs).reshape(size, each, -1)
-    replicates = played.mean(axis=1)
+    size = min(resampling.n, _RESAMPLES) if n_orders > 1 else resampling.n
+    played = []
+    step = max(1, step // each)
+    for start in range(0, size, step):
+        count = min(step, size - start)
+        drawn = sequences(n_items, count, draw, blocks=resampling.blocks, resample=True)
+        order = np.repeat(drawn, each, axis=0)
+        if each > 1:  # the same items, shuffled: padding (-1) says nothing wherever it stands
+            order = draw.permuted(order, axis=1)
+        played.append(play(order, pairs, single=True).reshape(count, each, -1))
+    found = np.concatenate(played)
+    replicates = found.mean(axis=1)  # NaN for systems that a resample does not have
     if each > 1:
-        whole = replicates.var(axis=0, ddof=1)
-        noise = played.var(axis=1, ddof=1).mean(axis=0) * (1 / each - 1 / n_orders)
+        centre = row_means(replicates.T)
+        whole = row_means(((replicates - centre) ** 2).T) * size / max(size - 1, 1)
+        noise = row_means(found.var(axis=1, ddof=1).T) * (1 / each - 1 / n_orders)
         kept = np.sqrt(np.maximum(1 - noise / np.where(whole > 0, whole, 1.0), 0.05))
-        replicates = mean + (replicates - replicates.mean(axis=0)) * kept
+        replicates = mean + (replicates - centre) * kept
     return mean, spread, replicates
+
+
+def _in_orders(
+    sample: Sample,
+    n_orders: int,
+    play: Play,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats | None, Floats | None]:
+    counts = sample.counts
+    resampling = None if counts is None else Resampling(len(counts), sample.blocks)
+    return in_orders(sample.scores.shape[1], n_orders, play, rng, resampling)
 
 
 AGGREGATIONS: dict[str, Callable[[Sample, RankOptions, np.random.Generator], Aggregate]] = {

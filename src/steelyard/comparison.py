@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from steelyard.aggregation import AGGREGATIONS, Aggregate, RankOptions, Sample, aggregate
-from steelyard.comparisonresults import FITTING, REASONS, Comparison, PairTest, Ranked, Tiers
+from steelyard.comparisonresults import (
+    FITTING,
+    MOST_SHOWN,
+    REASONS,
+    Comparison,
+    PairTest,
+    Ranked,
+    Tiers,
+)
 from steelyard.diagnosis import diagnose
 from steelyard.errors import DegenerateError, UsageError, hint
 from steelyard.evalset import EvalSet
@@ -26,10 +35,11 @@ from steelyard.stats.wins import WinCounts, win_counts
 from steelyard.table import plural
 
 DEFAULT = ("mean", "median", "bt")
-TESTS = tuple(REASONS)
+TESTS = tuple(name for name in REASONS if name != "gap")
 UNITS = ("segment", "document")
 _MOST = 60  # systems up to which every one is left out in turn
 _DRAWN = 100  # systems up to which the share of resamples at each place is kept, for a figure
+_FEW = 4  # warnings of a kind before the last one counts the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +141,8 @@ def compare(  # noqa: PLR0913 - every option has a default
     notes = [REASONS[name] for name in asked]
     if "bt" in names and len(systems) > 1:
         counts = win_counts(scores, tolerance=tolerance)
-        notes += _tie_note(counts, systems, options)
-        warnings += _flips(counts, systems, options)
+        notes += tie_note(counts, systems, options)
+        warnings += order_flips(counts, systems, options)
     diagnosis = diagnose(es, scores, systems, ranks)
     warnings += diagnosis.pop("warnings")
     settings: dict[str, Any] = {"score": chosen, "by": ",".join(names), "tests": ",".join(asked),
@@ -147,7 +157,7 @@ def compare(  # noqa: PLR0913 - every option has a default
         chosen,
         systems,
         int((~np.isnan(scores)).any(axis=0).sum()),
-        {name: _ranked(found, test) for name, found in ranks.items()},
+        {name: ranked(found, test.level) for name, found in ranks.items()},
         pair_tests,
         tiers,
         {
@@ -239,21 +249,25 @@ def document_codes(es: EvalSet) -> Counts:
     return np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64)
 
 
-def _ranked(found: Aggregate, test: PairOptions) -> Ranked:
+def ranked(found: Aggregate, level: float) -> Ranked:
     """Add intervals of scores, ranks and gaps to a ranking."""
     if found.replicates is None:
         return Ranked(found.scores, found.ranks, found.pairwise, spread=found.spread)
     replicates = found.replicates
-    low, high = bootstrap.interval(replicates, test.level)
+    low, high = bootstrap.interval(replicates, level)
     undefined = np.isnan(found.scores)
     low, high = np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-    places = bootstrap.ranks(replicates)
-    best, worst = bootstrap.interval(places, test.level)
+    places = np.concatenate([bootstrap.ranks(row[None]) for row in replicates])
+    if not undefined.all():  # systems without a score can still rank above those with one
+        places += found.ranks[~undefined].min() - 1
+    best, worst = bootstrap.interval(places, level)
     n = len(found.scores)
-    gap_low, gap_high = np.full((n, n), np.nan), np.full((n, n), np.nan)
-    for i in range(n):
-        down, up = bootstrap.interval(replicates[:, i : i + 1] - replicates, test.level)
-        gap_low[i], gap_high[i] = down, up
+    gap_low = gap_high = None
+    if n <= MOST_SHOWN:
+        gap_low, gap_high = np.full((n, n), np.nan), np.full((n, n), np.nan)
+        for i in range(n):
+            down, up = bootstrap.interval(replicates[:, i : i + 1] - replicates, level)
+            gap_low[i], gap_high[i] = down, up
     return Ranked(
         found.scores,
         found.ranks,
@@ -323,29 +337,44 @@ def _tiers(
     name = FITTING[by] if FITTING[by] in tests else next(iter(tests), None)
     if name is None:
         return None
-    ranked = [i for i in range(len(systems)) if not np.isnan(found.ranks[i])]
-    order = sorted(ranked, key=lambda i: (found.ranks[i], systems[i]))
+    lead = _lead(name, scores)
+    return tiers_by(by, found.ranks, name, tests[name], lead, systems, test.alpha, warnings)
+
+
+def tiers_by(
+    by: str,
+    ranks: Floats,
+    name: str,
+    test: PairTest,
+    lead: Floats,
+    systems: tuple[str, ...],
+    alpha: float,
+    warnings: list[str],
+) -> Tiers | None:
+    """Put systems into tiers by a test; ``lead[i, j]`` is positive where i is ahead of j by it."""
+    some = [i for i in range(len(systems)) if not np.isnan(ranks[i])]
+    order = sorted(some, key=lambda i: (ranks[i], systems[i]))
     if not order:
         return None
     index = np.ix_(order, order)
-    p = tests[name].p_adjusted[index]
+    p = test.p_adjusted[index]
     p = np.where(np.isnan(p), 1.0, p)
-    lead = _lead(name, scores)[index]
+    ahead = lead[index]
     # Only a lead in the direction of the ranking separates; one against it is worth a warning.
-    against = np.argwhere(np.triu((p < test.alpha) & (lead < 0), 1))
-    if against.size and tests[name].alternative == "two-sided":
+    against = np.argwhere(np.triu((p < alpha) & (ahead < 0), 1))
+    if against.size and test.alternative == "two-sided":
         a, b = (systems[order[k]] for k in against[0])
         more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
         warnings.append(f"{by} ranks {a} above {b}, but by {name} {b} is better{more}")
-    if tests[name].alternative == "two-sided":
+    if test.alternative == "two-sided":
         # Above the diagonal the row is ranked higher; both halves say the same.
-        upper = np.triu(np.where(lead >= 0, p, 1.0), 1)
+        upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
         p = upper + upper.T
-    level = clusters.greedy_clusters(p, test.alpha)
-    try:
-        letters = clusters.compact_letters(p, test.alpha)
-    except DegenerateError:
-        letters = ("",) * len(order)
+    level = clusters.greedy_clusters(p, alpha)
+    letters = ("",) * len(order)
+    if len(order) <= MOST_SHOWN:
+        with contextlib.suppress(DegenerateError):  # more groups than letters are good for
+            letters = clusters.compact_letters(p, alpha)
     cluster_of: list[int | None] = [None] * len(systems)
     letter_of: list[str | None] = [None] * len(systems)
     for k, i in enumerate(order):
@@ -360,7 +389,7 @@ def _order(
     return sorted((float(r), s) for r, s in zip(fit.ranks, systems, strict=True) if not np.isnan(r))
 
 
-def _tie_note(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> list[str]:
+def tie_note(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> list[str]:
     """Say whether the order changes under other treatments of ties."""
     share = counts.ties.sum() / max(counts.met.sum(), 1)
     if not share:
@@ -381,7 +410,7 @@ def _tie_note(counts: WinCounts, systems: Sequence[str], options: RankOptions) -
     return [f"{shown}; the order differs: {'; '.join(moved)}"]
 
 
-def _flips(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> list[str]:
+def order_flips(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> list[str]:
     """Warn where the joint ranking contradicts a pair alone, or leaving a system out flips one."""
     found = []
     fit = bradley_terry(counts.wins, counts.ties, ties_as=options.ties, prior=options.prior)
@@ -394,8 +423,10 @@ def _flips(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> l
                 first, second = (one, systems[j]) if alone > 0 else (systems[j], one)
                 place = "below it" if joint else "with it"
                 found.append(f"{first} beats {second} head to head, but ranks {place} among all")
+    found = _first_few(found)
     if not 2 < len(systems) <= _MOST:
         return found
+    flips = []
     for out in range(len(systems)):
         rest = [i for i in range(len(systems)) if i != out]
         part = counts.within(rest)
@@ -404,5 +435,12 @@ def _flips(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> l
         after = np.sign(less.ranks[None, :] - less.ranks[:, None])
         for a, b in np.argwhere(np.triu(before * after < 0, 1)):
             pair = f"{systems[rest[a]]} and {systems[rest[b]]}"
-            found.append(f"bt: without {systems[out]}, {pair} change places")
-    return found
+            flips.append(f"bt: without {systems[out]}, {pair} change places")
+    return found + _first_few(flips)
+
+
+def _first_few(found: list[str]) -> list[str]:
+    """Keep a list of like warnings short."""
+    if len(found) <= _FEW + 1:
+        return found
+    return [*found[:_FEW], f"{found[_FEW]} (and {len(found) - _FEW - 1} more of this kind)"]

@@ -12,6 +12,7 @@ from steelyard.provenance import Provenance
 from steelyard.stats.arrays import Floats
 from steelyard.table import Cell, Column, Frame, Table, interval_decimals, plural
 
+MOST_SHOWN = 300  # systems up to which every pair gets intervals and a place in a report
 #: Which test asks the question that a ranking answers, and why.
 FITTING = {"mean": "t", "median": "mood", "bt": "sign", "elo": "sign", "trueskill": "sign"}
 REASONS = {
@@ -20,6 +21,7 @@ REASONS = {
     "bootstrap": "bootstrap tests means by resampling",
     "mood": "mood tests medians and ignores the pairing, as median does",
     "sign": "sign tests who wins more segments, as bt, elo and trueskill rank",
+    "gap": "gap tests differences of the scores by their spread over resamples",
     "wilcoxon": "wilcoxon weighs wins by the rank of their size: between mean and bt",
 }
 
@@ -63,7 +65,7 @@ class Ranked:
             },
             "ci": ranges(self.low, self.high),
             "rank_ci": ranges(self.best_rank, self.worst_rank),
-            "pairwise": self.pairwise,
+            "pairwise": self.pairwise if self.pairwise.size else None,
             "gap_ci": None
             if self.gap_low is None
             else {"low": self.gap_low, "high": self.gap_high},
@@ -190,13 +192,17 @@ class Comparison:
             clusters = self.tiers[first].clusters
             tier = [clusters[place[s]] for s in order]
             rules = frozenset(i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
-        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
-        notes = [f"score {self.score}: {size}"]
+        notes = [self.size()]
         if self.tiers:
             used = ", ".join(f"{name} by {tiers.test}" for name, tiers in self.tiers.items())
             notes.append(f"tiers at {self.alpha:g}: {used}")
         notes += self.notes
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
+
+    def size(self) -> str:
+        """Say in words what was compared."""
+        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
+        return f"score {self.score}: {size}"
 
     def pair_tables(self) -> list[Table]:
         """Give a matrix per test: corrected p-values of row against column."""
@@ -210,7 +216,8 @@ class Comparison:
                 (system, *(_number(value) for value in row))
                 for system, row in zip(order, p, strict=True)
             )
-            note = f"p ({test.alternative}, {test.correction}); {REASONS[name]}"
+            reason = REASONS[name.rpartition("-")[2]]
+            note = f"p ({test.alternative}, {test.correction}); {reason}"
             tables.append(Table("", columns, rows, (note,)))
         return tables
 

@@ -17,10 +17,10 @@ HUMAN = ["human", str(embedded.RATINGS), "--protocol", "da", "--bootstrap", "0"]
 
 
 def test_the_names_are_those_of_the_figures():
-    from steelyard.report import comparefigures, humanfigures, metafigures
+    from steelyard.report import comparefigures, humanfigures, metafigures, pairfigures
 
     assert compare.PLOTS == comparefigures.FIGURES
-    assert compare.PAIR_PLOTS == comparefigures.PAIR_FIGURES
+    assert compare.PAIR_PLOTS == pairfigures.PAIR_FIGURES
     assert meta.PLOTS == metafigures.FIGURES
     assert meta.PROTOCOL_PLOTS == metafigures.PROTOCOL_FIGURES
     assert human.PLOTS == humanfigures.FIGURES
@@ -41,6 +41,25 @@ def test_a_pair_has_figures_of_its_own(tmp_path, capsys):
     assert "known: density, differences, wins" in capsys.readouterr().err
     assert run([*pair, "--plot", "differences"]) == 0
     assert "Amber minus Cobalt" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+
+
+def test_two_plain_files_are_a_pair(tmp_path):
+    (tmp_path / "new.scores").write_text("0.8\n0.6\n0.9\n")
+    (tmp_path / "old.scores").write_text("0.7\n0.7\n0.6\n")
+    files = [str(tmp_path / name) for name in ("new.scores", "old.scores")]
+    assert run(["compare", *files, "--out", str(tmp_path / "f.svg")]) == 0
+    assert "new against old" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+
+
+def test_battles_draw_what_needs_no_scores(tmp_path, capsys):
+    log = tmp_path / "log.csv"
+    log.write_text("left,right,outcome\n" + "A,B,left\nB,C,left\nC,A,left\nA,C,left\n" * 4)
+    command = ["compare", "--battles", str(log), "--bootstrap", "10", "--out"]
+    assert run([*command, str(tmp_path / "f.svg"), "--plot", "pairwise"]) == 0
+    assert "3 systems, 16 battles" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+    assert run([*command, str(tmp_path / "g.svg"), "--plot", "density"]) == 2
+    assert "needs scores of segments" in capsys.readouterr().err
+    assert not (tmp_path / "g.svg").exists()
 
 
 def test_meta_and_human_draw(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from steelyard.benchmarkresults import BenchmarkResult, Standing
 from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.metaevaluation import meta_evaluate, pair_preferences
 from steelyard.metaresults import Significance
 from steelyard.report import metafigures as mf
+from steelyard.report import metamatrices as mm
 from steelyard.report.figures import label
 from steelyard.report.panels import boundaries, place_labels
 from steelyard.segments import Segments
@@ -69,7 +72,7 @@ def test_the_last_panel_averages_to_the_meta_metrics(look, given_demo):
 
 def test_people_agree_with_themselves(look):
     p = np.array([[0.5, 0.1, 0.0], [0.9, 0.5, 0.3], [1.0, 0.7, 0.5]])
-    cells = look.rows(mf.pvalues(["A", "B", "C"], p, p), "row", "column", "value")
+    cells = look.rows(mm.pvalues(["A", "B", "C"], p, p), "row", "column", "value")
     shown = {(c["row"], c["column"], c["value"]) for c in cells}
     assert ("A", "B", 0.9) in shown  # A is better: one minus its p
     assert {v for _, _, v in shown} == {0.9, 0.7, 1.0}
@@ -83,7 +86,7 @@ def test_comparison_at_43_metrics(look):
     test = Significance(names, p, "inputs", 100, "greater")
     clusters = {name: 1 if i < 10 else 2 if i < 20 else 3 for i, name in enumerate(names)}
     values = {name: 0.9 - i / 100 for i, name in enumerate(names)}
-    chart = mf.comparison(test, values, clusters, by="spa")
+    chart = mm.comparison(test, values, clusters, by="spa")
     cells = look.rows(chart, "row", "column", "level")
     assert len(cells) == 43 * 42 // 2
     levels = [sum(c["level"] == level for c in cells) for level in ("p < 0.01", "p < 0.05")]
@@ -100,7 +103,7 @@ def test_comparison_at_43_metrics(look):
 def test_comparison_follows_the_corrected_p(look):
     raw, corrected = np.full((2, 2), 0.01), np.full((2, 2), 0.2)
     test = Significance(("a", "b"), raw, "inputs", 9, "greater", corrected, "holm")
-    cells = look.rows(mf.comparison(test, {"a": 0.9, "b": 0.8}, {"a": 1, "b": 1}), "level")
+    cells = look.rows(mm.comparison(test, {"a": 0.9, "b": 0.8}, {"a": 1, "b": 1}), "level")
     assert [c["level"] for c in cells] == ["not significant"]
 
 
@@ -211,3 +214,22 @@ def test_what_can_not_be_drawn_is_said(given_demo):
     plain = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, intervals=None)
     with pytest.raises(UsageError, match="add --significance"):
         mf.draw("comparison", mf.MetaInput(plain))
+
+
+def test_a_leaderboard_over_several_sets(look):
+    standings = (Standing("good", 0.9, 1.2, 1), Standing("<b>", 0.5, 1.8, 2))
+    p = np.array([[0.5, 0.001], [0.999, 0.5]])
+    test = Significance(("good", "<b>"), p, "inputs", 9, "greater")
+    found = BenchmarkResult("own", "Own", "average", (), ("zh-en",), (), standings, test)
+    chart = mf.draw_protocol("leaderboard", found)
+    look.inert(chart)
+    assert {(r["name"], r["value"]) for r in look.rows(chart, "name", "value")} == {
+        ("good", 0.9), ("<b>", 0.5), ("good", 1.2), ("<b>", 1.8)}  # fmt: skip
+    assert "without zh-en" in chart.to_json(validate=False)
+    cells = look.rows(mf.draw_protocol("comparison", found), "row", "level")
+    assert [(c["row"], c["column"], c["level"]) for c in cells] == [
+        ("good  0.900", "<b>", "p < 0.01")]  # fmt: skip
+    with pytest.raises(UsageError, match="no figure 'scatter' of a protocol"):
+        mf.draw_protocol("scatter", found)
+    with pytest.raises(UsageError, match="add --significance"):
+        mf.draw_protocol("comparison", replace(found, significance=None))

@@ -89,6 +89,43 @@ def test_units_against_the_loop(battles, seed):
         same(WinCounts(drawn.wins[b], drawn.ties[b]), naive(battles, times[unit]))
 
 
+@given(logs(), st.integers(0, 2**32))
+def test_units_add_up_and_are_won(battles, seed):
+    """Totals over the units, and in how many of them each of a pair came out ahead."""
+    unit = np.random.default_rng(seed).integers(0, 4, len(battles))
+    tables = UnitCounts.of(battles, unit)
+    same(tables.pairs().tables(), naive(battles))
+    first, second = tables.ahead()
+    each = [naive(battles, (unit == u).astype(float))[0] for u in range(tables.n_units)]
+    for k, (i, j) in enumerate(zip(tables.i, tables.j, strict=True)):
+        leads = [wins[i, j] - wins[j, i] for wins in each]
+        assert first[k] == sum(lead > 1e-9 for lead in leads)
+        assert second[k] == sum(lead < -1e-9 for lead in leads)
+
+
+@given(logs(weighted=False, shares=False), st.integers(0, 2**32))
+def test_units_in_single_precision_count_exactly(battles, seed):
+    rng = np.random.default_rng(seed)
+    unit = rng.integers(0, 3, len(battles))
+    tables = UnitCounts.of(battles, unit)
+    assert tables.cells.dtype == np.float32
+    for counts in (rng.integers(0, 17, (3, tables.n_units)), rng.random((3, tables.n_units))):
+        drawn = tables.resampled(counts)
+        for b, times in enumerate(counts):
+            same(WinCounts(drawn.wins[b], drawn.ties[b]), naive(battles, times[unit]))
+
+
+@given(logs())
+def test_pairs_of_very_many_systems(battles):
+    """Pairs are numbered by sorting where a table of all of them would be too large."""
+    expected = battle_pairs(battles)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_MOST_DENSE", 0)
+        found = battle_pairs(battles)
+    for name in ("i", "j", "wins_i", "wins_j", "ties"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
 def test_units_must_fit():
     battles = Battles(np.array([0]), np.array([1]), np.array([1.0]), 2)
     with pytest.raises(ShapeError, match="1 battles"):

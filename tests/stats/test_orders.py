@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from steelyard.errors import ShapeError, UsageError
 from steelyard.stats import orders as module
 from steelyard.stats.battles import Battles
+from steelyard.stats.elo import elo_score_orders
 from steelyard.stats.orders import _tournament, play_battles, play_scores, round_robin, sequences
+from steelyard.stats.trueskill import trueskill_score_orders
 
 NAN = float("nan")
 
@@ -165,3 +167,31 @@ def test_battles_are_played_in_the_given_order(seed, cells, weighted):
             assert weight == (1 if battles.weight is None else battles.weight[k])
             meets[[battles.left[k], battles.right[k]], o] = True
     assert (played == meets).all()
+
+
+@pytest.mark.parametrize("gap", [0.2, 3.0])
+@pytest.mark.parametrize("tolerance", [0.0, 0.5])
+def test_single_precision_is_good_for_intervals(gap, tolerance):
+    """Near enough to be lost in the spread over orders, even where one system always wins."""
+    rng = np.random.default_rng(0)
+    scores = (rng.normal(size=(5, 80)) + gap * np.arange(5)[:, None]).round(1)
+    scores[3, 5:9] = NAN
+    order = sequences(80, 30, rng, resample=True)
+
+    def both(rate):
+        return [rate(single=single, rng=np.random.default_rng(1)) for single in (False, True)]
+
+    one, two = both(lambda **o: elo_score_orders(scores, order, tolerance=tolerance, **o))
+    np.testing.assert_allclose(one, two, atol=1e-3)
+    one, two = both(lambda **o: trueskill_score_orders(scores, order, tolerance=tolerance, **o))
+    np.testing.assert_allclose(one.mu, two.mu, atol=1e-3)
+    np.testing.assert_allclose(one.sigma, two.sigma, atol=1e-3)
+
+
+def test_orders_are_played_alike_together_and_apart(monkeypatch):
+    scores = np.random.default_rng(0).normal(size=(2, 9))  # two systems: seats do not matter
+    order = sequences(9, 7, np.random.default_rng(1))
+    together = elo_score_orders(scores, order, np.random.default_rng(2))
+    monkeypatch.setattr(module, "_TOGETHER", 4)
+    apart = elo_score_orders(scores, order, np.random.default_rng(2))
+    np.testing.assert_allclose(together, apart, rtol=1e-12)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from steelyard.errors import ShapeError, UsageError
 from steelyard.stats import strength_batch as module
 from steelyard.stats.bootstrap import interval, segment_counts
+from steelyard.stats.btfit import chord, newton
 from steelyard.stats.strength import bradley_terry
 from steelyard.stats.strength_batch import bradley_terry_batch
 from steelyard.stats.tiepolicy import TIES
@@ -135,3 +136,27 @@ def test_intervals_over_segments_cover_and_those_over_battles_do_not():
         by_battle += abs(estimate - gap) <= 1.96 * error
     assert 0.92 <= by_segment / trials <= 0.975
     assert by_battle / trials < 0.9
+
+
+@given(st.integers(0, 2**32), st.integers(2, 8), st.sampled_from([3, 40]))
+def test_one_matrix_for_all_resamples(seed, n, n_segments):
+    """From a start, many systems are fitted with the information of the mean table."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n, n_segments)) + np.linspace(0, 1, n)[:, None]
+    counts = resampled_wins(scores, segment_counts(6, n_segments, rng))
+    whole = win_counts(scores)
+    start = bradley_terry(whole.wins, prior=0.1).log_strength
+    expected = bradley_terry_batch(counts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_MANY", 2)
+        found = bradley_terry_batch(counts, start=start)
+    np.testing.assert_array_equal(found.connected, expected.connected)
+    np.testing.assert_allclose(found.strength, expected.strength, atol=1e-9)
+    np.testing.assert_allclose(found.log_strength, expected.log_strength, atol=1e-8)
+
+
+def test_a_start_far_away_is_left_to_newton():
+    wins = np.array([[[0.0, 50, 60], [2, 0, 40], [1, 3, 0]]])
+    start = np.array([-9.0, 0.0, 9.0])
+    theta, _ = chord(wins, start)
+    np.testing.assert_allclose(theta, newton(wins)[0], atol=1e-9)

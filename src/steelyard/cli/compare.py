@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +21,7 @@ from steelyard.cli.options import (
     output_options,
 )
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
+from steelyard.cli.texts import TextOptions, text_options
 from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +39,8 @@ PAIR_PLOTS = ("density", "differences", "wins")
 
 @click.command(
     epilog="Examples: steelyard compare scores.csv --score chrF --by mean,bt; "
-    "steelyard compare scores.csv --score COMET --pair new,old"
+    "steelyard compare scores.csv --score COMET --pair new,old; "
+    "steelyard compare --battles arena.jsonl"
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
@@ -67,32 +70,75 @@ PAIR_PLOTS = ("density", "differences", "wins")
                                                  "none"]), default="holm", show_default=True,
               help="Correct p-values for the number of pairs.")  # fmt: skip
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
-@click.option("--intervals", type=click.Choice(["segment", "document", "none"]),
+@click.option("--intervals", type=click.Choice(["segment", "document", "battle", "none"]),
               default="segment", show_default=True,
               help="What is resampled for intervals.")  # fmt: skip
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=10), default=1000,
               show_default=True, metavar="B", help="Resamples for intervals.")  # fmt: skip
+@click.option("--battles", metavar="LOG", help="Rank by a log of battles instead of scores.")
+@click.option("--left", metavar="COL", help="Column of the first system in a log.")
+@click.option("--right", metavar="COL", help="Column of the second system in a log.")
+@click.option("--outcome", metavar="COL", help="Column of who won in a log.")
 @click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
 @plot_option(PLOTS)
+@text_options
 @input_options
 @partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
 def compare(
-    inputs: tuple[str, ...], options: InputOptions, output: OutputOptions, **settings: Any
+    inputs: tuple[str, ...],
+    texts: TextOptions,
+    options: InputOptions,
+    output: OutputOptions,
+    **settings: Any,
 ) -> None:
     """Compare systems on the same segments: rankings, intervals, tests, tiers.
 
-    INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
+    INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined. Or
+    it is a file for each system: plain text (with --ref and --metric), or a number per line; two of
+    these give the decision card.
+    With --battles LOG, systems are compared by who won against whom instead.
     """
     settings["rng"] = output.seed
     if settings["intervals"] == "none":
         settings["intervals"] = None
     pairwise = settings.pop("pairwise")
     known = PLOTS if settings["pair"] is None else PAIR_PLOTS
-    plots = wanted_figures(settings.pop("plot"), output, known)
-    need_inputs(inputs)
-    es = options.load(inputs)
-    result, tables, draw = _scores(es, options, settings, pairwise=pairwise)
+    plot = settings.pop("plot")
+    plots = wanted_figures(plot, output, known)
+    columns = {name: settings.pop(name) for name in ("left", "right", "outcome")}
+    log = settings.pop("battles")
+    if log is not None:
+        if inputs:
+            raise UsageError("--battles LOG: expected no other input")
+        result, tables, draw = _battles(log, columns, options, settings, pairwise=pairwise)
+    else:
+        for option, value in columns.items():
+            if value is not None:
+                raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
+        need_inputs(inputs, "steelyard compare scores.csv --score chrF")
+        es, pair = _load(inputs, texts, options)
+        if pair and settings["pair"] is None:  # two plain files: figures of two systems
+            plots = wanted_figures(plot, output, PAIR_PLOTS)
+        settings["pair"] = settings["pair"] or pair
+        result, tables, draw = _scores(es, options, settings, pairwise=pairwise)
     emit(result, tables, write_figures(plots, draw, output))
+
+
+def _load(
+    inputs: tuple[str, ...], texts: TextOptions, options: InputOptions
+) -> tuple[EvalSet, tuple[str, ...] | None]:
+    """Load, and score texts if metrics are named; two plain files are a pair, in their order."""
+    from steelyard.formats import plaintext
+
+    es = texts.load(inputs, options)
+    forms = {each.format for each in es.inputs}
+    pair = None
+    if len(inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
+        pair = tuple(plaintext.stem(Path(path)) for path in inputs)
+    if texts.asks or (es.outputs and not es.scores):
+        found = texts.score(es, options)
+        es = found.evalset.select(scores=found.metrics)
+    return es, pair
 
 
 def _scores(
@@ -123,18 +169,51 @@ def _scores(
     return found.to_dict(), tables, partial(_draw, es, found)
 
 
-def _draw(es: EvalSet, found: Comparison, name: str) -> Any:
+def _draw(es: EvalSet | None, found: Comparison, name: str) -> Any:
     from steelyard.report import comparefigures
 
-    return comparefigures.draw(name, found, comparefigures.scores_of(es, found))
+    scores = None if es is None else comparefigures.scores_of(es, found)
+    return comparefigures.draw(name, found, scores)
 
 
 def _draw_pair(es: EvalSet, card: Decision, name: str) -> Any:
-    from steelyard.report import comparefigures
+    from steelyard.report import pairfigures
 
     rows = [es.systems.index(system) for system in card.pair]
-    return comparefigures.draw_pair(name, es[card.score].oriented[rows], card.pair, card.score)
+    return pairfigures.draw_pair(name, es[card.score].oriented[rows], card.pair, card.score)
 
 
 def _draw_none(name: str) -> Any:
     raise UsageError(f"figure '{name}' shows one score: choose it with --score NAME")
+
+
+def _battles(
+    path: str,
+    columns: dict[str, Any],
+    options: InputOptions,
+    settings: dict[str, Any],
+    *,
+    pairwise: bool,
+) -> tuple[dict[str, Any], list[Table], Callable[[str], Any]]:
+    from steelyard import battlecomparison
+
+    options.only_rows_and_columns()
+    if settings.pop("tests") not in (None, ("sign",)):
+        raise UsageError("--battles LOG: pairs are tested by --test sign only")
+    for option in ("score", "pair", "power", "tolerance"):
+        if _given(option):
+            raise UsageError(f"--{option} applies to scores, not to a log of battles")
+        del settings[option]
+    for option in ("by", "orders"):  # what is usual differs for logs
+        if not _given(option):
+            del settings[option]
+    selected: dict[str, Any] = {"where": options.where, "ignore": options.ignore}
+    found = battlecomparison.compare_battles(path, **columns, **selected, **settings)
+    tables = [found.table(), *(found.pair_tables() if pairwise else [])]
+    return found.to_dict(), tables, partial(_draw, None, found)
+
+
+def _given(option: str) -> bool:
+    """Tell whether the user set an option."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from steelyard.cli.emit import emit, note
+from steelyard.cli.emit import emit
 from steelyard.cli.options import (
     InputOptions,
     OutputOptions,
@@ -20,6 +17,7 @@ from steelyard.cli.options import (
     need_inputs,
     output_options,
 )
+from steelyard.cli.progress import progress_of
 from steelyard.errors import UsageError
 from steelyard.judgements import BattleLog, Rankings, Ratings
 from steelyard.table import Column, Table, plural
@@ -196,37 +194,9 @@ def get(
     """
     from steelyard.download import get_test_set
 
-    with _progress(f"downloading {name}", output) as progress:
+    with progress_of(f"downloading {name}", output, in_bytes=True) as progress:
         folder = get_test_set(
             name, url=url, sha256=sha256, cache=cache, progress=progress, force=force
         )
     table = Table("", (Column("name"), Column("path")), ((name, str(folder)),))
     emit({"name": name, "path": str(folder), "warnings": []}, [table], output, str(folder))
-
-
-@contextmanager
-def _progress(
-    title: str, output: OutputOptions
-) -> Iterator[Callable[[int, int | None], None] | None]:
-    """Show a bar on a terminal, a line when it starts otherwise, nothing if quiet is wanted."""
-    if output.quiet:
-        yield None
-    elif not sys.stderr.isatty():
-        said: list[str] = []
-
-        def once(_done: int, total: int | None) -> None:
-            if not said:
-                size = f" ({total:,} bytes)" if total else ""
-                said.append(f"{title}{size} ...")
-                note(said[0], output)
-
-        yield once
-    else:
-        from rich.console import Console
-        from rich.progress import DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
-
-        columns = (*Progress.get_default_columns()[:2], DownloadColumn(), TransferSpeedColumn())
-        bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True))
-        with bar:
-            task = bar.add_task(title, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)

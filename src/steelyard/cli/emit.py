@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
-from steelyard.cli.options import OutputOptions
+from steelyard.cli.options import FIGURES, OutputOptions
 from steelyard.errors import printable
 from steelyard.formats import files
 from steelyard.formats.tables import write as write_parquet
@@ -20,19 +20,38 @@ def note(message: str, output: OutputOptions) -> None:
         click.echo(printable(message), err=True)
 
 
+def wants_figure(output: OutputOptions) -> bool:
+    """Tell whether ``--out`` is a figure; if so, refuse at once where figures can't be drawn."""
+    if output.out is None or files.suffix(output.out) not in FIGURES:
+        return False
+    from steelyard.report.figures import need_plots
+
+    need_plots()
+    return True
+
+
 def emit(
-    result: dict[str, Any], tables: Sequence[Table], output: OutputOptions, text: str | None = None
+    result: dict[str, Any],
+    tables: Sequence[Table],
+    output: OutputOptions,
+    text: str | None = None,
+    draw: Callable[[], Any] | None = None,
 ) -> None:
     """Print a result, and write it where ``--out`` says.
 
     ``result`` is what JSON shows; it must have ``warnings``. ``tables`` are what people see (or
-    ``text``, if given), and the first of them is what other formats hold.
+    ``text``, if given), and the first of them is what other formats hold. ``draw`` makes the chart
+    that a figure holds.
     """
     for warning in result["warnings"]:
         note(f"warning: {warning}", output)
     if output.out is not None:
         suffix = files.suffix(output.out)
-        if suffix == "parquet":
+        if draw is not None and suffix in FIGURES:
+            from steelyard.report.figures import write as write_figure
+
+            write_figure(draw(), output.out)
+        elif suffix == "parquet":
             write_parquet(output.out, tables[0].to_columns())
         else:
             rendered = dumps(result) + "\n" if suffix == "json" else tables[0].render(suffix)

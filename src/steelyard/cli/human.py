@@ -12,7 +12,9 @@ from steelyard.cli.emit import emit, note
 from steelyard.cli.options import (
     FIGURES,
     SUFFIXES,
+    TABLES,
     Names,
+    Numbers,
     OutputOptions,
     Pair,
     output_options,
@@ -25,23 +27,6 @@ if TYPE_CHECKING:
     from steelyard.ratings.results import HumanScores
 
 PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.humanfigures draws
-TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")
-
-
-class Numbers(Names):
-    """A list of numbers separated by commas."""
-
-    name = "X,Y,..."
-
-    def convert(
-        self, value: Any, param: click.Parameter | None = None, ctx: click.Context | None = None
-    ) -> tuple[Any, ...]:
-        """Split at commas, and read numbers."""
-        cells = super().convert(value, param, ctx)
-        try:
-            return tuple(float(cell) for cell in cells)
-        except ValueError:
-            self.fail(f"'{value}' is not a list of numbers", param, ctx)
 
 
 @click.command(epilog="Example: steelyard human ratings.csv --protocol da --out scores.csv")

@@ -15,6 +15,7 @@ from steelyard.evalset import EvalSet
 
 SUFFIXES = ("json", "csv", "tsv", "md", "tex", "html", "txt", "parquet")
 FIGURES = ("png", "svg", "pdf")
+TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")  # of segments
 F = TypeVar("F", bound=Callable[..., Any])
 if TYPE_CHECKING:
     _Type = click.ParamType[Any]
@@ -39,6 +40,24 @@ class Names(_Type):
         return tuple(
             name for row in csv.reader([value], skipinitialspace=True) for name in row if name
         )
+
+
+class Numbers(Names):
+    """A list of numbers, or of whole numbers, separated by commas."""
+
+    def __init__(self, kind: type[int | float] = float) -> None:
+        self.kind = kind
+        self.name = "M,N,..." if kind is int else "X,Y,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None = None, ctx: click.Context | None = None
+    ) -> tuple[Any, ...]:
+        """Split at commas, and read each number."""
+        try:
+            return tuple(self.kind(cell) for cell in super().convert(value, param, ctx))
+        except ValueError:
+            wanted = "whole numbers" if self.kind is int else "numbers"
+            self.fail(f"'{value}' is not a list of {wanted}", param, ctx)
 
 
 class Pair(_Type):
@@ -91,10 +110,20 @@ class InputOptions:
 
     def load(self, inputs: tuple[str, ...]) -> EvalSet:
         """Load one EvalSet from all inputs."""
+        return self._load(*inputs, where=self.where, ignore=self.ignore)
+
+    def select(self, es: EvalSet) -> EvalSet:
+        """Apply the options to a set that was read already, from files without columns."""
+        for option, value in (("--where", self.where), ("--ignore", self.ignore)):
+            if value:
+                raise UsageError(f"{option} applies to columns, which plain files do not have")
+        return self._load(es)
+
+    def _load(self, *sources: Any, **of_columns: Any) -> EvalSet:
         from steelyard.formats.load import load
 
         return load(
-            *inputs,
+            *sources,
             human=self.human,
             kind=dict(self.kind),
             lp=self.lp,
@@ -102,8 +131,7 @@ class InputOptions:
             drop_systems=self.drop_systems,
             lower_is_better=self.lower_is_better,
             domain=self.domain,
-            where=self.where,
-            ignore=self.ignore,
+            **of_columns,
         )
 
     def only_rows_and_columns(self) -> None:
@@ -188,10 +216,14 @@ _OUTPUT = (
 )  # fmt: skip
 
 
-def output_options(command: F, suffixes: Collection[str] = SUFFIXES) -> F:
+_FOLDER = click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+                       help="The folder to make.")  # fmt: skip
+
+
+def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: bool = False) -> F:
     """Add the options of results; the command receives them as one ``output``.
 
-    ``suffixes`` are what ``--out`` may end in.
+    ``suffixes`` are what ``--out`` may end in; with ``folder`` it names what the command makes.
     """
     import functools
 
@@ -200,15 +232,19 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES) -> F:
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         output = OutputOptions(**{name: kwargs.pop(name) for name in names})
-        output.check(suffixes)
+        if not folder:
+            output.check(suffixes)
         return command(*args, output=output, **kwargs)
 
-    for option in reversed(_OUTPUT):
+    options = (_OUTPUT[0], _FOLDER, *_OUTPUT[2:]) if folder else _OUTPUT
+    for option in reversed(options):
         wrapped = option(wrapped)
     return wrapped  # type: ignore[return-value]
 
 
-def need_inputs(inputs: tuple[str, ...]) -> None:
+def need_inputs(
+    inputs: tuple[str, ...], example: str = "steelyard data info scores.csv --human mqm"
+) -> None:
     """Refuse a call without inputs, with an example instead of a usage line."""
     if not inputs:
-        raise UsageError("no input; for example: steelyard data info scores.csv --human mqm")
+        raise UsageError(f"no input; for example: {example}")

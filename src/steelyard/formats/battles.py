@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,21 @@ TIME = ("time", "tstamp")
 UNIT = ("unit", "prompt", "segment", "seg", "question_id")
 BETTER, WORSE = "better", "worse"
 WORDS = {"left": 1.0, "model_a": 1.0, "right": 0.0, "model_b": 0.0, "tie": 0.5,
-         "tie (bothbad)": 0.5}  # fmt: skip
+         "tie (bothbad)": 0.5, "both_bad": 0.5, "bothbad": 0.5}  # fmt: skip
+
+
+class Columns(NamedTuple):
+    """What the columns of a log are called; None for those it does not have.
+
+    Without an outcome, left always wins.
+    """
+
+    left: str
+    right: str
+    outcome: str | None
+    weight: str | None
+    time: str | None
+    unit: str | None
 
 
 def is_text(name: str) -> bool:
@@ -33,16 +48,16 @@ def recognise(table: RawTable) -> bool:
     return duels or (BETTER in table and WORSE in table)
 
 
-def read(
+def columns(
     table: RawTable,
     *,
     left: str | None = None,
     right: str | None = None,
     outcome: str | None = None,
-) -> BattleLog:
-    """Read a log; an outcome is a word (``left``, ``right``, ``tie``) or left's score in 0..1."""
+) -> Columns:
+    """Find the columns of a log by the names given, or by those that logs usually have."""
     if BETTER in table and WORSE in table and not (left or right or outcome):
-        return _log(table, BETTER, WORSE, np.ones(table.n_rows))
+        return _with_others(table, BETTER, WORSE, None)
     chosen = []
     for given, names, what in (
         (left, LEFT, "left"),
@@ -54,23 +69,38 @@ def read(
             known = hint(column or what, table.columns)
             raise UsageError(f"{table.path}: no column '{column or what}'; {known}")
         chosen.append(column)
-    return _log(table, chosen[0], chosen[1], _outcomes(table, chosen[2]))
+    return _with_others(table, *chosen)
 
 
-def _log(table: RawTable, left: str, right: str, outcome: Floats) -> BattleLog:
-    lefts, rights = table.labels(left), table.labels(right)
+def _with_others(table: RawTable, left: str, right: str, outcome: str | None) -> Columns:
+    """Add the columns that a log may have."""
+    others = table.without([left, right, *([] if outcome is None else [outcome])])
+    kinds = ((WEIGHT, "weight"), (TIME, "time"), (UNIT, "unit"))
+    weight, time, unit = (one_of(others, names, what) for names, what in kinds)
+    return Columns(left, right, outcome, weight, time, unit)
+
+
+def read(
+    table: RawTable,
+    *,
+    left: str | None = None,
+    right: str | None = None,
+    outcome: str | None = None,
+) -> BattleLog:
+    """Read a log; an outcome is a word (``left``, ``right``, ``tie``) or left's score in 0..1."""
+    chosen = columns(table, left=left, right=right, outcome=outcome)
+    weight, time, unit = chosen.weight, chosen.time, chosen.unit
+    lefts, rights = table.labels(chosen.left), table.labels(chosen.right)
     for row, (one, other) in enumerate(zip(lefts, rights, strict=True)):
         if one == other:
             table.fail(f"'{one}' meets itself", row)
     systems, codes = encode([*lefts, *rights])
-    weight, time = one_of(table, WEIGHT, "weight"), one_of(table, TIME, "time")
-    unit = one_of(table, UNIT, "unit")
     units, unit_codes = (None, None) if unit is None else encode(table.labels(unit))
     return BattleLog(
         systems,
         codes[: len(lefts)],
         codes[len(lefts) :],
-        outcome,
+        np.ones(table.n_rows) if chosen.outcome is None else _outcomes(table, chosen.outcome),
         None if weight is None else _weights(table, weight),
         None if time is None else table.numbers(time),
         units,
@@ -105,15 +135,15 @@ def _weights(table: RawTable, column: str) -> Floats:
 def write(log: BattleLog, path: Path) -> None:
     """Write the columns that :func:`read` reads; outcomes as words where they are one."""
     words = {1.0: "left", 0.0: "right", 0.5: "tie"}
-    columns: dict[str, object] = {
+    written: dict[str, object] = {
         "left": [log.systems[code] for code in log.left],
         "right": [log.systems[code] for code in log.right],
         "outcome": [words.get(x, repr(x)) for x in log.outcome.tolist()],
     }
     if log.weight is not None:
-        columns["weight"] = log.weight
+        written["weight"] = log.weight
     if log.time is not None:
-        columns["time"] = log.time
+        written["time"] = log.time
     if log.unit is not None and log.units is not None:
-        columns["unit"] = [log.units[code] for code in log.unit]
-    tables.write(path, columns)
+        written["unit"] = [log.units[code] for code in log.unit]
+    tables.write(path, written)

@@ -14,14 +14,17 @@ from steelyard.judgements import Floats
 
 
 def connect() -> Any:
-    """Open an in-memory database that may not fetch extensions."""
+    """Open an in-memory database that may not fetch extensions, and prints nothing."""
     import duckdb
 
     leash: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }
-    return duckdb.connect(config=leash)
+    connection = duckdb.connect(config=leash)
+    # Where Python looks interactive to DuckDB, its progress would get into our output.
+    connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 @contextmanager

@@ -215,6 +215,38 @@ def load(
     return joined.drop(systems=drop_systems) if drop_systems else joined
 
 
+def column_values(*sources: Source, column: str) -> list[str]:
+    """List the values of a column that splits tables into several sets, in their order.
+
+    Folders and native files hold one set and have no such column.
+
+    Examples
+    --------
+    >>> import polars
+    >>> rows = {"system": ["A", "A"], "segment": [1, 1], "year": ["08", "09"], "x": [1.0, 2.0]}
+    >>> column_values(polars.DataFrame(rows), column="year")
+    ['08', '09']
+    """
+    reading = Reading(((column, ""),))
+    found: dict[str, None] = {}
+    columns: set[str] = set()
+    for source in sources:
+        if isinstance(source, EvalSet):
+            continue
+        if not isinstance(source, (str, Path)):
+            table = frames.read(source)
+        elif files.is_folder(Path(source)) or native.recognise(Path(source)):
+            continue
+        else:
+            table = reading.table(Path(source))
+        columns |= set(table.columns)
+        if column in table:
+            found |= dict.fromkeys(table.labels(column))
+    if not found:
+        raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
+    return list(found)
+
+
 def _with_kinds(sets: Sequence[EvalSet], human: str | None) -> list[EvalSet]:
     """Make the scores of the table that holds the human score human, if other tables have scores.
 

@@ -26,12 +26,12 @@ def read_columns(
 ) -> tuple[dict[str, Sequence[Any] | Floats], int]:
     """Read all columns: numbers as float64 (unless ``is_text``), the rest as they are."""
     columns: dict[str, Sequence[Any] | Floats] = {}
-    with _opened(path) as (connection, source):
+    with opened(path) as (connection, source):
         described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-        names = _names(connection, source, [name for name, *_ in described], path)
+        names = column_names(connection, source, [name for name, *_ in described], path)
         for name, (shown_as, kind, *_) in zip(names, described, strict=True):
             column = duck.quote(shown_as)
-            number = kind in _NUMBERS or (kind.startswith("DECIMAL") and not kind.endswith("]"))
+            number = is_number(kind)
             if number and not is_text(name):
                 columns[name] = _numbers(connection, source, column, kind, path)
             else:
@@ -41,7 +41,17 @@ def read_columns(
     return columns, len(next(iter(columns.values()), []))
 
 
-def _names(connection: Any, source: str, shown: list[str], path: Path) -> list[str]:
+def is_number(kind: str) -> bool:
+    """Tell whether a type of DuckDB's is one of numbers."""
+    return kind in _NUMBERS or (kind.startswith("DECIMAL") and not kind.endswith("]"))
+
+
+def numbered(source: str) -> str:
+    """Turn the SQL of a file (:func:`opened`) into one whose rows have a ``file_row_number``."""
+    return source.replace(_PLAIN, ", file_row_number=true" + _PLAIN)
+
+
+def column_names(connection: Any, source: str, shown: list[str], path: Path) -> list[str]:
     """Give the names as the file has them: DuckDB renames those that differ in case only."""
     ours = _footer(connection, source).get(_NAMES)
     if ours is not None:
@@ -74,7 +84,7 @@ def _numbers(connection: Any, source: str, column: str, kind: str, path: Path) -
 
 def read_footer(path: Path, key: str) -> str | None:
     """Read a text that :func:`write_columns` put into the footer; None if there is none."""
-    with _opened(path) as (connection, source):
+    with opened(path) as (connection, source):
         return _footer(connection, source).get(key)
 
 
@@ -130,7 +140,7 @@ def _writable(column: Any) -> Any:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, str]]:
+def opened(path: Path) -> Iterator[tuple[Any, str]]:
     """Give a connection and the SQL for the file; whatever DuckDB says of it becomes one line."""
     import duckdb
 

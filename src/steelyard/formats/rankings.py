@@ -9,16 +9,22 @@ import numpy as np
 
 from steelyard.formats import tables
 from steelyard.formats.tables import RawTable, one_of
-from steelyard.judgements import Rankings, encode
+from steelyard.judgements import BattleLog, Rankings, encode
 
 SEGMENT = ("segmentId", "segment", "seg")
 JUDGE = ("judgeId", "judge", "rater")
 _PLACE = re.compile(r"system([1-9][0-9]*)Id")
+_RANK = re.compile(r"system([1-9][0-9]*)rank")
 
 
 def is_text(name: str) -> bool:
     """Tell whether a column of rankings holds names, even where they look like numbers."""
     return name in (*SEGMENT, *JUDGE) or _PLACE.fullmatch(name) is not None
+
+
+def is_rank(name: str) -> bool:
+    """Tell whether a column of rankings holds ranks."""
+    return _RANK.fullmatch(name) is not None
 
 
 def recognise(table: RawTable) -> bool:
@@ -51,6 +57,37 @@ def read(table: RawTable) -> Rankings:
         message = f"rank {rank[row, column]:g} of system {places[column]}, expected 1, 2, ..."
         table.fail(message, int(row))
     return Rankings(systems, segments, raters, segment_codes, rater, system.copy(), rank.copy())
+
+
+def unfolded(rankings: Rankings) -> BattleLog:
+    """Let every two systems that a judge ranked meet: a five-way ranking is ten battles.
+
+    What the battles share, and what a bootstrap draws, is the segment. A system that stands twice
+    in a ranking does not meet itself.
+
+    Examples
+    --------
+    >>> one = np.zeros(1, dtype=np.int32)
+    >>> made = Rankings(("A", "B", "C"), ("1",), ("x",), one, one,
+    ...                 np.array([[2, 0, 1]], dtype=np.int32), np.array([[1.0, 1.0, 3.0]]))
+    >>> log = unfolded(made)
+    >>> log.left.tolist(), log.right.tolist(), log.outcome.tolist()
+    ([2, 2, 0], [0, 1, 1], [0.5, 1.0, 1.0])
+    """
+    first, second = np.triu_indices(rankings.system.shape[1], 1)
+    left, right = rankings.system[:, first].ravel(), rankings.system[:, second].ravel()
+    ahead = (rankings.rank[:, second] - rankings.rank[:, first]).ravel()
+    unit = np.repeat(rankings.segment, len(first))
+    meet = ~np.isnan(ahead) & (left != right)
+    outcome = (1 + np.sign(ahead[meet])) / 2
+    return BattleLog(
+        rankings.systems,
+        left[meet],
+        right[meet],
+        outcome,
+        units=rankings.segments,
+        unit=unit[meet],
+    )
 
 
 def write(rankings: Rankings, path: Path) -> None:

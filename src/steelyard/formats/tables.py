@@ -12,7 +12,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -29,7 +29,7 @@ from steelyard.table import delimited, dumps, missing
 Cells = Sequence[Any] | NDArray[np.float64]
 
 MISSING = {"", "nan", "NaN", "None", "NA"}
-_NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
+NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
 _FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
 
 
@@ -165,7 +165,7 @@ def parse_number(cell: object) -> float | None:
     if cell is None or (isinstance(cell, str) and cell in MISSING):
         return float("nan")
     if isinstance(cell, str):
-        return float(cell) if _NUMBER.fullmatch(cell) else None
+        return float(cell) if NUMBER.fullmatch(cell) else None
     if isinstance(cell, bool):
         return None
     if isinstance(cell, (int, float, np.integer, np.floating, Decimal)):
@@ -196,7 +196,7 @@ def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> Raw
         raise InputError("empty file", path=path)
     if kind in ("jsonl", "ndjson") or (kind not in ("csv", "tsv") and decoded.lstrip()[0] == "{"):
         return _read_jsonl(decoded, path)
-    delimiter = _delimiter(decoded, kind)
+    delimiter = delimiter_of(decoded, kind)
     if len(data) >= _FAST_FROM and _plain(decoded):
         fast = _read_with_duckdb(path, decoded, delimiter, is_text)
         if fast is not None:
@@ -204,7 +204,8 @@ def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> Raw
     return _read_delimited(path, decoded, delimiter)
 
 
-def _delimiter(text: str, kind: str) -> str:
+def delimiter_of(text: str, kind: str) -> str:
+    """Tell what separates cells, by the kind of the file or by its header."""
     header = text[: text.find("\n")] if "\n" in text else text
     if kind in ("tsv", "tab"):
         return "\t"
@@ -235,8 +236,27 @@ def check_header(path: Path, names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-class _BrokenQuotesError(Exception):
+class BrokenQuotesError(Exception):
     """What is wrong with the quotes of a record, and the line it starts on."""
+
+
+def csv_records(
+    source: Iterable[str], delimiter: str, *, quoted: bool
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line, cells) of each record of a delimited file, given its lines."""
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
+        quoting: Any = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+        reader = csv.reader(source, delimiter=delimiter, quoting=quoting, strict=True)
+        start = 1
+        for cells in reader:
+            if cells:
+                yield start, cells
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise BrokenQuotesError(f"not valid CSV: {error}", start) from None
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _records(text: str, delimiter: str, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
@@ -245,27 +265,16 @@ def _records(text: str, delimiter: str, *, quoted: bool) -> Iterator[tuple[int, 
     if re.search("\r(?!\n)", text):
         stand_in = next(c for c in map(chr, range(0xE000, 0xF8FF)) if c not in text)
         text = re.sub("\r(?!\n)", stand_in, text)
-    limit = csv.field_size_limit(sys.maxsize)
-    try:
-        quoting: Any = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-        source = io.StringIO(text, newline="")
-        reader = csv.reader(source, delimiter=delimiter, quoting=quoting, strict=True)
-        start = 1
-        for cells in reader:
-            if cells:
-                yield start, [c.replace(stand_in, "\r") for c in cells] if stand_in else cells
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise _BrokenQuotesError(f"not valid CSV: {error}", start) from None
-    finally:
-        csv.field_size_limit(limit)
+    source = io.StringIO(text, newline="")
+    for line, cells in csv_records(source, delimiter, quoted=quoted):
+        yield line, [c.replace(stand_in, "\r") for c in cells] if stand_in else cells
 
 
 def _read_delimited(path: Path, text: str, delimiter: str) -> RawTable:
     try:
         records = list(_records(text, delimiter, quoted=True))
         ragged = len({len(cells) for _, cells in records}) > 1
-    except _BrokenQuotesError as error:
+    except BrokenQuotesError as error:
         if delimiter != "\t":
             raise InputError(error.args[0], path=path, line=error.args[1]) from None
         ragged = True

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.integer[Any]]
 _ROWS = 2**20  # battles counted at a time
+_MOST_DENSE = 4_000  # systems up to which pairs are numbered in a table
+_EXACT = 2**24  # single precision counts exactly up to here
+_OFTEN = 16  # a unit is hardly ever drawn more often
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +121,7 @@ def battle_pairs(battles: Battles) -> PairWins:
     >>> pairs.i.tolist(), pairs.j.tolist(), pairs.wins_i.tolist(), pairs.ties.tolist()
     ([0], [8], [1.0], [1.0])
     """
-    low = np.minimum(battles.left, battles.right).astype(np.int64)
-    high = np.maximum(battles.left, battles.right).astype(np.int64)
-    keys, place = np.unique(low * battles.n + high, return_inverse=True)
+    keys, place = _pair_places(battles)
     share, rest, tied = _shares(battles.outcome, battles.weight)
     swapped = battles.left > battles.right
     return PairWins(
@@ -152,6 +153,15 @@ class UnitCounts:
 
     Such units are what a bootstrap must draw: battles about the same prompt are not independent.
 
+    Attributes
+    ----------
+    n, n_units
+        How many systems and units there are.
+    i, j
+        The pairs that met, ``i < j``.
+    cells
+        Three rows per pair, a column per unit: what i won, then what j won, then the ties.
+
     Examples
     --------
     >>> log = Battles(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 0.5, 1.0]), n=2)
@@ -162,8 +172,9 @@ class UnitCounts:
 
     n: int
     n_units: int
-    cells: tuple[NDArray[np.int64], NDArray[np.int64]]
-    tables: tuple[csr_array, csr_array]
+    i: NDArray[np.int64]
+    j: NDArray[np.int64]
+    cells: csr_array
 
     @classmethod
     def of(cls, battles: Battles, unit: Codes) -> UnitCounts:
@@ -172,31 +183,75 @@ class UnitCounts:
 
         if unit.shape != battles.left.shape:
             raise ShapeError(f"{len(battles)} battles but {unit.shape} unit codes")
-        n, n_units = battles.n, int(unit.max(initial=-1)) + 1
-        forth = battles.left.astype(np.int64) * n + battles.right
-        back = battles.right.astype(np.int64) * n + battles.left
-        share, rest, tied = _shares(battles.outcome, battles.weight)
-        cells, tables = [], []
-        for parts in (((forth, share), (back, rest)), ((forth, tied), (back, tied))):
-            codes = np.concatenate([code[value > 0] for code, value in parts])
-            values = np.concatenate([value[value > 0] for _, value in parts])
-            units = np.concatenate([unit[value > 0] for _, value in parts])
-            known, place = np.unique(codes, return_inverse=True)
-            cells.append(known)
-            tables.append(csr_array((values, (units, place)), shape=(n_units, len(known))))
-        return cls(n, n_units, (cells[0], cells[1]), (tables[0], tables[1]))
+        n_units = int(unit.max(initial=-1)) + 1
+        keys, place = _pair_places(battles)
+        # What the first of a pair, the one with the lower code, won in each battle.
+        own = np.where(battles.left > battles.right, 1 - battles.outcome, battles.outcome)
+        kind = np.where(own == 0.5, 2, own == 0).astype(place.dtype)
+        value = np.where(kind == 0, own, 1.0)
+        shared = np.flatnonzero((kind == 0) & (own < 1))  # the second won the rest
+        rest = 1 - own[shared]
+        if battles.weight is not None:
+            value *= battles.weight
+            rest *= battles.weight[shared]
+        if len(shared):
+            value = np.append(value, rest)
+            unit, place = np.append(unit, unit[shared]), np.append(place, place[shared])
+            kind = np.append(kind, np.ones(len(shared), dtype=kind.dtype))
+        cell = kind * len(keys) + place
+        whole = battles.weight is None and not len(shared)
+        if whole and np.bincount(cell).max(initial=0) <= _EXACT // _OFTEN:
+            value = value.astype(np.float32)  # as exact, in half the memory
+        cells = csr_array((value, (cell, unit)), shape=(3 * len(keys), n_units))
+        cells.eliminate_zeros()
+        return cls(battles.n, n_units, keys // battles.n, keys % battles.n, cells)
+
+    def pairs(self) -> PairWins:
+        """Count wins and ties of the pairs over all units."""
+        totals = self.cells.sum(axis=1, dtype=np.float64).reshape(3, -1)
+        return PairWins(self.i, self.j, totals[0], totals[1], totals[2], self.n)
+
+    def ahead(self) -> tuple[Floats, Floats]:
+        """Count the units in which the first, and in which the second of each pair won more."""
+        size = len(self.i)
+        lead = (self.cells[:size] - self.cells[size : 2 * size]).tocoo()
+        sure = np.abs(lead.data) > 1e-9  # parts of a win can add up to nothing but for rounding
+        up = sure & (lead.data > 0)
+        first, second = (
+            np.bincount(lead.coords[0][chosen], minlength=size) for chosen in (up, sure & ~up)
+        )
+        return first.astype(np.float64), second.astype(np.float64)
 
     def resampled(self, counts: ArrayLike) -> WinCounts:
         """Count wins and ties where each unit occurs so often: resamples x units in, tables out."""
-        weights = np.asarray(counts, dtype=np.float64)
-        if weights.ndim != 2 or weights.shape[1] != self.n_units:
-            raise ShapeError(f"{self.n_units} units but counts of shape {weights.shape}")
-        filled = []
-        for cells, table in zip(self.cells, self.tables, strict=True):
-            flat = np.zeros((len(weights), self.n * self.n))
-            flat[:, cells] = (table.T @ weights.T).T
-            filled.append(flat.reshape(len(weights), self.n, self.n))
-        return WinCounts(filled[0], filled[1])
+        drawn = np.asarray(counts)
+        if drawn.ndim != 2 or drawn.shape[1] != self.n_units:
+            raise ShapeError(f"{self.n_units} units but counts of shape {drawn.shape}")
+        small = drawn.max(initial=0) <= _OFTEN and (drawn == np.rint(drawn)).all()
+        kind = self.cells.dtype if small else np.float64
+        sums = self.cells @ np.ascontiguousarray(drawn.T, dtype=kind)
+        first, second, tied = sums.T.reshape(len(drawn), 3, -1).swapaxes(0, 1)
+        wins, ties = np.zeros((2, len(drawn), self.n, self.n))
+        wins[:, self.i, self.j], wins[:, self.j, self.i] = first, second
+        ties[:, self.i, self.j] = ties[:, self.j, self.i] = tied
+        return WinCounts(wins, ties)
+
+
+def _pair_places(battles: Battles) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Number the pairs that met by their codes: the sorted codes, and the place of each battle."""
+    n = battles.n
+    codes = np.minimum(battles.left, battles.right).astype(np.int64)
+    codes *= n
+    codes += np.maximum(battles.left, battles.right)
+    if n > _MOST_DENSE:
+        keys, place = np.unique(codes, return_inverse=True)
+        return keys, place.astype(np.int32)
+    met = np.zeros(n * n, dtype=bool)  # no sorting
+    met[codes] = True
+    keys = np.flatnonzero(met)
+    places = np.zeros(n * n, dtype=np.int32)
+    places[keys] = np.arange(len(keys))
+    return keys, places[codes]
 
 
 def resampled_battles(counts: WinCounts, n_resamples: int, rng: np.random.Generator) -> WinCounts:

@@ -9,6 +9,7 @@ counts, :math:`\sum_s w_s x_s^2`, not by their squares.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, ratio
@@ -140,10 +141,23 @@ def interval(replicates: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
     ([5.0], [95.0])
     """
     tail = (1 - level) / 2
-    defined = (~np.isnan(replicates)).mean(axis=0) >= 0.5
-    safe = np.where(defined, replicates, 0.0)
-    low, high = np.nanquantile(safe, [tail, 1 - tail], axis=0)
+    ascending = np.sort(replicates, axis=0)  # NaN last
+    known = (~np.isnan(replicates)).sum(axis=0)
+    defined = known * 2 >= len(replicates)
+    low, high = (_quantile(ascending, known, q) for q in (tail, 1 - tail))
     return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
+
+
+def _quantile(ascending: Floats, known: NDArray[np.int64], q: float) -> Floats:
+    """Quantile of the first ``known`` values of each column, between neighbours in proportion."""
+    place = np.maximum(known - 1, 0) * q
+    below = np.floor(place).astype(np.int64)
+    above = np.minimum(below + 1, np.maximum(known - 1, 0))
+    share = place - below
+    a, b = (np.take_along_axis(ascending, at[None], axis=0)[0] for at in (below, above))
+    with np.errstate(invalid="ignore"):
+        found = np.where(share < 0.5, a + (b - a) * share, b - (b - a) * (1 - share))
+    return np.asarray(found, dtype=np.float64)
 
 
 def ranks(replicates: Floats) -> Floats:

@@ -23,7 +23,8 @@ from steelyard.stats.battles import Battles, score_results
 
 Bools = NDArray[np.bool_]
 Update = Callable[[Floats, Floats, Floats | None, bool], None]
-_CELLS = 300_000  # results prepared at a time: they stay in the cache
+_CELLS = 300_000  # results of a log prepared at a time: they stay in the cache
+_TOGETHER = 64_000  # and so do ratings that are played at a time
 
 
 def sequences(
@@ -125,37 +126,79 @@ def play_scores(
     miss a score do not play. Changes ``state`` and tells who played: systems x orders.
     """
     n = len(scores)
-    size, length = order.shape
-    table, turn = _tournament(n + n % 2)
+    seated = n + n % 2  # an odd number plays an empty seat
+    # One more segment and seat, where nobody has a score: an order may have ended.
+    columns = np.full((scores.shape[1] + 1, seated), np.nan)
+    columns[:-1, :n] = scores.T
+    if not tolerance:  # only the order of scores matters, and small numbers are faster
+        columns = _places(columns).astype(state.dtype)
+    step = max(1, _TOGETHER // max(1, seated))
+    for start in range(0, len(order), step):
+        part = slice(start, start + step)
+        some = np.ascontiguousarray(state[:, :, part])
+        _play_scores(update, some, columns, order[part], rng, tolerance)
+        state[:, :, part] = some
+    known = ~np.isnan(columns[:, :n].T)
+    meets = known & (known.sum(axis=0) >= 2)
+    played = np.zeros((n, len(order)), dtype=bool)
+    for system, segments in enumerate(meets):
+        played[system] = segments[order].any(axis=1)
+    return played
+
+
+def _places(columns: Floats) -> Floats:
+    """Number the different scores of each row from the lowest; NaN stays NaN."""
+    order = np.argsort(columns, axis=1)
+    ascending = np.take_along_axis(columns, order, axis=1)
+    place = np.zeros(columns.shape)
+    place[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
+    result = np.empty(columns.shape)
+    np.put_along_axis(result, order, place, axis=1)
+    return np.where(np.isnan(columns), np.nan, result)
+
+
+def _play_scores(
+    update: Update,
+    state: Floats,
+    columns: Floats,
+    order: NDArray[np.int64],
+    rng: np.random.Generator,
+    tolerance: float,
+) -> None:
+    """Play some orders, few enough to stay in the cache, segment by segment."""
+    n, size = state.shape[1:]
+    table, turn = _tournament(columns.shape[1])
     half = table.shape[1] // 2
     flat = state.reshape(len(state), -1)
-    own = np.repeat(state[:, :1], table.shape[1], axis=1)  # an odd number plays an empty seat
-    columns = np.vstack([scores.T, np.full(n, np.nan)])  # nobody has a score where an order ended
-    chunk = max(1, _CELLS // max(1, size * table.size))
-    known = ~np.isnan(columns.T)
-    meets = known & (known.sum(axis=0) >= 2)
-    played = np.zeros((n, size), dtype=bool)
-    for start in range(0, length, chunk):
-        now = order[:, start : start + chunk].T
-        seats = np.tile(np.arange(n)[:, None], (len(now), 1, size))
-        seats = rng.permuted(seats, axis=1)
-        seen = np.full((len(now), table.shape[1], size), np.nan)
-        seen[:, :n] = columns[now[:, None], seats]
+    own = np.repeat(state[:, :1], table.shape[1], axis=1)
+    turned = np.empty_like(own)
+    everybody = bool(n == table.shape[1] and not np.isnan(columns[:-1]).any() and order.min() >= 0)
+    seats, row = np.empty((n, size), dtype=np.int64), np.arange(n)[:, None].repeat(size, axis=1)
+    seen = np.full((table.shape[1], size), np.nan, dtype=columns.dtype)
+    first, second = np.empty((2, len(table), half, size), dtype=columns.dtype)
+    weight = None
+    for segment in np.ascontiguousarray(order.T):
+        rng.permuted(row, axis=0, out=seats)
+        columns.take(segment * columns.shape[1] + seats, out=seen[:n], mode="wrap")
+        seen.take(table[:, :half], axis=0, out=first, mode="clip")
+        seen.take(table[:, half:], axis=0, out=second, mode="clip")
+        if tolerance:
+            result = score_results(first, second, tolerance).astype(state.dtype)
+        else:  # places differ by whole numbers
+            result = np.clip(np.subtract(first, second, out=first), -1, 1, out=first)
+        tied = (result == 0).reshape(len(result), -1).any(axis=1).tolist()
+        if not everybody:
+            present = ~np.isnan(result)
+            weight = present.astype(state.dtype)
+            result[~present] = 0
         places = seats * size + np.arange(size)
-        result = score_results(seen[:, table[:, :half]], seen[:, table[:, half:]], tolerance)
-        present = ~np.isnan(result)
-        weight = None if present.all() else present.astype(np.float64)
-        result[~present] = 0
-        ties = ((result == 0) & present).any(axis=(2, 3)).tolist()
-        for t, rounds in enumerate(ties):
-            own[:, :n] = flat.take(places[t], axis=1)
-            for r, tied in enumerate(rounds):
-                pairs = own.reshape(len(own), 2, half, size)
-                update(pairs, result[t, r], None if weight is None else weight[t, r], tied)
-                own = own.take(turn, axis=1)
-            flat[:, places[t]] = own[:, :n]
-        played |= meets[:, now].any(axis=1)
-    return played
+        flat.take(places, axis=1, out=own[:, :n], mode="clip")
+        for r, some in enumerate(tied):
+            pairs = own.reshape(len(own), 2, half, size)
+            update(pairs, result[r], None if weight is None else weight[r], some)
+            own.take(turn, axis=1, out=turned, mode="clip")
+            own, turned = turned, own
+        flat[:, places] = own[:, :n]
 
 
 def _tournament(m: int) -> tuple[Counts, Counts]:

@@ -4,21 +4,24 @@ Each takes systems x segments (NaN where missing; a pair is compared on the segm
 gives systems x systems p-values: ``p[i, j]`` of system i against system j, NaN on the diagonal and
 wherever a test is undefined. Which test fits which way of ranking systems:
 
-==============  ==================================================================================
-``t``           means; the differences should be roughly normal, or many
-``permutation`` means, by the signs of the differences, without assumptions on their shape
-``bootstrap``   means, by resampling segments or documents
-``mood``        medians of the scores, as if they were not paired
-``sign``        Bradley-Terry: who wins more segments
-``wilcoxon``    in between: wins weighted by the rank of their size
-==============  ==================================================================================
+===============  =================================================================================
+``t``            means; the differences should be roughly normal, or many
+``permutation``  means, by the signs of the differences, without assumptions on their shape
+``bootstrap``    means, by resampling segments or documents
+``mood``         medians of the scores, as if they were not paired
+``sign``         Bradley-Terry: who wins more segments
+``wilcoxon``     in between: wins weighted by the rank of their size
+``gap``          any, from resamples of its scores
+===============  =================================================================================
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import bdtr, chdtrc, ndtr, stdtr
 
 from steelyard.errors import UsageError, hint
@@ -55,13 +58,16 @@ def _assemble(
     n = len(scores)
     p = np.full((n, n), np.nan)
     for i, j, gap in _differences(scores):
-        upper, lower = tails(gap)
-        if alternative == "two-sided":
-            both = np.minimum(1.0, 2 * np.minimum(upper, lower))
-            p[i, j] = p[j, i] = both
-        else:
-            p[i, j], p[j, i] = (upper, lower) if alternative == "greater" else (lower, upper)
+        _fill(p, i, j, *tails(gap), alternative)
     return p
+
+
+def _fill(p: Floats, i: Counts, j: Counts, upper: Floats, lower: Floats, alternative: str) -> None:
+    """Write p-values of pairs, given their tails, into both halves of a matrix."""
+    if alternative == "two-sided":
+        p[i, j] = p[j, i] = np.minimum(1.0, 2 * np.minimum(upper, lower))
+    else:
+        p[i, j], p[j, i] = (upper, lower) if alternative == "greater" else (lower, upper)
 
 
 def t_test(scores: Floats, *, alternative: str = "two-sided") -> Floats:
@@ -105,15 +111,94 @@ def sign_test(scores: Floats, *, tolerance: float = 0.0, alternative: str = "two
     """
 
     def tails(gap: Floats) -> tuple[Floats, Floats]:
-        wins = (gap > tolerance).sum(axis=1)
-        losses = (gap < -tolerance).sum(axis=1)
-        n = wins + losses
-        at_most = np.where(n > 0, bdtr(losses, n, 0.5), 1.0)  # P(losses or fewer)
-        at_least = np.where(n > 0, bdtr(wins, n, 0.5), 1.0)
-        compared = (~np.isnan(gap)).any(axis=1)
-        return np.where(compared, at_most, np.nan), np.where(compared, at_least, np.nan)
+        compared = np.asarray((~np.isnan(gap)).any(axis=1))
+        return _sign_tails((gap > tolerance).sum(axis=1), (gap < -tolerance).sum(axis=1), compared)
 
     return _assemble(scores, alternative, tails)
+
+
+def _sign_tails(
+    wins: NDArray[Any], losses: NDArray[Any], compared: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    n = wins + losses
+    at_most = np.where(n > 0, bdtr(losses, n, 0.5), 1.0)  # P(losses or fewer)
+    at_least = np.where(n > 0, bdtr(wins, n, 0.5), 1.0)
+    return np.where(compared, at_most, np.nan), np.where(compared, at_least, np.nan)
+
+
+def sign_test_counts(
+    wins: Floats, compared: NDArray[np.bool_], *, alternative: str = "two-sided"
+) -> Floats:
+    """Exact sign test from counts: ``wins[i, j]`` battles or units in which i came out ahead of j.
+
+    NaN for pairs that were not ``compared``; p = 1 if they only tied.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wins = np.array([[0.0, 30.0], [28.0, 0.0]])
+    >>> round(float(sign_test_counts(wins, np.ones((2, 2), dtype=bool))[0, 1]), 4)
+    0.8957
+    """
+    _checked(wins, alternative)
+    p = np.full(wins.shape, np.nan)
+    i, j = pair_index(len(wins))
+    upper, lower = _sign_tails(
+        wins[i, j].astype(np.int64), wins[j, i].astype(np.int64), compared[i, j]
+    )
+    _fill(p, i, j, upper, lower, alternative)
+    return p
+
+
+def gap_test(
+    scores: Floats,
+    replicates: Floats,
+    *,
+    alternative: str = "two-sided",
+    freedom: float = np.inf,
+) -> Floats:
+    """Test differences of scores by their spread over resamples: t = gap / deviation of the gap.
+
+    For scores that come out of all pairs together, as strengths do: a pair need not have met. Only
+    resamples that give every system with a score one, too, take part; NaN where fewer than half do.
+
+    Parameters
+    ----------
+    scores, replicates
+        Systems, and resamples x systems; on a scale on which gaps are roughly normal.
+    alternative
+        ``two-sided``, ``greater`` or ``less``.
+    freedom
+        Degrees of freedom: one less than the units that were resampled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> drawn = np.array([1.0, 0.0]) + np.random.default_rng(0).normal(size=(1000, 2)) / 2
+    >>> round(float(gap_test(np.array([1.0, 0.0]), drawn)[0, 1]), 2)
+    0.16
+    """
+    n = len(scores)
+    _checked(np.empty((n, 0)), alternative)
+    p = np.full((n, n), np.nan)
+    known = np.flatnonzero(np.isfinite(scores))
+    own = replicates[:, known]
+    usable = np.isfinite(own).all(axis=1)
+    if len(known) < 2 or usable.sum() < max(2, len(own) / 2):
+        return p
+    drawn = own[usable] - own[usable].mean(axis=0)
+    spread = drawn.T @ drawn / (len(drawn) - 1)
+    i, j = pair_index(len(known))
+    variance = np.diagonal(spread)[i] + np.diagonal(spread)[j] - 2 * spread[i, j]
+    gap = scores[known[i]] - scores[known[j]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(gap == 0, 0.0, gap / np.sqrt(np.maximum(variance, 0.0)))
+    above, below = (
+        np.asarray(ndtr(x) if np.isinf(freedom) else stdtr(freedom, x), dtype=np.float64)
+        for x in (-t, t)
+    )
+    _fill(p, known[i], known[j], above, below, alternative)
+    return p
 
 
 def wilcoxon_test(scores: Floats, *, alternative: str = "two-sided") -> Floats:

@@ -1,0 +1,46 @@
+"""``steelyard reproduce``: the papers' figures beside ours."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from steelyard.cli.emit import emit, wants_figure
+from steelyard.cli.options import FIGURES, SUFFIXES, OutputOptions, output_options
+from steelyard.cli.progress import progress_of
+
+#: name: module:function, which takes the folder of data, ``rng`` and ``progress``.
+PAPERS = {"paired": "steelyard.studies.papers.paired:reproduce_paired"}
+
+
+@click.command(epilog="Example: steelyard reproduce paired --data ../shared/data")
+@click.argument("paper", type=click.Choice(sorted(PAPERS)))
+@click.option("--data", type=click.Path(path_type=Path), metavar="DIR",
+              help="Folder that holds bt-eval/ and so on (default: data in STEELYARD_SHARED, or in "
+              "../shared).")  # fmt: skip
+@partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
+def reproduce(paper: str, data: Path | None, output: OutputOptions) -> None:
+    """Compute a paper's figures, and print them beside the published ones.
+
+    Papers: paired (Better than Average: Paired Evaluation of NLP Systems). Figures whose data are
+    not there are listed as not compared. A figure (--out with .png, .svg or .pdf) shows published
+    against ours.
+    """
+    wants_figure(output)
+    module, _, name = PAPERS[paper].partition(":")
+    run = getattr(import_module(module), name)
+    folder = data or Path(os.environ.get("STEELYARD_SHARED") or "../shared") / "data"
+    with progress_of(f"reproducing {paper}", output) as progress:
+        found = run(folder, rng=output.seed, progress=progress)
+
+    def draw() -> Any:
+        from steelyard.report.curves import draw_reproduction
+
+        return draw_reproduction(found)
+
+    emit(found.to_dict(), [found.table()], output, found.text(), draw)

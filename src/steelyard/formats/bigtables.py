@@ -1,0 +1,307 @@
+"""Tables too large to hold: any kind of file as rows that DuckDB reads, out of core.
+
+Parquet is read where it is; of delimited files and JSON lines the columns that are wanted become a
+Parquet file of their own first, in a temporary folder. What is wrong with a row is said by the
+readers of small tables: one row of a :class:`Scan` is a table, too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from steelyard.errors import InputError
+from steelyard.formats import duck, files, parquet, tables
+from steelyard.formats.duck import literal, quote
+from steelyard.formats.tables import MISSING, NUMBER, RawTable
+
+_HEAD = 1 << 20  # bytes from which names and separators are told
+_MEMORY = "1GB"  # what DuckDB may hold before it goes to disk
+_WORDS = ", ".join(literal(word) for word in sorted(MISSING))
+
+
+class Column(NamedTuple):
+    """A column as SQL and its type."""
+
+    sql: str
+    kind: str
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the file holds numbers."""
+        return parquet.is_number(self.kind)
+
+    def text(self) -> str:
+        """SQL of the cell as a name, as :meth:`RawTable.labels` reads it; NULL if it is none."""
+        shown = f"CAST({self.sql} AS VARCHAR)"
+        if self.kind == "VARCHAR" or self.kind.startswith("ENUM"):
+            return self.sql
+        if self.kind == "JSON":
+            number = f"CAST({self.sql} AS DOUBLE)"
+            whole = f"CAST(CAST({number} AS HUGEINT) AS VARCHAR)"
+            return (
+                f"CASE json_type({self.sql}) WHEN 'VARCHAR' THEN {self.sql}->>'$' "
+                f"WHEN 'UBIGINT' THEN {shown} WHEN 'BIGINT' THEN {shown} WHEN 'DOUBLE' THEN "
+                f"CASE WHEN {number} = trunc({number}) AND abs({number}) < 1e30 THEN {whole} "
+                f"ELSE CAST({number} AS VARCHAR) END END"
+            )
+        return shown if self.is_number else "CAST(NULL AS VARCHAR)"
+
+    def number(self) -> str:
+        """SQL of the cell as a number; NULL where it is missing or none."""
+        if self.is_number:
+            return f"CAST({self.sql} AS DOUBLE)"
+        if self.kind.startswith("TIMESTAMP") or self.kind == "DATE":
+            return f"CAST(epoch({self.sql}) AS DOUBLE)"
+        text = self.text()
+        is_number = f"regexp_full_match({text}, {literal(NUMBER.pattern)})"
+        return f"CASE WHEN {is_number} THEN TRY_CAST({text} AS DOUBLE) END"
+
+    def missing(self) -> str:
+        """SQL that tells whether there is nothing in the cell."""
+        empty = f"{self.sql} IS NULL"
+        if self.is_number:
+            return f"{empty} OR isnan(CAST({self.sql} AS DOUBLE))"
+        if self.kind in ("VARCHAR", "JSON"):
+            return f"{empty} OR coalesce({self.text()} IN ({_WORDS}), false)"
+        return empty
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Rows of a file: SQL that reads them (numbered by ``file_row_number``), and its columns.
+
+    ``names`` are those of all columns, also where only some can be read; ``blank`` is what an empty
+    cell is to readers of small tables.
+    """
+
+    path: Path
+    connection: Any
+    source: str
+    columns: Mapping[str, Column]
+    line_of: Callable[[int], int]
+    names: tuple[str, ...]
+    blank: str | None = None
+
+    def header(self) -> RawTable:
+        """Give a table that has the columns but no rows."""
+        return RawTable(self.path, dict.fromkeys(self.names, ()), 0)
+
+    def row(self, row: int, columns: list[str]) -> RawTable:
+        """Give a table of one row, which knows its line."""
+        chosen = [self.columns[name] for name in columns]
+        shown = ", ".join(
+            f"CAST({c.sql} AS VARCHAR)" if c.is_number or c.kind == "JSON" else c.sql
+            for c in chosen
+        )
+        sql = f"SELECT {shown} FROM {self.source} WHERE file_row_number = {row}"
+        found = self.connection.execute(sql).fetchone()
+        cells = {
+            name: [self._cell(column, cell)]
+            for name, column, cell in zip(columns, chosen, found, strict=True)
+        }
+        line = self.line_of(row)
+        return RawTable(self.path, cells, 1, lambda _: line)
+
+    def _cell(self, column: Column, cell: Any) -> Any:
+        if cell is None:
+            return self.blank
+        return json.loads(cell) if column.kind == "JSON" else cell
+
+
+def is_parquet(path: Path) -> bool:
+    """Tell by its name whether a file is Parquet."""
+    return files.suffix(path) in ("parquet", "pq")
+
+
+@contextmanager
+def opened(path: Path, wanted: Callable[[str], bool]) -> Iterator[Scan]:
+    """Open a table for SQL; of text only the columns that are ``wanted`` are there."""
+    if is_parquet(path):
+        with parquet.opened(path) as (connection, source):
+            yield _scan(path, connection, source, None, lambda row: row + 1)
+        return
+    text = _head(path)
+    kind = files.suffix(path)
+    lines = kind in ("jsonl", "ndjson") or (kind not in ("csv", "tsv") and text.lstrip()[0] == "{")
+    with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
+        copy = Path(folder) / "table.parquet"
+        form = _JsonLines(path, text) if lines else _Delimited(path, text, kind)
+        names = [name for name in form.names if wanted(name)]
+        form.copy(names, copy)
+        with parquet.opened(copy) as (connection, source):
+            scan = _scan(path, connection, source, names, form.line_of)
+            yield replace(scan, names=tuple(form.names), blank=None if lines else "")
+
+
+def _scan(
+    path: Path, connection: Any, source: str, names: list[str] | None, line_of: Callable[[int], int]
+) -> Scan:
+    connection.execute(f"SET memory_limit = {literal(_MEMORY)}")
+    connection.execute(f"SET temp_directory = {literal(tempfile.gettempdir())}")
+    described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    shown = [name for name, *_ in described]
+    known = parquet.column_names(connection, source, shown, path) if names is None else names
+    columns = {
+        name: Column(quote(as_shown), kind)
+        for name, (as_shown, kind, *_) in zip(known, described, strict=True)
+    }
+    return Scan(path, connection, parquet.numbered(source), columns, line_of, tuple(known))
+
+
+def _stream(path: Path) -> Any:
+    with path.open("rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+    return gzip.open(path) if packed else path.open("rb")
+
+
+def _head(path: Path) -> str:
+    """Decode the first lines of a file."""
+    try:
+        with _stream(path) as stream:
+            data = stream.read(_HEAD)
+            data += stream.readline() if data[-1:] not in (b"", b"\n") else b""
+    except (OSError, EOFError):
+        data = files.read_bytes(path)  # which says what is wrong
+    text = files.decode(data, path)
+    if not text.strip():
+        raise InputError("empty file", path=path)
+    return text
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Go through the lines of a file without holding it."""
+    with _stream(path) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                byte = line[error.start]
+                raise InputError(
+                    f"byte 0x{byte:02x} is not UTF-8", path=path, line=number
+                ) from None
+
+
+def _compression(path: Path) -> str:
+    with path.open("rb") as raw:
+        return "gzip" if raw.read(2) == b"\x1f\x8b" else "none"
+
+
+class _Text:
+    """A file that is no Parquet: the names of its columns, and how they become one."""
+
+    names: list[str]
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def _copy(self, selected: str, source: str, target: Path) -> None:
+        with duck.connect() as connection:
+            connection.execute(f"SET memory_limit = {literal(_MEMORY)}")
+            options = "FORMAT parquet, COMPRESSION snappy"
+            goal = literal(str(target))
+            connection.execute(f"COPY (SELECT {selected} FROM {source}) TO {goal} ({options})")
+
+    def _fail(self, error: Exception) -> NoReturn:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"not a readable table ({reason})", path=self.path) from error
+
+
+class _Delimited(_Text):
+    def __init__(self, path: Path, text: str, kind: str) -> None:
+        super().__init__(path)
+        self.delimiter = tables.delimiter_of(text, kind)
+        self.quoted = True
+        first = next(
+            tables.csv_records(text.splitlines(keepends=True), self.delimiter, quoted=True)
+        )
+        self.names = tables.check_header(path, first[1])
+
+    def copy(self, names: list[str], target: Path) -> None:
+        """Write some columns as Parquet, or say on which line the file is broken."""
+        import duckdb
+
+        struct = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(self.names)))
+        chosen = ", ".join(f"c{self.names.index(name)}" for name in names) or "c0"
+        with duck.plain_path(self.path) as name:
+            for quoted in (True, False) if self.delimiter == "\t" else (True,):
+                self.quoted = quoted
+                mark = literal('"' if quoted else "")
+                source = (
+                    f"read_csv({literal(name)}, auto_detect=false, header=true, "
+                    f"delim={literal(self.delimiter)}, quote={mark}, escape={mark}, "
+                    f"strict_mode=true, columns={{{struct}}}, max_line_size=8000000, "
+                    f"hive_partitioning=false, compression={literal(_compression(self.path))})"
+                )
+                try:
+                    self._copy(chosen, source, target)
+                except duckdb.Error as error:
+                    failure = error
+                else:
+                    return
+        self._explain()
+        self._fail(failure)
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        return tables.csv_records(_lines(self.path), self.delimiter, quoted=self.quoted)
+
+    def _explain(self) -> None:
+        """Find the record that has too many or too few cells."""
+        try:
+            for line, cells in self._records():
+                if len(cells) != len(self.names):
+                    message = f"{len(cells)} cells, expected {len(self.names)} as in the header"
+                    raise InputError(message, path=self.path, line=line)
+        except tables.BrokenQuotesError as error:
+            raise InputError(error.args[0], path=self.path, line=error.args[1]) from None
+
+    def line_of(self, row: int) -> int:
+        """Give the line on which a row starts."""
+        return next(line for at, (line, _) in enumerate(self._records(), -1) if at == row)
+
+
+class _JsonLines(_Text):
+    def __init__(self, path: Path, text: str) -> None:
+        super().__init__(path)
+        found: dict[str, None] = {}
+        for line, content in enumerate(files.lines(text), 1):
+            if content.strip():
+                found |= dict.fromkeys(self._object(content, line))
+        self.names = list(found)
+
+    def _object(self, content: str, line: int) -> dict[str, Any]:
+        value = files.parse_json(content, self.path, line)
+        if not isinstance(value, dict):
+            found = type(value).__name__
+            raise InputError(f"expected a JSON object, found {found}", path=self.path, line=line)
+        return value
+
+    def copy(self, names: list[str], target: Path) -> None:
+        """Write some columns as Parquet, or say on which line the file is broken."""
+        import duckdb
+
+        struct = ", ".join(f"{literal(name)}: 'JSON'" for name in names)
+        chosen = ", ".join(f"{quote(name)} AS c{k}" for k, name in enumerate(names))
+        with duck.plain_path(self.path) as name:
+            source = (
+                f"read_json({literal(name)}, format='newline_delimited', columns={{{struct}}}, "
+                f"hive_partitioning=false, compression={literal(_compression(self.path))})"
+            )
+            try:
+                self._copy(chosen, source, target)
+            except duckdb.Error as error:
+                for line, content in enumerate(_lines(self.path), 1):
+                    if content.strip():
+                        self._object(content, line)
+                self._fail(error)
+
+    def line_of(self, row: int) -> int:
+        """Give the line on which a row stands."""
+        filled = (line for line, content in enumerate(_lines(self.path), 1) if content.strip())
+        return next(line for at, line in enumerate(filled) if at == row)

@@ -1,0 +1,122 @@
+"""What a study found: tables for people, curves for figures, and how they came about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import UsageError, hint
+from steelyard.provenance import Provenance
+from steelyard.stats.arrays import Floats
+from steelyard.stats.bootstrap import bootstrap_means, interval, segment_counts
+from steelyard.table import Cell, Frame, Table
+
+# Called with how much is done and how much there is.
+Progress = Callable[[int, int], None]
+N_BOOTSTRAP = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a figure: values with 95 % intervals, and how many numbers each is a mean of."""
+
+    name: str
+    y: Floats
+    low: Floats
+    high: Floats
+    n: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {"name": self.name, "y": self.y, "low": self.low, "high": self.high, "n": self.n}
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The data behind one panel of a figure."""
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    x: tuple[Cell, ...]
+    lines: tuple[Line, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "x_label": self.x_label,
+            "y_label": self.y_label,
+            "x": list(self.x),
+            "lines": [line.to_dict() for line in self.lines],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Tables by name, curves, and what else a machine may want (``facts``)."""
+
+    name: str
+    tables: Mapping[str, Table]
+    curves: tuple[Curve, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+
+    def table(self, name: str | None = None) -> Table:
+        """Give one table, by default the first."""
+        return self.tables[name if name is not None else next(iter(self.tables))]
+
+    def curve(self, name: str) -> Curve:
+        """Give one curve by its name."""
+        for curve in self.curves:
+            if curve.name == name:
+                return curve
+        known = [curve.name for curve in self.curves]
+        raise UsageError(f"no curve '{name}' in this study; {hint(name, known)}")
+
+    def to_frame(self, backend: str | None = None) -> Frame:
+        """Give the first table as a pandas or polars frame."""
+        return self.table().to_frame(backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "study": self.name,
+            **self.facts,
+            "tables": {name: table.records() for name, table in self.tables.items()},
+            "curves": [curve.to_dict() for curve in self.curves],
+            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            "warnings": list(self.warnings),
+        }
+
+
+def mean_interval(
+    values: Floats, rng: np.random.Generator, n_bootstrap: int = N_BOOTSTRAP
+) -> tuple[float, float, float]:
+    """Mean of the known values with a 95 % bootstrap interval; NaN where there is none.
+
+    Examples
+    --------
+    >>> mean, low, high = mean_interval(np.arange(101.0), np.random.default_rng(0))
+    >>> mean, 42 < low < 46, 54 < high < 58
+    (50.0, True, True)
+    """
+    known = values[~np.isnan(values)]
+    if known.size < 2:
+        return float(known.mean()) if known.size else np.nan, np.nan, np.nan
+    counts = segment_counts(n_bootstrap, known.size, rng)
+    low, high = interval(bootstrap_means(known[None], counts))
+    return float(known.mean()), float(low[0]), float(high[0])
+
+
+def line_of(name: str, parts: Sequence[Floats], rng: np.random.Generator) -> Line:
+    """Make a line: the mean of each part, with its interval."""
+    found = np.array([mean_interval(part, rng) for part in parts]).reshape(-1, 3)
+    sizes = tuple(int((~np.isnan(part)).sum()) for part in parts)
+    return Line(name, found[:, 0], found[:, 1], found[:, 2], sizes)

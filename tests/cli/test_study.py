@@ -1,0 +1,134 @@
+"""The commands ``study`` and ``reproduce``: what they print, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from steelyard.cli.main import run
+from steelyard.demo import embedded
+
+SCORES = str(embedded.SCORES)
+QUICK = ["--types", "1,2", "--outliers", "0,0.1", "--systems", "3", "--segments", "10",
+         "--repeats", "3"]  # fmt: skip
+
+
+def output(capsys, *arguments: str) -> tuple[int, str, str]:
+    code = run(list(arguments))
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+def test_simulation_prints_curves_and_claims(capsys):
+    code, out, err = output(capsys, "study", "simulation", *QUICK)
+    assert code == 0
+    assert "Curves of Figure 3" in out
+    assert "What the paper claims" in out
+    assert err.startswith("simulating ...")
+
+
+def test_simulation_json(capsys, tmp_path):
+    path = tmp_path / "curves.csv"
+    code, out, err = output(
+        capsys, "study", "simulation", *QUICK, "--json", "--quiet", "--out", str(path)
+    )
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert result["study"] == "simulation"
+    assert result["n_sets"] == 12
+    assert [curve["name"] for curve in result["curves"]] == list("abcdefgh")
+    line = result["curves"][0]["lines"][0]
+    assert set(line) == {"name", "y", "low", "high", "n"}
+    assert result["warnings"] == []
+    assert path.read_text(encoding="utf-8").startswith("panel,data sets with,against,x,mean,")
+
+
+def test_disagreement_on_the_demo(capsys):
+    code, out, err = output(
+        capsys, "study", "disagreement", SCORES, "--score", "learned-refA,overlap-refA",
+        "--sizes", "10,50", "--draws", "5",
+    )  # fmt: skip
+    assert code == 0
+    for title in ("Disagreement of rankings", "By score", "By number of segments", "Tests"):
+        assert title in out
+    assert "By set" not in out
+    assert err.startswith("ranking ...")
+
+
+def test_each_value_of_a_column_is_a_set(capsys):
+    code, out, _ = output(
+        capsys, "study", "disagreement", SCORES, "--each", "domain", "--score", "learned-refA",
+        "--sizes", "10", "--json",
+    )  # fmt: skip
+    assert code == 0
+    result = json.loads(out)
+    assert result["n_setups"] == 4
+    names = [row["set"] for row in result["tables"]["sets"]]
+    assert sorted(names) == ["manuals", "news", "social", "speech"]
+    assert {curve["name"] for curve in result["curves"]} == {"scores", "sets", "sizes"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["study", "simulation", "--types", "one"], "'one' is not a list of whole numbers"),
+        (["study", "simulation", "--outliers", "2"], "shares of outliers"),
+        (["study", "disagreement"], "no input"),
+        (["study", "disagreement", SCORES, "--score", "learnd"], "did you mean"),
+        (["study", "disagreement", SCORES, "--by", "mean"], "at least two rankings"),
+        (["study", "disagreement", SCORES, "--each", "dmoain"], "did you mean 'domain'"),
+        (["study", "systems"], "No such command 'systems'"),
+        (["reproduce", "pairs"], "'pairs' is not"),
+    ],
+)
+def test_bad_usage_is_one_line(capsys, arguments, message):
+    code, out, err = output(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert err.splitlines()[-1].startswith("error: ")
+
+
+def test_nothing_is_written_if_it_fails(capsys, tmp_path):
+    path = tmp_path / "x.csv"
+    code, _, _ = output(capsys, "study", "disagreement", SCORES, "--by", "mean", "--out", str(path))
+    assert code == 2
+    assert not path.exists()
+
+
+def test_an_interrupt_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
+    from steelyard.studies import simulation
+
+    def interrupted(*_arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(simulation, "recovered", interrupted)
+    path = tmp_path / "x.json"
+    code, out, err = output(capsys, "study", "simulation", *QUICK, "--out", str(path))
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1] == "error: interrupted"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_figure_by_its_suffix(capsys, tmp_path):
+    pytest.importorskip("altair")
+    path = tmp_path / "curves.svg"
+    code, out, err = output(
+        capsys, "study", "simulation", *QUICK, "--plot", "c,d", "--out", str(path)
+    )
+    assert code == 0
+    assert "Curves of Figure 3" in out
+    assert err.endswith(f"wrote {path}\n")
+    text = path.read_text(encoding="utf-8")
+    for word in ("share of outliers", "types", "median", "Kendall"):
+        assert word in text
+    assert "all simulations" not in text
+
+
+def test_a_figure_of_unknown_curves_is_refused(capsys, tmp_path):
+    arguments = ["study", "simulation", *QUICK, "--plot", "z", "--out", str(tmp_path / "x.svg")]
+    code, _, err = output(capsys, *arguments)
+    assert code == 2
+    assert "no curve 'z' in this study" in err
+    assert list(tmp_path.iterdir()) == []

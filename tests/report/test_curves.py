@@ -1,0 +1,58 @@
+"""Charts of studies and papers hold every point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from steelyard.errors import UsageError
+from steelyard.report import figures
+from steelyard.report.curves import draw_curves, draw_reproduction
+from steelyard.studies.papers.reproduction import Reproduction, Row
+from steelyard.studies.study import Curve, Line
+
+pytest.importorskip("altair")
+NAN = float("nan")
+
+
+def curve(*x: int | str) -> Curve:
+    y = np.linspace(0.5, 0.9, len(x))
+    line = Line("bt", y, y - 0.1, np.full(len(x), NAN), (9,) * len(x))
+    return Curve("a", "all data", "systems", "tau", x, (line,))
+
+
+@pytest.mark.parametrize("x", [(2, 10, 50), ("news", "speech")])
+def test_every_point_and_interval(x, tmp_path):
+    chart = draw_curves([curve(*x), curve()])
+    spec = chart.to_dict()
+    assert len(spec["concat"]) == 1  # a curve without points has no panel
+    values = spec["data"]["values"]
+    assert [row["x"] for row in values] == list(x)
+    assert values[0]["y"] == 0.5
+    assert values[0]["low"] == pytest.approx(0.4)
+    assert values[0]["high"] is None
+    figures.write(chart, tmp_path / "x.svg")
+    assert "systems" in (tmp_path / "x.svg").read_text(encoding="utf-8")
+
+
+def test_no_points_no_figure():
+    with pytest.raises(UsageError, match="no curve to draw"):
+        draw_curves([curve()])
+
+
+def test_published_against_ours(tmp_path):
+    rows = (
+        Row("Table 1, x", 0.5, 0.51, match=True),
+        Row("Table 1, y", 0.5, 0.9, match=False, note="other data"),
+        Row("Table 2, n", 296, 65, match=False, note="a count is no share"),
+        Row("Table 3, z", 0.4, None, match=None, note="no data"),
+        Row("Figure 1, best", "A", "A", match=True),
+    )
+    chart = draw_reproduction(Reproduction("p", "A paper", rows))
+    assert [panel["title"] for panel in chart.to_dict()["concat"]] == ["Table 1"]
+    figures.write(chart, tmp_path / "x.svg")
+    text = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    for word in ("Table 1, x", "Table 1, y", "differ", "A paper"):
+        assert word in text
+    with pytest.raises(UsageError, match="nothing to draw"):
+        draw_reproduction(Reproduction("p", "A paper", rows[2:]))

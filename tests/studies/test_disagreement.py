@@ -1,0 +1,256 @@
+"""Disagreement of rankings against a naive twin of section 5."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import steelyard as sy
+from steelyard.aggregation import RankOptions
+from steelyard.errors import UsageError
+from steelyard.evalset import EvalSet
+from steelyard.stats.strength import bradley_terry
+from steelyard.stats.wins import win_counts
+from steelyard.studies import setups as units
+from steelyard.studies.disagreement import disagree
+from steelyard.studies.setups import Rules, Setup
+from steelyard.table import dumps
+
+NAN = float("nan")
+
+
+def naive_rankings(scores, ties="half"):
+    """Mean, median and Bradley-Terry of one table, one by one."""
+    counts = win_counts(scores)
+    ranks = bradley_terry(counts.wins, counts.ties, ties_as=ties).ranks
+    mean, median = np.nanmean(scores, axis=1), np.nanmedian(scores, axis=1)
+    return {"mean": mean.round(12), "median": median.round(12), "bt": -ranks}
+
+
+def naive_top(values, n):
+    return {i for i, x in enumerate(values) if not np.isnan(x) and sum(values > x) < n}
+
+
+def naive_measures(rankings):
+    rows = []
+    for a, b in combinations(rankings.values(), 2):
+        known = ~(np.isnan(a) | np.isnan(b))
+        x, y = a[known], b[known]
+        constant = len(set(x)) < 2 or len(set(y)) < 2
+        tau = NAN if constant else reference.kendalltau(x, y).statistic
+        tops = [(naive_top(a, n), naive_top(b, n)) for n in (1, 3)]
+        rows.append([(1 - tau) / 2, *(float(one != two) for one, two in tops)])
+    return np.array(rows)
+
+
+def make_set(rng, n=5, segments=25, scores=3, *, levels=7):
+    table: dict[str, list[Any]] = {"system": [], "segment": []}
+    for i in range(n):
+        table["system"] += [f"s{i}"] * segments
+        table["segment"] += list(range(segments))
+    for k in range(scores):
+        skill = rng.integers(0, 3, n)
+        values = skill[:, None] + rng.integers(0, levels, (n, segments))
+        table[f"m{k}"] = values.astype(float).ravel().tolist()
+    return table
+
+
+def load(table) -> EvalSet:
+    polars = pytest.importorskip("polars")
+    return sy.load(polars.DataFrame(table))
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10_000))
+def test_means_over_setups(seed):
+    rng = np.random.default_rng(seed)
+    sets = {name: load(make_set(rng, n=4, segments=12)) for name in ("one", "two")}
+    study = disagree(sets, sizes=[])
+    measures = {
+        (name, score): naive_measures(naive_rankings(es[score].values))
+        for name, es in sets.items()
+        for score in es.scores
+    }
+    whole = np.nanmean(np.stack(list(measures.values())), axis=0)
+    for row, expected in zip(study.table().records(), whole, strict=True):
+        found = [row["pairs"], row["best"], row["top 3"]]
+        assert found == pytest.approx(expected.tolist(), abs=1e-12)
+    for key, place in (("set", 0), ("score", 1)):
+        for row in study.table(f"{key}s").records():
+            own = np.stack([m for name, m in measures.items() if name[place] == row[key]])
+            with np.errstate(invalid="ignore"):
+                known = np.nanmean(own, axis=0) if not np.isnan(own).all(axis=0).any() else None
+            if known is not None:
+                assert list(row.values())[2:] == pytest.approx(known.ravel().tolist(), abs=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["half", "second", "drop"])
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10_000), holes=st.booleans())
+def test_samples_are_the_whole_of_fewer_segments(seed, holes, ties):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 4, (4, 10)).astype(float)
+    if holes:
+        scores[rng.random(scores.shape) < 0.2] = NAN
+    setup = Setup("set", "score", tuple("abcd"), scores)
+    options = RankOptions(ties=ties)
+    counts = units.draw_segments(10, 6, 3, rng)
+    found = units.rank_samples(setup, ("mean", "median", "bt"), options, counts)
+    rules = Rules(options)
+    measured = units.measure(found, rules)
+    for k, drawn in enumerate(counts):
+        part = scores[:, drawn > 0]
+        if np.isnan(part).all(axis=1).any():
+            continue
+        expected = naive_measures(naive_rankings(part, ties))
+        known = ~np.isnan(expected[:, 0])
+        assert measured[k][known] == pytest.approx(expected[known], abs=1e-12)
+
+
+def test_samples_are_drawn_without_replacement():
+    counts = units.draw_segments(20, 7, 500, np.random.default_rng(0))
+    assert set(np.unique(counts)) == {0.0, 1.0}
+    assert (counts.sum(axis=1) == 7).all()
+    assert counts.mean(axis=0) == pytest.approx(np.full(20, 7 / 20), abs=0.08)
+    setup = Setup("set", "score", ("a", "b"), np.arange(40.0).reshape(2, 20))
+    part = units.sampled(setup, 7, np.random.default_rng(0))
+    assert part.scores.shape == (2, 7)
+    assert (np.diff(part.scores[0]) > 0).all()
+
+
+def test_tests_against_scipy():
+    rng = np.random.default_rng(3)
+    es = load(make_set(rng, n=5, segments=30))
+    study = disagree(es, sizes=[])
+    significant: dict[str, list[bool]] = {name: [] for name in ("t", "mood", "sign", "wilcoxon")}
+    for score in es.scores:
+        for x, y in combinations(es[score].values, 2):
+            wins, losses = int((x > y).sum()), int((x < y).sum())
+            p = {
+                "t": reference.ttest_rel(x, y).pvalue,
+                "mood": reference.median_test(x, y).pvalue,
+                "sign": reference.binomtest(wins, wins + losses).pvalue,
+                "wilcoxon": reference.wilcoxon(x, y, method="approx").pvalue,
+            }
+            for name, verdicts in significant.items():
+                verdicts.append(p[name] < 0.05)
+    for row in study.table("tests").records():
+        test = str(row["test"])
+        own = np.array(significant[test])
+        for name, other in significant.items():
+            share = own.mean() if name == test else np.array(other)[own].mean()
+            assert row[name] == pytest.approx(share)
+    assert study.facts["n_pairs"] == 30
+
+
+def test_more_segments_more_agreement():
+    study = disagree(sy.demo_set(), ["learned-refA", "overlap-refA", "chars-refA"], draws=60)
+    curve = study.curve("sizes")
+    assert curve.x == (10, 50, 100)  # of 500 there is one sample only
+    for line in curve.lines:
+        assert line.n == (3, 3, 3)
+        assert line.y[0] > line.y[-1]
+    assert [row["segments"] for row in study.table("sizes").records()] == [10, 50, 100]
+
+
+def test_all_five_rankings():
+    es = sy.demo_set()
+    study = disagree(es, ["learned-refA", "kin-src"], by=["mean", "bt", "elo", "trueskill"],
+                     orders=5, sizes=[20], draws=3)  # fmt: skip
+    assert len(study.table().rows) == 6
+    assert [line.name for line in study.curve("sizes").lines] == ["mean, bt"]
+    assert len(study.table("scores").columns) == 2 + 6
+    assert study.provenance is not None
+    assert "orders:5" in study.provenance.line()
+
+
+def test_the_same_seed_gives_the_same_bytes_whatever_the_order():
+    rng = np.random.default_rng(0)
+    table = make_set(rng)
+    order = rng.permutation(len(table["system"]))
+    shuffled = {name: [own[k] for k in order] for name, own in table.items()}
+    one, two = (dumps(disagree(load(t), sizes=[10], rng=5).to_dict()) for t in (table, shuffled))
+    assert one == two
+    assert one != dumps(disagree(load(table), sizes=[10], rng=6).to_dict())
+
+
+def test_orientation_counts():
+    table = make_set(np.random.default_rng(2), scores=1)
+    worse = {**table, "m0": [-x for x in table["m0"]]}
+    polars = pytest.importorskip("polars")
+    one = disagree(load(table), sizes=[])
+    two = disagree(sy.load(polars.DataFrame(worse), lower_is_better=["m0"]), sizes=[])
+    assert dumps(one.table().records()) == dumps(two.table().records())
+
+
+def test_winless_systems_are_named():
+    scores = {"system": ["a"] * 4 + ["b"] * 4 + ["c"] * 4, "segment": [1, 2, 3, 4] * 3,
+              "x": [3.0, 1.0, 4.0, 2.5, 2.0, 2.0, 3.0, 3.0, 0.0, 0.0, 0.0, 0.0]}  # fmt: skip
+    study = disagree(load(scores), sizes=[])
+    assert any("winless: c" in text for text in study.warnings)
+
+
+def test_constant_scores_order_nothing():
+    table = {"system": ["a", "a", "b", "b"], "segment": [1, 2, 1, 2], "x": [1.0, 2.0, 1.0, 2.0]}
+    study = disagree(load(table), sizes=[])
+    for row in study.table().records():
+        assert row["pairs"] is None
+        assert row["best"] == 0  # all are best by every ranking
+    assert "nothing but ties" in study.warnings[-1]
+    for row in study.table("tests").records():
+        assert row[str(row["test"])] == 0
+
+
+def test_one_setup_has_no_interval():
+    study = disagree(load(make_set(np.random.default_rng(1), scores=1)), sizes=[])
+    for row in study.table().records():
+        assert row["pairs low"] is None
+        assert row["pairs"] is not None
+
+
+def test_every_measure_has_its_interval():
+    study = disagree(load(make_set(np.random.default_rng(1), scores=6)), sizes=[10])
+    for row in study.table().records():
+        for name in ("pairs", "best", "top 3"):
+            low, value, high = (row[f"{name}{part}"] for part in (" low", "", " high"))
+            assert isinstance(low, float)
+            assert isinstance(value, float)
+            assert isinstance(high, float)
+            assert low <= value <= high
+    for table in study.tables.values():
+        names = [column.name for column in table.columns]
+        assert len(set(names)) == len(names)
+
+
+def test_what_can_not_be_ranked_is_named():
+    table = {"system": ["a", "a", "b", "b"], "segment": [1, 2, 1, 2],
+             "x": [1.0, 2.0, 2.0, 1.0], "y": [1.0, 2.0, None, None]}  # fmt: skip
+    study = disagree(load(table), sizes=[])
+    assert "set: 'y' has fewer than two systems" in study.warnings
+    assert study.facts["n_setups"] == 1
+    with pytest.raises(UsageError, match="nothing to rank"):
+        disagree(load(table), ["y"])
+    with pytest.raises(UsageError, match="'z'"):
+        disagree(load(table), ["z"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"by": ["mean", "medain"]}, "did you mean 'median'"),
+        ({"by": ["mean", "mean"]}, "at least two rankings"),
+        ({"tests": ["z"]}, "no test 'z'"),
+        ({"sizes": [0]}, "at least 1"),
+        ({"draws": 0}, "at least 1"),
+        ({"top": 0}, "at least one system"),
+    ],
+)
+def test_bad_arguments(settings, message):
+    with pytest.raises(UsageError, match=message):
+        disagree(sy.demo_set(), ["kin-src"], **settings)

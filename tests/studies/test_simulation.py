@@ -1,0 +1,189 @@
+"""The simulation against its description, a naive twin, and the claims of the paper."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import scipy.stats as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard.errors import UsageError
+from steelyard.stats.strength import bradley_terry
+from steelyard.stats.wins import win_counts
+from steelyard.studies.simulation import Design, recovered, simulate, simulate_scores
+from steelyard.studies.study import Study
+from steelyard.table import dumps
+
+SMALL = Design(types=(1, 2), outliers=(0.0, 0.1), systems=(2, 4), segments=(8,), repeats=6)
+
+
+@pytest.fixture(scope="module")
+def whole() -> Study:
+    started = time.process_time()
+    study = simulate(rng=0)
+    assert time.process_time() - started < 60  # two minutes are allowed, on one core
+    return study
+
+
+def test_regular_scores_are_strength_offset_and_noise():
+    design = Design(repeats=400, noise=0.5)
+    strengths, scores = simulate_scores(design, (3, 0.0, 4, 11), np.random.default_rng(0))
+    assert strengths == pytest.approx(strengths / strengths.sum(axis=1, keepdims=True) * 10)
+    assert scores.shape == (400, 4, 9)  # three types of three segments: eleven do not divide
+    rest = scores - strengths[:, :, None]
+    offsets = rest.mean(axis=1).reshape(400, 3, 3).mean(axis=2)
+    assert offsets.min() > -1
+    assert offsets.max() < 101
+    assert offsets.mean() == pytest.approx(50, abs=3)
+    noise = rest - np.repeat(offsets, 3, axis=1)[:, None, :]
+    assert noise.std() == pytest.approx(0.5 * np.sqrt(11 / 12), rel=0.02)
+
+
+@pytest.mark.parametrize(("share", "count"), [(0.01, 1), (0.2, 4), (0.25, 5)])
+def test_reversed_outliers_come_on_top(share, count):
+    strengths, scores = simulate_scores(Design(), (1, share, 6, 20), np.random.default_rng(1))
+    assert scores.shape == (10, 6, 20 + count)
+    for own, table in zip(strengths, scores, strict=True):
+        for row in table[:, 20:].T:
+            assert reference.kendalltau(own, row).statistic < 0
+            assert row.min() >= 0
+            assert row.max() <= 100
+
+
+def test_permuted_outliers_keep_their_scores():
+    plain = Design(noise=0.0)
+    swapped = Design(noise=0.0, outlier_kind="permuted")
+    setting = (1, 0.2, 6, 20)
+    strengths, scores = simulate_scores(swapped, setting, np.random.default_rng(1))
+    _, before = simulate_scores(plain, (1, 0.0, 6, 20), np.random.default_rng(1))
+    assert scores.shape == before.shape
+    assert np.sort(scores, axis=1) == pytest.approx(np.sort(before, axis=1))
+    assert np.array_equal(scores[:, :, 4:], before[:, :, 4:])
+    assert not np.array_equal(scores[:, :, :4], before[:, :, :4])
+    assert strengths.shape == (10, 6)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.integers(2, 7), st.integers(1, 9))
+def test_recovery_against_one_set_at_a_time(seed, n, segments):
+    rng = np.random.default_rng(seed)
+    strengths, scores = rng.random((3, n)), rng.integers(0, 9, (3, n, segments)).astype(float)
+    found = recovered(strengths, scores)
+    for k in range(3):
+        counts = win_counts(scores[k])
+        fit = bradley_terry(counts.wins, counts.ties)
+        values = (scores[k].mean(axis=1), np.median(scores[k], axis=1), -fit.ranks)
+        for tau, value in zip(found[k], values, strict=True):
+            if len(np.unique(value.round(9))) == 1:
+                assert np.isnan(tau)
+            else:
+                expected = reference.kendalltau(strengths[k], value.round(9)).statistic
+                assert tau == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_better_order_is_worth_more():
+    strengths = np.array([[1.0, 2.0, 3.0, 4.0]])
+    scores = np.repeat(strengths[:, :, None], 5, axis=2)
+    assert recovered(strengths, scores).tolist() == [[1.0, 1.0, 1.0]]
+    assert recovered(strengths, -scores).tolist() == [[-1.0, -1.0, -1.0]]
+
+
+def test_size_and_settings(whole):
+    assert whole.facts == {"n_settings": 288, "n_sets": 2880}
+    assert [curve.name for curve in whole.curves] == list("abcdefgh")
+    for curve in whole.curves:
+        for line in curve.lines:
+            assert len(line.y) == len(curve.x)
+            assert (line.low <= line.y).all()
+            assert (line.y <= line.high).all()
+    everything = whole.curve("g").lines[0].n
+    assert sum(everything) == 2880
+    assert whole.provenance is not None
+    assert "seed:0" in whole.provenance.line()
+    dumps(whole.to_dict())
+
+
+def lines(study: Study, panel: str) -> dict[str, np.ndarray]:
+    return {line.name: line.y for line in study.curve(panel).lines}
+
+
+def test_mean_fails_with_outliers_median_with_types_bt_with_neither(whole):
+    outliers, types, both = lines(whole, "c"), lines(whole, "d"), lines(whole, "f")
+    assert outliers["mean"][-1] < outliers["mean"][0] - 0.3
+    assert outliers["median"][-1] > outliers["median"][0] - 0.05
+    assert outliers["bt"][-1] > outliers["bt"][0] - 0.05
+    assert types["median"][-1] < types["median"][0] - 0.1
+    assert types["mean"][-1] > types["mean"][0] - 0.05
+    assert types["bt"][-1] > types["bt"][0] - 0.05
+    assert both["median"][-1] < both["median"][0] - 0.4  # made worse by outliers
+    assert both["bt"][-1] > both["bt"][0] - 0.05
+    for panel in "efgh":
+        found = lines(whole, panel)
+        assert (found["bt"] > found["mean"] - 0.03).all()
+        assert (found["bt"] > found["median"] - 0.03).all()
+
+
+def test_easy_data_more_segments_help_more_systems_hurt(whole):
+    for line in whole.curve("a").lines:
+        assert line.y[-1] < line.y[0]
+    for line in whole.curve("b").lines:
+        assert line.y[-1] > line.y[0]
+
+
+def test_every_claim_holds(whole):
+    claims = whole.table("claims").records()
+    assert len(claims) == 10
+    assert all(row["holds"] for row in claims)
+
+
+def test_figures_of_the_authors_simulation(whole):
+    overall = {row["ranking"]: row["tau"] for row in whole.table("overall").records()}
+    assert overall == pytest.approx({"mean": 0.498, "median": 0.591, "bt": 0.772}, abs=0.025)
+    found = lines(whole, "e")
+    assert found["mean"] == pytest.approx([0.788, 0.400, 0.307], abs=0.05)
+    assert found["median"] == pytest.approx([0.670, 0.560, 0.543], abs=0.05)
+    assert found["bt"] == pytest.approx([0.781, 0.768, 0.766], abs=0.03)
+
+
+def test_permuted_outliers_do_not_hurt_the_mean():
+    design = Design(types=(1,), systems=(5, 10), repeats=60, outlier_kind="permuted")
+    found = lines(simulate(design), "c")
+    assert found["mean"][-1] > found["mean"][0] - 0.06
+
+
+def test_the_same_seed_gives_the_same_bytes():
+    one, two, other = (dumps(simulate(SMALL, rng=seed).to_dict()) for seed in (3, 3, 4))
+    assert one == two != other
+
+
+def test_panels_without_data_have_no_points():
+    study = simulate(Design(types=(2,), outliers=(0.1,), systems=(3,), segments=(8,), repeats=2))
+    assert study.curve("a").x == ()
+    assert study.curve("f").x == (2,)
+    assert [row["claim"] for row in study.table("claims").records()] == ["overall: bt is best"]
+
+
+def test_progress_counts_the_settings():
+    told = []
+    simulate(SMALL, progress=lambda done, total: told.append((done, total)))
+    assert told == [(k, 8) for k in range(1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"types": ()}, "at least one value of every setting"),
+        ({"types": (11,), "segments": (10,)}, "types of segments"),
+        ({"systems": (1,)}, "two systems"),
+        ({"outliers": (1.0,)}, "shares of outliers"),
+        ({"repeats": 0}, "at least one repeat"),
+        ({"noise": -1.0}, "noise of at least 0"),
+        ({"outlier_kind": "inverted"}, "unknown outliers 'inverted'"),
+    ],
+)
+def test_bad_designs(settings, message):
+    with pytest.raises(UsageError, match=message):
+        Design(**settings)
