@@ -58,7 +58,7 @@ _HOME = {
     "spa": "steelyard.stats.accuracy",
 }
 
-__all__ = ["__version__", "kobe", *_HOME]  # noqa: PLE0604 - keys are strings
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604 - keys are strings
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ import pytest
 
 import steelyard.demo
 from steelyard.errors import UsageError
-from steelyard.kobe.annotations import read_annotations
+from steelyard.formats.entities import EntityAnnotations
 from steelyard.kobe.knowledge import KnowledgeBase
 from steelyard.kobe.lexicon import LinkOptions
 from steelyard.kobe.linked import Linker
@@ -112,11 +112,10 @@ def test_word_forms():
     assert stem("штатов", "ru") == stem("штатах", "ru")
 
 
-def test_authors_texts(linker: DictionaryLinker, shared: Path):
+def test_authors_texts(linker: DictionaryLinker, ru_en: EntityAnnotations, shared: Path):
     """Our linker and theirs rank the eight systems of WMT19 ru-en alike, and as people do."""
     folder = shared / "wmt19-metrics"
-    annotated = read_annotations(folder / "kobe-entities.ru-en.jsonl.gz").systems
-    texts = {name: [s.text for s in own] for name, own in annotated.items()}
+    texts = {name: [s.text for s in own] for name, own in ru_en.systems.items()}
     found = {name: linker.link(own, "en", "en") for name, own in texts.items()}
     reference = found.pop("ref")
     scores = statistics(match(reference, found)).corpus_scores()
