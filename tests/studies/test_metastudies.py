@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from steelyard.stats.bootstrap import draw_counts
 from steelyard.studies.distinct import count_distinct
 from steelyard.studies.segments import ablate_segments
 from steelyard.studies.setups import draw_segments
+from steelyard.studies.study import Study
 from steelyard.studies.systems import ablate_systems
 from steelyard.table import dumps
 
@@ -45,6 +47,10 @@ def as_set(tables, ids=None) -> EvalSet:
         for name, values in tables.items()
     }
     return EvalSet(names, Segments(columns), scores)
+
+
+def records(study: Study, name: str) -> list[dict[str, Any]]:
+    return study.table(name).records()
 
 
 def values_of(es, by, metrics):
@@ -101,7 +107,7 @@ def test_drawn_segments_are_sets_of_copies(seed, by):
     line = curve.lines[0]
     got = [line.y[0], line.low[0], line.high[0]]
     assert got == pytest.approx([np.mean(found), low, high], abs=slack)
-    row = next(r for r in study.table("widths").records() if r["metric"] == "m0")
+    row = next(r for r in records(study, "widths") if r["metric"] == "m0")
     assert row[by] == pytest.approx(line.high[0] - line.low[0])
 
 
@@ -117,7 +123,7 @@ def test_a_metric_that_copies_people_is_stable():
     es = make_set(2)
     tables = {name: es[name].values for name in es.scores}
     study = ablate_systems(as_set({**tables, "copy": tables["people"]}), "people", trials=20)
-    rows = study.table("values").records()
+    rows = records(study, "values")
     assert [row["systems"] for row in rows] == [2, 3, 4, 5]
     # With more systems the order of the metrics is closer to that of all.
     assert rows[-1]["spa"] > rows[0]["spa"]
@@ -138,13 +144,13 @@ def test_trials_in_which_all_metrics_are_alike_are_counted():
 def test_distinct_counts_are_those_of_meta():
     es = make_set(4, metrics=6)
     study = count_distinct(es, "people", by=["spa", "pa"], n_resamples=300, rng=1)
-    for row in study.table("counts").records():
+    for row in records(study, "counts"):
         whole = meta_evaluate(es, "people", by=row["with"], intervals=None)
         shown = {round(x, 9) for x in whole.values(row["with"]).values()}
         assert row["distinct"] == len(shown)
         assert (row["of"], row["pairs"]) == (6, 15)
         assert 0 <= row["significant"] <= 15
-        ranks = [r["cluster"] for r in study.table("values").records()]
+        ranks = [r["cluster"] for r in records(study, "values")]
         assert 1 <= row["clusters"] <= 6
         assert ranks[0] == 1
 
@@ -155,7 +161,7 @@ def test_significant_comparisons_by_hand():
     whole = meta_evaluate(es, "people", by="pearson", scheme="williams", significance=True)
     p = whole.significance["pearson"].p
     expected = sum(p[a, b] <= 0.05 for a in range(3) for b in range(a + 1, 3))
-    row = study.table("counts").records()[0]
+    row = records(study, "counts")[0]
     assert row["significant"] == expected
     assert row["clusters"] == max(r.rank or 0 for r in whole.results)
 
@@ -164,7 +170,7 @@ def test_identical_metrics_tie_and_are_one():
     es = make_set(6, metrics=3)
     tables = {name: es[name].values for name in es.scores}
     study = count_distinct(as_set({**tables, "twin": tables["m1"]}), "people", n_resamples=50)
-    row = study.table("counts").records()[0]
+    row = records(study, "counts")[0]
     assert (row["distinct"], row["of"]) == (3, 3)
     assert study.facts["ties"]["spa"] == [["m1", "twin"]]
     assert "'twin' and 'm1' are identical" in study.warnings

@@ -1,4 +1,4 @@
-"""What the commands below ``steelyard study`` share: where results go, and which curves are drawn."""
+"""What the commands of ``steelyard study`` share: where results go, which curves are drawn."""
 
 from __future__ import annotations
 

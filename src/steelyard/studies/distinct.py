@@ -1,4 +1,4 @@
-"""How finely does a meta-metric tell metrics apart?
+"""How finely meta-metrics tell metrics apart.
 
 Sections 4.3 and 4.4 of the SPA paper (Table 1) for any data: how many different values metrics get,
 how many pairs of metrics differ significantly, and how many clusters that makes.

@@ -1,4 +1,4 @@
-"""How wide would the interval of a metric's value be with fewer segments?
+"""How wide the interval of a metric's value would be with fewer segments.
 
 Section 4.2 of the SPA paper for any data: samples of segments are drawn with replacement, fewer or
 more than there are, with all systems. Samples are counts per segment, so that all of a size are a

@@ -1,4 +1,4 @@
-"""Would metrics rank as they do if fewer systems had taken part?
+"""Whether metrics would rank as they do if fewer systems had taken part.
 
 Section 4.1 of the SPA paper for any data: systems are dropped at random, and what a meta-metric
 says of the metrics on the rest is compared, by Pearson's r, with what it says on all systems.
