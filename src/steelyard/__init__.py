@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from steelyard.metaresults import MetaEvaluation as MetaEvaluation
     from steelyard.ratings.human import human_scores as human_scores
     from steelyard.ratings.results import HumanScores as HumanScores
+    from steelyard.scoring import Scores as Scores
+    from steelyard.scoring import score as score
     from steelyard.segments import Segments as Segments
     from steelyard.stats.accuracy import spa as spa
 
@@ -39,6 +41,7 @@ _HOME = {
     "Rankings": "steelyard.judgements",
     "Ratings": "steelyard.judgements",
     "ScoreTable": "steelyard.evalset",
+    "Scores": "steelyard.scoring",
     "Segments": "steelyard.segments",
     "SteelyardError": "steelyard.errors",
     "compare": "steelyard.comparison",
@@ -48,6 +51,7 @@ _HOME = {
     "load": "steelyard.formats.load",
     "meta_evaluate": "steelyard.metaevaluation",
     "save": "steelyard.formats.save",
+    "score": "steelyard.scoring",
     "spa": "steelyard.stats.accuracy",
 }
 

@@ -64,7 +64,7 @@ corpora = st.integers(1, 4).flatmap(
 
 
 @EVERY_SETTING
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(corpus=corpora)
 def test_corpus_scores_are_those_of_sacrebleu(name, kind, options, implied, corpus):
     outputs, references = corpus
@@ -77,7 +77,7 @@ def test_corpus_scores_are_those_of_sacrebleu(name, kind, options, implied, corp
 
 
 @pytest.mark.parametrize("name", SURFACE_METRICS)
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(corpus=corpora)
 def test_sentence_scores_are_those_of_sacrebleu(name, corpus):
     outputs, references = corpus
@@ -295,18 +295,23 @@ def en_de(shared):
 
 @pytest.fixture(scope="module")
 def tables(en_de):
-    return {name: surface_table(en_de, name, ["refA"]) for name in ("bleu", "chrf")}
+    """BLEU of all systems, chrF (which takes its time) of some."""
+    few = en_de.select(systems=en_de.systems[:6])
+    return {"bleu": surface_table(en_de, "bleu", ["refA"]),
+            "chrf": surface_table(few, "chrf", ["refA"])}  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "official"), [("bleu", "BLEU-refA"), ("chrf", "chrF-refA")])
 def test_scores_of_the_wmt23_metrics_task(en_de, tables, name, official):
-    found, expected = tables[name], en_de[official]
-    scored = [system != "refA" for system in en_de.systems]
+    found = tables[name]
+    n = len(found.values)
+    expected = en_de.select(systems=en_de.systems[:n])[official]
+    scored = [system != "refA" for system in en_de.systems[:n]]
     np.testing.assert_allclose(
         found.system_scores[scored], expected.system_scores[scored], rtol=0, atol=1e-9
     )
     known = ~np.isnan(expected.values)
-    assert known.sum() == 13 * 557
+    assert known.sum() == sum(scored) * 557
     # the published segment scores of chrF have nine digits
     np.testing.assert_allclose(found.values[known], expected.values[known], rtol=0, atol=1e-7)
 
@@ -314,15 +319,12 @@ def test_scores_of_the_wmt23_metrics_task(en_de, tables, name, official):
 def test_soft_pairwise_accuracy_of_corpus_bleu_is_not_that_of_mean_sentence_bleu(en_de, tables):
     rows = [i for i, s in enumerate(en_de.systems) if s not in ("refA", "synthetic_ref")]
     human = en_de["mqm"].values[rows]
-    found = {}
-    for name, table in tables.items():
-        stats = table.statistics.select(rows)
-        found[name] = corpus_spa(human, stats), spa(human, table.values[rows])
-        again = corpus_spa(human, stats, rng=1)
-        assert again == pytest.approx(found[name][0], abs=1e-4)  # next to no noise
-    # Means of sentence scores cost BLEU four points here, and chrF next to nothing.
-    assert found["bleu"] == pytest.approx((0.8967, 0.8566), abs=2e-4)
-    assert found["chrf"] == pytest.approx((0.8344, 0.8355), abs=2e-4)
+    table = tables["bleu"]
+    stats = table.statistics.select(rows)
+    found = corpus_spa(human, stats)
+    assert corpus_spa(human, stats, rng=1) == pytest.approx(found, abs=1e-4)  # next to no noise
+    # Means of sentence scores cost BLEU four points here (and chrF next to nothing).
+    assert (found, spa(human, table.values[rows])) == pytest.approx((0.8967, 0.8566), abs=2e-4)
 
 
 @pytest.mark.parametrize(
@@ -333,14 +335,15 @@ def test_pseudo_values_stand_for_the_corpus_score(tables, name, largest, average
 
     BLEU is further off because swaps of some pairs cross the begin of the brevity penalty.
     """
-    stats = tables[name].statistics.select(range(12))
+    n = 12 if name == "bleu" else 6
+    stats = tables[name].statistics.select(range(n))
     pseudo = pseudo_values(stats)
     np.testing.assert_allclose(pseudo.mean(axis=1), stats.corpus_scores(), rtol=1e-12)
-    pairs = pair_index(12)
+    pairs = pair_index(n)
     gap = np.abs(segment_pvalues(pseudo, method="normal").p - pairwise_pvalues(stats).p)[pairs]
     assert gap.max() < largest
     assert gap.mean() < average
-    plain = np.abs(segment_pvalues(tables[name].values[:12]).p - pairwise_pvalues(stats).p)[pairs]
+    plain = np.abs(segment_pvalues(tables[name].values[:n]).p - pairwise_pvalues(stats).p)[pairs]
     assert plain.mean() > 5 * gap.mean()  # means of sentence scores test something else
 
 
@@ -373,53 +376,38 @@ def official_scores(folder):
         }
 
 
-def check_pair(folder, pair, metric, reference, chosen):
-    """Compare with the official scores against some references."""
+def check_pair(folder, pair, metric, reference, chosen, n=None):
+    """Compare the first systems with the official scores against some references."""
     official = official_scores(folder)
     es = steelyard.load(folder / f"{pair}.text.jsonl.gz", lp=pair)
+    es = es.select(systems=es.systems[:n])
     found = surface_table(es, metric, chosen).system_means()
     expected = [official[pair, f"{metric}-{reference}", s] for s in es.systems]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-BOTH = pytest.mark.parametrize("metric", ["bleu", "chrf"])
+# benchmarks/official.py does the same with every system of all pairs.
 
 
-@BOTH
-def test_official_scores_of_one_pair(shared, metric):
-    check_pair(shared / "wmt23-text", "de-en", metric, "A", ["refA"])
+def test_official_bleu_of_a_pair(shared):
+    check_pair(shared / "wmt23-text", "de-en", "bleu", "A", ["refA"], 6)
 
 
-@pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize(
-    ("year", "pair", "references"),
-    [
-        ("22", "cs-en", "BC"),
-        ("22", "de-en", "AB"),
-        ("22", "en-de", "AB"),
-        ("22", "ru-en", "A"),
-        ("22", "zh-en", "AB"),
-        ("23", "ru-en", "A"),
-    ],
-)
-def test_official_scores_of_all_pairs(shared, metric, year, pair, references):
-    for reference in references:
-        check_pair(shared / f"wmt{year}-text", pair, metric, reference, [f"ref{reference}"])
+def test_official_chrf_of_a_pair(shared):
+    check_pair(shared / "wmt22-text", "cs-en", "chrf", "B", ["refB"], 2)
 
 
-@pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize(
-    ("pair", "order"), [("cs-en", ["refC", "refB"]), ("zh-en", ["refB", "refA"])]
-)
-def test_official_scores_against_two_references(shared, metric, pair, order):
+def test_official_bleu_against_two_references(shared):
+    check_pair(shared / "wmt22-text", "cs-en", "bleu", "all", ["refB", "refC"], 2)
+
+
+def test_official_chrf_against_two_references(shared):
     """The order of references matters to chrF, and only this one gives the official scores.
 
     Where an output is equally near to two references, chrF takes the lengths of the first; the
     other order moves some scores by up to 0.009.
     """
-    check_pair(shared / "wmt22-text", pair, metric, "all", order)
+    check_pair(shared / "wmt22-text", "cs-en", "chrf", "all", ["refC", "refB"], 2)
 
 
 def test_chrf_takes_the_first_of_two_references_that_are_equally_near():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ from steelyard.cli.options import (
     need_inputs,
     output_options,
 )
+from steelyard.cli.texts import TextOptions, text_options
 from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,14 +70,21 @@ TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
 @click.option("--right", metavar="COL", help="Column of the second system in a log.")
 @click.option("--outcome", metavar="COL", help="Column of who won in a log.")
 @click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
+@text_options
 @input_options
 @output_options
 def compare(
-    inputs: tuple[str, ...], options: InputOptions, output: OutputOptions, **settings: Any
+    inputs: tuple[str, ...],
+    texts: TextOptions,
+    options: InputOptions,
+    output: OutputOptions,
+    **settings: Any,
 ) -> None:
     """Compare systems on the same segments: rankings, intervals, tests, tiers.
 
-    INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
+    INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined. Or
+    it is a file for each system: plain text (with --ref and --metric), or a number per line; two of
+    these give the decision card.
     With --battles LOG, systems are compared by who won against whom instead.
     """
     settings["rng"] = output.seed
@@ -92,9 +101,28 @@ def compare(
         for option, value in columns.items():
             if value is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
-        need_inputs(inputs)
-        result, tables = _scores(options.load(inputs), options, settings, pairwise=pairwise)
+        need_inputs(inputs, "steelyard compare scores.csv --score chrF")
+        es, pair = _load(inputs, texts, options)
+        settings["pair"] = settings["pair"] or pair
+        result, tables = _scores(es, options, settings, pairwise=pairwise)
     emit(result, tables, output)
+
+
+def _load(
+    inputs: tuple[str, ...], texts: TextOptions, options: InputOptions
+) -> tuple[EvalSet, tuple[str, ...] | None]:
+    """Load, and score texts if metrics are named; two plain files are a pair, in their order."""
+    from steelyard.formats import plaintext
+
+    es = texts.load(inputs, options)
+    forms = {each.format for each in es.inputs}
+    pair = None
+    if len(inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
+        pair = tuple(plaintext.stem(Path(path)) for path in inputs)
+    if texts.asks or (es.outputs and not es.scores):
+        found = texts.score(es, options)
+        es = found.evalset.select(scores=found.metrics)
+    return es, pair
 
 
 def _scores(

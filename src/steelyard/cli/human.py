@@ -12,6 +12,7 @@ from steelyard.cli.emit import emit, note, wants_figure
 from steelyard.cli.options import (
     FIGURES,
     SUFFIXES,
+    TABLES,
     Names,
     Numbers,
     OutputOptions,
@@ -23,8 +24,6 @@ from steelyard.formats import files, tables
 
 if TYPE_CHECKING:
     from steelyard.ratings.results import HumanScores
-
-TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")
 
 
 @click.command(epilog="Example: steelyard human ratings.csv --protocol da --out scores.csv")

@@ -17,6 +17,7 @@ COMMANDS = {
     "compare": ("steelyard.cli.compare:compare", "Is A better than B, and how sure are we?"),
     "meta": ("steelyard.cli.meta:meta", "Which metric, or LLM judge, agrees with people?"),
     "human": ("steelyard.cli.human:human", "What do these raw ratings say?"),
+    "score": ("steelyard.cli.score:score", "How good is this translation?"),
     "study": ("steelyard.cli.study:study", "Would the verdict survive other data, other rankings?"),
     "reproduce": ("steelyard.cli.reproduce:reproduce", "Do you reproduce the papers?"),
     "data": ("steelyard.cli.data:data", "What is in this file; make it that format; get WMT data."),

@@ -15,6 +15,7 @@ from steelyard.evalset import EvalSet
 
 SUFFIXES = ("json", "csv", "tsv", "md", "tex", "html", "txt", "parquet")
 FIGURES = ("png", "svg", "pdf")
+TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")  # of segments
 F = TypeVar("F", bound=Callable[..., Any])
 if TYPE_CHECKING:
     _Type = click.ParamType[Any]
@@ -109,10 +110,20 @@ class InputOptions:
 
     def load(self, inputs: tuple[str, ...]) -> EvalSet:
         """Load one EvalSet from all inputs."""
+        return self._load(*inputs, where=self.where, ignore=self.ignore)
+
+    def select(self, es: EvalSet) -> EvalSet:
+        """Apply the options to a set that was read already, from files without columns."""
+        for option, value in (("--where", self.where), ("--ignore", self.ignore)):
+            if value:
+                raise UsageError(f"{option} applies to columns, which plain files do not have")
+        return self._load(es)
+
+    def _load(self, *sources: Any, **of_columns: Any) -> EvalSet:
         from steelyard.formats.load import load
 
         return load(
-            *inputs,
+            *sources,
             human=self.human,
             kind=dict(self.kind),
             lp=self.lp,
@@ -120,8 +131,7 @@ class InputOptions:
             drop_systems=self.drop_systems,
             lower_is_better=self.lower_is_better,
             domain=self.domain,
-            where=self.where,
-            ignore=self.ignore,
+            **of_columns,
         )
 
     def only_rows_and_columns(self) -> None:
@@ -226,7 +236,9 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES) -> F:
     return wrapped  # type: ignore[return-value]
 
 
-def need_inputs(inputs: tuple[str, ...]) -> None:
+def need_inputs(
+    inputs: tuple[str, ...], example: str = "steelyard data info scores.csv --human mqm"
+) -> None:
     """Refuse a call without inputs, with an example instead of a usage line."""
     if not inputs:
-        raise UsageError("no input; for example: steelyard data info scores.csv --human mqm")
+        raise UsageError(f"no input; for example: {example}")

@@ -125,6 +125,27 @@ class Ter:
         return 100 * np.where(length > 0, _divide(edits, length), (edits > 0).astype(np.float64))
 
 
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """The first of two sums by the second; NaN where the second is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Ratio()(np.array([[3, 12], [1, 0]])).tolist()
+    [0.25, nan]
+    """
+
+    @property
+    def width(self) -> int:
+        """How many statistics there are."""
+        return 2
+
+    def __call__(self, sums: Floats) -> Floats:
+        """Score sums of statistics."""
+        return _divide(sums[..., 0], sums[..., 1], np.nan)
+
+
 def _divide(top: Floats, bottom: Floats, otherwise: float = 0.0) -> Floats:
     """Divide; a given number where there is nothing to divide by."""
     result: Floats = np.full_like(top, otherwise, dtype=np.float64)

@@ -5,9 +5,8 @@ Everything after that works on the statistics: corpus scores, sentence scores, a
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from typing import Any
 
@@ -16,7 +15,12 @@ import numpy as np
 from steelyard.errors import MissingDependencyError, ShapeError, UsageError, hint
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.metrics.formulas import Bleu, Chrf, Ter
-from steelyard.segments import Texts
+from steelyard.metrics.protocol import (
+    Scored,
+    chosen_references,
+    output_rows,
+    target_language,
+)
 from steelyard.stats.arrays import Floats
 from steelyard.stats.corpus import CorpusStatistics
 
@@ -123,13 +127,13 @@ def surface_table(
     >>> table.values.round(1).tolist(), table.system_means().round(1).tolist(), table.uses
     ([[100.0, 48.6], [68.9, 26.7]], [64.4, 35.1], ('refA',))
     """
-    chosen = _references(es, references)
-    blank: Texts = (None,) * es.n_segments
+    rows = output_rows(es)
+    chosen = chosen_references(es, references)
     stats = corpus_statistics(
         name,
-        [es.outputs.get(system, blank) for system in es.systems],
+        rows,
         [es.segments.references[reference] for reference in chosen],
-        target=target or _target(es.language_pair),
+        target=target or target_language(es.language_pair),
         **options,
     )
     return ScoreTable(
@@ -139,6 +143,24 @@ def surface_table(
         system_scores=stats.corpus_scores(),
         statistics=stats,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceMetric:
+    """One of sacreBLEU's metrics with its options; see :func:`corpus_statistics` for both."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __init__(self, name: str, **options: Any) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "options", options)
+
+    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
+        """Score every output and every system, from the same statistics."""
+        table = surface_table(es, self.name, references, **self.options)
+        assert table.statistics is not None
+        return Scored(table, table.statistics.signature)
 
 
 def with_surface_metrics(
@@ -152,32 +174,6 @@ def with_surface_metrics(
             raise UsageError(f"there is a score '{full}' already")
         es = es.with_scores(full, table)
     return es
-
-
-def _references(es: EvalSet, names: Sequence[str] | None) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise UsageError(f"expected a list of names of references, got the string '{names}'")
-    if not es.outputs:
-        raise UsageError("the set has no outputs to score; give a text file")
-    if names is None and len(es.references) == 1:
-        return es.references
-    if not names:
-        known = ", ".join(es.references)
-        raise UsageError(
-            f"the set has several references ({known}): name those to use"
-            if es.references
-            else "the set has no reference to compare outputs with"
-        )
-    for name in names:
-        if name not in es.references:
-            raise UsageError(f"no reference named '{name}'; {hint(name, es.references)}")
-    return tuple(names)
-
-
-def _target(language_pair: str | None) -> str | None:
-    """Give the second language of ``en-zh_CN`` as ``zh``."""
-    parts = (language_pair or "").split("-", 1)
-    return re.split("[-_]", parts[1])[0].lower() if len(parts) == 2 else None
 
 
 def _metric(

@@ -1,0 +1,79 @@
+"""``steelyard score``: what metrics say of translations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from steelyard.cli.emit import emit, note
+from steelyard.cli.options import (
+    SUFFIXES,
+    TABLES,
+    InputOptions,
+    OutputOptions,
+    input_options,
+    need_inputs,
+    output_options,
+)
+from steelyard.cli.texts import TextOptions, text_options
+from steelyard.errors import UsageError
+from steelyard.formats import files
+
+if TYPE_CHECKING:
+    from steelyard.scoring import Scores
+
+
+@click.command(
+    epilog="Examples: steelyard score texts.jsonl --metric bleu,chrf --refs refA; "
+    "steelyard score --src src.de --ref ref.en a.en b.en --metric bleu"
+)
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@text_options
+@click.option("--src-lang", metavar="CODE", help="Language of the source, as de.")
+@click.option("--tgt-lang", metavar="CODE", help="Language of the outputs; it decides how texts "
+              "are split into words.")  # fmt: skip
+@input_options
+@partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES))))
+def score(
+    inputs: tuple[str, ...],
+    texts: TextOptions,
+    src_lang: str | None,
+    tgt_lang: str | None,
+    options: InputOptions,
+    output: OutputOptions,
+) -> None:
+    """Score translations: a table of systems and metrics, with the signature of each metric.
+
+    INPUT is a text file (JSON lines) or an mt-metrics-eval folder or, with --src or --ref, a plain
+    text file for each system. --out with .csv, .tsv, .jsonl or .parquet writes the scores of
+    segments, which compare and meta read; otherwise the table.
+    """
+    need_inputs(inputs, "steelyard score --ref ref.en a.en b.en --metric bleu,chrf")
+    if src_lang or tgt_lang:
+        if not (src_lang and tgt_lang):
+            raise UsageError("--src-lang and --tgt-lang: expected both")
+        options = replace(options, lp=f"{src_lang}-{tgt_lang}")
+    found = texts.score(texts.load(inputs, options), options)
+    written = output.out is not None and _write(found, output)
+    shown = replace(output, out=None) if written else output
+    emit(found.to_dict(), [found.table()], shown)
+
+
+def _write(found: Scores, output: OutputOptions) -> bool:
+    """Write segment scores; False if the suffix asks for the table of systems."""
+    from steelyard.formats.save import guess, save
+
+    assert output.out is not None
+    if files.suffix(output.out) not in TABLES:
+        return False
+    es = found.segments()
+    form = guess(es, output.out)
+    save(es, output.out, to=form)
+    note(f"wrote {output.out}", output)
+    lower = [name for name in found.metrics if not es[name].higher_is_better]
+    if lower and form != "native":
+        note(f"whoever reads it needs --lower-is-better {','.join(lower)}", output)
+    return True

@@ -1,0 +1,168 @@
+"""Options of commands that score texts: plain files, references, metrics of one's own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from steelyard.cli.options import InputOptions, Names, Pair
+from steelyard.errors import UsageError
+from steelyard.evalset import EvalSet
+
+if TYPE_CHECKING:
+    from steelyard.metrics.protocol import Metric
+    from steelyard.scoring import Scores
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """Which texts the user wants scored, and by what."""
+
+    src: Path | None
+    ref: tuple[Path, ...]
+    allow_empty: bool
+    refs: tuple[str, ...] | None
+    metric: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...]
+    commands: tuple[tuple[str, str], ...]
+    score_files: tuple[tuple[str, str], ...]
+    no_cache: bool
+
+    @property
+    def plain(self) -> bool:
+        """Whether inputs are plain files of outputs."""
+        return self.src is not None or bool(self.ref)
+
+    @property
+    def asks(self) -> bool:
+        """Whether any metric is asked for."""
+        return bool(self.metric or self.commands or self.score_files)
+
+    def load(self, inputs: tuple[str, ...], options: InputOptions) -> EvalSet:
+        """Load plain files of texts or of numbers, or whatever else inputs are."""
+        from steelyard.formats import plaintext
+
+        paths = [Path(name) for name in inputs]
+        own = {name for name, _ in (*self.commands, *self.score_files)}
+        options = replace(
+            options, lower_is_better=tuple(n for n in options.lower_is_better if n not in own)
+        )
+        if self.plain:
+            es = plaintext.read(paths, self.src, self.ref, allow_empty=self.allow_empty)
+        elif paths and all(plaintext.is_numbers(path) for path in paths):
+            es = plaintext.read_scores(paths)
+        else:
+            return options.load(inputs)
+        return options.select(es)
+
+    def score(self, es: EvalSet, options: InputOptions) -> Scores:
+        """Run all metrics."""
+        from steelyard.scoring import score
+
+        refs = self.refs
+        if refs is None and self.ref:  # all that were given, in this order
+            from steelyard.formats.plaintext import stem
+
+            refs = tuple(stem(path) for path in self.ref)
+        metrics: list[str | Metric] = [*self.metric, *self._own(options)]
+        if not metrics:
+            raise UsageError("texts need a metric to be scored by; for example: --metric chrf")
+        return score(es, metrics, references=refs, options=self._settings())
+
+    def _settings(self) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        for key, value in self.settings:
+            metric, dot, option = key.rpartition(".")
+            if not (metric and dot and option):
+                raise UsageError(f"--set {key}={value}: expected METRIC.OPTION=VALUE")
+            found.setdefault(metric, {})[option] = _value(value)
+        return found
+
+    def _own(self, options: InputOptions) -> list[Metric]:
+        from steelyard.metrics.cache import ScoreCache
+        from steelyard.metrics.external import Command, ScoreFile
+
+        cache = None if self.no_cache else ScoreCache.default()
+        lower = set(options.lower_is_better)
+        commands = [
+            Command.parse(name, line, higher_is_better=name not in lower, cache=cache)
+            for name, line in self.commands
+        ]
+        files = [
+            ScoreFile(name, path, higher_is_better=name not in lower)
+            for name, path in self.score_files
+        ]
+        return [*commands, *files]
+
+
+def _value(text: str) -> Any:
+    """Read true, false and numbers; anything else is a text."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+class Named(Pair):
+    """A name and something, as NAME=THING."""
+
+    def __init__(self, thing: str) -> None:
+        self.name = f"NAME={thing}"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split at the first equals sign."""
+        name, _, thing = value if isinstance(value, tuple) else str(value).partition("=")
+        if not (name.strip() and thing.strip()):
+            self.fail(f"'{value}' is not of the form {self.name}", param, ctx)
+        return name, thing
+
+
+_FILE = click.Path(path_type=Path)
+_TEXT = (
+    click.option("--metric", type=Names(), default=(), help="Metrics: bleu chrf chrf++ ter eed "
+                 "character length copy, and those of installed packages."),
+    click.option("--refs", type=Names(), help="References to use, by name; needed if there are "
+                 "several."),
+    click.option("--src", type=_FILE, metavar="FILE",
+                 help="Source of plain text files, one line per segment."),
+    click.option("--ref", type=_FILE, multiple=True, metavar="FILE",
+                 help="Reference of plain text files (repeatable)."),
+    click.option("--allow-empty", is_flag=True,
+                 help="Empty lines of plain text files are empty texts, not errors."),
+    click.option("--set", "settings", type=Named("VALUE"), multiple=True,
+                 help="An option of a metric, as bleu.tokenize=intl (repeatable)."),
+    click.option("--command", "commands", type=Named("COMMAND"), multiple=True,
+                 help="A metric that is a program: it reads JSON lines (src, out, refs) and prints "
+                 "a number per line (repeatable)."),
+    click.option("--scores", "score_files", type=Named("FILE"), multiple=True,
+                 help="A metric that is a table with such a column, or a file per system with a "
+                 "number per line: {system} in its name (repeatable)."),
+    click.option("--no-cache", is_flag=True, help="Neither use nor keep scores of --command."),
+)  # fmt: skip
+
+
+def text_options(command: F) -> F:
+    """Add the options of texts and metrics; the command receives them as one ``texts``."""
+    names = tuple(TextOptions.__dataclass_fields__)
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        given = {name: kwargs.pop(name) for name in names}
+        return command(*args, texts=TextOptions(**given), **kwargs)
+
+    for option in reversed(_TEXT):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[return-value]

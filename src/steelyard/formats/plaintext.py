@@ -1,0 +1,149 @@
+"""Plain files, one line per segment: texts as sacreBLEU takes them, or numbers.
+
+A file of texts is the source, a reference or the outputs of one system; a file of numbers holds the
+scores of one system. Systems and references are named by their file's stem. Segments are numbered
+from 1, as lines are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from steelyard import provenance
+from steelyard.errors import InputError, UsageError
+from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.formats import files
+from steelyard.formats.tables import parse_number
+from steelyard.provenance import InputFile
+from steelyard.segments import Segments, Texts
+from steelyard.table import plural
+
+TEXTS, SCORES = "plain text", "plain scores"  # names of the formats
+SCORE = "score"  # what numbers without a name are called
+
+
+def stem(path: Path) -> str:
+    """Give the name without its last suffix (and without ``.gz``).
+
+    Examples
+    --------
+    >>> stem(Path("out/online-A.0.en.gz")), stem(Path("README"))
+    ('online-A.0', 'README')
+    """
+    name = path.name.removesuffix(".gz")
+    return name.rpartition(".")[0] or name
+
+
+def _stems(paths: Sequence[Path], what: str) -> list[str]:
+    names: dict[str, Path] = {}
+    for path in paths:
+        name = stem(path)
+        if name in names:
+            other = "the same file" if names[name] == path else str(names[name])
+            raise InputError(
+                f"{what} '{name}' is named by its file's stem, and so is {other}", path=path
+            )
+        names[name] = path
+    return list(names)
+
+
+def read(
+    outputs: Sequence[Path],
+    source: Path | None = None,
+    references: Sequence[Path] = (),
+    *,
+    allow_empty: bool = False,
+) -> EvalSet:
+    """Read the texts of systems, with source and references where given.
+
+    All files must have the same number of lines. A line without text is an error, unless
+    ``allow_empty`` says that it stands for an empty text.
+    """
+    if not outputs:
+        raise UsageError("no outputs: expected a file for each system")
+    systems, refs = _stems(outputs, "system"), _stems(references, "reference")
+    given = [*([] if source is None else [source]), *references, *outputs]
+    texts = [_texts(path, allow_empty=allow_empty) for path in given]
+    for path, lines in zip(given, texts, strict=True):
+        if len(lines) != len(texts[0]):
+            raise InputError(
+                f"{plural(len(lines), 'line')}, but {given[0]} has {len(texts[0])}",
+                path=path,
+                line=min(len(lines), len(texts[0])) + 1,
+            )
+    ids = tuple(str(k + 1) for k in range(len(texts[0])))
+    first = 0 if source is None else 1
+    segments = Segments(
+        ids,
+        sources=texts[0] if first else None,
+        references=dict(zip(refs, texts[first : first + len(refs)], strict=True)),
+    )
+    found = dict(zip(systems, texts[first + len(refs) :], strict=True))
+    return replace(EvalSet(tuple(systems), segments, {}, found), inputs=_inputs(given, TEXTS))
+
+
+def _inputs(paths: Sequence[Path], form: str) -> tuple[InputFile, ...]:
+    return tuple(InputFile(str(path), form, provenance.sha256([path])) for path in paths)
+
+
+def _texts(path: Path, *, allow_empty: bool) -> Texts:
+    lines = files.lines(files.read_text(path))
+    if not lines:
+        raise InputError("is empty, expected a line for each segment", path=path)
+    for number, line in enumerate(lines, 1):
+        if not (allow_empty or line.strip()):
+            message = "no text (--allow-empty takes it for an empty one)"
+            raise InputError(message, path=path, line=number)
+    return tuple(lines)
+
+
+def is_numbers(path: Path) -> bool:
+    """Tell from its first line whether a file holds a number on each line."""
+    return not files.is_folder(path) and _number(files.first_line(path)) is not None
+
+
+def _number(text: str) -> float | None:
+    value = parse_number(text.strip())
+    return value if value is not None and math.isfinite(value) else None
+
+
+def numbers(data: bytes, path: Path, count: int | None, what: str) -> list[float]:
+    """Read a number from each line; ``count`` is how many there must be, and ``what`` they are."""
+    lines = files.lines(files.decode(data, path))
+    found = []
+    for number, line in enumerate(lines, 1):
+        value = _number(line)
+        if value is None:
+            raise InputError(f"'{line[:40]}' is not a number", path=path, line=number)
+        found.append(value)
+    if not found or (count is not None and len(found) != count):
+        expected = f", expected {count}: {what}" if count is not None else ", expected " + what
+        raise InputError(f"{plural(len(found), 'number')}{expected}", path=path)
+    return found
+
+
+def read_numbers(path: Path, count: int | None = None, what: str = "one per line") -> list[float]:
+    """Read a file with a number on each line."""
+    return numbers(files.read_bytes(path), path, count, what)
+
+
+def read_scores(paths: Sequence[Path], name: str = SCORE) -> EvalSet:
+    """Read the scores of systems, a file for each with a number on each line."""
+    systems = _stems(paths, "system")
+    rows = [read_numbers(path) for path in paths]
+    for path, row in zip(paths, rows, strict=True):
+        if len(row) != len(rows[0]):
+            raise InputError(
+                f"{plural(len(row), 'number')}, but {paths[0]} has {len(rows[0])}",
+                path=path,
+                line=min(len(row), len(rows[0])) + 1,
+            )
+    ids = tuple(str(k + 1) for k in range(len(rows[0])))
+    table = ScoreTable(np.array(rows))
+    es = EvalSet(tuple(systems), Segments(ids), {name: table})
+    return replace(es, inputs=_inputs(paths, SCORES))
