@@ -18,6 +18,7 @@ from steelyard.cli.progress import progress_of
 PAPERS = {
     "paired": "steelyard.studies.papers.paired:reproduce_paired",
     "spa": "steelyard.studies.papers.spa:reproduce_spa",
+    "ties": "steelyard.studies.papers.ties:reproduce_ties",
 }
 
 
@@ -31,7 +32,7 @@ def reproduce(paper: str, data: Path | None, output: OutputOptions) -> None:
     """Compute a paper's figures, and print them beside the published ones.
 
     Papers: paired (Better than Average: Paired Evaluation of NLP Systems); spa (Soft Pairwise
-    Accuracy). Figures whose data are
+    Accuracy); ties (Towards a Better Evaluation of Metrics). Figures whose data are
     not there are listed as not compared. A figure (--out with .png, .svg or .pdf) shows published
     against ours.
     """

@@ -1,4 +1,4 @@
-"""Studies of meta-evaluations: ``steelyard study systems | segments | distinct``."""
+"""Studies of meta-evaluations: ``steelyard study systems | segments | distinct | ties``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.progress import progress_of
 from steelyard.cli.studyoptions import emit_study, plot_option, study_output
+from steelyard.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -140,4 +141,76 @@ def distinct(
     _study("testing", count_distinct, inputs, None, options, output, settings)
 
 
-COMMANDS = (systems, segments, distinct)
+@click.command(
+    epilog="Examples: steelyard study ties scores.csv --human da --metric-thresholds 0,0.1; "
+    "steelyard study ties texts.jsonl eed.csv --pairs pairs.csv"
+)
+@_INPUTS
+@click.option("--metrics", type=Names(), help="Only these metrics.")
+@click.option("--matrices", type=Names(), help="Kendall variants, the first of which others are "
+              "compared with; by default those of the paper, tau-eq and acc-eq.")  # fmt: skip
+@click.option("--thresholds", type=Numbers(float), help="Human differences below which pairs tie; "
+              "by default 0,1,5,10,25,50, or quartiles of small scales.")  # fmt: skip
+@click.option("--threshold", type=float, metavar="X",
+              help="The threshold that others are compared with; by default 25.")  # fmt: skip
+@click.option("--metric-thresholds", type=Numbers(float), default="0", show_default=True,
+              help="Metric differences up to which pairs tie, in standard deviations of "
+              "differences.")  # fmt: skip
+@click.option("--identical-ties", is_flag=True, help="Identical texts are ties of people.")
+@click.option("--pairs", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Pairs that people decided (columns better, worse), instead of "
+              "--human.")  # fmt: skip
+@plot_option
+@input_options
+@study_output
+def ties(
+    inputs: tuple[str, ...],
+    pairs: str | None,
+    plot: tuple[str, ...] | None,
+    options: InputOptions,
+    output: OutputOptions,
+    **settings: Any,
+) -> None:
+    """Rank metrics under every treatment of ties, and see which change places.
+
+    Ties of people by a threshold, ties of metrics by another, identical texts, and what a tie is
+    worth by each Kendall matrix.
+    """
+    from steelyard.studies.ties import MATRICES, vary_ties
+
+    need_inputs(inputs)
+    wants_figure(output)
+    settings["matrices"] = settings["matrices"] or MATRICES
+    found_in: dict[str, Any] = {}
+    if pairs is None:
+        data: Any = options.load(inputs)
+    else:
+        data, found_in["inputs"] = _decided(pairs, inputs, options, settings["metrics"])
+    with progress_of("counting pairs", output) as progress:
+        found = vary_ties(data, options.human, progress=progress, **found_in, **settings)
+    emit_study(found, plot, output)
+
+
+def _decided(
+    path: str,
+    inputs: tuple[str, ...],
+    options: InputOptions,
+    metrics: tuple[str, ...] | None,
+) -> tuple[Any, Any]:
+    """Read a list of pairs, with texts and scores of metrics."""
+    from steelyard.judgements import BattleLog
+    from steelyard.ratings.inputs import read_inputs
+    from steelyard.ratings.pairs import pairs_of_battles
+
+    if options.human is not None:
+        raise UsageError("--pairs and --human: expected one of them")
+    read = read_inputs((path, *inputs), "darr", where=options.where, ignore=options.ignore,
+                       lp=options.lp)  # fmt: skip
+    if not isinstance(read.judgements, BattleLog) or read.scores is None:
+        raise UsageError(f"--pairs {path}: expected columns better and worse, and one INPUT more")
+    es = read.scores
+    names = metrics or tuple(name for name in es.scores if es[name].has_segments)
+    return pairs_of_battles(read.judgements, es, names), read.files
+
+
+COMMANDS = (systems, segments, distinct, ties)

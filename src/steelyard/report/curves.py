@@ -51,7 +51,8 @@ def draw_curves(curves: Sequence[Curve]) -> Chart:
         raise UsageError("there is no curve to draw")
     panels = [_panel(alt, curve) for curve in shown]
     columns = min(_COLUMNS, len(panels))
-    return alt.concat(*panels, columns=columns).resolve_scale(color="shared", y="shared")
+    y = "shared" if len({curve.y_label for curve in shown}) == 1 else "independent"
+    return alt.concat(*panels, columns=columns).resolve_scale(color="shared", y=y)
 
 
 def _panel(alt: Any, curve: Curve) -> Chart:
