@@ -26,6 +26,7 @@ def modules_after(code: str) -> set[str]:
         "import steelyard",
         "from steelyard.cli.main import run; run(['--help'])",
         "from steelyard.cli.main import run; run(['data', 'info', '--help'])",
+        "from steelyard.cli.main import run; run(['kb', 'info', '--help'])",
     ],
 )
 def test_a_light_start(code):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from steelyard import kobe as kobe
     from steelyard.battlecomparison import compare_battles as compare_battles
     from steelyard.comparison import compare as compare
     from steelyard.comparisonresults import Comparison as Comparison
@@ -55,10 +56,12 @@ _HOME = {
     "spa": "steelyard.stats.accuracy",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604 - keys are strings
+__all__ = ["__version__", "kobe", *_HOME]  # noqa: PLE0604 - keys are strings
 
 
 def __getattr__(name: str) -> Any:
+    if name == "kobe":  # a package: entity fidelity of translations
+        return import_module("steelyard.kobe")
     if name not in _HOME:
         raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
     value = getattr(import_module(_HOME[name]), name)

@@ -12,7 +12,7 @@ from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.formats.load import Source, load
 from steelyard.metrics import registry
-from steelyard.metrics.protocol import Metric
+from steelyard.metrics.protocol import Metric, Report
 from steelyard.provenance import Provenance
 from steelyard.table import Cell, Column, Frame, Table, plural
 
@@ -27,6 +27,7 @@ class Scores:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     provenance: Provenance = field(default_factory=lambda: Provenance("score"))
+    reports: Mapping[str, Report] = field(default_factory=dict)
 
     def system_scores(self) -> dict[str, dict[str, float]]:
         """Give the score of each system by each metric."""
@@ -47,6 +48,7 @@ class Scores:
             "uses": {name: list(es[name].uses) for name in self.metrics},
             "lower_is_better": [n for n in self.metrics if not es[n].higher_is_better],
             "notes": list(self.notes),
+            "reports": {name: report.to_dict() for name, report in self.reports.items()},
             "warnings": list(self.warnings),
             "provenance": self.provenance.to_dict(),
         }
@@ -60,6 +62,10 @@ class Scores:
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give the segment scores as a pandas or polars frame."""
         return self.segments().to_frame(backend)
+
+    def tables(self) -> list[Table]:
+        """Give the scores, then whatever metrics have to tell beside them."""
+        return [self.table(), *(t for report in self.reports.values() for t in report.details())]
 
     def table(self) -> Table:
         """Give the systems, best first by the first metric, with the signatures below."""
@@ -125,7 +131,9 @@ def score(
     for name in given:
         raise UsageError(f"options of '{name}', which is not asked for; {hint(name, _names(made))}")
     signatures: dict[str, str] = {}
+    reports: dict[str, Report] = {}
     notes: list[str] = []
+    warnings: list[str] = []
     for metric in made:
         if metric.name in es.scores:
             raise UsageError(f"there is a score '{metric.name}' already")
@@ -133,6 +141,9 @@ def score(
         es = es.with_scores(metric.name, scored.table)
         signatures[metric.name] = scored.signature
         notes += scored.notes
+        warnings += scored.warnings
+        if scored.report is not None:
+            reports[metric.name] = scored.report
     settings = {"metrics": ",".join(_names(made))}
     if references is not None:
         settings["references"] = ",".join(references)
@@ -140,9 +151,10 @@ def score(
         es,
         tuple(signatures),
         signatures,
-        tuple(_warnings(es, tuple(signatures))),
+        (*_warnings(es, tuple(signatures)), *warnings),
         tuple(notes),
         Provenance("score", settings, es.inputs),
+        reports,
     )
 
 

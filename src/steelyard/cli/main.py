@@ -20,6 +20,10 @@ COMMANDS = {
     "score": ("steelyard.cli.score:score", "How good is this translation?"),
     "study": ("steelyard.cli.study:study", "Would the verdict survive other data, other rankings?"),
     "reproduce": ("steelyard.cli.reproduce:reproduce", "Do you reproduce the papers?"),
+    "kb": (
+        "steelyard.cli.kb:kb",
+        "What is in this knowledge base; what does it link here?",
+    ),
     "data": ("steelyard.cli.data:data", "What is in this file; make it that format; get WMT data."),
     "demo": (
         "steelyard.cli.demo:demo",

@@ -216,10 +216,14 @@ _OUTPUT = (
 )  # fmt: skip
 
 
-def output_options(command: F, suffixes: Collection[str] = SUFFIXES) -> F:
+_FOLDER = click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+                       help="The folder to make.")  # fmt: skip
+
+
+def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: bool = False) -> F:
     """Add the options of results; the command receives them as one ``output``.
 
-    ``suffixes`` are what ``--out`` may end in.
+    ``suffixes`` are what ``--out`` may end in; with ``folder`` it names what the command makes.
     """
     import functools
 
@@ -228,10 +232,12 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES) -> F:
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         output = OutputOptions(**{name: kwargs.pop(name) for name in names})
-        output.check(suffixes)
+        if not folder:
+            output.check(suffixes)
         return command(*args, output=output, **kwargs)
 
-    for option in reversed(_OUTPUT):
+    options = (_OUTPUT[0], _FOLDER, *_OUTPUT[2:]) if folder else _OUTPUT
+    for option in reversed(options):
         wrapped = option(wrapped)
     return wrapped  # type: ignore[return-value]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -28,13 +29,15 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog="Examples: steelyard score texts.jsonl --metric bleu,chrf --refs refA; "
-    "steelyard score --src src.de --ref ref.en a.en b.en --metric bleu"
+    "steelyard score --src src.de a.en b.en --metric kobe --src-lang de --tgt-lang en"
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @text_options
 @click.option("--src-lang", metavar="CODE", help="Language of the source, as de.")
 @click.option("--tgt-lang", metavar="CODE", help="Language of the outputs; it decides how texts "
               "are split into words.")  # fmt: skip
+@click.option("--explain", type=click.Path(path_type=Path), metavar="FILE", help="Write what "
+              "became of each entity (kobe) as JSON lines.")  # fmt: skip
 @input_options
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES))))
 def score(
@@ -42,6 +45,7 @@ def score(
     texts: TextOptions,
     src_lang: str | None,
     tgt_lang: str | None,
+    explain: Path | None,
     options: InputOptions,
     output: OutputOptions,
 ) -> None:
@@ -56,10 +60,16 @@ def score(
         if not (src_lang and tgt_lang):
             raise UsageError("--src-lang and --tgt-lang: expected both")
         options = replace(options, lp=f"{src_lang}-{tgt_lang}")
+    if explain is not None and "kobe" not in texts.metric:
+        raise UsageError("--explain is for kobe, which --metric does not name")
     found = texts.score(texts.load(inputs, options), options)
+    if explain is not None:
+        lines = (f"{line}\n" for line in found.reports["kobe"].jsonl())
+        files.write_text(explain, "".join(lines))
+        note(f"wrote {explain}", output)
     written = output.out is not None and _write(found, output)
     shown = replace(output, out=None) if written else output
-    emit(found.to_dict(), [found.table()], shown)
+    emit(found.to_dict(), found.tables(), shown)
 
 
 def _write(found: Scores, output: OutputOptions) -> bool:

@@ -34,6 +34,7 @@ class TextOptions:
     commands: tuple[tuple[str, str], ...]
     score_files: tuple[tuple[str, str], ...]
     no_cache: bool
+    kb: Path | None
 
     @property
     def plain(self) -> bool:
@@ -83,6 +84,10 @@ class TextOptions:
             if not (metric and dot and option):
                 raise UsageError(f"--set {key}={value}: expected METRIC.OPTION=VALUE")
             found.setdefault(metric, {})[option] = _value(value)
+        if self.kb is not None:
+            if "kobe" not in self.metric:
+                raise UsageError("--kb is for kobe, which --metric does not name")
+            found.setdefault("kobe", {})["kb"] = self.kb
         return found
 
     def _own(self, options: InputOptions) -> list[Metric]:
@@ -132,8 +137,8 @@ class Named(Pair):
 
 _FILE = click.Path(path_type=Path)
 _TEXT = (
-    click.option("--metric", type=Names(), default=(), help="Metrics: bleu chrf chrf++ ter eed "
-                 "character length copy, and those of installed packages."),
+    click.option("--metric", type=Names(), default=(), help="Metrics: kobe bleu chrf chrf++ ter "
+                 "eed character length copy, and those of installed packages."),
     click.option("--refs", type=Names(), help="References to use, by name; needed if there are "
                  "several."),
     click.option("--src", type=_FILE, metavar="FILE",
@@ -150,6 +155,8 @@ _TEXT = (
     click.option("--scores", "score_files", type=Named("FILE"), multiple=True,
                  help="A metric that is a table with such a column, or a file per system with a "
                  "number per line: {system} in its name (repeatable)."),
+    click.option("--kb", type=_FILE, metavar="DIR",
+                 help="Knowledge base of kobe; by default the embedded one."),
     click.option("--no-cache", is_flag=True, help="Neither use nor keep scores of --command."),
 )  # fmt: skip
 

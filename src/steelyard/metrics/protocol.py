@@ -7,9 +7,9 @@ A metric of your own is a class with a ``score`` method, made known by an entry 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,17 +17,36 @@ from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.segments import Texts
 from steelyard.stats.arrays import Floats
+from steelyard.table import Table
 
 Distance = Callable[[Sequence[tuple[str, str]]], Floats]
 
 
+class Report(Protocol):
+    """What a metric tells beside scores."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+
+    def details(self) -> tuple[Table, ...]:
+        """Give tables to print below the scores."""
+
+    def jsonl(self) -> Iterator[str]:
+        """Give lines of JSON, with what it has to say of each segment."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """What a metric gives: the scores, what exactly they are in a line, and what to say of them."""
+    """What a metric gives: the scores, what exactly they are in a line, and what to say of them.
+
+    A ``report`` has more to tell than scores.
+    """
 
     table: ScoreTable
     signature: str
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    report: Report | None = None
 
 
 @runtime_checkable

@@ -25,6 +25,7 @@ GROUP = "steelyard.metrics"
 #: name: module:class; a module loads when its metric is asked for. Names that share a class pass it
 #: their own name.
 BUILT_IN = {
+    "kobe": "steelyard.metrics.entities:Kobe",
     "bleu": "steelyard.metrics.surface:SurfaceMetric",
     "chrf": "steelyard.metrics.surface:SurfaceMetric",
     "chrf++": "steelyard.metrics.surface:SurfaceMetric",
@@ -42,7 +43,7 @@ def names() -> list[str]:
     Examples
     --------
     >>> names()[:4]
-    ['bleu', 'chrf', 'chrf++', 'ter']
+    ['kobe', 'bleu', 'chrf', 'chrf++']
     """
     return [*BUILT_IN, *sorted(set(_added()) - set(BUILT_IN))]
 
@@ -61,7 +62,7 @@ def make(name: str, options: Mapping[str, Any] | None = None) -> Metric:
     >>> make("blue")
     Traceback (most recent call last):
     ...
-    steelyard.errors.UsageError: unknown metric 'blue'; did you mean 'bleu'? Known: bleu, ...
+    steelyard.errors.UsageError: unknown metric 'blue'; did you mean 'bleu'? Known: kobe, ...
     """
     if name in BUILT_IN:
         module, _, kind = BUILT_IN[name].partition(":")

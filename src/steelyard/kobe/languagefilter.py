@@ -1,0 +1,185 @@
+"""The language filter: entities of text that is not in the target language do not count.
+
+A system that copies its source would otherwise be praised for keeping every name. A sentence is
+judged by its letters and, where both languages share a script, by a language identifier that may
+choose between source, target and English only. Single mentions are too short for that: they are
+judged by their script.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any, Literal
+
+from steelyard.errors import UsageError
+from steelyard.kobe.linked import Mentions
+
+Mode = Literal["sentence", "script", "off"]
+MODES = ("sentence", "script", "off")
+_SHORT = 15  # characters; shorter texts can't be told
+_SURE = 0.9  # probability from which a sentence counts as another language's
+_SCRIPTS = {
+    "CYRILLIC": "ab ba be bg ce cv kk ky mk mn os ru sah sr tg tt uk",
+    "LATIN": "sr bs az uz",
+    "CJK": "zh yue ja ko lzh",
+    "HIRAGANA": "ja",
+    "KATAKANA": "ja",
+    "HANGUL": "ko",
+    "ARABIC": "ar ckb fa ps sd ug ur",
+    "HEBREW": "he yi",
+    "GREEK": "el",
+    "ARMENIAN": "hy",
+    "GEORGIAN": "ka",
+    "DEVANAGARI": "bho hi mai mr ne sa",
+    "BENGALI": "as bn",
+    "GURMUKHI": "pa",
+    "GUJARATI": "gu",
+    "ORIYA": "or",
+    "TAMIL": "ta",
+    "TELUGU": "te",
+    "KANNADA": "kn",
+    "MALAYALAM": "ml",
+    "SINHALA": "si",
+    "THAI": "th",
+    "LAO": "lo",
+    "MYANMAR": "my",
+    "KHMER": "km",
+    "TIBETAN": "bo dz",
+    "ETHIOPIC": "am ti",
+}
+_OTHER_CODES = {"nb": "no", "fil": "tl"}  # what the identifier calls them
+
+
+@cache
+def scripts(lang: str) -> frozenset[str]:
+    """Give the scripts that a language is written in; Latin where nothing else is known.
+
+    Examples
+    --------
+    >>> sorted(scripts("ja")), sorted(scripts("fr"))
+    (['CJK', 'HIRAGANA', 'KATAKANA'], ['LATIN'])
+    """
+    own = frozenset(script for script, langs in _SCRIPTS.items() if lang in langs.split())
+    return own or frozenset({"LATIN"})
+
+
+@lru_cache(maxsize=1 << 16)
+def script(char: str) -> str | None:
+    """Give the script of a letter; None for anything else."""
+    if not char.isalpha():
+        return None
+    first = unicodedata.name(char, "").split(" ")[0]
+    return "LATIN" if first in ("FULLWIDTH", "FEMININE", "MASCULINE", "MODIFIER") else first
+
+
+def script_share(text: str, allowed: frozenset[str]) -> float:
+    """Give the share of letters in some scripts; 1 for a text without letters.
+
+    Examples
+    --------
+    >>> script_share("Москва, RU", frozenset({"LATIN"}))
+    0.25
+    """
+    found = [s for s in map(script, text) if s is not None]
+    return sum(s in allowed for s in found) / len(found) if found else 1.0
+
+
+class LanguageFilter:
+    """Tells which sentences and mentions are in the target language.
+
+    Parameters
+    ----------
+    src, tgt
+        Codes of the languages. The same code twice (comparison with a reference) is allowed.
+    mode
+        ``sentence`` (letters and language identifier, and scripts of mentions), ``script`` (scripts
+        of mentions only) or ``off``.
+
+    Examples
+    --------
+    >>> keep = LanguageFilter("de", "en")
+    >>> keep.is_target("The train from Vienna is late again."), keep.is_target("Москва и Киев")
+    (True, False)
+    """
+
+    def __init__(self, src: str, tgt: str, mode: str = "sentence") -> None:
+        if mode not in MODES:
+            raise UsageError(f"unknown language filter '{mode}'; known: {', '.join(MODES)}")
+        self.mode, self.tgt = mode, tgt
+        self.allowed = scripts(tgt)
+        names = {_OTHER_CODES.get(code, code) for code in (src, tgt, "en")}
+        self._target = _OTHER_CODES.get(tgt, tgt)
+        self._identify = None
+        if mode == "sentence":
+            # Languages of other scripts are told by their letters.
+            near = {c for c in names if scripts(c) & self.allowed}
+            known = near & _identifiable()
+            if self._target in known and len(known) > 1:
+                self._identify = _identifier(frozenset(known))
+        self._seen: dict[str, bool] = {}
+
+    @property
+    def identifies(self) -> bool:
+        """Whether a language identifier takes part (it knows the languages, and there are two)."""
+        return self._identify is not None
+
+    def is_target(self, text: str) -> bool:
+        """Whether a sentence is in the target language, as far as can be told."""
+        if self.mode != "sentence":
+            return True
+        found = self._seen.get(text)
+        if found is None:
+            found = self._seen[text] = self._judge(text)
+        return found
+
+    def _judge(self, text: str) -> bool:
+        if self.allowed != {"LATIN"} or not text.isascii():
+            if script_share(text, self.allowed) < 0.5:
+                return False
+        if self._identify is None or len(text) < _SHORT:
+            return True
+        lang, probability = self._identify.classify(text)
+        return bool(lang == self._target or probability < _SURE)
+
+    def apply(self, texts: Sequence[str | None], mentions: Sequence[Mentions]) -> list[Mentions]:
+        """Drop the mentions of sentences, and the mentions, that are not in the target language."""
+        if self.mode == "off":
+            return list(mentions)
+        return [
+            self._own(own) if own and text is not None and self.is_target(text) else ()
+            for text, own in zip(texts, mentions, strict=True)
+        ]
+
+    def _own(self, mentions: Mentions) -> Mentions:
+        if all(m.text.isascii() for m in mentions) and "LATIN" in self.allowed:
+            return mentions
+        return tuple(
+            m for m in mentions if m.rule == "value" or script_share(m.text, self.allowed) >= 0.5
+        )
+
+
+@cache
+def _model() -> Any:
+    from steelyard.kobe.knowledge import need
+
+    need("py3langid")
+    from py3langid import langid
+
+    return langid
+
+
+@cache
+def _identifiable() -> frozenset[str]:
+    langid = _model()
+    return frozenset(langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE).nb_classes)
+
+
+@cache
+def _identifier(langs: frozenset[str]) -> Any:
+    """Make an identifier of its own, so that no other user of the library is restricted."""
+    langid = _model()
+    identifier = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
+    identifier.set_languages(sorted(langs))
+    return identifier

@@ -1,0 +1,420 @@
+"""KoBE of an evaluation set: link, filter, match, and say what it means."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from steelyard.errors import DegenerateError, UsageError, hint
+from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.kobe.languagecodes import normalise
+from steelyard.kobe.languagefilter import LanguageFilter
+from steelyard.kobe.lexicon import LinkOptions
+from steelyard.kobe.linked import Linker, Mentions
+from steelyard.kobe.report import (
+    CategoryRecall,
+    KobeReport,
+    LinkedTexts,
+    LostEntity,
+    SystemEntities,
+)
+from steelyard.kobe.scoring import (
+    Kobe,
+    Matches,
+    Matching,
+    consensus_weights,
+    count_penalty,
+    match,
+    segment_scores,
+    statistics,
+)
+from steelyard.segments import Segments
+from steelyard.stats.arrays import Floats
+
+_MOST_LOST = 50
+_COVERAGE = 0.5  # of segments with entities, below which a score stands on little
+_RATIO = 1.8  # mentions of outputs to those of the source, near where the penalty begins
+_NOISE = 2.0  # percent of recall
+
+
+@dataclass(frozen=True, slots=True)
+class KobeOptions:
+    """How the score is computed.
+
+    Parameters
+    ----------
+    against
+        ``src``, or the name of a reference for the reference-based score.
+    matching
+        ``strict`` (best readings, as in the paper) or ``candidates`` (any reading).
+    penalty
+        Whether outputs with too many entities are penalised.
+    rounded
+        Whether recall is rounded before the penalty, as in the authors' script.
+    measure
+        ``recall``, or ``precision`` for information.
+    weights
+        ``uniform``, or ``consensus``: each mention counts as much as other systems keep it.
+    language_filter
+        ``sentence``, ``script`` or ``off``; see :class:`~.languagefilter.LanguageFilter`.
+    link
+        How names are found.
+    """
+
+    against: str = "src"
+    matching: Matching = "strict"
+    penalty: bool = True
+    rounded: bool = False
+    measure: Literal["recall", "precision"] = "recall"
+    weights: Literal["uniform", "consensus"] = "uniform"
+    language_filter: str = "sentence"
+    link: LinkOptions = field(default_factory=LinkOptions)
+
+    def __post_init__(self) -> None:
+        if self.weights not in ("uniform", "consensus"):
+            raise UsageError(f"unknown weights '{self.weights}'; known: consensus, uniform")
+        if self.measure not in ("recall", "precision"):
+            raise UsageError(f"unknown measure '{self.measure}'; known: precision, recall")
+
+    def signature(self, linker: Linker, src: str, tgt: str) -> str:
+        """Name everything that the score depends on."""
+        parts = [
+            f"pair:{src}-{tgt}",
+            f"against:{self.against}",
+            f"match:{self.matching}",
+            f"ecp:{'yes' if self.penalty else 'no'}",
+            f"lid:{self.language_filter}",
+            f"weights:{self.weights}",
+            linker.signature,
+        ]
+        if self.rounded:
+            parts.insert(4, "rounded:yes")
+        if self.measure != "recall":
+            parts.insert(0, f"measure:{self.measure}")
+        return "|".join(parts)
+
+
+def kobe_metric(
+    es: EvalSet,
+    src: str,
+    tgt: str,
+    kb: object = None,
+    options: KobeOptions | None = None,
+    *,
+    linker: Linker | None = None,
+) -> tuple[ScoreTable, KobeReport]:
+    """Score the outputs of a set by the entities that they keep.
+
+    Parameters
+    ----------
+    es
+        A set with outputs, and sources or the reference that ``options.against`` names.
+    src, tgt
+        Codes of the languages.
+    kb
+        A knowledge base, a folder that holds one, or None for the embedded one.
+    options
+        How the score is computed.
+    linker
+        What finds entities, in place of the linker of this package (then ``kb`` is not used).
+
+    Returns
+    -------
+    ScoreTable
+        Recall of each segment (NaN where there is nothing to keep), corpus scores, and the
+        statistics behind them.
+    KobeReport
+        The scores in words, by category, and what was lost.
+    """
+    options = options or KobeOptions()
+    src, tgt = normalise(src), normalise(tgt)
+    source_based = options.against == "src"
+    wanted_lang, other = (src, tgt) if source_based else (tgt, tgt)
+    texts = _compared(es, options.against)
+    _check_outputs(es)
+    linker = linker or _linker(kb, options.link)
+    source_mentions = _link(linker, texts, wanted_lang, other)
+    # Texts of one language are compared with a reference as they are with a source.
+    rows: dict[str, tuple[str | None, ...]] = {
+        s: es.outputs[s] for s in es.systems if s in es.outputs
+    }
+    references = {
+        name: own for name, own in es.segments.references.items() if name != options.against
+    }
+    keep = LanguageFilter(src, tgt, options.language_filter)
+    linked, filtered = _outputs(linker, keep, {**rows, **_renamed(references, rows)}, tgt,
+                                src if source_based else tgt)  # fmt: skip
+    return _assemble(es, options, linker, (src, tgt), texts, source_mentions, rows,
+                     _renamed(references, rows), linked, filtered)  # fmt: skip
+
+
+def _renamed(
+    references: Mapping[str, tuple[str | None, ...]], systems: Mapping[str, object]
+) -> dict[str, tuple[str | None, ...]]:
+    """Give references names that no system has."""
+    return {f"{n} (reference)" if n in systems else n: own for n, own in references.items()}
+
+
+def _linker(kb: object, options: LinkOptions) -> Linker:
+    from pathlib import Path
+
+    from steelyard.kobe.knowledge import KnowledgeBase
+    from steelyard.kobe.linker import DictionaryLinker
+
+    if isinstance(kb, (str, Path)):
+        kb = KnowledgeBase.open(kb)
+    if not (kb is None or isinstance(kb, KnowledgeBase)):
+        raise UsageError(f"can't link with a {type(kb).__name__}: expected a knowledge base")
+    return DictionaryLinker(kb, options)
+
+
+def _compared(es: EvalSet, against: str) -> tuple[str | None, ...]:
+    if against == "src":
+        if es.segments.sources is None:
+            raise UsageError("the set has no sources to find entities in; give a text file")
+        return es.segments.sources
+    if against not in es.references:
+        raise UsageError(f"no reference named '{against}'; {hint(against, es.references)}")
+    return es.segments.references[against]
+
+
+def _check_outputs(es: EvalSet) -> None:
+    if not es.outputs:
+        raise UsageError("the set has no outputs to score; give a text file")
+    for system, texts in es.outputs.items():
+        if not any((text or "").strip() for text in texts):
+            raise UsageError(f"all outputs of system '{system}' are empty")
+
+
+def _link(
+    linker: Linker, texts: Sequence[str | None], lang: str, other: str
+) -> tuple[Mentions, ...]:
+    return tuple(linker.link([text or "" for text in texts], lang, other))
+
+
+def _outputs(
+    linker: Linker,
+    keep: LanguageFilter,
+    rows: Mapping[str, tuple[str | None, ...]],
+    lang: str,
+    other: str,
+) -> tuple[dict[str, tuple[Mentions | None, ...]], dict[str, int]]:
+    """Link outputs, drop what is not in their language, and count such sentences."""
+    linked: dict[str, tuple[Mentions | None, ...]] = {}
+    filtered = {}
+    for name, texts in rows.items():
+        found = keep.apply(texts, _link(linker, texts, lang, other))
+        linked[name] = tuple(
+            None if text is None else own for text, own in zip(texts, found, strict=True)
+        )
+        filtered[name] = sum(text is not None and not keep.is_target(text) for text in texts)
+    return linked, filtered
+
+
+def _assemble(  # noqa: PLR0913, PLR0917 - the one place where all parts meet
+    es: EvalSet,
+    options: KobeOptions,
+    linker: Linker,
+    pair: tuple[str, str],
+    texts: tuple[str | None, ...],
+    source_mentions: tuple[Mentions, ...],
+    rows: Mapping[str, tuple[str | None, ...]],
+    references: Mapping[str, tuple[str | None, ...]],
+    linked: Mapping[str, tuple[Mentions | None, ...]],
+    filtered: Mapping[str, int],
+) -> tuple[ScoreTable, KobeReport]:
+    blank: tuple[Mentions | None, ...] = (None,) * es.n_segments
+    matches = match(
+        source_mentions, {s: linked.get(s, blank) for s in es.systems}, options.matching
+    )
+    if not len(matches.mention):
+        raise DegenerateError(
+            "KoBE is undefined: no entity was found in any "
+            f"{'source' if options.against == 'src' else 'reference'} (S = 0)"
+        )
+    weights = consensus_weights(matches) if options.weights == "consensus" else None
+    signature = options.signature(linker, *pair)
+    formula = Kobe(options.penalty, options.rounded, options.measure)
+    stats = statistics(matches, formula, weights, signature)
+    scores = stats.corpus_scores()
+    table = ScoreTable(
+        segment_scores(stats), uses=(options.against,), system_scores=scores, statistics=stats
+    )
+    ceilings = match(source_mentions, {r: linked[r] for r in references}, options.matching)
+    human = statistics(ceilings, formula).corpus_scores()
+    systems = _system_rows(matches, scores, weights, filtered)
+    systems = sorted(systems, key=lambda s: (-s.score if s.score == s.score else 1e9, s.system))
+    systems += _system_rows(ceilings, human, None, filtered, is_reference=True)
+    loose = match(source_mentions, linked, "candidates")
+    report = KobeReport(
+        *pair,
+        options.against,
+        signature,
+        tuple(systems),
+        _categories(loose),
+        _lost(loose, set(rows), linker),
+        matches.n_segments,
+        matches.n_without_entities,
+        len(matches.mention),
+        _warnings(matches, systems),
+        LinkedTexts(es.segments.ids, texts, source_mentions, {**rows, **references}, linked),
+        linker,
+    )
+    return table, report
+
+
+def _system_rows(
+    matches: Matches,
+    scores: Floats,
+    weights: Floats | None,
+    filtered: Mapping[str, int],
+    *,
+    is_reference: bool = False,
+) -> list[SystemEntities]:
+    if not matches.systems:
+        return []
+    stats = statistics(matches, weights=weights)
+    sums = np.nansum(stats.values, axis=1)
+    recall = Kobe(penalty=False)(sums)
+    precision = Kobe(measure="precision")(sums)
+    penalty = count_penalty(sums[:, 4], sums[:, 3])
+    return [
+        SystemEntities(
+            name,
+            float(scores[i]),
+            float(recall[i]),
+            float(penalty[i]),
+            float(precision[i]),
+            int(sums[i, 2]),
+            int(sums[i, 3]),
+            int(sums[i, 4]),
+            filtered.get(name, 0),
+            is_reference,
+        )
+        for i, name in enumerate(matches.systems)
+    ]
+
+
+def _categories(matches: Matches) -> tuple[CategoryRecall, ...]:
+    counts = Counter(m.category for m in matches.mention)
+    names = sorted(counts, key=lambda c: (-counts[c], c))
+    index = np.array([names.index(m.category) for m in matches.mention], dtype=np.int64)
+    there = matches.known[:, matches.segment]
+    kept = np.stack([np.bincount(index, k, minlength=len(names)) for k in matches.kept * there])
+    wanted = np.stack([np.bincount(index, t, minlength=len(names)) for t in there])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        recall = 100 * kept / wanted
+    return tuple(
+        CategoryRecall(
+            name,
+            counts[name],
+            {s: float(recall[i, j]) for i, s in enumerate(matches.systems)},
+        )
+        for j, name in enumerate(names)
+    )
+
+
+def _lost(matches: Matches, systems: set[str], linker: Linker) -> tuple[LostEntity, ...]:
+    rows = [i for i, name in enumerate(matches.systems) if name in systems]
+    there = matches.known[np.ix_(rows, matches.segment)] if rows else np.zeros((0, 0), bool)
+    lost = there & ~matches.kept[rows]
+    entities: dict[object, list[int]] = {}
+    for at, mention in enumerate(matches.mention):
+        entities.setdefault(mention.id, []).append(at)
+    found = []
+    for places in entities.values():
+        by_system = lost[:, places].sum(axis=1)
+        total = int(by_system.sum())
+        if total:
+            mention = matches.mention[places[0]]
+            text = Counter(matches.mention[i].text for i in places).most_common(1)[0][0]
+            names = {
+                matches.systems[row]: int(n) for row, n in zip(rows, by_system, strict=True) if n
+            }
+            wanted = int(there[:, places].sum())
+            found.append(
+                LostEntity(linker.name(mention.id), text, mention.category, wanted, total, names)
+            )
+    found.sort(key=lambda e: (-e.lost, e.id))
+    return tuple(found[:_MOST_LOST])
+
+
+def _warnings(matches: Matches, systems: Sequence[SystemEntities]) -> tuple[str, ...]:
+    warnings = []
+    covered = 1 - matches.n_without_entities / matches.n_segments
+    if covered < _COVERAGE:
+        warnings.append(
+            f"only {covered:.0%} of the segments have an entity: the score says nothing about the rest"
+        )
+    own = [s for s in systems if not s.is_reference and s.wanted]
+    most = max(own, key=lambda s: s.found / s.wanted, default=None)
+    if most is not None and most.found / most.wanted > _RATIO:
+        warnings.append(
+            f"outputs of '{most.system}' have {most.found / most.wanted:.1f} times the entities of "
+            "the source: the penalty for too many entities (from 2 on) is near or at work"
+        )
+    recalls = [s.recall for s in own if s.recall == s.recall]
+    if len(recalls) > 1 and max(recalls) - min(recalls) < _NOISE:
+        warnings.append(
+            f"all systems lie within {max(recalls) - min(recalls):.1f} points of recall: entities "
+            "can't rank them (look at what each one lost instead)"
+        )
+    return tuple(warnings)
+
+
+def score(
+    sources: Sequence[str],
+    outputs: Sequence[str] | Mapping[str, Sequence[str]],
+    *,
+    src: str,
+    tgt: str,
+    references: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
+    kb: object = None,
+    options: KobeOptions | None = None,
+    linker: Linker | None = None,
+) -> KobeReport:
+    """Score translations by the entities of the source that they keep.
+
+    Parameters
+    ----------
+    sources
+        One text per segment.
+    outputs
+        Translations of one system, or of several by name.
+    src, tgt
+        Codes of the languages, such as ``de`` and ``en``.
+    references
+        Human translations: the ceiling, and what ``options.against`` may name (one without a name
+        is ``ref``).
+    kb, options, linker
+        See :func:`kobe_metric`.
+
+    Examples
+    --------
+    >>> import steelyard as sy  # doctest: +SKIP
+    >>> report = sy.kobe.score(["Wien, 3. März"], ["Vienna, 4 March"], src="de", tgt="en")
+    ... # doctest: +SKIP
+    """
+    named = dict(outputs) if isinstance(outputs, Mapping) else {"system": outputs}
+    if references is None:
+        refs: dict[str, Sequence[str]] = {}
+    else:
+        refs = dict(references) if isinstance(references, Mapping) else {"ref": references}
+    for what, own in (
+        *((f"system '{n}'", t) for n, t in named.items()),
+        *((f"reference '{n}'", t) for n, t in refs.items()),
+    ):
+        if isinstance(own, str) or len(own) != len(sources):
+            n = 1 if isinstance(own, str) else len(own)
+            raise UsageError(f"{what} has {n} texts, the source has {len(sources)}")
+    segments = Segments(
+        tuple(str(i) for i in range(1, len(sources) + 1)),
+        sources=tuple(sources),
+        references={n: tuple(t) for n, t in refs.items()},
+    )
+    es = EvalSet(tuple(named), segments, outputs={n: tuple(t) for n, t in named.items()})
+    return kobe_metric(es, src, tgt, kb, options, linker=linker)[1]

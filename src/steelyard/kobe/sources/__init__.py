@@ -1,0 +1,1 @@
+"""Sources of knowledge: each yields entities with their names."""

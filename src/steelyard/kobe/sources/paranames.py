@@ -1,0 +1,51 @@
+"""ParaNames: names of people, places and organisations of Wikidata in 400 languages, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from steelyard.kobe.languagecodes import primary
+from steelyard.kobe.records import CORE, Entity, Flag, Name, sitelinks_prior
+from steelyard.kobe.sources.lines import Lines, NamedColumns
+
+_TYPES = {"PER": "person", "LOC": "place", "ORG": "organisation"}
+
+
+class ParaNames:
+    """The release file: ``wikidata_id``, ``eng``, ``label``, ``language``, ``type``, tab-separated.
+
+    It has no counts of sitelinks; how many languages name a thing stands in for them.
+    """
+
+    name = "paranames"
+    licence = "CC-BY-4.0"
+
+    def __init__(self, path: str | Path, *, skip_broken: bool = False) -> None:
+        self.lines = Lines(path, skip_broken=skip_broken)
+        self.position = 0
+        self.version = Path(self.lines.path).name
+
+    def fingerprint(self) -> str:
+        """Tell this input from all others."""
+        return f"{self.name} {self.lines.fingerprint()}"
+
+    def warnings(self) -> list[str]:
+        """Say which lines were left out."""
+        return self.lines.warnings()
+
+    def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
+        """Yield entities with names, those of one entity together if they are so in the file."""
+        columns = {"wikidata_id": True, "label": True, "language": True, "type": True, "eng": False}
+        table = NamedColumns(self.lines, columns, "wikidata_id")
+        for last, id_, rows in table.groups(self.position):
+            names = []
+            for _, row in rows:
+                if lang := primary(row["language"]):
+                    names.append(Name(lang, row["label"], int(Flag.LABEL)))
+            if rows[0][1].get("eng"):
+                names.append(Name("en", rows[0][1]["eng"], int(Flag.LABEL)))
+            category = _TYPES.get(rows[0][1]["type"].replace(",", "-").split("-")[0], "name")
+            prior = sitelinks_prior(len({name.lang for name in names}))
+            self.position = last
+            yield Entity(f"wd:{id_.removeprefix('wd:')}", category, CORE, prior), names

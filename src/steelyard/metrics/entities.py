@@ -1,0 +1,63 @@
+"""KoBE as a metric: which entities of the source stand in the output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import MissingDependencyError, UsageError
+from steelyard.evalset import EvalSet
+from steelyard.metrics.protocol import Scored
+
+if TYPE_CHECKING:
+    from steelyard.kobe.knowledge import KnowledgeBase
+
+
+class Kobe:
+    """Entities kept, in percent.
+
+    Parameters
+    ----------
+    kb
+        A knowledge base, or the folder of one; None is the embedded one.
+    tiers
+        Which of its tiers to use, as ``core`` or ``core,concept``; None is all.
+    options
+        Those of :class:`~steelyard.kobe.metric.KobeOptions`: ``against`` (``src``, or a reference),
+        ``weights``, ``language_filter`` and so on.
+    """
+
+    name = "kobe"
+
+    def __init__(
+        self, *, kb: KnowledgeBase | str | Path | None = None, tiers: str | None = None,
+        **options: Any,
+    ) -> None:  # fmt: skip
+        try:
+            from steelyard.kobe.lexicon import LinkOptions
+            from steelyard.kobe.metric import KobeOptions
+        except ModuleNotFoundError as error:
+            raise MissingDependencyError(
+                f"KoBE needs {error.name}: run 'pip install \"steelyard[kobe]\"'"
+            ) from error
+        self._kb = kb
+        link = LinkOptions(tiers=tuple(tiers.split(","))) if tiers else LinkOptions()
+        try:
+            self._options = KobeOptions(link=link, **options)
+        except TypeError as error:
+            known = ", ".join(["kb", "tiers", *KobeOptions.__dataclass_fields__])
+            unknown = ", ".join(sorted(set(options) - set(KobeOptions.__dataclass_fields__)))
+            raise UsageError(f"kobe has no option '{unknown}'; known: {known}") from error
+
+    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
+        """Link sources and outputs, and count what is kept; references are the ceiling."""
+        from steelyard.kobe.metric import kobe_metric
+
+        source, _, target = (es.language_pair or "").partition("-")
+        if not (source and target):
+            raise UsageError(
+                "kobe needs the languages: name them by --src-lang and --tgt-lang, or by --lp"
+            )
+        table, report = kobe_metric(es, source, target, self._kb, self._options)
+        return Scored(table, report.signature, (report.meaning(),), report.warnings, report)

@@ -1,0 +1,119 @@
+"""``steelyard kb``: what it prints, and what it says about bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from steelyard.cli.main import run
+
+TABLE = (
+    "id\tcategory\tlang\talias\tprior\n"
+    "gn:1\tcity\tde\tWien\t1900000\ngn:1\tcity\ten\tVienna\t1900000\n"
+    "gn:2\tcity\tde\tLinz\t200000\ngn:2\tcity\tmul\tLinz\t200000\n"
+)
+
+
+@pytest.fixture
+def base(tmp_path, capsys):
+    (tmp_path / "names.tsv").write_text(TABLE)
+    out = str(tmp_path / "kb")
+    assert run(["kb", "build", "table", str(tmp_path / "names.tsv"), "--out", out, "--quiet"]) == 0
+    capsys.readouterr()
+    return out
+
+
+def answer(capsys, *arguments):
+    assert run([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_build_and_info(tmp_path, capsys):
+    (tmp_path / "names.tsv").write_text(TABLE)
+    command = ["kb", "build", "table", str(tmp_path / "names.tsv"), "--langs", "de"]
+    built = answer(capsys, *command, "--min-prior", "5.5", "--out", str(tmp_path / "kb"))
+    assert built["entities"] == 1
+    assert built["languages"] == {"de": 1}
+    info = answer(capsys, "kb", "info", str(tmp_path / "kb"))
+    assert info == built
+    assert info["sources"][0]["version"] == "names.tsv"
+    assert info["warnings"] == []
+
+
+def test_info_for_people(base, capsys):
+    assert run(["kb", "info", base]) == 0
+    shown = capsys.readouterr().out
+    assert "languages   3: de 2, en 1, mul 1" in shown
+    assert run(["kb", "info", base, "--entity", "gn:1"]) == 0
+    shown = capsys.readouterr().out
+    assert "de        Wien" in shown
+    entity = answer(capsys, "kb", "info", base, "--entity", "gn:1")
+    assert entity["names"] == [{"lang": "de", "name": "Wien"}, {"lang": "en", "name": "Vienna"}]
+
+
+def test_onto(base, tmp_path, capsys):
+    (tmp_path / "more.tsv").write_text("id\tlang\talias\ngn:1\tcs\tVídeň\n")
+    command = ["kb", "build", "table", str(tmp_path / "more.tsv"), "--onto", base]
+    both = answer(capsys, *command, "--out", str(tmp_path / "both"))
+    assert both["languages"] == {"de": 2, "cs": 1, "en": 1, "mul": 1}
+    assert [part["version"] for part in both["sources"]] == ["names.tsv", "more.tsv"]
+
+
+def test_add_in_place_and_again(base, tmp_path, capsys):
+    terms = tmp_path / "terms.csv"
+    terms.write_text("id,en,de\na:1,Sled,Schlitten\n")
+    assert answer(capsys, "kb", "add", str(terms), "--to", base)["entities"] == 3
+    terms.write_text("id,en,de\na:1,Sledge,Schlitten\n")
+    assert answer(capsys, "kb", "add", str(terms), "--to", base)["entities"] == 3
+    entity = answer(capsys, "kb", "info", base, "--entity", "a:1")
+    assert [name["name"] for name in entity["names"]] == ["Schlitten", "Sledge"]
+    new = str(tmp_path / "new")
+    assert answer(capsys, "kb", "add", str(terms), "--onto", base, "--out", new)["entities"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "NOWHERE"], "NOWHERE: no such knowledge base"),
+        (["info", "BASE", "--entity", "wd:Q1"], "no entity 'wd:Q1' in BASE"),
+        (["build", "wikidat", "x", "--out", "o"], "no source 'wikidat'; did you mean 'wikidata'?"),
+        (["build", "wikidata", "--out", "o"], "the source 'wikidata' needs an input"),
+        (["build", "wikidata", "NOWHERE", "--out", "o"], "NOWHERE: no such file"),
+        (["build", "default", "x", "--out", "o"], "takes no input, found 'x'"),
+        (["build", "table", "NAMES"], "--out is missing"),
+        (["build", "table", "NAMES", "--out", "BASE"], "BASE exists already; --force replaces it"),
+        (
+            ["build", "table", "NAMES", "--out", "o", "--langs", "de,xq"],
+            "unknown language code 'xq'",
+        ),
+        (["build", "table", "NAMES", "--out", "o", "--onto", "NOWHERE"], "no such knowledge base"),
+        (["build", "table", "BAD", "--out", "OUT"], "BAD:3: 2 fields, expected 3"),
+        (["build", "wikidata", "BAD", "--out", "OUT"], "BAD:1: not valid JSON"),
+        (["build", "paranames", "BAD", "--out", "OUT"], "BAD:1: column 'wikidata_id' is missing"),
+        (["add", "NAMES"], "expected --to DIR (add in place) or --out DIR"),
+        (["add", "BAD", "--to", "BASE"], "BAD:3: 2 fields, expected 3"),
+    ],
+)
+def test_errors_are_one_line(base, tmp_path, capsys, arguments, message):
+    (tmp_path / "BAD").write_text("id\tlang\talias\na:1\ten\tx\na:2\ten\n")
+    places = {
+        "BASE": base,
+        "NOWHERE": str(tmp_path / "NOWHERE"),
+        "NAMES": str(tmp_path / "names.tsv"),
+        "BAD": str(tmp_path / "BAD"),
+        "OUT": str(tmp_path / "OUT"),
+    }
+    before = sorted(path.name for path in tmp_path.iterdir())
+    assert run(["kb", *(places.get(word, word) for word in arguments)]) == 2
+    told = capsys.readouterr().err.strip()
+    assert told.splitlines()[-1].startswith("error: ")
+    assert message.replace("BASE", base) in told.splitlines()[-1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == before  # nothing half-written
+
+
+def test_broken_lines_are_counted_if_asked(tmp_path, capsys):
+    (tmp_path / "bad.tsv").write_text("id\tlang\talias\na:1\ten\tx\na:2\ten\n")
+    command = ["kb", "build", "table", str(tmp_path / "bad.tsv"), "--skip-broken"]
+    built = answer(capsys, *command, "--out", str(tmp_path / "kb"))
+    assert built["warnings"] == [f"{tmp_path / 'bad.tsv'}: 1 broken lines were left out: 3"]

@@ -1,0 +1,26 @@
+"""A small knowledge base that tests share."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from steelyard.kobe.embedded import embedded
+from steelyard.kobe.knowledge import KnowledgeBase
+
+SMALL = frozenset({"cs", "de", "en", "fi", "fr", "he", "ja", "ru", "uk", "zh"})
+
+
+@pytest.fixture(scope="session")
+def small_kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    """The embedded base in ten languages, without cities below 100,000 people."""
+    before = os.environ.get("STEELYARD_CACHE")
+    os.environ["STEELYARD_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    try:
+        return KnowledgeBase.open(embedded(SMALL, min_people=100_000, progress=lambda *_: None))
+    finally:
+        if before is None:
+            del os.environ["STEELYARD_CACHE"]
+        else:
+            os.environ["STEELYARD_CACHE"] = before

@@ -1,0 +1,103 @@
+"""Annotations from elsewhere: spans put right, counts untouched, files read back as written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.errors import InputError, UsageError
+from steelyard.formats.entities import EntityAnnotations, Sentence
+from steelyard.formats.entities import Mention as Written
+from steelyard.kobe.annotations import (
+    AnnotatedLinker,
+    SpacyLinker,
+    dump_release,
+    linked,
+    mentions_of,
+    read_annotations,
+    write_release,
+)
+from steelyard.kobe.linked import Linker, Mention
+
+
+@given(st.text(min_size=1, max_size=20), st.data())
+def test_spans_of_the_release(text: str, data):
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    try:
+        begin = len(text[:start].encode())
+    except UnicodeEncodeError:
+        return
+    found = mentions_of(Sentence(text, (Written("Q1", begin, begin + end - start),)))[0]
+    assert (found.start, found.end, found.text) == (start, end, text[start:end])
+
+
+def test_repeats_and_nested_mentions_stay():
+    listed = (Written("Q1", 0, 4), Written("Q1", 0, 4), Written("Q2", 0, 12))
+    assert len(mentions_of(Sentence("2014 elections", listed))) == 3
+
+
+def test_spans_beyond_the_text_are_cut():
+    found = mentions_of(Sentence("ab", (Written("Q1", 1, 9),)))[0]
+    assert (found.start, found.end, found.text) == (1, 2, "b")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=3, max_size=20))
+def test_written_and_read_again(text: str):
+    mentions = (Mention(1, 3, text[1:3], 7), Mention(0, 1, text[:1], "num:1"))
+    whole = json.loads(dump_release([text], [mentions], {7: "wd:Q7"}))
+    assert whole["offset_unit"] == "character"
+    read = tuple(
+        Written(e["id"], e["begin"], e["end"], e["text"])
+        for e in whole["annotated_sentence"][0]["entities"]
+    )
+    back = mentions_of(Sentence(text, read))
+    assert [(m.start, m.end, m.text, m.id) for m in back] == [
+        (1, 3, text[1:3], "wd:Q7"),
+        (0, 1, text[:1], "num:1"),
+    ]
+
+
+def test_release_file_round_trip(tmp_path: Path):
+    path = tmp_path / "newstest2019.A.1.de-en"
+    write_release(path, ["In Köln: Wien"], [(Mention(9, 13, "Wien", "Q1741"),)], {})
+    found = linked(read_annotations(path))
+    assert list(found) == ["A.1"]
+    assert found["A.1"][0][0][:4] == (9, 13, "Wien", "Q1741")
+
+
+def test_no_annotations(tmp_path: Path):
+    path = tmp_path / "a.csv"
+    path.write_text("system,segment,chrF\nA,1,2\n")
+    with pytest.raises(InputError, match="holds no entity annotations"):
+        read_annotations(path)
+
+
+def test_annotated_linker():
+    one = EntityAnnotations({"src": (Sentence("In Wien", (Written("Q1741", 3, 7),)),)})
+    linker = AnnotatedLinker([one])
+    assert isinstance(linker, Linker)
+    assert linker.name(linker.link(["In Wien"], "de", "en")[0][0].id) == "Q1741"
+    with pytest.raises(UsageError, match=r"text 1 \(de\) is not in the annotations: 'In Graz'"):
+        linker.link(["In Graz"], "de", "en")
+
+
+def test_spacy_linker():
+    spacy = pytest.importorskip("spacy")
+    pipelines: dict[str, Any] = {}
+    for lang, name in (("de", "Wien"), ("en", "Vienna")):
+        nlp = spacy.blank(lang)
+        ruler = nlp.add_pipe("entity_ruler")
+        ruler.add_patterns([{"label": "GPE", "pattern": name, "id": "Q1741"}])
+        pipelines[lang] = nlp
+    linker = SpacyLinker(pipelines)
+    assert isinstance(linker, Linker)
+    (found,) = linker.link(["Hier ist Wien."], "de", "en")
+    assert found == (Mention(9, 13, "Wien", "Q1741", category="GPE", rule="spacy"),)
+    with pytest.raises(UsageError, match="no spaCy pipeline for 'fr'"):
+        linker.link(["Vienne"], "fr", "en")

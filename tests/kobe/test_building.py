@@ -1,0 +1,290 @@
+"""Records in, knowledge base out: against plain dictionaries, and byte by byte."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard.errors import InputError, UsageError
+from steelyard.kobe import building, indexing, spooling
+from steelyard.kobe.building import build
+from steelyard.kobe.folding import fold
+from steelyard.kobe.indexing import script
+from steelyard.kobe.knowledge import KnowledgeBase
+from steelyard.kobe.records import Entity, Flag, Name
+from steelyard.kobe.sources.base import Base
+from steelyard.kobe.spooling import Limits
+
+
+class Rows:
+    """A source that is a list, which may be interrupted."""
+
+    name, version, licence = "rows", "1", "none"
+
+    def __init__(self, rows, stop_at=None):
+        self.data, self.stop_at, self.position = rows, stop_at, 0
+
+    def fingerprint(self):
+        return "rows"
+
+    def rows(self):
+        for number, row in enumerate(self.data, 1):
+            if number > self.position:
+                if number == self.stop_at:
+                    raise KeyboardInterrupt
+                self.position = number
+                yield row
+
+
+def e(id_, prior=1.0, category="city", tier=0, same_as=()):
+    return Entity(id_, category, tier, prior, same_as)
+
+
+def files_of(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def found(kb, lang, text):
+    key = kb.key(lang, fold(text, lang))
+    return [] if key is None else [kb.external_id(i) for i in kb.postings(key)[0]]
+
+
+LANGS = ("de", "en", "ru", "mul")
+TEXTS = st.text("aбAБé中 -'", min_size=1, max_size=4)
+ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 12),
+        st.sampled_from([0.5, 1.0, 2.0]),
+        st.lists(st.tuples(st.sampled_from(LANGS), TEXTS), min_size=1, max_size=5),
+    ),
+    min_size=1,
+    max_size=25,
+)
+folders = count()
+
+
+@given(ROWS)
+@settings(max_examples=60)
+def test_a_base_holds_what_dictionaries_would(tmp_path_factory, rows):
+    records = [(e(f"x:{n}", prior), [Name(*name) for name in names]) for n, prior, names in rows]
+    names: dict[tuple[str, str], set[str]] = defaultdict(set)
+    spoken: dict[str, set[str]] = defaultdict(set)
+    prior: dict[str, float] = {}
+    for entity, own in records:
+        kept = [(n.lang, fold(n.text, n.lang)) for n in own if " ".join(n.text.split())]
+        if any(n.text.split() for n in own):
+            prior[entity.id] = max(prior.get(entity.id, 0), entity.prior)
+        for lang, folded in kept:
+            if folded:
+                names[lang, folded].add(entity.id)
+                spoken[f"mul-{script(folded[0])}" if lang == "mul" else lang].add(entity.id)
+    out = tmp_path_factory.mktemp("kb") / str(next(folders))
+    if not names:
+        return
+    build([Rows(records)], out, run=7)
+    kb = KnowledgeBase.open(out)
+    assert [kb.external_id(i) for i in range(len(kb))] == sorted(prior)
+    np.testing.assert_allclose(kb.prior, [prior[i] for i in sorted(prior)], rtol=1e-6)
+    assert kb.manifest["names"] == len(names)
+    for (lang, folded), ids in names.items():
+        expected = sorted(ids, key=lambda i: (-prior[i], i))
+        assert found(kb, lang, folded) == expected
+        lengths = {length for length, _ in kb.finder(lang, unstated=False)(folded + "x")}
+        assert lengths == {len(f) for la, f in names if la == lang and (folded + "x").startswith(f)}
+    for lang in ("de", "en", "ru"):
+        scripts = kb.manifest["scripts"].get(lang, [])
+        expected_ids = spoken[lang].union(*(spoken[f"mul-{s}"] for s in scripts))
+        assert {kb.external_id(int(i)) for i in np.flatnonzero(kb.spoken(lang))} == expected_ids
+    both = kb.spoken("de") & kb.spoken("ru")
+    assert (kb.shared("ru", "de") == both).all()
+
+
+def many(n=500):
+    rng = random.Random(1)
+    words = ["".join(rng.choice("abcdeабв") for _ in range(rng.randint(1, 5))) for _ in range(300)]
+    for i in range(n):
+        names = [Name(rng.choice(LANGS), rng.choice(words)) for _ in range(4)]
+        yield e(f"x:{i % 400}", rng.randint(0, 40) / 8), names
+
+
+def test_order_of_rows_size_of_runs_and_shards_do_not_matter(tmp_path, monkeypatch):
+    rows = list(many())
+    build([Rows(rows)], tmp_path / "a")
+    random.Random(2).shuffle(rows)
+    build([Rows(rows)], tmp_path / "b", run=97)
+    a, b = (KnowledgeBase.open(tmp_path / name) for name in "ab")
+    assert a.signature == b.signature
+    monkeypatch.setattr(indexing, "SHARD", 50)
+    build([Rows(rows)], tmp_path / "c", run=97)
+    c = KnowledgeBase.open(tmp_path / "c")
+    assert len(c.manifest["tries"]) > 5
+    for lang in LANGS:
+        for text in {name.text for _, names in rows for name in names}:
+            folded = fold(text, lang)
+            assert found(a, lang, text) == found(c, lang, text)
+            one = [(n, a.postings(k)[0].tolist()) for n, k in a.prefixes(lang, folded)]
+            two = [(n, c.postings(k)[0].tolist()) for n, k in c.prefixes(lang, folded)]
+            assert sorted(one) == sorted(two)
+
+
+def test_same_rows_same_bytes_even_if_interrupted(tmp_path, monkeypatch):
+    monkeypatch.setattr(spooling, "CHECKPOINT", 40)
+    rows = list(many())
+    build([Rows(rows)], tmp_path / "a", run=100)
+    with pytest.raises(KeyboardInterrupt):
+        build([Rows(rows, stop_at=333)], tmp_path / "b", run=100)
+    assert not (tmp_path / "b").exists()
+    again = Rows(rows)
+    steps = []
+    build([again], tmp_path / "b", run=100, progress=lambda *step: steps.append(step))
+    assert steps[0][1] == 360  # went on from 320
+    assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_interrupted_while_indexing(tmp_path, monkeypatch):
+    rows = list(many(100))
+    build([Rows(rows)], tmp_path / "a")
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(building, "_meta", stop)
+        with pytest.raises(KeyboardInterrupt):
+            build([Rows(rows)], tmp_path / "b")
+    never_read = Rows(rows, stop_at=1)
+    build([never_read], tmp_path / "b")
+    assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
+
+
+def test_what_is_the_same_is_merged_by_ids_only(tmp_path):
+    rows = [
+        (e("gn:1", 6.0), [Name("de", "Wien")]),
+        (e("wd:Q1741", 5.0, "place", same_as=("gn:1", "iso:XX")), [Name("en", "Vienna")]),
+        (e("wd:Q9", 4.0, same_as=("gn:1",)), [Name("en", "Wien district")]),
+        (e("iso:XX", 7.0, "country"), [Name("fr", "Vienne")]),
+        (e("gn:2", 1.0), [Name("en", "Vienna")]),
+        (e("a:1", 1.0, same_as=("z:9",)), [Name("en", "one")]),
+        (e("b:1", 2.0, same_as=("z:9",)), [Name("en", "two")]),
+        (e("c:1", 2.0, tier=1, same_as=("c:2",)), [Name("en", "three")]),
+        (e("c:2", 2.0), [Name("en", "four")]),
+    ]
+    build([Rows(rows)], tmp_path / "kb")
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    ids = [kb.external_id(i) for i in range(len(kb))]
+    assert ids == ["a:1", "c:1", "c:2", "gn:2", "wd:Q1741", "wd:Q9"]
+    assert found(kb, "de", "Wien") == ["wd:Q1741"]
+    assert found(kb, "fr", "Vienne") == ["wd:Q1741"]
+    assert found(kb, "en", "Vienna") == ["wd:Q1741", "gn:2"]
+    assert found(kb, "en", "two") == ["a:1"]
+    vienna = ids.index("wd:Q1741")
+    assert kb.entity("wd:Q1741") == vienna
+    assert kb.prior[vienna] == 7.0
+    assert kb.category_name(vienna) == "place"
+    assert kb.same_as(vienna) == ["wd:Q1741", "gn:1", "iso:XX"]
+    assert kb.tier.tolist() == [0, 1, 0, 0, 0, 0]
+    assert kb.entity("gn:1") is None
+
+
+def test_flags(tmp_path):
+    rows = [
+        (e("x:1"), [Name("en", "US"), Name("en", "Euro", Flag.LABEL), Name("en", "euro")]),
+        (e("x:2"), [Name("mul", "McDonald"), Name("en", "'s-Hof"), Name("en", "kg", Flag.SYMBOL)]),
+    ]
+    build([Rows(rows)], tmp_path / "kb")
+    kb = KnowledgeBase.open(tmp_path / "kb")
+
+    def flags(lang, text):
+        key = kb.key(lang, text)
+        assert key is not None
+        return Flag(int(kb.postings(key)[1][0]))
+
+    assert flags("en", "us") == Flag.CASED | Flag.UPPER
+    assert flags("en", "euro") == Flag.LABEL  # not CASED: it is written small as well
+    assert flags("mul", "mcdonald") == Flag.CASED | Flag.UNSTATED
+    assert flags("en", "'s-hof") == 0
+    assert flags("en", "kg") == Flag.SYMBOL
+
+
+def test_explanations(tmp_path):
+    names = [Name("en", "Germany", Flag.LABEL), Name("en", "FRG"), Name("de", "Deutschland", 16)]
+    build([Rows([(e("wd:Q183"), names)])], tmp_path / "kb")
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    assert (kb.label(0, "de"), kb.label(0, "en"), kb.label(0, "ja")) == (
+        "Deutschland",
+        "Germany",
+        "Germany",
+    )
+    assert kb.names(0) == names
+    assert kb.languages == ("de", "en")
+    assert len(kb) == 1
+    with pytest.raises(UsageError, match="no names in language 'xx'; known: de, en"):
+        kb.check_language("xx")
+
+
+def test_limits(tmp_path):
+    rows = [
+        (e("x:1", 5.0), [Name("de", "Wien"), Name("en", "Vienna"), Name("mul", "Вена")]),
+        (e("x:2", 1.0), [Name("de", "Linz")]),
+        (e("x:3", 5.0), [Name("en", "Graz")]),
+    ]
+    build([Rows(rows)], tmp_path / "kb", limits=Limits(frozenset({"de"}), 2.0))
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    assert list(kb.manifest["languages"]) == ["de", "mul"]
+    assert kb.manifest["entities"] == 1
+
+
+def test_a_base_upon_a_base(tmp_path):
+    first = [(e("x:1", 5.0), [Name("de", "Wien", Flag.LABEL)]), (e("x:2"), [Name("de", "Linz")])]
+    build([Rows(first)], tmp_path / "one")
+    more = Rows([(e("x:1", 2.0, "other"), [Name("en", "Vienna")])])
+    more.name = "more"
+    build([Base(tmp_path / "one"), more], tmp_path / "two")
+    kb = KnowledgeBase.open(tmp_path / "two")
+    assert found(kb, "de", "Wien") == found(kb, "en", "Vienna") == ["x:1"]
+    assert kb.category_name(0) == "city"
+    assert [part["name"] for part in kb.manifest["sources"]] == ["rows", "more"]
+    build([Base(tmp_path / "two", without=["rows"])], tmp_path / "three")
+    assert KnowledgeBase.open(tmp_path / "three").names(0) == [Name("en", "Vienna")]
+    build([Base(tmp_path / "two")], tmp_path / "same")
+    assert KnowledgeBase.open(tmp_path / "same").signature == kb.signature
+
+
+def test_refusals(tmp_path):
+    rows = [(e("x:1"), [Name("de", "Wien")])]
+    build([Rows(rows)], tmp_path / "kb")
+    with pytest.raises(UsageError, match="exists already; --force"):
+        build([Rows(rows)], tmp_path / "kb")
+    build([Rows(rows)], tmp_path / "kb", force=True)
+    (tmp_path / "precious").mkdir()
+    with pytest.raises(UsageError, match="is not a knowledge base, and is not replaced"):
+        build([Rows(rows)], tmp_path / "precious", force=True)
+    with pytest.raises(InputError, match="no names were found"):
+        build([Rows([(e("x:1"), [Name("de", "  ")])])], tmp_path / "none")
+    with pytest.raises(InputError, match=r"rows:1: 'Q1' is no id"):
+        build([Rows([(e("Q1"), [Name("de", "Wien")])])], tmp_path / "none")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kb", "precious"]
+    with pytest.raises(InputError, match="no such knowledge base"):
+        KnowledgeBase.open(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"is not a knowledge base: it has no manifest.json"):
+        KnowledgeBase.open(tmp_path / "precious")
+    (tmp_path / "kb" / "flags.npy").write_bytes(b"x")
+    with pytest.raises(InputError, match=r"flags.npy: is damaged"):
+        KnowledgeBase.open(tmp_path / "kb")
+    manifest = tmp_path / "kb" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 0'))
+    with pytest.raises(InputError, match="is of format 0, expected 1: build it again"):
+        KnowledgeBase.open(tmp_path / "kb")
+
+
+def test_a_thousand_categories_are_too_many(tmp_path):
+    rows = [(e(f"x:{i}", category=f"c{i}"), [Name("en", "a")]) for i in range(300)]
+    with pytest.raises(InputError, match="expected 256 at most"):
+        build([Rows(rows)], tmp_path / "kb")

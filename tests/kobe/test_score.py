@@ -1,0 +1,170 @@
+"""The score: by hand, against a naive reading of the formula, and on the authors' annotations."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.errors import DegenerateError, ShapeError, UsageError
+from steelyard.kobe.annotations import linked, read_annotations
+from steelyard.kobe.linked import Mention
+from steelyard.kobe.scoring import (
+    Kobe,
+    consensus_weights,
+    count_penalty,
+    match,
+    pair_candidates,
+    segment_scores,
+    statistics,
+)
+
+SIDES = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), min_size=1, max_size=6)
+
+
+def mentions(ids):
+    return tuple(Mention(i, i + 1, one, one) for i, one in enumerate(ids))
+
+
+def naive(sources, outputs):
+    """Recall times penalty, in percent, as the paper writes it."""
+    pairs = [(Counter(s), Counter(t)) for s, t in zip(sources, outputs, strict=True)]
+    matched = sum(min(n, t[e]) for s, t in pairs for e, n in s.items())
+    s, c = sum(map(len, sources)), sum(map(len, outputs))
+    if s == 0:
+        return math.nan
+    return 100 * matched / s * (1 if c < 2 * s else math.exp(1 - c / (2 * s)))
+
+
+@given(SIDES, st.randoms(use_true_random=False))
+def test_against_the_formula(sources, random):
+    outputs = [random.choices("abcd", k=random.randint(0, 8)) for _ in sources]
+    found = match([mentions(s) for s in sources], {"A": [mentions(t) for t in outputs]})
+    score = statistics(found).corpus_scores()[0]
+    np.testing.assert_allclose(score, naive(sources, outputs), rtol=1e-12, equal_nan=True)
+
+
+@pytest.mark.parametrize(("c", "expected"), [(19, 1.0), (20, 1.0), (21, math.exp(1 - 21 / 20))])
+def test_penalty_at_the_edge(c, expected):
+    assert count_penalty(np.array(c), np.array(10)).item() == pytest.approx(expected, abs=1e-15)
+
+
+def test_clipping_and_segments_without_entities():
+    found = match(
+        [mentions("aab"), (), mentions("c")], {"A": [mentions("abbb"), mentions("c"), ()]}
+    )
+    assert found.kept.tolist() == [[True, False, True, False]]
+    assert found.n_without_entities == 1
+    scores = segment_scores(statistics(found))
+    np.testing.assert_allclose(scores, [[200 / 3, np.nan, 0.0]])
+
+
+def test_no_entities_at_all_is_undefined():
+    stats = statistics(match([()], {"A": [mentions("a")]}))
+    assert np.isnan(stats.corpus_scores()).all()
+
+
+def test_missing_output_is_missing_not_lost():
+    found = match([mentions("a"), mentions("b")], {"A": [mentions("a"), None], "B": [(), ()]})
+    assert statistics(found).corpus_scores().tolist() == [100.0, 0.0]
+
+
+@given(SIDES, st.randoms(use_true_random=False))
+def test_segments_add_up_to_the_corpus(sources, random):
+    outputs = [random.choices("abcd", k=random.randint(0, 3)) for _ in sources]
+    found = match([mentions(s) for s in sources], {"A": [mentions(t) for t in outputs]})
+    stats = statistics(found, Kobe(penalty=False))
+    wanted = found.wanted
+    if wanted.sum():
+        parts = np.nansum(segment_scores(stats)[0] * wanted) / wanted.sum()
+        assert parts == pytest.approx(stats.corpus_scores()[0])
+
+
+def test_precision():
+    found = match([mentions("ab")], {"A": [mentions("acc")], "B": [()]})
+    scores = statistics(found, Kobe(measure="precision")).corpus_scores()
+    np.testing.assert_allclose(scores, [100 / 3, np.nan])
+
+
+def test_rounding_before_the_penalty():
+    sums = np.array([1.0, 3.0, 1.0, 3.0, 12.0])
+    assert Kobe(rounded=True)(sums).item() == pytest.approx(33.33 * math.exp(-1), abs=1e-12)
+    assert Kobe()(sums).item() == pytest.approx(100 / 3 * math.exp(-1), abs=1e-12)
+
+
+def test_unequal_lines():
+    with pytest.raises(ShapeError, match="'A' has 1 segments, the source has 2"):
+        match([(), ()], {"A": [()]})
+
+
+def test_unknown_matching():
+    with pytest.raises(UsageError, match="unknown matching 'loose'"):
+        match([()], {"A": [()]}, "loose")  # type: ignore[arg-type]
+
+
+def ambiguous(*readings):
+    return Mention(0, 1, "x", readings[0], candidates=readings)
+
+
+@given(
+    st.lists(st.sets(st.sampled_from("abc"), min_size=1), max_size=4),
+    st.lists(st.sets(st.sampled_from("abc"), min_size=1), max_size=4),
+)
+def test_candidates_make_the_largest_matching(left, right):
+    wanted = [ambiguous(*sorted(one)) for one in left]
+    there = [ambiguous(*sorted(one)) for one in right]
+    pairs = pair_candidates(wanted, there)
+    assert len(set(pairs.values())) == len(pairs)
+    assert all(set(wanted[i].readings) & set(there[j].readings) for i, j in pairs.items())
+    size = max(len(left), len(right))
+    edges = np.zeros((size, size), dtype=int)
+    for i, one in enumerate(left):
+        for j, other in enumerate(right):
+            edges[i, j] = bool(one & other)
+    best = max(sum(edges[i, j] for i, j in enumerate(order)) for order in permutations(range(size)))
+    assert len(pairs) == best
+    assert match([wanted], {"A": [there]}, "candidates").kept.sum() == best
+
+
+def test_consensus_by_hand():
+    # X keeps a, Y keeps both, Z keeps none: what counts for X is what Y and Z keep.
+    found = match([mentions("ab")], {"X": [mentions("a")], "Y": [mentions("ab")], "Z": [()]})
+    weights = consensus_weights(found)
+    assert weights.tolist() == [[0.5, 0.5], [0.5, 0.0], [1.0, 0.5]]
+    scores = statistics(found, weights=weights).corpus_scores()
+    np.testing.assert_allclose(scores, [50.0, 100.0, 0.0])
+
+
+def test_consensus_needs_three():
+    with pytest.raises(DegenerateError, match="three systems"):
+        consensus_weights(match([()], {"X": [()], "Y": [()]}))
+
+
+def test_authors_numbers(shared: Path):
+    folder = shared / "wmt19-metrics"
+    annotated = linked(read_annotations(folder / "kobe-entities.ru-en.jsonl.gz"))
+    reference = annotated.pop("ref")
+    found = match(reference, annotated)
+    stats = statistics(found, Kobe(rounded=True))
+    sums = stats.values.sum(axis=1)
+    with (folder / "kobe-expected.ru-en.csv").open() as stream:
+        expected = list(csv.DictReader(stream))
+    assert [row["system"] for row in expected] == list(found.systems)
+    for row, total, score in zip(expected, sums, stats.corpus_scores(), strict=True):
+        kept, wanted, matched, source, there = total
+        assert (kept, wanted) == (matched, source)
+        assert int(row["reference_entities"]) == source
+        assert int(row["candidate_entities"]) == there
+        assert int(row["matched"]) == matched
+        assert float(row["recall_pct"]) == round(100 * matched / source, 2)
+        assert float(row["penalty"]) == count_penalty(there, source)
+        assert float(row["score"]) == pytest.approx(score, abs=1e-9)
+    human = [float(row["human_z"]) for row in expected]
+    assert round(np.corrcoef(stats.corpus_scores(), human)[0, 1], 3) == 0.914

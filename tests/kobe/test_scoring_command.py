@@ -1,0 +1,69 @@
+"""KoBE through ``steelyard score`` and ``steelyard.score``, on the demo's sentences."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.cli.main import run
+
+DEMO = str(files("steelyard.demo") / "entities.jsonl")
+ARGUMENTS = ["score", DEMO, "--where", "lp=de-en", "--metric", "kobe"]
+
+
+def test_the_command_gives_scores_signature_words_and_explanations(small_kb, tmp_path, capsys):
+    explained, out = tmp_path / "entities.jsonl", tmp_path / "scores.csv"
+    assert run([*ARGUMENTS, "--lp", "de-en", "--kb", str(small_kb.path), "--json", "--explain",
+                str(explained), "--out", str(out)]) == 0  # fmt: skip
+    found = json.loads(capsys.readouterr().out)
+    assert found["systems"]["careful"]["kobe"] == 100
+    order = sorted(found["systems"], key=lambda s: -found["systems"][s]["kobe"])
+    assert order == ["careful", "fluent", "hasty", "copycat"]
+    assert small_kb.signature in found["signatures"]["kobe"]
+    assert any("of 100" in note for note in found["notes"])
+    report = found["reports"]["kobe"]
+    assert {row["category"] for row in report["categories"]} >= {"city", "number", "month"}
+    lines = [json.loads(line) for line in explained.read_text(encoding="utf-8").splitlines()]
+    vienna = [e for x in lines if (x["system"], x["segment"]) == ("fluent", "de-en.1")
+              for e in x["entities"] if e["source"] and e["source"][2] == "Wien"]  # fmt: skip
+    assert [e["kind"] for e in vienna] == ["changed"]
+    assert len(sy.load(out)["kobe"].values) == 4
+
+
+def test_segment_sums_make_the_corpus_score(small_kb):
+    es = sy.load(DEMO, where={"lp": "de-en"}, lp="de-en")
+    found = sy.score(es, ["kobe"], options={"kobe": {"kb": small_kb}})
+    table = found.evalset["kobe"]
+    assert table.statistics is not None
+    np.testing.assert_allclose(table.statistics.corpus_scores(), table.system_scores)
+
+
+def test_languages_are_needed_and_known(small_kb, tmp_path, capsys):
+    source, out = tmp_path / "src.de", tmp_path / "a.en"
+    source.write_text("Wien, 3. März\n", encoding="utf-8")
+    out.write_text("Vienna, 3 March\n", encoding="utf-8")
+    plain = ["score", "--src", str(source), str(out), "--metric", "kobe", "--kb",
+             str(small_kb.path)]  # fmt: skip
+    assert run([*plain, "--src-lang", "de", "--tgt-lang", "en", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["systems"] == {"a": {"kobe": 100}}
+    assert run(plain) == 2
+    assert "--src-lang and --tgt-lang" in capsys.readouterr().err
+    assert run([*plain, "--src-lang", "de", "--tgt-lang", "xq"]) == 2
+    error = capsys.readouterr().err
+    assert "xq" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", [["--kb", "x"], ["--explain", "x"]])
+def test_options_of_kobe_alone(option, capsys):
+    assert run([*ARGUMENTS[:-1], "chrf", *option]) == 2
+    assert "is for kobe" in capsys.readouterr().err
+
+
+def test_an_unknown_option_is_named(capsys):
+    assert run([*ARGUMENTS, "--lp", "de-en", "--set", "kobe.weight=x"]) == 2
+    assert "no option 'weight'" in capsys.readouterr().err

@@ -1,0 +1,478 @@
+"""Each source of knowledge on small inputs, good and bad."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import sys
+
+import pytest
+
+from steelyard.errors import InputError, UsageError
+from steelyard.kobe.building import build
+from steelyard.kobe.knowledge import KnowledgeBase
+from steelyard.kobe.languagecodes import normalise
+from steelyard.kobe.records import CONCEPT, CORE, Entity, Flag, Name, Source
+from steelyard.kobe.sources.aliastable import AliasTable
+from steelyard.kobe.sources.cldr import Cldr, zone_city
+from steelyard.kobe.sources.countries import country
+from steelyard.kobe.sources.geonames import GeoNames
+from steelyard.kobe.sources.paranames import ParaNames
+from steelyard.kobe.sources.terms import TERM_PRIOR, Terms
+from steelyard.kobe.sources.wikidata import Wikidata, classes
+from steelyard.kobe.sources.wordnet import Wordnets
+
+LANGS = frozenset({"cs", "de", "en", "he", "ja", "ru", "zh"})
+
+
+@pytest.fixture(scope="module")
+def cldr():
+    found: dict[str, tuple[Entity, set[tuple[str, str]]]] = {}
+    for entity, names in Cldr(LANGS).rows():
+        found.setdefault(entity.id, (entity, set()))[1].update((n.lang, n.text) for n in names)
+    return found
+
+
+# -- CLDR and GeoNames
+
+
+def test_cldr_names(cldr):
+    def names(id_):
+        return cldr[id_][1]
+
+    assert {("de", "Deutschland"), ("ja", "ドイツ"), ("ru", "Германия")} <= names("wd:Q183")
+    assert {("mul", "USA"), ("ru", "США"), ("en", "U.S."), ("en", "United States")} <= names(
+        "wd:Q30"
+    )
+    assert {("ru", "март"), ("ru", "марта"), ("he", "מרץ"), ("zh", "三月")} <= names("month:3")
+    assert {("de", "Montag"), ("de", "Mo."), ("cs", "pondělí")} <= names("dow:0")
+    assert {("en", "euros"), ("de", "€"), ("mul", "EUR")} <= names("cur:EUR")
+    assert {("ru", "долларов"), ("en", "dollars"), ("de", "Dollar"), ("ja", "ドル")} <= names(
+        "cur:USD"
+    )
+    assert ("cs", "korun") in names("cur:CZK")
+    assert ("en", "won") not in names("cur:KRW")
+    assert {("de", "Deutsch"), ("cs", "němčina")} <= names("lang:de")
+    assert ("de", "Kyrillisch") in names("script:Cyrl")
+    assert {("de", "Kilometer"), ("ru", "километров"), ("en", "km")} <= names(
+        "unit:length-kilometer"
+    )
+    assert {("de", "Wien"), ("ja", "ウィーン")} <= names("gn:2761369")
+    assert {("en", "Myanmar"), ("en", "Burma")} <= names("wd:Q836")
+    assert not any(lang not in LANGS | {"mul"} for _, own in cldr.values() for lang, _ in own)
+
+
+def test_cldr_categories_and_priors(cldr):
+    assert {entity.category for entity, _ in cldr.values()} == {
+        "city", "country", "currency", "language", "month", "organisation", "region", "script",
+        "unit", "weekday",
+    }  # fmt: skip
+    assert all(entity.tier == CORE for entity, _ in cldr.values())
+    prior = {id_: entity.prior for id_, (entity, _) in cldr.items()}
+    assert prior["wd:Q148"] > prior["wd:Q183"] > prior["gn:2761369"]
+    assert prior["cur:EUR"] > prior["cur:CZK"] > prior["cur:DEM"]
+    assert prior["lang:en"] > prior["lang:cs"]
+    assert cldr["wd:Q183"][0] == country("DE")
+
+
+def test_cldr_does_not_depend_on_what_babel_was_asked_before(cldr):
+    from babel import Locale
+
+    # Babel itself gives Chinese names of months in Hebrew after these two lines.
+    assert Locale.parse("zh").months["stand-alone"]["wide"][3]
+    assert Locale.parse("he").months["stand-alone"]["wide"][3]
+    again = {entity.id: names for entity, names in Cldr(frozenset({"he"})).rows()}
+    assert {name.text for name in again["month:3"]} == {"מרץ"}
+
+
+def test_cities_of_time_zones():
+    vienna, kolkata = zone_city("Europe/Vienna"), zone_city("Asia/Calcutta")
+    assert vienna is not None
+    assert kolkata is not None
+    assert vienna.id == "gn:2761369"
+    assert kolkata.id == "gn:1275004"  # today's zone is called Asia/Kolkata
+    assert zone_city("America/Martinique") is None
+
+
+def test_geonames():
+    rows = {entity.id: (entity, names) for entity, names in GeoNames(500_000).rows()}
+    vienna, names = rows["gn:2761369"]
+    assert vienna.category == "city"
+    assert 6.0 < vienna.prior < 6.5
+    assert names[0] == Name("mul", "Vienna", int(Flag.LABEL))
+    texts = {name.text for name in names}
+    assert {"Wien", "Вена", "Vídeň"} <= texts
+    assert "VIE" not in texts
+    assert len(rows) < 2000
+
+
+def test_all_languages_of_the_small_base(small_kb):
+    assert {"cs", "de", "en", "ja", "ru", "zh"} <= set(small_kb.languages)
+    assert small_kb.shared("de", "zh").sum() > 1000
+    key = small_kb.key("de", "deutschland")
+    assert small_kb.external_id(small_kb.postings(key)[0][0]) == "wd:Q183"
+    assert small_kb.label(small_kb.entity("wd:Q183"), "cs") == "Německo"
+
+
+# -- Wikidata
+
+
+def item(id_, labels, *, aliases=None, links=9, classes=("Q5",), **claims):
+    def statement(value, rank="normal"):
+        return {"mainsnak": {"snaktype": "value", "datavalue": {"value": value}}, "rank": rank}
+
+    found = {"P31": [statement({"id": c}) for c in classes]} if classes else {}
+    for name, values in claims.items():
+        found[name] = [statement(v) for v in values]
+    return {
+        "type": "item", "id": id_,
+        "labels": {k: {"language": k, "value": v} for k, v in labels.items()},
+        "aliases": {
+            k: [{"language": k, "value": v} for v in vs] for k, vs in (aliases or {}).items()
+        } or [],
+        "claims": found or [],
+        "sitelinks": {f"l{i}wiki": {} for i in range(links)} | {"commonswiki": {}},
+    }  # fmt: skip
+
+
+ITEMS = [
+    item("Q64", {"en": "Berlin", "zh-hant": "柏林", "de": "Berlin"}, aliases={"en": ["B"]},
+         links=100, classes=("Q515",), P1566=["2950159"]),
+    item("Q183", {"en": "Germany"}, classes=("Q6256",), P297=["DE"],
+         P1549=[{"text": "German", "language": "en"}, {"text": "Deutscher", "language": "de"}]),
+    item("Q1", {"en": "Berlin"}, classes=("Q4167410",)),
+    item("Q2", {"en": "Rare One"}, links=2),
+    item("Q3", {"mul": "Ada Lovelace"}),
+    item("Q4", {"en": "table"}, classes=(), P279=[{"id": "Q999"}]),
+    item("Q6", {"en": "thingummy"}, classes=("Q999",)),
+    {"type": "property", "id": "P31", "labels": {"en": {"language": "en", "value": "instance"}}},
+]  # fmt: skip
+
+
+def dumped(items):
+    return ("[\n" + ",\n".join(json.dumps(i, ensure_ascii=False) for i in items) + "\n]\n").encode()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+def test_wikidata(tmp_path, pack):
+    path = tmp_path / "dump"
+    path.write_bytes(pack(dumped(ITEMS)))
+    rows = {entity.id: (entity, names) for entity, names in Wikidata(path).rows()}
+    assert list(rows) == ["wd:Q64", "wd:Q183", "wd:Q183:dem", "wd:Q3", "wd:Q4", "wd:Q6"]
+    berlin, names = rows["wd:Q64"]
+    assert berlin == Entity("wd:Q64", "city", CORE, 6.0, ("gn:2950159",))
+    assert Name("zh", "柏林", 16) in names
+    assert Name("en", "B") in names
+    assert rows["wd:Q183"][0].same_as == ("iso:DE",)
+    assert rows["wd:Q183:dem"][0].category == "demonym"
+    assert rows["wd:Q183:dem"][1] == [Name("en", "German", 32), Name("de", "Deutscher", 32)]
+    assert rows["wd:Q3"][1] == [Name("mul", "Ada Lovelace", 16)]
+    assert (rows["wd:Q4"][0].category, rows["wd:Q4"][0].tier) == ("concept", CONCEPT)
+    assert (rows["wd:Q6"][0].category, rows["wd:Q6"][0].tier) == ("concept", CONCEPT)
+    assert [e.id for e, _ in Wikidata(path, min_sitelinks=0).rows()][3] == "wd:Q2"
+
+
+def test_wikidata_from_a_pipe(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(dumped(ITEMS)))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert len(list(Wikidata("-").rows())) == 6
+
+
+def test_broken_lines(tmp_path):
+    path = tmp_path / "dump.json"
+    lines = dumped(ITEMS).splitlines(keepends=True)
+    lines[3] = lines[3][:40] + b"\n"
+    lines[5] = b'{"id": "Q3", "labels": {"en": 5}, "sitelinks": {"a": 1}},\n'
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(
+        InputError, match=r"dump.json:4: not valid JSON: .* \(--skip-broken goes on\)"
+    ):
+        list(Wikidata(path).rows())
+    source = Wikidata(path, skip_broken=True, min_sitelinks=0)
+    assert len(list(source.rows())) == 6
+    assert source.warnings() == [f"{path}: 2 broken lines were left out: 4, 6"]
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(dumped(ITEMS * 300))[:-900])
+    with pytest.raises(InputError, match=r"cut.gz:\d+: damaged or truncated after this line"):
+        list(Wikidata(tmp_path / "cut.gz").rows())
+    (tmp_path / "x.zst").write_bytes(b"\x28\xb5\x2f\xfd....")
+    with pytest.raises(InputError, match="is packed by zstd: pipe it"):
+        list(Wikidata(tmp_path / "x.zst").rows())
+    with pytest.raises(InputError, match="no such file"):
+        Wikidata(tmp_path / "nowhere")
+
+
+def test_broken_lines_are_remembered_when_a_build_goes_on(tmp_path, monkeypatch):
+    from steelyard.kobe import spooling
+
+    monkeypatch.setattr(spooling, "CHECKPOINT", 1)
+    path = tmp_path / "dump.json"
+    good = [json.dumps(item(f"Q{i}", {"en": f"n{i}"})) for i in range(6)]
+    path.write_text("\n".join(["{broken", *good[:3], "{broken", *good[3:]]))
+    with pytest.raises(InputError, match=r":1: not valid JSON"):
+        build([Wikidata(path)], tmp_path / "kb")
+
+    def stop(what, done, total):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build([Wikidata(path, skip_broken=True)], tmp_path / "kb", progress=stop)
+    manifest = build([Wikidata(path, skip_broken=True)], tmp_path / "kb")
+    assert manifest["entities"] == 6
+    assert manifest["warnings"] == [f"{path}: 2 broken lines were left out: 1, 5"]
+
+
+def test_another_stream_does_not_continue_an_interrupted_build(tmp_path, monkeypatch):
+    from steelyard.kobe import spooling
+
+    monkeypatch.setattr(spooling, "CHECKPOINT", 100)
+
+    def pipe(word):
+        items = [item(f"Q{i}", {"en": f"{word} {i}"}) for i in range(1500)]
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(dumped(items))))
+
+    def stop(what, done, total):
+        if done == 1300:
+            raise KeyboardInterrupt
+
+    pipe("one")
+    with pytest.raises(KeyboardInterrupt):
+        build([Wikidata("-")], tmp_path / "kb", progress=stop)
+    pipe("two")
+    with pytest.raises(
+        InputError, match="<stdin>:1000: is not what the interrupted build was read"
+    ):
+        build([Wikidata("-")], tmp_path / "kb")
+    pipe("two")
+    assert build([Wikidata("-")], tmp_path / "kb")["entities"] == 1500
+    assert KnowledgeBase.open(tmp_path / "kb").label(0) == "two 0"
+
+
+def test_the_class_map_is_well_formed():
+    from steelyard.kobe.records import CATEGORIES
+
+    assert len(classes()) > 100
+    assert set(classes().values()) <= {*CATEGORIES, "-"}
+
+
+def test_wikidata_joins_the_embedded_records(tmp_path):
+    (tmp_path / "dump").write_bytes(dumped(ITEMS))
+    sources: list[Source] = [Cldr(frozenset({"de"})), GeoNames(3_000_000)]
+    sources.append(Wikidata(tmp_path / "dump"))
+    build(sources, tmp_path / "kb")
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    berlin, germany = kb.entity("wd:Q64"), kb.entity("wd:Q183")
+    assert berlin is not None
+    assert germany is not None
+    assert {"柏林", "Берлин", "B"} <= {name.text for name in kb.names(berlin)}
+    assert kb.entity("gn:2950159") is None
+    assert kb.same_as(germany) == ["wd:Q183", "iso:DE", "gn:2921044"]
+
+
+# -- tables
+
+
+def test_paranames(tmp_path):
+    path = tmp_path / "paranames.tsv"
+    path.write_text(
+        "wikidata_id\teng\tlabel\tlanguage\ttype\n"
+        "Q64\tBerlin\tБерлин\tru\tLOC\nQ64\tBerlin\t柏林\tzh-hans\tLOC\nQ7\tAda\tАда\tru\tPER-ORG\n"
+    )
+    (berlin, names), (ada, _) = ParaNames(path).rows()
+    assert berlin.id == "wd:Q64"
+    assert (berlin.category, ada.category) == ("place", "person")
+    assert {(n.lang, n.text) for n in names} == {("ru", "Берлин"), ("zh", "柏林"), ("en", "Berlin")}
+    assert berlin.prior > ada.prior
+    path.write_text("wikidata_id\tlabel\tlanguage\nQ64\tBerlin\tde\n")
+    with pytest.raises(InputError, match=r"paranames.tsv:1: column 'type' is missing; found: wiki"):
+        list(ParaNames(path).rows())
+
+
+TABLE = (
+    "layer\tid\tcategory\tlang\talias\tprior\n"
+    "geo\tgn:1\tcity\tde\tWien\t99999\ngeo\tgn:1\tcity\ten\tVienna\t99999\n"
+    "wn\twn:1-n\tnoun.animal\ten\tdog\t99\ndate\tmonth:1\tdate\ten\tJanuary\t0\n"
+)
+
+
+def test_alias_table(tmp_path):
+    path = tmp_path / "names.tsv"
+    path.write_text(TABLE)
+    (wien, names), (dog, _), (january, _) = AliasTable(path).rows()
+    assert wien == Entity("gn:1", "city", CORE, 5.0)
+    assert names == [Name("de", "Wien"), Name("en", "Vienna")]
+    assert dog == Entity("wn:1-n", "noun.animal", CONCEPT, 5.0)
+    assert january.category == "month"
+    path.write_text("id\tlang\talias\ttier\nx:1\ten\tdog\tconcept\n")
+    assert next(AliasTable(path).rows())[0] == Entity("x:1", "other", CONCEPT, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("alias", "name"), r":1: column 'alias' is missing; found: layer, id"),
+        (("\ten\tdog", "\te\tdog"), r":4: unknown language code 'e'"),
+        (("\ten\tdog", "\ten"), r":4: 5 fields, expected 6"),
+        (("\t99\n", "\tmany\n"), r":4: prior 'many' is not a number"),
+    ],
+)
+def test_bad_alias_tables(tmp_path, change, message):
+    path = tmp_path / "names.tsv"
+    path.write_text(TABLE.replace(*change))
+    with pytest.raises(InputError, match=f"names.tsv{message}"):
+        list(AliasTable(path).rows())
+
+
+def test_a_table_that_is_not_utf8(tmp_path):
+    path = tmp_path / "names.tsv"
+    path.write_bytes(TABLE.encode().replace(b"dog", b"d\xf6g"))
+    with pytest.raises(InputError, match=r"names.tsv:4: byte 0xf6 is not UTF-8"):
+        list(AliasTable(path).rows())
+
+
+def test_the_tables_of_concepts(shared, tmp_path):
+    with gzip.open(shared / "kb-sources" / "aliases.tsv.gz", "rt", encoding="utf-8") as file:
+        wanted = [next(file), *(line for line in file if line.startswith("wn\t"))]
+    spoken = ("\tlang\t", "\tde\t", "\tzh\t")
+    few = tmp_path / "few.tsv"
+    few.write_text("".join(line for line in wanted if any(lang in line for lang in spoken)))
+    build([AliasTable(few)], tmp_path / "kb")
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    assert kb.manifest["tiers"] == {"core": 0, "concept": len(kb)}
+    keys = kb.key("de", "bank"), kb.key("zh", "银行")
+    german, chinese = ({*kb.postings(key)[0].tolist()} for key in keys if key is not None)
+    assert german & chinese
+    assert kb.shared("de", "zh").sum() > 8_000
+
+
+# -- terminologies
+
+
+def test_terms_in_columns(tmp_path):
+    path = tmp_path / "terms.csv"
+    path.write_text(
+        "id,category,en,de-AT,prior\n"
+        "acme:1,product,Rocket Sled|ACME Sled,Raketenschlitten,\n,brand,Anvil & Co,,4\n"
+    )
+    (sled, names), (anvil, _) = Terms(path).rows()
+    assert sled == Entity("acme:1", "product", CORE, TERM_PRIOR)
+    assert names == [
+        Name("en", "Rocket Sled", 16),
+        Name("en", "ACME Sled"),
+        Name("de", "Raketenschlitten", 16),
+    ]
+    assert (anvil.id, anvil.prior) == ("term:anvil_&_co", 4.0)
+
+
+def test_terms_in_rows(tmp_path):
+    path = tmp_path / "terms.tsv"
+    path.write_text("concept\tlanguage\tterm\n7\ten\tanvil\n7\tde\tAmboss\n")
+    rows = list(Terms(path).rows())
+    assert [entity.id for entity, _ in rows] == ["term:7", "term:7"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,lang,category\n1,en,x\n", r":1: column 'alias' is missing; found: id, lang, category"),
+        ("id,alias\n1,x\n", r":1: column 'lang' is missing"),
+        ("id,colour\n1,x\n", r":1: column 'colour' is no language; expected 'lang' and 'alias'"),
+        ("id,category\n1,x\n", r":1: no names: column 'alias' is missing; found: id, category"),
+        ("", r":1: no names: column 'alias' is missing; found: nothing"),
+        ("lang,alias\nen,x\nxq,y\n", r":3: unknown language code 'xq'"),
+        ("en,de\na,b\na\n", r":3: 1 fields, expected 2"),
+        ("en,prior\na,much\n", r":2: prior 'much' is not a number"),
+    ],
+)
+def test_bad_terms(tmp_path, text, message):
+    path = tmp_path / "terms.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"terms.csv{message}"):
+        Terms(path)
+
+
+TBX2 = """<?xml version="1.0"?>
+<!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd">
+<martif type="TBX"><text><body>
+<termEntry id="c1"><langSet xml:lang="en"><tig><term>hard <hi>disk</hi></term></tig>
+<tig><term>HDD</term></tig></langSet><langSet xml:lang="de-DE"><ntig><termGrp>
+<term>Festplatte</term></termGrp></ntig></langSet></termEntry></body></text></martif>"""
+TBX3 = """<tbx style="dca" xmlns="urn:iso:std:iso:30042:ed-2"><text><body><conceptEntry id="k:9">
+<langSec xml:lang="fr"><termSec><term>disque dur</term></termSec></langSec>
+</conceptEntry></body></text></tbx>"""
+
+
+def test_tbx(tmp_path):
+    path = tmp_path / "terms.tbx"
+    path.write_text(TBX2)
+    ((disk, names),) = Terms(path).rows()
+    assert disk.id == "term:c1"
+    assert names == [Name("en", "hard disk", 16), Name("en", "HDD"), Name("de", "Festplatte", 16)]
+    path.write_text(TBX3)
+    ((disk, names),) = Terms(path).rows()
+    assert (disk.id, names) == ("k:9", [Name("fr", "disque dur", 16)])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TBX2.replace("</martif>", ""), r":6: not valid XML: no element found"),
+        (TBX2.replace("de-DE", "xq"), r":5: unknown language code 'xq'"),
+        ('<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><a/>', r":1: declares XML entities"),
+        ("<tbx><text/></tbx>", r": no terms: expected TBX"),
+    ],
+)
+def test_bad_tbx(tmp_path, text, message):
+    path = tmp_path / "terms.tbx"
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"terms.tbx{message}"):
+        Terms(path)
+
+
+# -- wordnets and language codes
+
+LMF = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE LexicalResource SYSTEM "http://globalwordnet.github.io/schemas/WN-LMF-1.0.dtd">
+<LexicalResource xmlns:dc="http://purl.org/dc/elements/1.1/">
+  <Lexicon id="{id}" label="t" language="{lang}" email="a@b.c" license="CC-BY" version="1">
+    <LexicalEntry id="{id}-e1"><Lemma writtenForm="{word}" partOfSpeech="n"/>
+      <Sense id="{id}-s1" synset="{id}-02084071-n"><Count>9</Count></Sense></LexicalEntry>
+    <LexicalEntry id="{id}-e2"><Lemma writtenForm="run" partOfSpeech="v"/>
+      <Sense id="{id}-s2" synset="{id}-01926311-v"/></LexicalEntry>
+    <Synset id="{id}-02084071-n" ili="i46360" partOfSpeech="n"/>
+    <Synset id="{id}-01926311-v" ili="i1" partOfSpeech="v"/>
+  </Lexicon>
+</LexicalResource>
+"""
+
+
+def test_wordnets(tmp_path):
+    for lang, word in (("en", "dog"), ("de", "Hund")):
+        (tmp_path / f"{lang}.xml").write_text(LMF.format(id=f"t{lang}", lang=lang, word=word))
+    english = Wordnets(tmp_path / "en.xml")
+    assert (english.licence, english.version) == ("CC-BY", "ten:1")
+    assert list(english.rows()) == [
+        (Entity("wn:02084071-n", "noun", CONCEPT, 4.0, ("ili:i46360",)), [Name("en", "dog")])
+    ]
+    build([english, Wordnets(tmp_path / "de.xml")], tmp_path / "kb")
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    assert kb.shared("de", "en").tolist() == [True]
+    (tmp_path / "bad.xml").write_text("no")
+    with pytest.raises(InputError, match=r"bad.xml: can't be read as a wordnet"):
+        Wordnets(tmp_path / "bad.xml")
+
+
+def test_no_wordnets(tmp_path, monkeypatch):
+    import wn
+
+    monkeypatch.setattr(vars(wn)["config"], "data_directory", tmp_path)
+    with pytest.raises(UsageError, match="wn has no wordnets: run 'python -m wn download"):
+        Wordnets()
+
+
+@pytest.mark.parametrize("code", ["xq", "deutsch", "", "d", "zz"])
+def test_language_codes_nobody_knows(code):
+    with pytest.raises(UsageError, match=f"unknown language code '{code}'"):
+        normalise(code)
