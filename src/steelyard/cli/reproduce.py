@@ -16,6 +16,7 @@ from steelyard.cli.progress import progress_of
 
 #: name: module:function, which takes the folder of data, ``rng`` and ``progress``.
 PAPERS = {
+    "kobe": "steelyard.studies.papers.kobe:reproduce_kobe",
     "paired": "steelyard.studies.papers.paired:reproduce_paired",
     "spa": "steelyard.studies.papers.spa:reproduce_spa",
     "ties": "steelyard.studies.papers.ties:reproduce_ties",
@@ -31,7 +32,7 @@ PAPERS = {
 def reproduce(paper: str, data: Path | None, output: OutputOptions) -> None:
     """Compute a paper's figures, and print them beside the published ones.
 
-    Papers: paired (Better than Average: Paired Evaluation of NLP Systems); spa (Soft Pairwise
+    Papers: kobe (KoBE: Knowledge-Based Machine Translation Evaluation); paired (Better than Average: Paired Evaluation of NLP Systems); spa (Soft Pairwise
     Accuracy); ties (Towards a Better Evaluation of Metrics). Figures whose data are
     not there are listed as not compared. A figure (--out with .png, .svg or .pdf) shows published
     against ours.
