@@ -16,9 +16,11 @@ from steelyard.studies.papers.reproduction import read_figures
 
 def test_correlations_keep_their_sign_and_skip_gaps():
     scores = {
-        "human_z": sy.ScoreTable(np.empty((4, 0)), kind="human", system_scores=[1, 2, 3, 5.0]),
-        "up": sy.ScoreTable(np.empty((4, 0)), system_scores=[2.0, 4, 6, np.nan]),
-        "down": sy.ScoreTable(np.empty((4, 0)), system_scores=[5.0, 3, 2, 1]),
+        "human_z": sy.ScoreTable(
+            np.empty((4, 0)), kind="human", system_scores=np.array([1, 2, 3, 5.0])
+        ),
+        "up": sy.ScoreTable(np.empty((4, 0)), system_scores=np.array([2.0, 4, 6, np.nan])),
+        "down": sy.ScoreTable(np.empty((4, 0)), system_scores=np.array([5.0, 3, 2, 1])),
     }
     es = EvalSet(tuple("abcd"), Segments(()), scores)
     found = correlations(es)

@@ -93,6 +93,8 @@ PRESETS = (
               help="Scores of your own metric, for all sets of a protocol or one "
               "(repeatable).")  # fmt: skip
 @click.option("--keep-references", is_flag=True, help="Keep systems that are a metric's reference.")
+@click.option("--sentinels", is_flag=True, help="Weigh scores that know nothing of quality, too: "
+              "random numbers, names of systems, segments, lengths.")  # fmt: skip
 @input_options
 @output_options
 def meta(

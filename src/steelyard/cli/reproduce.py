@@ -32,10 +32,10 @@ PAPERS = {
 def reproduce(paper: str, data: Path | None, output: OutputOptions) -> None:
     """Compute a paper's figures, and print them beside the published ones.
 
-    Papers: kobe (KoBE: Knowledge-Based Machine Translation Evaluation); paired (Better than Average: Paired Evaluation of NLP Systems); spa (Soft Pairwise
-    Accuracy); ties (Towards a Better Evaluation of Metrics). Figures whose data are
-    not there are listed as not compared. A figure (--out with .png, .svg or .pdf) shows published
-    against ours.
+    Papers: kobe (KoBE: Knowledge-Based Machine Translation Evaluation), paired (Better than
+    Average: Paired Evaluation of NLP Systems), spa (Soft Pairwise Accuracy), ties (Towards a Better
+    Evaluation of Metrics for Machine Translation). Figures whose data are not there are listed as
+    not compared. A figure (--out with .png, .svg or .pdf) shows published against ours.
     """
     wants_figure(output)
     module, _, name = PAPERS[paper].partition(":")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import studymeta
+from steelyard.cli import studymeta, studypower
 from steelyard.cli.emit import wants_figure
 from steelyard.cli.options import (
     InputOptions,
@@ -29,7 +29,7 @@ def study() -> None:
     """See whether a verdict survives other data and other rankings."""
 
 
-for command in studymeta.COMMANDS:
+for command in (*studymeta.COMMANDS, studypower.power):
     study.add_command(command)
 
 

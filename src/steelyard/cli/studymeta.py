@@ -1,4 +1,4 @@
-"""Studies of meta-evaluations: ``steelyard study systems | segments | distinct | ties``."""
+"""Studies of meta-evaluations: ``study systems``, ``segments``, ``distinct``, ``ties`` and so on."""
 
 from __future__ import annotations
 
@@ -213,4 +213,28 @@ def _decided(
     return pairs_of_battles(read.judgements, es, names), read.files
 
 
-COMMANDS = (systems, segments, distinct, ties)
+@click.command(epilog="Example: steelyard study sentinels scores.csv texts.jsonl --human mqm")
+@_INPUTS
+@_meta_options
+@click.option("--draws", type=click.IntRange(min=1), default=50, show_default=True, metavar="N",
+              help="Random sentinels of each kind.")  # fmt: skip
+@plot_option
+@input_options
+@study_output
+def sentinels(
+    inputs: tuple[str, ...],
+    plot: tuple[str, ...] | None,
+    options: InputOptions,
+    output: OutputOptions,
+    **settings: Any,
+) -> None:
+    """Weigh scores that know nothing of quality, and name the metrics that don't beat them.
+
+    Random numbers, names of systems, segments; with texts, lengths of outputs and sources.
+    """
+    from steelyard.studies.sentinels import guard
+
+    _study("weighing sentinels", guard, inputs, plot, options, output, settings)
+
+
+COMMANDS = (systems, segments, distinct, ties, sentinels)

@@ -203,16 +203,7 @@ def _spanish() -> NumberWords:
 
 def _italian() -> NumberWords:
     units = ["uno", "due", "tre", "quattro", "cinque", "sei", "sette", "otto", "nove"]
-    tens = [
-        "venti",
-        "trenta",
-        "quaranta",
-        "cinquanta",
-        "sessanta",
-        "settanta",
-        "ottanta",
-        "novanta",
-    ]
+    tens = ["venti", "trenta", "quaranta", "cinquanta", "sessanta", "settanta", "ottanta", "novanta"]
     words = _numbered(
         "uno/un/una due tre quattro cinque sei sette otto nove dieci undici dodici tredici"
         " quattordici quindici sedici diciassette diciotto diciannove"

@@ -32,37 +32,7 @@ Token = tuple[str, int, int]
 
 #: Languages that write 1,234.5; all others write 1.234,5 or 1 234,5.
 POINT_LANGUAGES = frozenset(
-    [
-        "am",
-        "ar",
-        "bn",
-        "cy",
-        "en",
-        "fil",
-        "ga",
-        "gu",
-        "he",
-        "hi",
-        "ja",
-        "kn",
-        "ko",
-        "ml",
-        "mr",
-        "ms",
-        "mt",
-        "my",
-        "ne",
-        "pa",
-        "si",
-        "sw",
-        "ta",
-        "te",
-        "th",
-        "ti",
-        "ur",
-        "yue",
-        "zh",
-    ]
+    ["am", "ar", "bn", "cy", "en", "fil", "ga", "gu", "he", "hi", "ja", "kn", "ko", "ml", "mr", "ms", "mt", "my", "ne", "pa", "si", "sw", "ta", "te", "th", "ti", "ur", "yue", "zh"]
 )
 _LONE_ONE = 1  # "one" and "ein" are articles and pronouns far too often
 _FIRST_ORDINAL = 3  # so are "first" and "second"

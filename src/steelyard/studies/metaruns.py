@@ -76,6 +76,7 @@ def open_runs(
     level: str | None = None,
     group_by: str | None = None,
     keep_references: bool = False,
+    method: str = "exact",
 ) -> MetaRuns:
     """Prepare the data as :func:`~steelyard.metaevaluation.meta_evaluate` does, and weigh metrics.
 
@@ -92,6 +93,6 @@ def open_runs(
     human = the_human(es, human)
     data, warnings = prepare(es, human, metrics, keep_references=keep_references)
     runs = tuple(
-        Run(data, meta, level, group_by, meta.options, "exact", None, warnings) for meta in metas
+        Run(data, meta, level, group_by, meta.options, method, None, warnings) for meta in metas
     )
     return MetaRuns(human, data, runs, tuple(run.results() for run in runs), warnings)
