@@ -1,4 +1,4 @@
-"""Studies of meta-evaluations: ``study systems``, ``segments``, ``distinct``, ``ties`` and so on."""
+"""Studies of meta-evaluations: ``study systems``, ``segments``, ``distinct``, ``ties``, etc."""
 
 from __future__ import annotations
 

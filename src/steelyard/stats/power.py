@@ -154,5 +154,5 @@ def resampled_p(test: str, x: Floats, counts: Counts | Floats) -> Floats:
     if test == "permutation":
         single = (a.astype(np.float32)[:, None] for a in (total, squares, w @ y**4))
         p = quick_p(*single)[:, 0].astype(np.float64)
-        return np.minimum(2 * np.minimum(p, 1 - p), 1.0)
+        return np.asarray(np.minimum(2 * np.minimum(p, 1 - p), 1.0))
     raise UsageError(f"no power of test '{test}'; expected t, permutation or sign")
