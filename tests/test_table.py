@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import html
 import html.parser
 import io
 import json
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -20,6 +22,7 @@ from steelyard.table import (
     dumps,
     escape_latex,
     escape_markdown,
+    interval_decimals,
 )
 
 HOSTILE = ["<script>alert(1)</script>", "a|b", "-x",
@@ -88,6 +91,105 @@ def test_text_and_latex_and_markdown_have_a_line_per_row(rows):
     assert len(table.text().split("\n")) == len(rows) + 2
     assert table.latex().count(r"\\" + "\n") == len(rows) + 1
     assert len(table.markdown().strip().split("\n")) == len(rows) + 2
+
+
+plain = st.text("abcXYZ_&%#<>$עברית日本", min_size=1, max_size=12)
+figures = st.floats(-1e4, 1e4, allow_nan=False)
+keys = st.sampled_from(["higher", "lower", None])
+
+
+def from_text(table):
+    """Cells of the terminal rendering: columns are two spaces apart, and no name has two."""
+    return [re.split(r" {2,}", line.strip()) for line in table.text().split("\n")[2:]]
+
+
+def from_markdown(table):
+    """Cells of the pipe table, escapes undone."""
+    found = []
+    for line in table.markdown().strip().split("\n")[2:]:
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        cells = [re.sub(r"^\*\*(.*)\*\*$", r"\1", cell) for cell in cells]
+        found.append([html.unescape(re.sub(r"\\(.)", r"\1", cell)) for cell in cells])
+    return found
+
+
+def from_latex(table):
+    """Cells of the LaTeX table, escapes undone."""
+    back = {escape_latex(char): char for char in "&%#$_<>"}
+    pattern = "|".join(re.escape(code) for code in sorted(back, key=len, reverse=True))
+    body = table.latex().split(r"\midrule", 1)[1].split(r"\bottomrule")[0]
+    rows = [line for line in body.replace(r"\midrule", "").split("\n") if line]
+    found = []
+    for line in rows:
+        cells = line.removesuffix(r" \\").split(" & ")
+        cells = [re.sub(r"^\\textbf\{(.*)\}$", r"\1", cell) for cell in cells]
+        found.append([re.sub(pattern, lambda m: back[m[0]], cell) for cell in cells])
+    return found
+
+
+def from_html(table):
+    parser = Cells()
+    parser.feed(table.html())
+    width = len(table.columns)
+    cells = [cell.strip("\n") for cell in parser.cells]
+    return [cells[i : i + width] for i in range(width, len(cells), width)]
+
+
+@given(
+    st.lists(st.tuples(plain, figures, st.one_of(st.none(), figures)), min_size=1, max_size=5),
+    keys,
+    st.one_of(st.none(), st.integers(0, 6)),
+)
+def test_the_same_numbers_in_all_six_renderings(rows, better, digits):
+    columns = (Column("name"), Column("x", better, digits), Column("y"))
+    bold, rules = frozenset({(0, 1)}), frozenset({1})
+    table = Table(
+        "", columns, tuple(rows), rules=rules if len(rows) > 1 else frozenset(), bold=bold
+    )
+    shown = table.shown()
+    text = [cells for cells in from_text(table) if not set("".join(cells)) <= {"-"}]
+    assert text == shown
+    assert from_markdown(table) == shown
+    assert from_latex(table) == shown
+    assert from_html(table) == shown
+    exact = [list(row.values()) for row in json.loads(table.json())]
+    read = [
+        [name.removeprefix("'"), *(float(cell) if cell else None for cell in cells)]
+        for name, *cells in csv.reader(io.StringIO(table.csv()))
+        if name != "name"
+    ]
+    assert exact == read == [list(row) for row in rows]
+    assert Table("", columns, tuple(map(tuple, exact))).shown() == shown
+
+
+NAMES = ("a_b", "R&D", "50%", "#1", "<b>", "$x$", "עברית", "العربية", "x--y")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_survive_every_format(name):
+    table = Table("", (Column(name), Column("x")), ((name, 1.5), ("other", 2.5)))
+    assert name in table.text()
+    assert from_markdown(table)[0][0] == name
+    assert from_html(table)[0][0] == name
+    assert from_latex(table)[0][0].replace("-{}-", "--") == name
+    assert next(csv.reader(io.StringIO(table.csv())))[0].removeprefix("'") == name
+    assert json.loads(table.json())[0] == {name: name, "x": 1.5}
+
+
+def test_headings_that_repeat_have_keys_of_their_own():
+    columns = (Column("low", key="mean low"), Column("low", key="bt low"), Column("x"), Column("x"))
+    table = Table("", columns, ((1.0, 2.0, 3.0, 4.0),))
+    assert json.loads(table.json()) == [{"mean low": 1, "bt low": 2, "x": 3, "x (2)": 4}]
+    assert table.csv().split("\n")[0] == "mean low,bt low,x,x (2)"
+    assert list(table.to_columns()) == ["mean low", "bt low", "x", "x (2)"]
+    assert table.text().split("\n")[0].split() == ["low", "low", "x", "x"]
+
+
+def test_digits_follow_intervals():
+    assert interval_decimals([50.0, 51.0], [49.0, 50.0], [51.0, 52.0]) == 2
+    assert interval_decimals([0.5], [0.4996], [0.5004]) == 5
+    assert interval_decimals([0.5], [0.5], [0.5]) is None
+    assert interval_decimals([0.5], [float("nan")], [float("nan")]) is None
 
 
 def test_latex_escapes_every_special_character():

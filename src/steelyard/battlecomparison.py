@@ -52,7 +52,8 @@ class BattleComparison(Comparison):
                 test["p"] = test["p_adjusted"] = None
         return result
 
-    def _size(self) -> str:
+    def size(self) -> str:
+        """Say in words what was compared."""
         size = f"{plural(len(self.systems), 'system')}, {plural(self.n_battles, 'battle')}"
         return f"{size}, {plural(self.n_segments, 'unit')}" if self.n_segments else size
 

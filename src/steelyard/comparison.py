@@ -38,6 +38,7 @@ DEFAULT = ("mean", "median", "bt")
 TESTS = tuple(name for name in REASONS if name != "gap")
 UNITS = ("segment", "document")
 _MOST = 60  # systems up to which every one is left out in turn
+_DRAWN = 100  # systems up to which the share of resamples at each place is kept, for a figure
 _FEW = 4  # warnings of a kind before the last one counts the rest
 
 
@@ -278,6 +279,7 @@ def ranked(found: Aggregate, level: float) -> Ranked:
         gap_low,
         gap_high,
         found.spread,
+        bootstrap.rank_shares(places) if n <= _DRAWN else None,
     )
 
 

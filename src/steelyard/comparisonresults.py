@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.provenance import Provenance
 from steelyard.stats.arrays import Floats
-from steelyard.table import Cell, Column, Frame, Table, plural
+from steelyard.table import Cell, Column, Frame, Table, interval_decimals, plural
 
 MOST_SHOWN = 300  # systems up to which every pair gets intervals and a place in a report
 #: Which test asks the question that a ranking answers, and why.
@@ -40,6 +40,7 @@ class Ranked:
     gap_low: Floats | None = None
     gap_high: Floats | None = None
     spread: Floats | None = None
+    rank_shares: Floats | None = None  # share of the resamples in which i takes place j + 1
 
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -162,21 +163,26 @@ class Comparison:
         columns = [Column("system")]
         for name in names:
             columns.append(Column(f"{name} rank" if len(names) > 1 else "rank"))
-            columns += [Column("tier")] if name in self.tiers else []
-            columns.append(Column(name, "higher", digits=_digits(self.aggregations[name].scores)))
+            columns += [Column("tier", key=f"{name} tier")] if name in self.tiers else []
+            digits = _digits(self.aggregations[name])
+            columns.append(Column(name, "higher", digits=digits))
             if self.aggregations[name].low is not None:
-                digits = _digits(self.aggregations[name].scores)
-                columns += [Column("low", digits=digits), Column("high", digits=digits)]
+                columns += [
+                    Column(end, digits=digits, key=f"{name} {end}") for end in ("low", "high")
+                ]
         place = {system: i for i, system in enumerate(self.systems)}
         rows: list[tuple[Cell, ...]] = []
+        bold: set[tuple[int, int]] = set()
         order = self.ranking(first)
-        for system in order:
+        for k, system in enumerate(order):
             i = place[system]
             row: list[Cell] = [system]
             for name in names:
                 own = self.aggregations[name]
                 row.append(None if np.isnan(own.ranks[i]) else int(own.ranks[i]))
                 row += [self.tiers[name].clusters[i]] if name in self.tiers else []
+                best = name in self.tiers and self.tiers[name].clusters[i] == 1
+                bold |= {(k, len(row))} if best else set()
                 row.append(_number(own.scores[i]))
                 if own.low is not None and own.high is not None:
                     row += [_number(own.low[i]), _number(own.high[i])]
@@ -186,13 +192,15 @@ class Comparison:
             clusters = self.tiers[first].clusters
             tier = [clusters[place[s]] for s in order]
             rules = frozenset(i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
-        notes = [self._size()]
+        notes = [self.size()]
         if self.tiers:
             used = ", ".join(f"{name} by {tiers.test}" for name, tiers in self.tiers.items())
             notes.append(f"tiers at {self.alpha:g}: {used}")
-        return Table("", tuple(columns), tuple(rows), (*notes, *self.notes), rules)
+        notes += self.notes
+        return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
 
-    def _size(self) -> str:
+    def size(self) -> str:
+        """Say in words what was compared."""
         size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
         return f"score {self.score}: {size}"
 
@@ -214,7 +222,11 @@ class Comparison:
         return tables
 
 
-def _digits(values: Floats) -> int:
-    """Digits that tell systems apart: strengths need more than ratings."""
-    size = np.nanmax(np.abs(values), initial=0.0)
+def _digits(own: Ranked) -> int:
+    """Digits that follow the standard error; without one, strengths need more than ratings."""
+    if own.low is not None and own.high is not None:
+        found = interval_decimals(own.scores, own.low, own.high)
+        if found is not None:
+            return found
+    size = np.nanmax(np.abs(own.scores), initial=0.0)
     return 1 if size >= 1000 else 2 if size >= 10 else 3

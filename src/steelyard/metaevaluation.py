@@ -19,7 +19,7 @@ from steelyard.overview import score_facts
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, metametrics
-from steelyard.stats.arrays import Counts, row_means
+from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.metametrics import MetaMetric
 from steelyard.table import plural
 
@@ -177,6 +177,36 @@ def _beaten(found: Sequence[MetaResult]) -> list[str]:
     rest = f" and {plural(len(below) - _LISTED, 'other')}" if len(below) > _LISTED else ""
     what = f"the sentinel '{best.metric}' ({best.value:.3f}), which knows nothing of quality,"
     return [f"{best.by}: {what} beats {shown}{rest}"]
+
+
+def pair_preferences(
+    es: EvalSet,
+    human: str,
+    metric: str,
+    *,
+    systems: Collection[str] | None = None,
+    method: str = "exact",
+    unit: str = "segment",
+) -> tuple[tuple[str, ...], Floats, Floats]:
+    """Give the p-values that soft pairwise accuracy compares: systems, human, metric.
+
+    ``p[i, j]`` is small where system i beats j. ``systems`` are those of a result (references of
+    metrics are left out of it); by default they are chosen as :func:`meta_evaluate` does.
+
+    Examples
+    --------
+    >>> import steelyard as sy
+    >>> systems, human, metric = pair_preferences(sy.demo_set(), "mqm", "learned-refA")
+    >>> human.shape == metric.shape == (len(systems), len(systems))
+    True
+    """
+    kept = es if systems is None else es.select(systems=systems)
+    data, warnings = prepare(kept, human, [metric], keep_references=systems is not None)
+    spa = metametrics.metametric("spa")
+    run = Run(data, spa, None, None, spa.options, method, _blocks(data.es, unit), warnings)
+    if np.isnan(data.segments(metric)).all():
+        raise UsageError(f"'{metric}' has no segment scores where '{human}' has some")
+    return (data.es.systems, *run.pair_pvalues(metric))
 
 
 def the_human(es: EvalSet, human: str | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.provenance import Provenance
 from steelyard.stats.arrays import Floats
-from steelyard.table import Cell, Column, Frame, Table, plural
+from steelyard.table import Cell, Column, Frame, Table, interval_decimals, plural
 
 _LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
 
@@ -144,18 +144,23 @@ class MetaEvaluation:
         lettered = 0 < max((len(own or "") for own in letters.values()), default=0) <= _LETTERS
         columns = [Column("metric")]
         for name in names:
-            columns += [Column("rank")] if ranked else []
+            columns += [Column("rank", key=f"{name} rank")] if ranked else []
             columns += [Column("alike")] if lettered and name == names[0] else []
-            columns.append(Column(name, "higher", digits=3))
+            digits = self._digits(name)
+            columns.append(Column(name, "higher", digits=digits))
             if interval and name == names[0]:
-                columns += [Column("low", digits=3), Column("high", digits=3)]
+                columns += [
+                    Column(end, digits=digits, key=f"{name} {end}") for end in ("low", "high")
+                ]
         rows: list[tuple[Cell, ...]] = []
-        for metric in dict.fromkeys([*first, *rest]):
+        bold: set[tuple[int, int]] = set()
+        for k, metric in enumerate(dict.fromkeys([*first, *rest])):
             row: list[Cell] = [metric]
             for name in names:
                 result = found.get((metric, name))
                 row += [result.rank if result else None] if ranked else []
                 row += [letters.get(metric)] if lettered and name == names[0] else []
+                bold |= {(k, len(row))} if result and result.rank == 1 else set()
                 row.append(result.value if result else None)
                 if interval and name == names[0]:
                     row += (result.ci if result else None) or (None, None)
@@ -168,4 +173,10 @@ class MetaEvaluation:
         if interval:
             notes.append(f"low, high: 95 % interval over resampled {UNITS[self.resampled]}")
         notes += [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
-        return Table("", tuple(columns), tuple(rows), tuple(notes), rules)
+        return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
+
+    def _digits(self, by: str) -> int:
+        """Digits of a meta-metric: three, as is usual, or more where the intervals are narrow."""
+        own = [r for r in self.results if r.by == by and r.ci is not None]
+        low, high = ([r.ci[k] for r in own if r.ci is not None] for k in (0, 1))
+        return max(3, interval_decimals([r.value for r in own], low, high) or 3)

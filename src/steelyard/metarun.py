@@ -165,19 +165,23 @@ class Run:
         return self.cache[key]
 
     def _spa(self, name: str) -> tuple[float, None, str | None]:
-        scores = self.data.segments(name)
         if np.isnan(self.data.human).all():
             raise UsageError("spa needs segment scores: the human score has system scores only")
-        if np.isnan(scores).all():
+        if np.isnan(self.data.segments(name)).all():
             return float("nan"), None, "no segment scores"
+        agreement = soft_agreement(*self.pair_pvalues(name))
+        return agreement.value, None, None if agreement.n_pairs else "fewer than two systems"
+
+    def pair_pvalues(self, name: str) -> tuple[Floats, Floats]:
+        """p-values of all pairs of systems by the human score and by a metric, on what both have.
+
+        ``p[i, j]`` is small where i beats j.
+        """
         stats = self.data.statistics(name)
         if stats is not None and self.method in ("exact", "analytic"):
             own = corpuspairs.pairwise_pvalues(stats, blocks=self.blocks).p
-            agreement = soft_agreement(self.human_p(stats.known), own)
-            return agreement.value, None, None if agreement.n_pairs else "fewer than two systems"
-        agreement = soft_agreement(self.human_p(~np.isnan(scores)), self._metric_p(name))
-        note = None if agreement.n_pairs else "fewer than two systems"
-        return agreement.value, None, note
+            return self.human_p(stats.known), own
+        return self.human_p(~np.isnan(self.data.segments(name))), self._metric_p(name)
 
     @property
     def by_mean(self) -> bool:

@@ -18,10 +18,13 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.errors import MissingDependencyError, UsageError, hint, printable
 
 Cell = str | int | float | bool | None
+_WIDTH = 2 * 1.959964  # standard errors that a 95 % interval is wide
+MISSING = "--"  # what is shown of a missing cell
 Frame = Any  # a pandas or polars frame: neither is a dependency, so neither can be named
 
 
@@ -30,13 +33,15 @@ class Column:
     """A column: its heading, which direction is better, and how many decimals its numbers show.
 
     ``digits`` None derives the decimals from the numbers (four significant digits at the largest);
-    ``mixed`` does so for each number by itself, where rows are not on one scale.
+    ``mixed`` does so for each number by itself, where rows are not on one scale. ``key`` is what
+    CSV, JSON and frames call the column, where the heading alone would occur twice.
     """
 
     name: str
     better: Literal["higher", "lower"] | None = None
     digits: int | None = None
     mixed: bool = False
+    key: str | None = None
 
     @property
     def heading(self) -> str:
@@ -132,7 +137,7 @@ class Table:
         lines.append(r"\midrule")
         for i, row in enumerate(self.shown()):
             lines += [r"\midrule"] if i in self.rules else []
-            cells = [escape_latex(cell) for cell in row]
+            cells = [cell if cell == MISSING else escape_latex(cell) for cell in row]
             cells = [rf"\textbf{{{c}}}" if (i, j) in self.bold else c for j, c in enumerate(cells)]
             lines.append(" & ".join(cells) + r" \\")
         caption = " ".join(escape_latex(text) for text in (self.title, *self.notes) if text)
@@ -152,8 +157,9 @@ class Table:
             for j, cell in enumerate(row):
                 inner = html.escape(printable(cell))
                 inner = f"<strong>{inner}</strong>" if (i, j) in self.bold else inner
-                number = ' class="number"' if self._right(j) else ""
-                cells.append(f"<td{number}>{inner}</td>")
+                # The direction of a name must not move the figures beside it.
+                kind = ' class="number"' if self._right(j) else ' dir="auto"'
+                cells.append(f"<td{kind}>{inner}</td>")
             mark = ' class="rule"' if i in self.rules else ""
             parts.append(f"<tr{mark}>{''.join(cells)}</tr>")
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
@@ -161,13 +167,13 @@ class Table:
 
     def csv(self, delimiter: str = ",") -> str:
         """Render the exact values; a word that a spreadsheet would run as a formula is quoted."""
-        header = [_inert(column.name) for column in self.columns]
+        header = [_inert(key) for key in self.keys()]
         rows = ([_inert(c) if isinstance(c, str) else c for c in row] for row in self.rows)
         return delimited(header, rows, delimiter)
 
     def records(self) -> list[dict[str, Cell]]:
         """Give the rows as dictionaries, missing cells as None."""
-        names = [column.name for column in self.columns]
+        names = self.keys()
         return [
             {n: None if missing(c) else c for n, c in zip(names, row, strict=True)}
             for row in self.rows
@@ -199,7 +205,19 @@ class Table:
 
     def to_columns(self) -> dict[str, list[Cell]]:
         """Give the exact values by column."""
-        return {c.name: [row[j] for row in self.rows] for j, c in enumerate(self.columns)}
+        return {key: [row[j] for row in self.rows] for j, key in enumerate(self.keys())}
+
+    def keys(self) -> list[str]:
+        """Give the name of each column in CSV, JSON and frames; no two are the same."""
+        found: dict[str, None] = {}
+        for column in self.columns:
+            key = unique = column.key or column.name
+            count = 1
+            while unique in found:
+                count += 1
+                unique = f"{key} ({count})"
+            found[unique] = None
+        return list(found)
 
 
 def frame(columns: Mapping[str, Any], backend: str | None = None) -> Frame:
@@ -262,9 +280,27 @@ def decimals(cells: Sequence[Cell], standard_error: float | None = None) -> int:
     )
 
 
+def interval_decimals(values: ArrayLike, low: ArrayLike, high: ArrayLike) -> int | None:
+    """Decimals of a column with 95 % intervals: two digits of the usual standard error.
+
+    None where no interval has a width, so that the values decide.
+
+    Examples
+    --------
+    >>> interval_decimals([0.81571, 0.80712], [0.807, 0.798], [0.824, 0.816])
+    4
+    """
+    width = np.asarray(high, dtype=np.float64) - np.asarray(low, dtype=np.float64)
+    width = width[np.isfinite(width) & (width > 0)]
+    if not width.size:
+        return None
+    cells = [float(x) for x in np.asarray(values, dtype=np.float64)]
+    return decimals(cells, float(np.median(width)) / _WIDTH)
+
+
 def _show(cell: Cell, digits: int | None) -> str:
     if missing(cell):
-        return "--"
+        return MISSING
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     if isinstance(cell, float):
@@ -297,7 +333,7 @@ def escape_markdown(text: str) -> str:
     'a\\_b\\|&lt;i>'
     """
     escaped = printable(text).replace("&", "&amp;").replace("<", "&lt;")
-    for char in "\\`*_{}[]|#$":
+    for char in "\\`*_{}[]|#$~":
         escaped = escaped.replace(char, "\\" + char)
     return escaped
 
@@ -316,7 +352,9 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"\textquotedblright{}",  # in every font encoding, unlike \textquotedbl
+    "[": "{[}",  # after a line break it would open an option, and a star would be one
+    "*": "{*}",
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
 }
@@ -330,7 +368,8 @@ def escape_latex(text: str) -> str:
     >>> print(escape_latex("50% of a_b & c"))
     50\% of a\_b \& c
     """
-    return "".join(_LATEX.get(c, c) for c in printable(text))
+    escaped = "".join(_LATEX.get(c, c) for c in printable(text))
+    return re.sub("-(?=-)", "-{}", escaped)  # two hyphens would become a dash
 
 
 def _plain(value: object) -> object:

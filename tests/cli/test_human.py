@@ -136,7 +136,8 @@ def test_darr_pairs_and_figure(tmp_path, capsys, quick):
         rows = list(csv.DictReader(stream))
     assert len(rows) == result["pairs"][0]["kept"] == result["thresholds"][3]["all"]
     assert {row["outcome"] for row in rows} == {"left"}
-    assert run(["human", RATINGS, "--protocol", "darr", "--out", str(figure)]) == 2
+    plot = ["--plot", "thresholds", "--out", str(figure)]
+    assert run(["human", RATINGS, "--protocol", "darr", *plot]) == 2
     assert "--thresholds" in capsys.readouterr().err
 
 

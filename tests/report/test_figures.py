@@ -26,11 +26,11 @@ def test_every_format(tmp_path, kind):
             assert word in text
 
 
-def test_the_chart_holds_every_point():
+def test_the_chart_holds_every_point(look):
     pytest.importorskip("altair")
-    rows = figures.threshold_curve(CURVES).to_dict()["data"]["values"]
+    rows = look.rows(figures.threshold_curve(CURVES))
     assert len(rows) == 6
-    assert {"set": "ru-en", "threshold": 25.0, "pairs": 14.0} in rows
+    assert {"set": "ru-en", "threshold": 25.0, "pairs": 14.0, "mean": False} in rows
 
 
 def test_other_suffixes_are_refused(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,8 @@ import click
 
 from steelyard.cli.emit import emit
 from steelyard.cli.options import (
+    FIGURES,
+    SUFFIXES,
     InputOptions,
     Names,
     OutputOptions,
@@ -16,15 +20,21 @@ from steelyard.cli.options import (
     need_inputs,
     output_options,
 )
+from steelyard.cli.plots import plot_option, wanted_figures, write_figures
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
+    from steelyard.comparisonresults import Comparison
+    from steelyard.decision import Decision
     from steelyard.evalset import EvalSet
     from steelyard.table import Table
 
 RANKINGS = ("mean", "median", "bt", "elo", "trueskill")
 TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
+# What report.comparefigures draws; importing it would cost start-up.
+PLOTS = ("forest", "pairwise", "density", "differences", "wins", "ranks", "disagreement")
+PAIR_PLOTS = ("density", "differences", "wins")
 
 
 @click.command(
@@ -70,9 +80,10 @@ TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
 @click.option("--right", metavar="COL", help="Column of the second system in a log.")
 @click.option("--outcome", metavar="COL", help="Column of who won in a log.")
 @click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
+@plot_option(PLOTS)
 @text_options
 @input_options
-@output_options
+@partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
 def compare(
     inputs: tuple[str, ...],
     texts: TextOptions,
@@ -91,21 +102,26 @@ def compare(
     if settings["intervals"] == "none":
         settings["intervals"] = None
     pairwise = settings.pop("pairwise")
+    known = PLOTS if settings["pair"] is None else PAIR_PLOTS
+    plot = settings.pop("plot")
+    plots = wanted_figures(plot, output, known)
     columns = {name: settings.pop(name) for name in ("left", "right", "outcome")}
     log = settings.pop("battles")
     if log is not None:
         if inputs:
             raise UsageError("--battles LOG: expected no other input")
-        result, tables = _battles(log, columns, options, settings, pairwise=pairwise)
+        result, tables, draw = _battles(log, columns, options, settings, pairwise=pairwise)
     else:
         for option, value in columns.items():
             if value is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
         need_inputs(inputs, "steelyard compare scores.csv --score chrF")
         es, pair = _load(inputs, texts, options)
+        if pair and settings["pair"] is None:  # two plain files: figures of two systems
+            plots = wanted_figures(plot, output, PAIR_PLOTS)
         settings["pair"] = settings["pair"] or pair
-        result, tables = _scores(es, options, settings, pairwise=pairwise)
-    emit(result, tables, output)
+        result, tables, draw = _scores(es, options, settings, pairwise=pairwise)
+    emit(result, tables, write_figures(plots, draw, output))
 
 
 def _load(
@@ -127,7 +143,7 @@ def _load(
 
 def _scores(
     es: EvalSet, options: InputOptions, settings: dict[str, Any], *, pairwise: bool
-) -> tuple[dict[str, Any], list[Table]]:
+) -> tuple[dict[str, Any], list[Table], Callable[[str], Any]]:
     from steelyard import comparison, decision, manyscores
 
     pair, power, scores = settings.pop("pair"), settings.pop("power"), settings.pop("score")
@@ -141,15 +157,34 @@ def _scores(
             es, (pair[0], pair[1]), names[0], human=options.human, alpha=settings["alpha"],
             power=power, unit=settings["intervals"] or "segment", rng=settings["rng"],
         )  # fmt: skip
-        return card.to_dict(), [card.table()]
+        return card.to_dict(), [card.table()], partial(_draw_pair, es, card)
     if settings["tests"] == ("all",):
         settings["tests"] = TESTS
     if len(names) > 1:
         by = settings.pop("by")
         many = manyscores.compare_scores(es, names, by=by[0], **settings)
-        return many.to_dict(), [many.table()]
+        return many.to_dict(), [many.table()], _draw_none
     found = comparison.compare(es, names[0] if names else None, **settings)
-    return found.to_dict(), [found.table(), *(found.pair_tables() if pairwise else [])]
+    tables = [found.table(), *(found.pair_tables() if pairwise else [])]
+    return found.to_dict(), tables, partial(_draw, es, found)
+
+
+def _draw(es: EvalSet | None, found: Comparison, name: str) -> Any:
+    from steelyard.report import comparefigures
+
+    scores = None if es is None else comparefigures.scores_of(es, found)
+    return comparefigures.draw(name, found, scores)
+
+
+def _draw_pair(es: EvalSet, card: Decision, name: str) -> Any:
+    from steelyard.report import pairfigures
+
+    rows = [es.systems.index(system) for system in card.pair]
+    return pairfigures.draw_pair(name, es[card.score].oriented[rows], card.pair, card.score)
+
+
+def _draw_none(name: str) -> Any:
+    raise UsageError(f"figure '{name}' shows one score: choose it with --score NAME")
 
 
 def _battles(
@@ -159,7 +194,7 @@ def _battles(
     settings: dict[str, Any],
     *,
     pairwise: bool,
-) -> tuple[dict[str, Any], list[Table]]:
+) -> tuple[dict[str, Any], list[Table], Callable[[str], Any]]:
     from steelyard import battlecomparison
 
     options.only_rows_and_columns()
@@ -174,7 +209,8 @@ def _battles(
             del settings[option]
     selected: dict[str, Any] = {"where": options.where, "ignore": options.ignore}
     found = battlecomparison.compare_battles(path, **columns, **selected, **settings)
-    return found.to_dict(), [found.table(), *(found.pair_tables() if pairwise else [])]
+    tables = [found.table(), *(found.pair_tables() if pairwise else [])]
+    return found.to_dict(), tables, partial(_draw, None, found)
 
 
 def _given(option: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, note, wants_figure
+from steelyard.cli.emit import emit, note
 from steelyard.cli.options import (
     FIGURES,
     SUFFIXES,
@@ -19,11 +19,14 @@ from steelyard.cli.options import (
     Pair,
     output_options,
 )
+from steelyard.cli.plots import plot_option, wanted_figures, write_figures
 from steelyard.errors import UsageError
 from steelyard.formats import files, tables
 
 if TYPE_CHECKING:
     from steelyard.ratings.results import HumanScores
+
+PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.humanfigures draws
 
 
 @click.command(epilog="Example: steelyard human ratings.csv --protocol da --out scores.csv")
@@ -78,6 +81,7 @@ if TYPE_CHECKING:
 @click.option("--where", type=Pair(), multiple=True,
               help="Keep only rows with this value (repeatable).")  # fmt: skip
 @click.option("--ignore", type=Names(), default=(), help="Skip these columns.")
+@plot_option(PLOTS)
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES))))
 def human(
     inputs: tuple[str, ...],
@@ -91,15 +95,22 @@ def human(
 
     RATINGS are files of raw judgements; darr and rr also take texts and metric scores. --out with
     .csv, .tsv, .jsonl or .parquet writes the scores of single outputs, which meta reads; with .png,
-    .svg or .pdf the figure of --thresholds; otherwise the ranking.
+    .svg or .pdf figures; otherwise the ranking.
     """
     from steelyard.ratings.human import human_scores
 
     if len(settings["scale"]) != 2:
         raise UsageError("--scale: expected two numbers, for example 0,100")
-    if wants_figure(output) and not settings["thresholds"]:
-        raise UsageError("--out FIGURE draws the curve of --thresholds, for example 1,5,10,25")
+    # Whoever asks for thresholds wants to see them.
+    first = ("thresholds",) if settings["thresholds"] else ()
+    known = tuple(dict.fromkeys((*first, *PLOTS)))
+    plots = wanted_figures(settings.pop("plot"), output, known)
+    if "thresholds" in plots and not settings["thresholds"]:
+        raise UsageError("--plot thresholds draws the curve of --thresholds, for example 1,5,10,25")
     result = human_scores(*inputs, protocol=protocol, human=human_name, rng=output.seed, **settings)
+    if pairs is not None and result.battles is None:
+        raise UsageError("--pairs: protocols darr (one set) and rr have pairs")
+    output = write_figures(plots, partial(_draw, result), output)
     if pairs is not None:
         _write_pairs(result, pairs)
         note(f"wrote {pairs}", output)
@@ -108,25 +119,26 @@ def human(
     emit(result.to_dict(), [result.table()], shown, result.text())
 
 
+def _draw(result: HumanScores, name: str) -> Any:
+    from steelyard.report import humanfigures
+
+    return humanfigures.draw(name, result)
+
+
 def _write_pairs(result: HumanScores, path: Path) -> None:
     from steelyard.formats.save import save
 
-    if result.battles is None:
-        raise UsageError("--pairs: protocols darr (one set) and rr have pairs")
+    assert result.battles is not None
     save(result.battles, path)
 
 
 def _write(result: HumanScores, output: OutputOptions) -> bool:
-    """Write segment scores or the figure; False if the suffix asks for the ranking."""
+    """Write segment scores; False if the suffix asks for the ranking."""
     from steelyard.formats.save import save
 
     assert output.out is not None
     kind = files.suffix(output.out)
-    if kind in FIGURES:
-        from steelyard.report import figures
-
-        figures.write(figures.threshold_curve(result.threshold_curves()), output.out)
-    elif kind in TABLES:
+    if kind in TABLES:
         es = result.evalset
         if es is not None:
             save(es, output.out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import click
 
 from steelyard.cli.emit import emit
 from steelyard.cli.options import (
+    FIGURES,
+    SUFFIXES,
     InputOptions,
     Names,
     OutputOptions,
@@ -17,6 +20,7 @@ from steelyard.cli.options import (
     need_inputs,
     output_options,
 )
+from steelyard.cli.plots import plot_option, wanted_figures, write_figures
 from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +38,10 @@ PRESETS = (
     "wmt24-esa",
     "wmt25",
 )  # reading the folder would cost start-up
+
+# What report.metafigures draws of one set, and of a protocol.
+PLOTS = ("forest", "pvalues", "comparison", "calibration", "scatter", "metametrics")
+PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
 
 @click.command(
@@ -95,8 +103,9 @@ PRESETS = (
 @click.option("--keep-references", is_flag=True, help="Keep systems that are a metric's reference.")
 @click.option("--sentinels", is_flag=True, help="Weigh scores that know nothing of quality, too: "
               "random numbers, names of systems, segments, lengths.")  # fmt: skip
+@plot_option(PLOTS)
 @input_options
-@output_options
+@partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
 def meta(
     inputs: tuple[str, ...], options: InputOptions, output: OutputOptions, **settings: Any
 ) -> None:
@@ -107,8 +116,13 @@ def meta(
     preset, protocol = settings.pop("preset"), settings.pop("benchmark")
     add, by_domain = _added(settings.pop("add")), settings.pop("by_domain")
     corpus, refs = settings.pop("corpus"), settings.pop("refs")
+    protocols = bool(preset or protocol or by_domain)
+    plots = wanted_figures(settings.pop("plot"), output, PROTOCOL_PLOTS if protocols else PLOTS)
+    if "comparison" in plots and not settings["significance"]:
+        raise UsageError("--plot comparison shows tests of metrics: add --significance")
     settings["n_resamples"] = settings.pop("resamples")
     settings["rng"] = output.seed
+    es = None
     if preset or protocol:
         result: Result = _benchmark(preset, protocol, inputs, add, options, settings)
     else:
@@ -116,7 +130,19 @@ def meta(
         es = _with_corpus(options.load((*inputs, *(path for _, path in add))), corpus, refs)
         settings["by"] = _with_variants(settings["by"], settings.pop("ties"))
         result = (_by_domain if by_domain else _one_set)(es, options, settings)
-    emit(result.to_dict(), [result.table()], output)
+    draw = partial(_draw, result, es, settings["metrics"] or (), settings["alpha"])
+    emit(result.to_dict(), [result.table()], write_figures(plots, draw, output))
+
+
+def _draw(
+    result: Result, es: EvalSet | None, metrics: tuple[str, ...], alpha: float, name: str
+) -> Any:
+    from steelyard.metaresults import MetaEvaluation
+    from steelyard.report import metafigures
+
+    if isinstance(result, MetaEvaluation):
+        return metafigures.draw(name, metafigures.MetaInput(result, es, metrics, alpha))
+    return metafigures.draw_protocol(name, result, alpha)
 
 
 def _with_corpus(es: EvalSet, names: tuple[str, ...], refs: tuple[str, ...] | None) -> EvalSet:

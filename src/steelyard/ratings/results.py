@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet
 from steelyard.judgements import BattleLog
@@ -13,7 +15,7 @@ from steelyard.provenance import Provenance
 from steelyard.ratings.averages import Averages
 from steelyard.ratings.ordering import Ordering, Rule
 from steelyard.stats.arrays import Floats
-from steelyard.table import Cell, Column, Frame, Table, plural
+from steelyard.table import Cell, Column, Frame, Table, decimals, plural
 
 SHOWN_RATERS = 10
 
@@ -114,6 +116,19 @@ class HumanScores:
         result["warnings"] = list(self.warnings)
         return result
 
+    def standard_errors(self) -> Floats | None:
+        """Give the standard error of each system's mean over its segments, best system first.
+
+        None where a protocol has no scores of single outputs; NaN for a system with fewer than two.
+        """
+        if self.averages is None or self.score not in self.averages.values:
+            return None
+        place = {name: i for i, name in enumerate(self.averages.systems)}
+        samples = self.averages.samples(self.score)
+        own = [samples[place[one.system]] for one in self.systems]
+        known = [sample[~np.isnan(sample)] for sample in own]
+        return np.array([x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.nan for x in known])
+
     def threshold_curves(self) -> dict[str, list[tuple[float, float]]]:
         """Give (threshold, pairs kept) of every set, and of their mean, for a figure."""
         if "thresholds" not in self.tables:
@@ -134,7 +149,8 @@ class HumanScores:
 
     def table(self) -> Table:
         """Give the ranking, a line between clusters."""
-        columns = [Column("rank"), Column("system"), Column(self.score, "higher", digits=3)]
+        digits = self._digits()
+        columns = [Column("rank"), Column("system"), Column(self.score, "higher", digits=digits)]
         raw = any(s.raw != s.score for s in self.systems)
         columns += [Column("raw", digits=2)] if raw else []
         tested = any(s.range_from is not None for s in self.systems)
@@ -149,9 +165,18 @@ class HumanScores:
             rows.append((*row, s.n_segments, s.n_ratings))
         starts = [s.rank_from for s in self.systems]
         rules = frozenset(i for i in range(1, len(rows)) if starts[i] != starts[i - 1])
-        return Table(
-            "", tuple(columns), tuple(rows), tuple(self._notes()), rules if tested else frozenset()
-        )
+        if not tested:
+            return Table("", tuple(columns), tuple(rows), tuple(self._notes()))
+        bold = frozenset((i, j) for i in range(len(rows)) if starts[i] == 1 for j in (1, 2))
+        return Table("", tuple(columns), tuple(rows), tuple(self._notes()), rules, bold)
+
+    def _digits(self) -> int:
+        """Digits of the score: they follow its standard error where that is known."""
+        error = self.standard_errors()
+        usual = np.zeros(0) if error is None else error[np.isfinite(error) & (error > 0)]
+        if not usual.size:
+            return 3
+        return decimals([s.score for s in self.systems], float(np.median(usual)))
 
     def _notes(self) -> list[str]:
         once = []
@@ -231,7 +256,7 @@ def _brief_raters(table: Table) -> Table:
 
 _SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "range_use", "n_shared", "bias", "r",
           "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
-_NAMES = {
+COEFFICIENTS = {
     "alpha_interval": "Krippendorff's alpha (interval)",
     "alpha_ordinal": "Krippendorff's alpha (ordinal)",
     "alpha_nominal": "Krippendorff's alpha (nominal)",
@@ -257,7 +282,7 @@ def _agreement_lines(found: Mapping[str, Any]) -> list[str]:
                 continue
             ends = one["ci"]
             span = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
-            label = _NAMES.get(name, name)
+            label = COEFFICIENTS.get(name, name)
             lines.append(
                 f"  {score}: {label} {one['value']:.3f}{span}, {plural(one['n_units'], 'unit')}"
             )

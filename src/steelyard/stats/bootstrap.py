@@ -174,3 +174,20 @@ def ranks(replicates: Floats) -> Floats:
     better = replicates[:, None, :] > replicates[:, :, None]
     result: Floats = 1.0 + better.sum(axis=-1)
     return np.where(np.isnan(replicates), np.nan, result)
+
+
+def rank_shares(places: Floats) -> Floats:
+    """Share of the resamples in which each row takes each place; NaN where it never has one.
+
+    ``places`` are resamples x rows, as :func:`ranks` gives them; the result is rows x places.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rank_shares(np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0], [1.0, 1.0]])).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
+    """
+    n = places.shape[1]
+    known = (~np.isnan(places)).sum(axis=0)
+    counts = np.stack([(places == k + 1).sum(axis=0) for k in range(n)], axis=1)
+    return ratio(counts, known[:, None])

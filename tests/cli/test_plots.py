@@ -1,0 +1,95 @@
+"""``--plot`` as a user runs it: figures by name, errors in a line, nothing half-written."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.cli import compare, human, meta
+from steelyard.cli.main import run
+from steelyard.demo import embedded
+
+pytest.importorskip("altair")
+SCORES = str(embedded.SCORES)
+COMPARE = ["compare", SCORES, "--score", "learned-refA", "--bootstrap", "10", "--by", "mean"]
+META = ["meta", SCORES, "--human", "mqm", "--kind", "human:da", "--metrics",
+        "learned-refA,random-src", "--with", "pa", "--intervals", "none"]  # fmt: skip
+HUMAN = ["human", str(embedded.RATINGS), "--protocol", "da", "--bootstrap", "0"]
+
+
+def test_the_names_are_those_of_the_figures():
+    from steelyard.report import comparefigures, humanfigures, metafigures, pairfigures
+
+    assert compare.PLOTS == comparefigures.FIGURES
+    assert compare.PAIR_PLOTS == pairfigures.PAIR_FIGURES
+    assert meta.PLOTS == metafigures.FIGURES
+    assert meta.PROTOCOL_PLOTS == metafigures.PROTOCOL_FIGURES
+    assert human.PLOTS == humanfigures.FIGURES
+
+
+def test_the_first_figure_by_default_and_several_with_their_names(tmp_path, capsys):
+    assert run([*COMPARE, "--out", str(tmp_path / "f.svg")]) == 0
+    assert "wrote" in capsys.readouterr().err
+    assert "Systems, best first" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+    assert run([*COMPARE, "--plot", "wins,differences", "--out", str(tmp_path / "g.svg")]) == 0
+    found = {path.name for path in tmp_path.iterdir()}
+    assert found == {"f.svg", "g-wins.svg", "g-differences.svg"}
+
+
+def test_a_pair_has_figures_of_its_own(tmp_path, capsys):
+    pair = [*COMPARE[:4], "--pair", "Amber,Cobalt", "--out", str(tmp_path / "f.svg")]
+    assert run([*pair, "--plot", "forest"]) == 2
+    assert "known: density, differences, wins" in capsys.readouterr().err
+    assert run([*pair, "--plot", "differences"]) == 0
+    assert "Amber minus Cobalt" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+
+
+def test_two_plain_files_are_a_pair(tmp_path):
+    (tmp_path / "new.scores").write_text("0.8\n0.6\n0.9\n")
+    (tmp_path / "old.scores").write_text("0.7\n0.7\n0.6\n")
+    files = [str(tmp_path / name) for name in ("new.scores", "old.scores")]
+    assert run(["compare", *files, "--out", str(tmp_path / "f.svg")]) == 0
+    assert "new against old" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+
+
+def test_battles_draw_what_needs_no_scores(tmp_path, capsys):
+    log = tmp_path / "log.csv"
+    log.write_text("left,right,outcome\n" + "A,B,left\nB,C,left\nC,A,left\nA,C,left\n" * 4)
+    command = ["compare", "--battles", str(log), "--bootstrap", "10", "--out"]
+    assert run([*command, str(tmp_path / "f.svg"), "--plot", "pairwise"]) == 0
+    assert "3 systems, 16 battles" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+    assert run([*command, str(tmp_path / "g.svg"), "--plot", "density"]) == 2
+    assert "needs scores of segments" in capsys.readouterr().err
+    assert not (tmp_path / "g.svg").exists()
+
+
+def test_meta_and_human_draw(tmp_path):
+    assert run([*META, "--plot", "scatter", "--out", str(tmp_path / "m.svg")]) == 0
+    assert "against people" in (tmp_path / "m.svg").read_text(encoding="utf-8")
+    assert run([*HUMAN, "--out", str(tmp_path / "h.svg")]) == 0
+    assert "Systems as people rank them" in (tmp_path / "h.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*COMPARE, "--plot", "forrest"], "no figure 'forrest'; did you mean 'forest'?"),
+        ([*COMPARE, "--plot", "forest"], "--plot forest: --out FILE is missing"),
+        ([*COMPARE, "--plot", "wins", "--out", "f.csv"], "--out FILE is missing"),
+        ([*COMPARE, "--plot", "wins,disagreement", "--out", "f.png"], "needs two rankings"),
+        ([*COMPARE[:2], "--score", "mqm,da", "--out", "f.png"], "choose it with --score NAME"),
+        ([*META, "--plot", "comparison", "--out", "f.png"], "add --significance"),
+        ([*META, "--plot", "metametrics", "--out", "f.png"], "needs two meta-metrics"),
+        ([*HUMAN, "--plot", "thresholds", "--out", "f.png"], "the curve of --thresholds"),
+        ([*HUMAN, "--plot", "severe", "--out", "f.png"], "no figure 'severe'"),
+    ],
+)
+def test_errors_are_one_line_and_nothing_is_written(
+    tmp_path, monkeypatch, capsys, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments) == 2
+    shown = capsys.readouterr().err
+    lines = [line for line in shown.splitlines() if not line.startswith("warning: ")]
+    assert len(lines) == 1
+    assert message in lines[0]
+    assert list(tmp_path.iterdir()) == []

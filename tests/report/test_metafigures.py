@@ -1,0 +1,235 @@
+"""Figures of meta: what they show is what was found, readable at 43 metrics."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import steelyard as sy
+from steelyard.benchmarkresults import BenchmarkResult, Standing
+from steelyard.errors import UsageError
+from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.metaevaluation import meta_evaluate, pair_preferences
+from steelyard.metaresults import Significance
+from steelyard.report import metafigures as mf
+from steelyard.report import metamatrices as mm
+from steelyard.report.figures import label
+from steelyard.report.panels import boundaries, place_labels
+from steelyard.segments import Segments
+from steelyard.stats.accuracy import binarised_agreement, soft_agreement
+from steelyard.stats.calibration import calibrate
+
+pytest.importorskip("altair")
+METRICS = ["learned-refA", "random-src", "chars-refA", "judge-1to5-src"]
+
+
+@pytest.fixture(scope="module")
+def given_demo():
+    es = sy.demo_set()
+    found = meta_evaluate(
+        es, "mqm", metrics=METRICS, significance=True, n_resamples=200, n_bootstrap=50
+    )
+    return mf.MetaInput(found, es)
+
+
+def test_forest_holds_values_intervals_and_clusters(look, given_demo):
+    chart = mf.forest(given_demo.found)
+    got = look.rows(chart, "name", "value", "low", "group")
+    for r in given_demo.found.results:
+        want = {"name": r.metric, "value": float(f"{r.value:.6g}"), "group": r.rank}
+        assert any(want.items() <= row.items() for row in got)
+
+
+def test_preferences_are_those_of_the_values(given_demo):
+    found, es = given_demo.found, given_demo.es
+    for metric in METRICS:
+        systems, human, own = pair_preferences(es, "mqm", metric)
+        assert systems == found.systems
+        value = soft_agreement(human, own).value
+        assert value == pytest.approx(found.values("spa")[metric], abs=1e-12)
+
+
+def test_the_last_panel_averages_to_the_meta_metrics(look, given_demo):
+    found = given_demo.found
+    metric = given_demo.best[0]
+    _, human, own = pair_preferences(given_demo.es, "mqm", metric)
+    chart = mf.draw("pvalues", given_demo)
+    panels = list(chart.to_dict(validate=False)["datasets"].values())
+    means = {round(float(np.mean([row["value"] for row in rows])), 4) for rows in panels}
+    assert round(soft_agreement(human, own).value, 4) in means
+    assert round(binarised_agreement(human, own).value, 4) in means
+    n = len(found.systems)
+    assert all(len(rows) == n * (n - 1) // 2 for rows in panels)
+    text = chart.to_json(validate=False)
+    assert f"SPA {found.values('spa')[metric]:.3f}" in text
+
+
+def test_people_agree_with_themselves(look):
+    p = np.array([[0.5, 0.1, 0.0], [0.9, 0.5, 0.3], [1.0, 0.7, 0.5]])
+    cells = look.rows(mm.pvalues(["A", "B", "C"], p, p), "row", "column", "value")
+    shown = {(c["row"], c["column"], c["value"]) for c in cells}
+    assert ("A", "B", 0.9) in shown  # A is better: one minus its p
+    assert {v for _, _, v in shown} == {0.9, 0.7, 1.0}
+
+
+def test_comparison_at_43_metrics(look):
+    names = tuple(f"some-long-metric-name-{i}-refA" for i in range(43))
+    p = np.full((43, 43), 0.5)
+    p[:10, 10:] = 0.001
+    p[10:20, 20:] = 0.03
+    test = Significance(names, p, "inputs", 100, "greater")
+    clusters = {name: 1 if i < 10 else 2 if i < 20 else 3 for i, name in enumerate(names)}
+    values = {name: 0.9 - i / 100 for i, name in enumerate(names)}
+    chart = mm.comparison(test, values, clusters, by="spa")
+    cells = look.rows(chart, "row", "column", "level")
+    assert len(cells) == 43 * 42 // 2
+    levels = [sum(c["level"] == level for c in cells) for level in ("p < 0.01", "p < 0.05")]
+    assert levels == [10 * 33, 10 * 23]
+    spec = chart.to_dict()
+    sizes = {part.get("width") for part in [spec, *spec["layer"]] if part.get("width")}
+    assert max(sizes) / 43 >= 14  # a label needs that much
+    assert "560 of 903 pairs differ at 0.05" in json.dumps(spec["title"])
+    assert "3 clusters" in json.dumps(spec["title"])
+    lines = look.rows(chart, "top", "right")
+    assert [line["column"] for line in lines] == [names[10], names[20]]
+
+
+def test_comparison_follows_the_corrected_p(look):
+    raw, corrected = np.full((2, 2), 0.01), np.full((2, 2), 0.2)
+    test = Significance(("a", "b"), raw, "inputs", 9, "greater", corrected, "holm")
+    cells = look.rows(mm.comparison(test, {"a": 0.9, "b": 0.8}, {"a": 1, "b": 1}), "level")
+    assert [c["level"] for c in cells] == ["not significant"]
+
+
+def test_calibration_curve_is_thin_and_keeps_its_top(look):
+    rng = np.random.default_rng(0)
+    human = rng.integers(0, 4, size=(8, 400)).astype(float)
+    metric = human + rng.normal(size=human.shape)
+    best = calibrate(human, metric)
+    assert len(best.epsilons) > 5000
+    curve = look.rows(mf.calibration({"m": best}), "epsilon", "value")
+    assert len(curve) < 260
+    top = max(curve, key=lambda row: row["value"])
+    assert top["value"] == pytest.approx(best.value, rel=1e-5)
+    assert top["epsilon"] == pytest.approx(best.epsilon, rel=1e-5)
+
+
+def test_scatter_is_as_lean_as_its_grid(look):
+    rng = np.random.default_rng(0)
+    human = rng.normal(size=(10, 20_000))
+    human[0, :5] = np.nan
+    metric = human + rng.normal(size=human.shape)
+    names = [f"s{i}" for i in range(10)]
+    chart = mf.scatter(names, np.nanmean(human, 1), np.nanmean(metric, 1), human, metric)
+    grid = look.rows(chart, "n")
+    assert sum(cell["n"] for cell in grid) == 200_000 - 5
+    assert len(grid) <= 1600
+    assert {row["name"] for row in look.rows(chart, "name")} == set(names)
+    assert len(chart.to_json(validate=False, indent=None)) < 200_000
+
+
+def test_metametrics_show_every_metric(look, given_demo):
+    points = look.rows(mf.metametrics(given_demo.found), "name", "x", "y")
+    spa, pa = given_demo.found.values("spa"), given_demo.found.values("pa")
+    for metric in METRICS:
+        want = {"name": metric, "x": float(f"{spa[metric]:.6g}"), "y": float(f"{pa[metric]:.6g}")}
+        assert want in points
+    alone = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, intervals=None)
+    with pytest.raises(UsageError, match="two meta-metrics"):
+        mf.metametrics(alone)
+
+
+pixels = st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), min_size=1, max_size=30)
+
+
+@given(pixels)
+def test_labels_do_not_collide(points):
+    x, y = np.array(points).T
+    names = [f"metric-{i}" for i in range(len(x))]
+    placed = place_labels(x, y, names, 300, 200)
+    boxes = []
+    for name, dx, dy, align in placed:
+        i = names.index(name)
+        size = 6.2 * len(name)
+        left = x[i] + dx - {"left": 0, "right": size, "center": size / 2}[align]
+        boxes.append((left, y[i] + dy - 6.5, left + size, y[i] + dy + 6.5))
+        assert left >= 0
+        assert left + size <= 300
+    for k, one in enumerate(boxes):
+        for other in boxes[:k]:
+            apart = one[2] <= other[0] or other[2] <= one[0]
+            assert apart or one[3] <= other[1] or other[3] <= one[1]
+
+
+@given(st.lists(st.integers(1, 3), max_size=12))
+def test_boundaries_cut_into_equal_groups(groups):
+    cuts = [0, *boundaries(sorted(groups)), len(groups)]
+    runs = [set(sorted(groups)[a:b]) for a, b in pairwise(cuts)]
+    assert sum(len(run) for run in runs) == len(set(groups))
+
+
+@pytest.fixture(scope="module")
+def hostile(look):
+    rng = np.random.default_rng(1)
+    names = look.hostile
+    base = rng.normal(size=(len(names), 25))
+    tables = {m: ScoreTable(base + rng.normal(size=base.shape), "metric") for m in names}
+    people = ScoreTable(base, "human")
+    segments = Segments(tuple(map(str, range(25))))
+    es = EvalSet(tuple(sorted(names)), segments, {"<b>people</b>": people, **tables})
+    found = meta_evaluate(
+        es, "<b>people</b>", by=["spa", "pa"], significance=True, n_resamples=20, intervals=None
+    )
+    return es, found
+
+
+@pytest.mark.parametrize("name", mf.FIGURES)
+def test_hostile_names_are_data(look, hostile, name):
+    es, found = hostile
+    names = look.hostile
+    chart = mf.draw(name, mf.MetaInput(found, es, ("constructor",) if name == "scatter" else ()))
+    look.inert(chart)
+    if name in ("comparison", "scatter"):  # drawing is slow
+        tags, text = look.drawn(chart)
+        assert not tags & {"script", "a", "image", "foreignObject"}
+        assert "<b>people</b>" in text or name == "comparison"
+        assert label("constructor") in text
+        assert name == "scatter" or all(label(word) in text for word in names)
+
+
+def test_what_can_not_be_drawn_is_said(given_demo):
+    found = given_demo.found
+    with pytest.raises(UsageError, match="no figure 'scater'; did you mean 'scatter'"):
+        mf.draw("scater", given_demo)
+    with pytest.raises(UsageError, match="needs scores of segments"):
+        mf.draw("scatter", mf.MetaInput(found))
+    with pytest.raises(UsageError, match="no metric 'learned'"):
+        mf.draw("scatter", mf.MetaInput(found, given_demo.es, ("learned",)))
+    plain = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, intervals=None)
+    with pytest.raises(UsageError, match="add --significance"):
+        mf.draw("comparison", mf.MetaInput(plain))
+
+
+def test_a_leaderboard_over_several_sets(look):
+    standings = (Standing("good", 0.9, 1.2, 1), Standing("<b>", 0.5, 1.8, 2))
+    p = np.array([[0.5, 0.001], [0.999, 0.5]])
+    test = Significance(("good", "<b>"), p, "inputs", 9, "greater")
+    found = BenchmarkResult("own", "Own", "average", (), ("zh-en",), (), standings, test)
+    chart = mf.draw_protocol("leaderboard", found)
+    look.inert(chart)
+    assert {(r["name"], r["value"]) for r in look.rows(chart, "name", "value")} == {
+        ("good", 0.9), ("<b>", 0.5), ("good", 1.2), ("<b>", 1.8)}  # fmt: skip
+    assert "without zh-en" in chart.to_json(validate=False)
+    cells = look.rows(mf.draw_protocol("comparison", found), "row", "level")
+    assert [(c["row"], c["column"], c["level"]) for c in cells] == [
+        ("good  0.900", "<b>", "p < 0.01")]  # fmt: skip
+    with pytest.raises(UsageError, match="no figure 'scatter' of a protocol"):
+        mf.draw_protocol("scatter", found)
+    with pytest.raises(UsageError, match="add --significance"):
+        mf.draw_protocol("comparison", replace(found, significance=None))
