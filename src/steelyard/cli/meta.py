@@ -118,6 +118,8 @@ def meta(
     corpus, refs = settings.pop("corpus"), settings.pop("refs")
     protocols = bool(preset or protocol or by_domain)
     plots = wanted_figures(settings.pop("plot"), output, PROTOCOL_PLOTS if protocols else PLOTS)
+    if protocols and settings["sentinels"]:
+        raise UsageError("--sentinels: protocols say which metrics take part; weigh one set")
     if "comparison" in plots and not settings["significance"]:
         raise UsageError("--plot comparison shows tests of metrics: add --significance")
     settings["n_resamples"] = settings.pop("resamples")
