@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# No deadline, because two busy cores make any of them a lie. Few examples, always the same ones, keep
-# the suite within minutes; STEELYARD_EXAMPLES=1000 looks further.
+# No deadline, because two busy cores make any of them a lie. Few examples, always the same ones,
+# keep the suite within minutes; STEELYARD_EXAMPLES=1000 looks further.
 settings.register_profile(
     "steelyard",
     deadline=None,

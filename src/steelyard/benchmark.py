@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,20 @@ from steelyard.benchmarkaverages import (
     standings_of,
 )
 from steelyard.benchmarkresults import BenchmarkResult, Column, SetSummary
+from steelyard.benchmarktasks import PartResult, PartTask, digest, joined, lean, split, weigh
 from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet
 from steelyard.formats import mtme
 from steelyard.formats.load import load
 from steelyard.metaevaluation import prepare
 from steelyard.metarun import Data, Run
-from steelyard.metasignificance import Procedure, draw_null, swappable
+from steelyard.metasignificance import Procedure
+from steelyard.parallel import Workers
 from steelyard.presets import Benchmark, SetSpec, Task
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
-from steelyard.stats.swaps import Null
 from steelyard.table import plural
 
-_DRAWS = 1000
 #: What a file may be called that holds the tables of a language pair: ``en-de.human.csv.gz``.
 _PARTS = ("human", "human.seg", "metrics", "metrics.seg", "metrics.sys", "text")
 
@@ -47,6 +47,7 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
     procedure: Procedure | None = None,
     method: str = "exact",
     rng: Rng = 0,
+    workers: Workers | None = None,
 ) -> BenchmarkResult:
     """Weigh metrics on every set of a benchmark that can be found, and average.
 
@@ -69,6 +70,8 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
         How p-values inside soft pairwise accuracy are found; ``mtme`` gives official numbers.
     rng
         Seed of the draws.
+    workers
+        What the parts run on; the result does not depend on it.
     """
     procedure = procedure or Procedure()
     runner = _Runner(benchmark, human, metrics, procedure if significance else None, method)
@@ -89,7 +92,8 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
     absent = tuple(test.name for test in benchmark.sets if test.name not in found)
     for test in benchmark.sets:
         if test.name in found:
-            runner.run(test, found[test.name], seeds[test.name])
+            runner.plan(test, found[test.name], seeds[test.name])
+    runner.run(workers or Workers())
     columns = runner.columns()
     standings, average_test = standings_of(columns, benchmark.order, runner.procedure)
     warnings = runner.warnings + sign_flips(columns)
@@ -159,10 +163,12 @@ class _Part:
     domain: str | None
     humans: bool
     run: Run
-    values: dict[str, float]
     n_pairs: int
-    names: tuple[str, ...] = ()  # of the draws
-    null: Null | None = None
+    found: PartResult
+
+
+def _facts(procedure: Procedure) -> dict[str, Any]:
+    return {name: value for name, value in asdict(procedure).items() if name != "tick"}
 
 
 class _Runner:
@@ -179,12 +185,13 @@ class _Runner:
         self.benchmark, self.human, self.metrics = benchmark, human, metrics
         self.procedure, self.method = procedure, method
         self.parts: list[_Part] = []
+        self.planned: list[tuple[PartTask, str, str | None, bool]] = []
         self.summaries: list[SetSummary] = []
         self.warnings: list[str] = []
         self.own: set[str] = set()
 
-    def run(self, test: SetSpec, es: EvalSet, seed: np.random.Generator) -> None:
-        """Take all tasks on one set."""
+    def plan(self, test: SetSpec, es: EvalSet, seed: np.random.Generator) -> None:
+        """Note all tasks on one set; each draws the same numbers, from the start of the stream."""
         gold = self.human or test.human or self.benchmark.human
         if gold not in es.scores:
             known = ", ".join(es.human) or "none"
@@ -196,7 +203,6 @@ class _Runner:
             for domain in (None, *(es.domains if task.domains else ()))
             for humans in self._humans(test, es, task)
         )
-        state = seed.bit_generator.state
         for domain, humans in cases:
             data, warnings = self._data(test, es, gold, names, domain, humans=humans)
             if test.name not in {one.name for one in self.summaries}:
@@ -204,12 +210,28 @@ class _Runner:
                 self.summaries.append(SetSummary(test.name, gold, data.es.systems, n))
             if domain is None:
                 self.warnings += [f"{test.name}: {text}" for text in warnings]
+            data = lean(data)
             for task in self.benchmark.tasks:
                 if (domain and not task.domains) or humans not in self._humans(test, es, task):
                     continue
-                seed.bit_generator.state = state
-                part = self._part(task, test.name, data, domain, humans=humans, stream=seed)
-                self.parts.append(part)
+                part = PartTask(task, data, self.method, self.procedure, seed)
+                self.planned.append((part, test.name, domain, humans))
+
+    def run(self, workers: Workers) -> None:
+        """Do what was planned."""
+        blocks = [split(part) for part, *_ in self.planned]
+        tasks = [block for own in blocks for block in own]
+        about: dict[str, Any] = {"benchmark": self.benchmark.name, "method": self.method}
+        if workers.resume is not None:
+            about |= {"procedure": self.procedure and _facts(self.procedure)}
+            about |= {"data": digest(tasks)}
+        results = iter(workers.run(weigh, tasks, step="meta", about=about))
+        for (part, test, domain, humans), own in zip(self.planned, blocks, strict=True):
+            found = joined([next(results) for _ in own])
+            n = part.data.es.n_systems
+            self.warnings += found.warnings
+            made = _Part(part.task, test, domain, humans, part.run(), n * (n - 1) // 2, found)
+            self.parts.append(made)
 
     @staticmethod
     def _humans(test: SetSpec, es: EvalSet, task: Task) -> tuple[bool, ...]:
@@ -258,33 +280,6 @@ class _Runner:
             part = part.select(domain=domain)
         return prepare(part, gold, names, keep_references=False)
 
-    def _part(
-        self,
-        task: Task,
-        test: str,
-        data: Data,
-        domain: str | None,
-        *,
-        humans: bool,
-        stream: np.random.Generator,
-    ) -> _Part:
-        meta = task.meta
-        warnings: list[str] = []
-        run = Run(data, meta, task.level, task.group_by, meta.options, self.method, None, warnings)
-        found = run.results()
-        values = {r.metric: r.value for r in found}
-        n = data.es.n_systems
-        part = _Part(task, test, domain, humans, run, values, n * (n - 1) // 2)
-        if self.procedure is None:
-            return part
-        names = swappable(run, found)
-        procedure = replace(self.procedure, n_resamples=self.procedure.n_resamples or _DRAWS)
-        null = draw_null(run, names, procedure, stream, slow=False) if len(names) > 1 else None
-        if null is None:
-            how = f"{meta.name} grouped by {run.group_by}"
-            self.warnings.append(f"{how}: not tested, its draws would be computed anew one by one")
-        return replace(part, names=tuple(names), null=null)
-
     def common(self, test: SetSpec, metric: str) -> str:
         """Name of a metric that holds on every set, whatever the reference is called there."""
         references = {t.reference for t in self.benchmark.sets}
@@ -324,7 +319,8 @@ class _Runner:
             share = np.array([part.n_pairs for part in parts], dtype=float)
             share = share / share.sum() if len(parts) > 1 else np.ones(1)
             values = [
-                {self.common(tests[p.test], name): v for name, v in p.values.items()} for p in parts
+                {self.common(tests[p.test], name): v for name, v in p.found.values.items()}
+                for p in parts
             ]
             shared = [name for name in values[0] if all(name in own for own in values)]
             pooled = {
@@ -333,7 +329,7 @@ class _Runner:
             }
             first = parts[0]
             names, null = pool_draws(
-                [(tuple(self.common(tests[p.test], n) for n in p.names), p.null, w)
+                [(tuple(self.common(tests[p.test], n) for n in p.found.names), p.found.null, w)
                  for p, w in zip(parts, share, strict=True)]
             )  # fmt: skip
             columns.append(

@@ -122,8 +122,9 @@ def draw_null(
     stream: np.random.Generator,
     *,
     slow: bool = True,
+    part: swaps.Part | None = None,
 ) -> Null | None:
-    """Draw the differences of metrics under a scheme of swaps.
+    """Draw the differences of metrics under a scheme of swaps, for all pairs or a block of them.
 
     Statistics that must be computed anew in each draw are left out (None) unless ``slow``.
     """
@@ -135,16 +136,23 @@ def draw_null(
     k = procedure.n_resamples or (10_000 if work * 10_000 < _WORK else 1000)
     if run.meta.name == "spa":
         human = run.human_p(~np.isnan(run.data.human))
-        return swaps.null_spa(human, stack, scheme=scheme, n_resamples=k, rng=stream)
+        return swaps.null_spa(human, stack, scheme=scheme, n_resamples=k, rng=stream,
+                              part=part)  # fmt: skip
     if run.level == "sys":
         return swaps.null_system_scores(
-            run.statistic, stack, scheme=scheme, n_resamples=k, rng=stream
+            run.statistic, stack, scheme=scheme, n_resamples=k, rng=stream, part=part
         )
     if run.group_by == "item" and run.by_mean and scheme == "inputs":
         return swapped.null_items(*run.group_stacks(names), n_resamples=k, rng=stream)
     if run.meta.name == "pearson" and run.group_by in ("none", "system"):
         return swapped.null_pearson(
-            run.data.human, stack, group_by=run.group_by, scheme=scheme, n_resamples=k, rng=stream
+            run.data.human,
+            stack,
+            group_by=run.group_by,
+            scheme=scheme,
+            n_resamples=k,
+            rng=stream,
+            part=part,
         )
     if not slow:
         return None
@@ -158,6 +166,18 @@ def draw_null(
     return swapped.null_recomputed(
         run.of_segments, stack, scheme=scheme, n_resamples=k, rng=stream, tick=tick
     )
+
+
+def n_blocks(run: Run, n_resamples: int) -> int:
+    """Say into how many blocks of pairs of metrics the draws are worth splitting.
+
+    That depends on the data alone, so that every number of workers does the same sums.
+    """
+    by_pairs = run.level == "sys" or (run.meta.name == "pearson" and run.group_by != "item")
+    if not by_pairs:
+        return 1
+    m, n = len(run.data.metrics), run.data.es.n_systems
+    return max(1, round(m * (m - 1) / 2 * n * (n - 1) / 2 * n_resamples / _WORK))
 
 
 def _williams(run: Run, names: list[str], alternative: str) -> MetricComparison | None:

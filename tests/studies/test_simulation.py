@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import UsageError
+from steelyard.parallel import Workers
 from steelyard.stats.strength import bradley_terry
 from steelyard.stats.wins import win_counts
 from steelyard.studies.simulation import Design, recovered, simulate, simulate_scores
@@ -168,8 +169,8 @@ def test_panels_without_data_have_no_points():
 
 def test_progress_counts_the_settings():
     told = []
-    simulate(SMALL, progress=lambda done, total: told.append((done, total)))
-    assert told == [(k, 8) for k in range(1, 9)]
+    simulate(SMALL, workers=Workers(progress=lambda done, total: told.append((done, total))))
+    assert told == [(k, 8) for k in range(9)]
 
 
 @pytest.mark.parametrize(

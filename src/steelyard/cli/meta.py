@@ -19,14 +19,17 @@ from steelyard.cli.options import (
     input_options,
     need_inputs,
     output_options,
+    worker_options,
 )
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
+from steelyard.cli.progress import workers_with_progress
 from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.benchmarkresults import BenchmarkResult
     from steelyard.evalset import EvalSet
     from steelyard.metaresults import MetaEvaluation
+    from steelyard.parallel import Workers
     from steelyard.stats.metametrics import MetaMetric
 
     Result = MetaEvaluation | BenchmarkResult
@@ -106,12 +109,18 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @plot_option(PLOTS)
 @input_options
 @partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
+@worker_options
 def meta(
-    inputs: tuple[str, ...], options: InputOptions, output: OutputOptions, **settings: Any
+    inputs: tuple[str, ...],
+    options: InputOptions,
+    output: OutputOptions,
+    workers: Workers,
+    **settings: Any,
 ) -> None:
     """Weigh metrics against a human score, and test which of them really differ.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
+    Protocols (--preset, --benchmark) and --by-domain split over --jobs or a --cluster.
     """
     preset, protocol = settings.pop("preset"), settings.pop("benchmark")
     add, by_domain = _added(settings.pop("add")), settings.pop("by_domain")
@@ -126,12 +135,17 @@ def meta(
     settings["rng"] = output.seed
     es = None
     if preset or protocol:
-        result: Result = _benchmark(preset, protocol, inputs, add, options, settings)
+        with workers_with_progress("weighing", workers, output) as settings["workers"]:
+            result: Result = _benchmark(preset, protocol, inputs, add, options, settings)
     else:
         need_inputs(inputs)
         es = _with_corpus(options.load((*inputs, *(path for _, path in add))), corpus, refs)
         settings["by"] = _with_variants(settings["by"], settings.pop("ties"))
-        result = (_by_domain if by_domain else _one_set)(es, options, settings)
+        if by_domain:
+            result = _by_domain(es, options, settings | {"workers": workers})
+        else:
+            _refuse(workers)
+            result = _one_set(es, options, settings)
     draw = partial(_draw, result, es, settings["metrics"] or (), settings["alpha"])
     emit(result.to_dict(), [result.table()], write_figures(plots, draw, output))
 
@@ -145,6 +159,13 @@ def _draw(
     if isinstance(result, MetaEvaluation):
         return metafigures.draw(name, metafigures.MetaInput(result, es, metrics, alpha))
     return metafigures.draw_protocol(name, result, alpha)
+
+
+def _refuse(workers: Workers) -> None:
+    for option, value in (("--cluster", workers.cluster), ("--resume", workers.resume)):
+        if value is not None:
+            raise UsageError(f"{option}: one set is not split; for --preset, --benchmark or "
+                             "--by-domain")  # fmt: skip
 
 
 def _with_corpus(es: EvalSet, names: tuple[str, ...], refs: tuple[str, ...] | None) -> EvalSet:
@@ -189,7 +210,9 @@ def _common(settings: dict[str, Any]) -> dict[str, Any]:
     from steelyard.metasignificance import Procedure
 
     names = ("scheme", "alternative", "n_resamples", "alpha", "correction")
-    kept = {name: settings[name] for name in ("metrics", "method", "significance", "rng")}
+    kept = {
+        name: settings[name] for name in ("metrics", "method", "significance", "rng", "workers")
+    }
     return {**kept, "procedure": Procedure(**{name: settings[name] for name in names})}
 
 

@@ -210,7 +210,7 @@ _OUTPUT = (
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                  help="Seed of everything random."),
     click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-                 help="Processes to use; the result does not depend on it."),
+                 help="Processes to use where work splits; the result does not depend on it."),
     click.option("--quiet", is_flag=True, help="No progress and no messages, only errors."),
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),
 )  # fmt: skip
@@ -238,6 +238,33 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: 
 
     options = (_OUTPUT[0], _FOLDER, *_OUTPUT[2:]) if folder else _OUTPUT
     for option in reversed(options):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[return-value]
+
+
+_WORKERS = (
+    click.option("--cluster", metavar="ADDRESS",
+                 help="Use the workers of a Dask scheduler, such as tcp://host:8786."),
+    click.option("--resume", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+                 help="Keep results in this folder as they come in, and go on from there."),
+)  # fmt: skip
+
+
+def worker_options(command: F) -> F:
+    """Add what long work runs on; the command receives it as ``workers``.
+
+    Stands below :func:`output_options`, which knows the number of processes.
+    """
+    import functools
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        from steelyard.parallel import Workers
+
+        workers = Workers(kwargs["output"].jobs, kwargs.pop("cluster"), kwargs.pop("resume"))
+        return command(*args, workers=workers, **kwargs)
+
+    for option in reversed(_WORKERS):
         wrapped = option(wrapped)
     return wrapped  # type: ignore[return-value]
 

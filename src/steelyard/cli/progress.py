@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from steelyard.cli.emit import note
 from steelyard.cli.options import OutputOptions
+from steelyard.parallel import Workers
 
 
 @contextmanager
@@ -39,3 +41,10 @@ def progress_of(
         with bar:
             task = bar.add_task(title, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def workers_with_progress(title: str, workers: Workers, output: OutputOptions) -> Iterator[Workers]:
+    """Give workers that show how far they have come."""
+    with progress_of(title, output) as progress:
+        yield replace(workers, progress=progress)

@@ -16,12 +16,14 @@ from steelyard.cli.options import (
     OutputOptions,
     input_options,
     need_inputs,
+    worker_options,
 )
-from steelyard.cli.progress import progress_of
+from steelyard.cli.progress import workers_with_progress
 from steelyard.cli.studyoptions import emit_study, plot_option, study_output
 
 if TYPE_CHECKING:
     from steelyard.evalset import EvalSet
+    from steelyard.parallel import Workers
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -51,7 +53,10 @@ for command in (*studymeta.COMMANDS, studypower.power):
               "among systems.")  # fmt: skip
 @plot_option
 @study_output
-def simulation(plot: tuple[str, ...] | None, output: OutputOptions, **settings: Any) -> None:
+@worker_options
+def simulation(
+    plot: tuple[str, ...] | None, output: OutputOptions, workers: Workers, **settings: Any
+) -> None:
     """Simulate scores of systems of known strength, and see which ranking finds their order.
 
     Mean, median and Bradley-Terry are judged by Kendall's tau, as in Figure 3 of the
@@ -61,8 +66,8 @@ def simulation(plot: tuple[str, ...] | None, output: OutputOptions, **settings: 
 
     design = Design(**settings)
     wants_figure(output)
-    with progress_of("simulating", output) as progress:
-        found = simulate(design, rng=output.seed, progress=progress)
+    with workers_with_progress("simulating", workers, output) as shown:
+        found = simulate(design, rng=output.seed, workers=shown)
     emit_study(found, plot, output)
 
 
@@ -98,12 +103,14 @@ def simulation(plot: tuple[str, ...] | None, output: OutputOptions, **settings: 
 @plot_option
 @input_options
 @study_output
+@worker_options
 def disagreement(
     inputs: tuple[str, ...],
     each: str | None,
     plot: tuple[str, ...] | None,
     options: InputOptions,
     output: OutputOptions,
+    workers: Workers,
     **settings: Any,
 ) -> None:
     """See how often mean, median, Bradley-Terry, Elo and TrueSkill disagree.
@@ -116,8 +123,8 @@ def disagreement(
     need_inputs(inputs)
     wants_figure(output)
     sets = _each(inputs, each, options) if each else options.load(inputs)
-    with progress_of("ranking", output) as progress:
-        found = disagree(sets, rng=output.seed, progress=progress, **settings)
+    with workers_with_progress("ranking", workers, output) as shown:
+        found = disagree(sets, rng=output.seed, workers=shown, **settings)
     emit_study(found, plot, output)
 
 

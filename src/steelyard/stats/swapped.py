@@ -15,7 +15,7 @@ from steelyard.errors import UsageError
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.expansions import Singles
 from steelyard.stats.permutation import pair_index
-from steelyard.stats.swaps import Null, draw, standardise
+from steelyard.stats.swaps import Null, Part, draw, pairs_in, standardise
 
 
 def null_items(
@@ -48,11 +48,13 @@ def null_pearson(
     scheme: str,
     n_resamples: int,
     rng: np.random.Generator,
+    part: Part | None = None,
 ) -> Null:
     """Draw differences of Pearson's correlation of cells, over all of them or within each system.
 
     ``human`` is systems x segments, ``metrics`` metrics x systems x segments; cells that the human
-    score or the metric lacks take no part, before and after swapping.
+    score or the metric lacks take no part, before and after swapping. ``part`` is as in
+    :func:`steelyard.stats.swaps.null_spa`.
     """
     if group_by not in ("none", "system"):
         raise UsageError(f"sums of cells know the groups none and system, not '{group_by}'")
@@ -74,7 +76,7 @@ def null_pearson(
         return ratio(np.where(defined, r, 0.0).sum(axis=-1), defined.sum(axis=-1))
 
     whole = terms.sum(axis=-1)
-    a, b = pair_index(len(metrics))
+    a, b = pairs_in(len(metrics), part)
     batches = []
     n_systems, n_segments = human.shape
     for columns, rows, cells in draw(scheme, n_systems, n_segments, n_resamples, rng):

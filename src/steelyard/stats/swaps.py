@@ -32,6 +32,7 @@ from steelyard.stats.permutation import pair_index, pairwise_pvalues, random_sig
 SCHEMES = ("inputs", "cells", "systems", "rows+columns")
 ALTERNATIVES = ("greater", "two-sided")
 _SLACK = 1e-6  # float32 products differ in their last bits between BLAS libraries
+Part = tuple[int, int]  # a block of the pairs of metrics, and how many blocks there are
 _BATCH = 500  # draws at a time: what they need stays within some tens of megabytes
 
 
@@ -81,6 +82,22 @@ class Null:
         return MetricComparison(self.values, p, self.scheme, k)
 
 
+def pairs_in(n: int, part: Part | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the pairs a < b of n metrics, or one block of them.
+
+    Examples
+    --------
+    >>> [(int(a), int(b)) for a, b in zip(*pairs_in(4, (1, 2)))]
+    [(1, 2), (1, 3), (2, 3)]
+    """
+    a, b = pair_index(n)
+    if part is None:
+        return a, b
+    block, of = part
+    chosen = slice(len(a) * block // of, len(a) * (block + 1) // of)
+    return a[chosen], b[chosen]
+
+
 def standardise(metrics: Floats) -> Floats:
     """Give every metric mean 0 and deviation 1 over its known cells; constants become 0."""
     flat = metrics.reshape(len(metrics), -1)
@@ -116,6 +133,7 @@ def null_spa(
     scheme: str = "inputs",
     n_resamples: int = 1000,
     rng: np.random.Generator,
+    part: Part | None = None,
 ) -> Null:
     """Draw differences of soft pairwise accuracy between all pairs of metrics.
 
@@ -128,6 +146,8 @@ def null_spa(
     scheme, n_resamples, rng
         See the module. p-values inside the draws are normal (for ``inputs`` with an Edgeworth term
         where there are fewer than 500 segments).
+    part
+        Only this block of the pairs, of so many: (0, 4) is the first of four.
 
     Segments that any system or metric lacks take no part, except for ``inputs``, which drops them
     pair by pair.
@@ -155,10 +175,10 @@ def null_spa(
         if scheme == "inputs":
             assert columns is not None
             swapped = [_column_sums(columns, part) for part in (gaps, *powers)]
-            batches.append(_swapped_inputs(sums, swapped, goal))
+            batches.append(_swapped_inputs(sums, swapped, goal, part))
         else:
             signs = _cell_signs(columns, rows, cells, s)
-            batches.append(_swapped_cells(z, (i, j), goal, signs))
+            batches.append(_swapped_cells(z, (i, j), goal, signs, part))
     return Null(values, np.concatenate(batches), scheme)
 
 
@@ -169,11 +189,13 @@ def null_system_scores(
     scheme: str = "inputs",
     n_resamples: int = 1000,
     rng: np.random.Generator,
+    part: Part | None = None,
 ) -> Null:
     """Draw differences of a statistic of system means between all pairs of metrics.
 
     ``statistic`` takes (..., systems) means and gives (...) values; ``metrics`` are metrics x
-    systems x segments, NaN where missing (a system's mean is over its known segments).
+    systems x segments, NaN where missing (a system's mean is over its known segments). ``part`` is
+    as in :func:`null_spa`.
     """
     z = standardise(metrics)
     counts = np.maximum((~np.isnan(z)).sum(axis=-1), 1)
@@ -195,7 +217,7 @@ def null_system_scores(
         half = np.ascontiguousarray(swapped.transpose(1, 0, 2)) / 2
         both = np.empty((2, *half.shape[1:]))  # what the draws make of the one and of the other
         null = []
-        for a, b in zip(*pair_index(len(z)), strict=True):
+        for a, b in zip(*pairs_in(len(z), part), strict=True):
             middle, shift = (sums[a] + sums[b]) / 2, half[a] - half[b]
             np.add(middle, shift, out=both[0])
             np.subtract(middle, shift, out=both[1])
@@ -281,15 +303,17 @@ def _penalty(t: Singles, variance: Singles, fourth: Singles | None, goal: Single
     return total
 
 
-def _swapped_inputs(sums: list[Singles], swapped: list[Singles], goal: Singles) -> Singles:
+def _swapped_inputs(
+    sums: list[Singles], swapped: list[Singles], goal: Singles, part: Part | None
+) -> Singles:
     """Differences of soft pairwise accuracy after swapping: draws x pairs of metrics."""
     half = np.float32(0.5)
     columns = []
-    for a, b in zip(*pair_index(len(sums[0])), strict=True):
+    for a, b in zip(*pairs_in(len(sums[0]), part), strict=True):
         plus, minus = [], []
-        for whole, part in zip(sums, swapped, strict=True):
+        for whole, signed in zip(sums, swapped, strict=True):
             middle = half * (whole[a] + whole[b])
-            shift = part[:, a] - part[:, b]
+            shift = signed[:, a] - signed[:, b]
             shift *= half
             plus.append(middle + shift)
             minus.append(middle - shift)
@@ -316,6 +340,7 @@ def _swapped_cells(
     pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
     goal: Singles,
     signs: Singles,
+    part: Part | None,
 ) -> Singles:
     """Differences as :func:`_swapped_inputs` gives them, for signs that differ between systems.
 
@@ -323,7 +348,7 @@ def _swapped_cells(
     two scores with K_i, K_j or K_i K_j. Only the products of different metrics, a_i b_j, need a
     matrix product with a column per pair of metrics; the others need one per metric.
     """
-    a, b = pair_index(len(z))
+    a, b = pairs_in(len(z), part)
     own = np.stack([k @ x.T for k, x in zip(signs, z.transpose(1, 0, 2), strict=True)])
     squares = np.stack([k @ (x * x).T for k, x in zip(signs, z.transpose(1, 0, 2), strict=True)])
     lost = np.zeros((signs.shape[1], len(a)), dtype=np.float32)

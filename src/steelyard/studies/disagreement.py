@@ -7,8 +7,9 @@ agree on which systems differ.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ import numpy as np
 from steelyard.aggregation import AGGREGATIONS, RankOptions
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
+from steelyard.parallel import Workers
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.disagreement import joint_shares
 from steelyard.studies import setups as units
 from steelyard.studies.setups import MEASURES, SAMPLED, TESTS, Bools, Rules, Setup, name_pairs
-from steelyard.studies.study import Curve, Progress, Study, line_of
+from steelyard.studies.study import Curve, Study, line_of
 from steelyard.table import Cell, Column, Table, plural
 
 DEFAULT = ("mean", "median", "bt")
@@ -85,7 +87,7 @@ def disagree(  # noqa: PLR0913 - every option has a default
     tests: Sequence[str] = tuple(TESTS),
     alpha: float = 0.05,
     rng: Rng = 0,
-    progress: Progress | None = None,
+    workers: Workers | None = None,
 ) -> Study:
     """Measure how much rankings of the same systems disagree.
 
@@ -108,6 +110,8 @@ def disagree(  # noqa: PLR0913 - every option has a default
         Tests whose verdicts are compared, of ``t mood sign wilcoxon``, and their level.
     rng
         Seed of the draws.
+    workers
+        What the setups run on; the result does not depend on it.
 
     Examples
     --------
@@ -123,7 +127,7 @@ def disagree(  # noqa: PLR0913 - every option has a default
     named = {sets.name or "set": sets} if isinstance(sets, EvalSet) else dict(sets)
     found_setups, notes = units.find_setups(named, scores)
     draw, resample = generator(rng).spawn(2)
-    found = _measure(found_setups, plan, draw, progress)
+    found = _measure(found_setups, plan, draw, workers or Workers())
     curves = [_group_curve("scores", "score", found, resample)]
     tables = {"overall": _overall(found, top, resample), "scores": _groups(found, "score", top)}
     if len(named) > 1:
@@ -164,26 +168,40 @@ def _provenance(plan: Plan, sets: Mapping[str, EvalSet], rng: Rng) -> Provenance
     return Provenance("study disagreement", settings, inputs, seed)
 
 
-def _measure(
-    setups: Sequence[Setup], plan: Plan, rng: np.random.Generator, progress: Progress | None
-) -> _Found:
-    values, significant = [], []
-    by_size: dict[int, list[Floats]] = {size: [] for size in plan.sizes}
-    warnings = []
+def measure_setup(task: tuple[Setup, Plan], rng: np.random.Generator) -> dict[str, Any]:
+    """Measure one setup: disagreement of all its segments, of samples, and verdicts of tests."""
+    setup, plan = task
     options = plan.rules.options
-    for done, (setup, stream) in enumerate(zip(setups, rng.spawn(len(setups)), strict=True)):
-        whole, *streams = stream.spawn(1 + len(plan.sizes))
-        rankings, warned = units.rank_whole(setup, plan.by, options, whole)
-        warnings += [f"{setup.set}, {setup.score}: {text}" for text in warned]
-        values.append(units.measure(rankings, plan.rules)[0])
-        for size, own in zip(plan.sizes, streams, strict=True):
-            if size < setup.n_segments and len(plan.sampled) > 1:
-                counts = units.draw_segments(setup.n_segments, size, plan.draws, own)
-                ranked = units.rank_samples(setup, plan.sampled, options, counts)
-                by_size[size].append(row_means(units.measure(ranked, plan.rules)[:, :, 0].T))
-        significant.append(units.significant_pairs(setup.scores, plan.tests, plan.alpha))
-        if progress is not None:
-            progress(done + 1, len(setups))
+    whole, *streams = rng.spawn(1 + len(plan.sizes))
+    rankings, warned = units.rank_whole(setup, plan.by, options, whole)
+    by_size: dict[str, Floats] = {}
+    for size, own in zip(plan.sizes, streams, strict=True):
+        if size < setup.n_segments and len(plan.sampled) > 1:
+            counts = units.draw_segments(setup.n_segments, size, plan.draws, own)
+            ranked = units.rank_samples(setup, plan.sampled, options, counts)
+            by_size[str(size)] = row_means(units.measure(ranked, plan.rules)[:, :, 0].T)
+    return {
+        "values": units.measure(rankings, plan.rules)[0],
+        "by_size": by_size,
+        "significant": units.significant_pairs(setup.scores, plan.tests, plan.alpha),
+        "warnings": [f"{setup.set}, {setup.score}: {text}" for text in warned],
+    }
+
+
+def _measure(
+    setups: Sequence[Setup], plan: Plan, rng: np.random.Generator, workers: Workers
+) -> _Found:
+    about = {} if workers.resume is None else _about(setups, plan, rng)
+    # Files hold arrays row by row, and the order of sums may depend on that.
+    tasks = [(replace(setup, scores=np.ascontiguousarray(setup.scores)), plan) for setup in setups]
+    found = workers.run(measure_setup, tasks, rng=rng, step="disagreement", about=about)
+    warnings = [text for own in found for text in own["warnings"]]
+    values = [own["values"] for own in found]
+    sampled = {
+        size: np.stack([own["by_size"][str(size)] for own in found if str(size) in own["by_size"]])
+        for size in plan.sizes
+        if any(str(size) in own["by_size"] for own in found)
+    }
     stacked = np.stack(values)
     undefined = int(np.isnan(stacked[:, :, 0]).sum())
     if undefined:
@@ -191,9 +209,18 @@ def _measure(
             f"{undefined} of {stacked[:, :, 0].size} comparisons have a ranking of nothing but "
             "ties, which orders no pair: left out of 'pairs'"
         )
-    sampled = {size: np.stack(rows) for size, rows in by_size.items() if rows}
-    found = np.concatenate(significant, axis=1)
-    return _Found(tuple(setups), plan.by, stacked, sampled, found, tuple(warnings))
+    significant = np.concatenate([own["significant"] for own in found], axis=1)
+    return _Found(tuple(setups), plan.by, stacked, sampled, significant, tuple(warnings))
+
+
+def _about(setups: Sequence[Setup], plan: Plan, rng: np.random.Generator) -> dict[str, Any]:
+    """Say what the results depend on."""
+    total = hashlib.sha256()
+    for setup in setups:
+        total.update(repr((setup.set, setup.score, setup.systems, setup.scores.shape)).encode())
+        total.update(np.ascontiguousarray(setup.scores).data)
+    state = str(rng.bit_generator.state)
+    return {"plan": repr(plan), "rng": state, "data": total.hexdigest()}
 
 
 def _check(plan: Plan) -> None:

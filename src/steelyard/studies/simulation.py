@@ -12,13 +12,14 @@ This is what the paper's code does. Its text has outliers whose scores are permu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from steelyard.errors import UsageError, hint
+from steelyard.parallel import Workers
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Floats
@@ -35,7 +36,7 @@ from steelyard.studies.recovery import (
     overall_lines,
     overall_table,
 )
-from steelyard.studies.study import Progress, Study
+from steelyard.studies.study import Study
 
 OUTLIERS = ("reversed", "permuted")
 _CELLS = 20_000_000  # comparisons of scores made at a time
@@ -157,8 +158,15 @@ def _wins(scores: Floats) -> WinCounts:
     return WinCounts(wins, ties)
 
 
+def simulate_setting(
+    task: tuple[Design, tuple[int, float, int, int]], rng: np.random.Generator
+) -> Floats:
+    """Simulate one setting: Kendall's tau of each ranking, sets x rankings."""
+    return recovered(*simulate_scores(*task, rng))
+
+
 def simulate(
-    design: Design | None = None, *, rng: Rng = 0, progress: Progress | None = None
+    design: Design | None = None, *, rng: Rng = 0, workers: Workers | None = None
 ) -> Study:
     """Simulate all settings, and draw the curves of the paper's Figure 3.
 
@@ -172,11 +180,11 @@ def simulate(
     chosen = design or Design()
     draws, resamples = generator(rng).spawn(2)
     settings = chosen.settings()
-    taus = []
-    for done, (setting, own) in enumerate(zip(settings, draws.spawn(len(settings)), strict=True)):
-        taus.append(recovered(*simulate_scores(chosen, setting, own)))
-        if progress is not None:
-            progress(done + 1, len(settings))
+    tasks = [(chosen, setting) for setting in settings]
+    taus = (workers or Workers()).run(
+        simulate_setting, tasks, rng=draws, step="simulation",
+        about={"design": asdict(chosen), "rng": str(draws.bit_generator.state)},
+    )  # fmt: skip
     runs = Runs(np.repeat(np.array(settings), chosen.repeats, axis=0), np.concatenate(taus))
     undefined = int(np.isnan(runs.tau).sum())
     warnings = []

@@ -1,0 +1,75 @@
+"""A real Dask cluster on this machine: a scheduler and two workers, each a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+class Cluster:
+    """What ``dask scheduler`` and ``dask worker`` start; workers can be killed and added."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / "scheduler.json"
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-jupyter")
+        self.need(2)
+        end = time.monotonic() + 60
+        while not self.file.exists():
+            assert time.monotonic() < end, "the scheduler does not start"
+            time.sleep(0.02)
+        self.address = json.loads(self.file.read_text())["address"]
+
+    def _start(self, *command: str) -> subprocess.Popen[bytes]:
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dask", *command, "--no-dashboard", "--scheduler-file",
+             str(self.file)],
+            env=environment, cwd=self.folder,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.processes.append(process)
+        return process
+
+    def need(self, n: int) -> None:
+        """Have so many living workers."""
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        while len(self.workers) < n:
+            options = ("--no-nanny", "--nthreads", "1", "--host", "127.0.0.1")
+            self.workers.append(self._start("worker", *options))
+
+    def kill_one(self) -> None:
+        """Kill a worker, as a machine that loses power would."""
+        self.workers.pop().kill()
+
+    def stop(self) -> None:
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def cluster(running):
+    """The cluster with two workers, whatever the test before did to it."""
+    running.need(2)
+    from distributed import Client
+
+    with Client(running.address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+    return running
