@@ -60,9 +60,10 @@ class Workers:
         rng: Rng = None,
         step: str = "tasks",
         about: Mapping[str, Any] | None = None,
+        only: Sequence[int] | None = None,
     ) -> list[Any]:
         """Run tasks on these workers."""
-        return run(fn, tasks, self.jobs, cluster=self.cluster, resume=self.resume,
+        return run(fn, tasks, self.jobs, cluster=self.cluster, resume=self.resume, only=only,
                    progress=self.progress, rng=rng, step=step, about=about)  # fmt: skip
 
 
@@ -77,6 +78,7 @@ def run(
     rng: Rng = None,
     step: str = "tasks",
     about: Mapping[str, Any] | None = None,
+    only: Sequence[int] | None = None,
 ) -> list[Any]:
     """Call a function with each task; give its results in the order of the tasks.
 
@@ -102,6 +104,9 @@ def run(
     step, about
         What the results in ``resume`` are called, and what they depend on (as JSON): a folder
         whose results depend on something else is refused.
+    only
+        Do these tasks alone (by number), and give their results alone: the share of one machine
+        among several that write to the same folder.
 
     Examples
     --------
@@ -112,24 +117,25 @@ def run(
         raise UsageError(f"jobs: {jobs}, expected at least 1")
     own = [None] * len(tasks) if rng is None else streams(rng, len(tasks))
     calls = [(fn, task, stream) for task, stream in zip(tasks, own, strict=True)]
+    chosen = range(len(tasks)) if only is None else only
     folder = None
     found: dict[int, Packed] = {}
     if resume is not None:
         facts = {"version": installed_version(), **(about or {})}
         folder = ResultFolder(Path(resume), step, facts, len(tasks))
-        kept = ((k, folder.kept(k)) for k in range(len(tasks)))
+        kept = ((k, folder.kept(k)) for k in chosen)
         found = {k: packed for k, packed in kept if packed is not None}
     if progress is not None:
-        progress(len(found), len(tasks))
-    rest = {k: call for k, call in enumerate(calls) if k not in found}
+        progress(len(found), len(chosen))
+    rest = {k: calls[k] for k in chosen if k not in found}
     with _engine(jobs, cluster, folder, rest) as engine, closing(engine) as results:
         for k, packed in results:
             found[k] = packed
             if folder is not None:
                 folder.keep(k, packed)
             if progress is not None:
-                progress(len(found), len(tasks))
-    return [unpack_result(*found[k]) for k in range(len(tasks))]
+                progress(len(found), len(chosen))
+    return [unpack_result(*found[k]) for k in chosen]
 
 
 @contextmanager

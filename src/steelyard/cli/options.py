@@ -242,9 +242,11 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: 
     return wrapped  # type: ignore[return-value]
 
 
+CLUSTER = click.option("--cluster", metavar="ADDRESS",
+                       help="Use the workers of a Dask scheduler, such as "
+                       "tcp://host:8786.")  # fmt: skip
 _WORKERS = (
-    click.option("--cluster", metavar="ADDRESS",
-                 help="Use the workers of a Dask scheduler, such as tcp://host:8786."),
+    CLUSTER,
     click.option("--resume", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                  help="Keep results in this folder as they come in, and go on from there."),
 )  # fmt: skip

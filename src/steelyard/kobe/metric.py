@@ -260,7 +260,7 @@ def _assemble(  # noqa: PLR0913, PLR0917 - the one place where all parts meet
         matches.n_segments,
         matches.n_without_entities,
         len(matches.mention),
-        _warnings(matches, systems),
+        entity_warnings(1 - matches.n_without_entities / matches.n_segments, systems),
         LinkedTexts(es.segments.ids, texts, source_mentions, {**rows, **references}, linked),
         linker,
     )
@@ -343,9 +343,9 @@ def _lost(matches: Matches, systems: set[str], linker: Linker) -> tuple[LostEnti
     return tuple(found[:_MOST_LOST])
 
 
-def _warnings(matches: Matches, systems: Sequence[SystemEntities]) -> tuple[str, ...]:
+def entity_warnings(covered: float, systems: Sequence[SystemEntities]) -> tuple[str, ...]:
+    """Say where a score stands on little; ``covered`` is the share of segments with entities."""
     warnings = []
-    covered = 1 - matches.n_without_entities / matches.n_segments
     if covered < _COVERAGE:
         warnings.append(
             f"only {covered:.0%} of the segments have an entity: "
