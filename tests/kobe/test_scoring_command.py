@@ -39,6 +39,7 @@ def test_segment_sums_make_the_corpus_score(small_kb):
     found = sy.score(es, ["kobe"], options={"kobe": {"kb": small_kb}})
     table = found.evalset["kobe"]
     assert table.statistics is not None
+    assert table.system_scores is not None
     np.testing.assert_allclose(table.statistics.corpus_scores(), table.system_scores)
 
 
