@@ -47,8 +47,8 @@ class MetaRuns:
 
     def resampled(self, kind: str) -> list[list[str]]:
         """Metrics that each run can resample by ``system`` or ``segment``; warnings name others."""
-        places = np.ones((1, self.data.es.n_systems if kind == "system" else len(self.data.human)))
-        resamples = Resamples(kind, *((None, places) if kind == "system" else (places, None)))
+        some = np.ones((1, 1))  # what is drawn does not matter here
+        resamples = Resamples(kind, *((None, some) if kind == "system" else (some, None)))
         able = [
             resampled_metrics(run, found, resamples)
             for run, found in zip(self.runs, self.results, strict=True)
