@@ -77,7 +77,7 @@ def draw_reproduction(found: Reproduction) -> Chart:
     """Draw published figures against ours; those that are equal lie on the diagonal."""
     need_plots()
     alt: Any = import_module("altair")
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"part": row.part, "what": row.what, "published": row.published, "ours": row.ours,
          "match": _VERDICTS[row.match]}
         for row in found.rows
