@@ -8,6 +8,7 @@ come in, if there is a folder for them, and a run that was interrupted goes on f
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -67,7 +68,7 @@ class Workers:
                    progress=self.progress, rng=rng, step=step, about=about)  # fmt: skip
 
 
-def run(
+def run(  # noqa: PLR0913 - every option has a default
     fn: Callable[..., Any],
     tasks: Sequence[Any],
     jobs: int = 1,
@@ -152,7 +153,7 @@ def _engine(
         if cluster is None:
             yield _processes(_packed(calls, arrays), jobs)
             return
-        with _client(cluster, arrays) as client:
+        with _quiet(), _client(cluster, arrays) as client:
             yield _cluster(_packed(calls, arrays), client)
 
 
@@ -201,11 +202,26 @@ def _joblib(calls: dict[int, bytes], pool: Any) -> Results:
 
     results = pool(delayed(call_packed)(k, packed) for k, packed in list(calls.items()))
     try:
-        yield from results
+        for result in results:  # noqa: UP028 - yield from would close the results by itself
+            yield result
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # after an error: what still runs is of no use
             results.close()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from telling of workers that come and go: what matters is raised."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "tornado.application")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 @contextmanager

@@ -12,7 +12,6 @@ import numpy as np
 
 from steelyard.cli.emit import emit, note
 from steelyard.cli.options import (
-    CLUSTER,
     FIGURES,
     SUFFIXES,
     TABLES,
@@ -23,11 +22,10 @@ from steelyard.cli.options import (
     output_options,
 )
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
-from steelyard.cli.shards import ShardOptions, Share, score_in_shards
+from steelyard.cli.shards import ShardOptions, score_in_shards, shard_options
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.errors import UsageError
 from steelyard.formats import files
-from steelyard.parallel import Workers
 
 if TYPE_CHECKING:
     from steelyard.evalset import EvalSet
@@ -47,14 +45,7 @@ PLOTS = ("categories", "people")
               "are split into words.")  # fmt: skip
 @click.option("--explain", type=click.Path(path_type=Path), metavar="FILE", help="Write what "
               "became of each entity (kobe) as JSON lines.")  # fmt: skip
-@click.option("--shards", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="For texts of any size (kobe): count part after part, keep the counts in this "
-              "folder, go on from there.")  # fmt: skip
-@click.option("--shard", type=Share(), help="Count only this part of the shards, as one of an "
-              "array of jobs; once all are there, the command without it adds them up.")  # fmt: skip
-@click.option("--shard-size", type=click.IntRange(min=1), default=50_000, show_default=True,
-              metavar="N", help="Lines of a shard.")  # fmt: skip
-@CLUSTER
+@shard_options
 @plot_option(PLOTS)
 @input_options
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES))))
@@ -64,10 +55,7 @@ def score(
     src_lang: str | None,
     tgt_lang: str | None,
     explain: Path | None,
-    shards: Path | None,
-    shard: tuple[int, int] | None,
-    shard_size: int,
-    cluster: str | None,
+    shards: ShardOptions,
     plot: tuple[str, ...] | None,
     options: InputOptions,
     output: OutputOptions,
@@ -85,21 +73,15 @@ def score(
         options = replace(options, lp=f"{src_lang}-{tgt_lang}")
     if explain is not None and "kobe" not in texts.metric:
         raise UsageError("--explain is for kobe, which --metric does not name")
-    if shards is not None:
+    if shards.asked:
         if plot is not None:
-            raise UsageError("--plot: not with --shards")
+            raise UsageError("--plot: shards keep counts, there is nothing to draw from")
         if explain is not None:
             raise UsageError("--explain: shards keep counts, not what became of each entity")
-        workers = Workers(output.jobs, cluster, shards)
-        sharded = score_in_shards(
-            inputs, texts, options, ShardOptions(shard_size, shard), workers, output
-        )
+        sharded = score_in_shards(inputs, texts, options, shards, output)
         if sharded is not None:
             emit(sharded.to_dict(), sharded.tables(), output)
         return
-    for option, value in (("--shard", shard), ("--cluster", cluster)):
-        if value is not None:
-            raise UsageError(f"{option}: expected --shards DIR, too")
     plots = wanted_figures(plot, output, PLOTS if "kobe" in texts.metric else PLOTS[1:])
     found = texts.score(texts.load(inputs, options), options)
     output = write_figures(plots, partial(_draw, found, options.human), output)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from steelyard.cli.emit import note
-from steelyard.cli.options import TABLES, InputOptions, OutputOptions, Pair
+from steelyard.cli.options import CLUSTER, TABLES, InputOptions, OutputOptions, Pair
 from steelyard.cli.progress import workers_with_progress
 from steelyard.cli.texts import TextOptions
 from steelyard.errors import UsageError
@@ -18,6 +20,8 @@ from steelyard.parallel import Workers
 
 if TYPE_CHECKING:
     from steelyard.kobe.sharded import ShardedKobe
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Share(Pair):
@@ -37,10 +41,46 @@ class Share(Pair):
 
 @dataclass(frozen=True)
 class ShardOptions:
-    """How the texts are split, and which share of the parts is wanted (None: all)."""
+    """Where counts of shards are kept, how texts are split, and which share of them is wanted."""
 
-    size: int
-    share: tuple[int, int] | None
+    shards: Path | None
+    shard: tuple[int, int] | None
+    shard_size: int
+    cluster: str | None
+
+    @property
+    def asked(self) -> bool:
+        """Whether texts are to be counted in shards."""
+        for option, value in (("--shard", self.shard), ("--cluster", self.cluster)):
+            if self.shards is None and value is not None:
+                raise UsageError(f"{option}: expected --shards DIR, too")
+        return self.shards is not None
+
+
+_SHARDS = (
+    click.option("--shards", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+                 help="For texts of any size (kobe): count part after part, keep the counts in "
+                 "this folder, go on from there."),
+    click.option("--shard", type=Share(), help="Count only this share of the parts, as one of an "
+                 "array of jobs; when all are there, the command without it adds them up."),
+    click.option("--shard-size", type=click.IntRange(min=1), default=50_000, show_default=True,
+                 metavar="N", help="Lines of a shard."),
+    CLUSTER,
+)  # fmt: skip
+
+
+def shard_options(command: F) -> F:
+    """Add the options of shards; the command receives them as one ``shards``."""
+    names = tuple(ShardOptions.__dataclass_fields__)
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        given = {name: kwargs.pop(name) for name in names}
+        return command(*args, shards=ShardOptions(**given), **kwargs)
+
+    for option in reversed(_SHARDS):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[return-value]
 
 
 def score_in_shards(
@@ -48,7 +88,6 @@ def score_in_shards(
     texts: TextOptions,
     options: InputOptions,
     how: ShardOptions,
-    workers: Workers,
     output: OutputOptions,
 ) -> ShardedKobe | None:
     """Count all shards and add them up, or only some of them (None)."""
@@ -67,15 +106,19 @@ def score_in_shards(
         raise UsageError(f"--out {output.out}: shards have no scores of segments; expected a table "
                          f"(.json .csv .md), not {' '.join(TABLES)}")  # fmt: skip
     from steelyard.formats.shards import find_shards
-    from steelyard.kobe.sharded import options_of, score_shards
+    from steelyard.kobe.sharded import score_shards
+    from steelyard.metrics.entities import Kobe
 
-    kb, chosen = options_of(texts._settings().get("kobe", {}))
-    found = find_shards([Path(name) for name in inputs], how.size, source=texts.src,
+    metric = Kobe(**texts.options_of("kobe"))
+    found = find_shards([Path(name) for name in inputs], how.shard_size, source=texts.src,
                         references=texts.ref, allow_empty=texts.allow_empty)  # fmt: skip
+    workers = Workers(output.jobs, how.cluster, how.shards)
     with workers_with_progress("linking", workers, output) as shown:
-        result = score_shards(found, source, target, kb, chosen, workers=shown, only=how.share)
-    if result is None and how.share is not None:
-        mine, of = how.share
+        result = score_shards(
+            found, source, target, texts.kb, metric.options, workers=shown, only=how.shard
+        )
+    if result is None and how.shard is not None:
+        mine, of = how.shard
         n = len(range(mine - 1, len(found), of))
         note(f"share {mine} of {of}: {n} of {len(found)} shards are in {workers.resume}", output)
     return result

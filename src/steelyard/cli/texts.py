@@ -77,6 +77,10 @@ class TextOptions:
             raise UsageError("texts need a metric to be scored by; for example: --metric chrf")
         return score(es, metrics, references=refs, options=self._settings())
 
+    def options_of(self, metric: str) -> dict[str, Any]:
+        """Give what ``--set`` and ``--kb`` say of one metric."""
+        return self._settings().get(metric, {})
+
     def _settings(self) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
         for key, value in self.settings:

@@ -58,7 +58,7 @@ class ShardedKobe:
 
     def tables(self) -> list[Table]:
         """Give the systems, and recall by category."""
-        return [self.report.table(), *self.report.details()]
+        return [self.report.table(), self.report.category_table()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
 
 
 def _count_categories(matches: Matches) -> Counts:
-    """Count mentions by category, and what systems keep of them, as CATEGORY, a line break, SYSTEM."""
+    """Count mentions by category, and by category and system (with a line break in between)."""
     category = [mention.category for mention in matches.mention]
     there = matches.known[:, matches.segment]
     counts: Counts = {"category": dict(Counter(category)), "category kept": {},
@@ -285,13 +285,3 @@ def _categories(counts: Counts, names: Sequence[str]) -> Iterable[CategoryRecall
             kept = counts["category kept"].get(key, 0)
             recall[name] = 100 * kept / wanted if wanted else float("nan")
         yield CategoryRecall(category, total[category], recall)
-
-
-def options_of(settings: Mapping[str, Any]) -> tuple[Path | str | None, KobeOptions]:
-    """Read the settings of the metric: the folder of the knowledge base, and the options."""
-    from steelyard.metrics.entities import Kobe as Metric
-
-    own = Metric(**settings)
-    if not (own._kb is None or isinstance(own._kb, (str, Path))):
-        raise UsageError("shards need the folder of a knowledge base")
-    return own._kb, own._options

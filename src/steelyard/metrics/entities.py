@@ -12,6 +12,7 @@ from steelyard.metrics.protocol import Scored
 
 if TYPE_CHECKING:
     from steelyard.kobe.knowledge import KnowledgeBase
+    from steelyard.kobe.metric import KobeOptions
 
 
 class Kobe:
@@ -49,6 +50,11 @@ class Kobe:
             known = ", ".join(["kb", "tiers", *KobeOptions.__dataclass_fields__])
             unknown = ", ".join(sorted(set(options) - set(KobeOptions.__dataclass_fields__)))
             raise UsageError(f"kobe has no option '{unknown}'; known: {known}") from error
+
+    @property
+    def options(self) -> KobeOptions:
+        """How the score is computed."""
+        return self._options
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
         """Link sources and outputs, and count what is kept; references are the ceiling."""
