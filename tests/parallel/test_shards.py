@@ -124,7 +124,7 @@ def test_an_array_of_jobs(texts, whole, tmp_path, capsys):
 @pytest.mark.parametrize("form", ["parquet", "long", "gz", "plain"])
 def test_other_kinds_of_files(form, texts, whole, tmp_path):
     rows = [row for k, row in enumerate(make_rows()) if k != 5 or form != "plain"]
-    source, more = None, {}
+    source, references = None, []
     if form == "gz":
         path = tmp_path / "texts.jsonl.gz"
         path.write_bytes(gzip.compress(texts.read_bytes()))
@@ -137,7 +137,7 @@ def test_other_kinds_of_files(form, texts, whole, tmp_path):
         for name, lines in columns.items():
             (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
         paths = [tmp_path / "A.en", tmp_path / "B.en"]
-        more = {"references": [tmp_path / "human.en"]}
+        references = [tmp_path / "human.en"]
     else:
         paths = [tmp_path / "texts.parquet"]
         chosen = "src, refs, out"
@@ -148,7 +148,7 @@ def test_other_kinds_of_files(form, texts, whole, tmp_path):
             connection.execute(f"COPY (SELECT {chosen} FROM read_json({duck.literal(str(texts))})"
                                + (" WHERE out.B IS NOT NULL" if form == "long" else "")
                                + f") TO {goal} (FORMAT parquet)")  # fmt: skip
-    shards = find_shards(paths, 9, source=source, **more)
+    shards = find_shards(paths, 9, source=source, references=references)
     assert len(shards) == (7 if form == "plain" else 1)
     found = score_shards(shards, "de", "en")
     assert found is not None

@@ -52,6 +52,7 @@ PLOTS = ("categories", "people")
 def score(
     inputs: tuple[str, ...],
     texts: TextOptions,
+    *,
     src_lang: str | None,
     tgt_lang: str | None,
     explain: Path | None,
