@@ -17,6 +17,7 @@ from steelyard.aggregation import (
     ranks_of,
 )
 from steelyard.formats.battlecounts import CountedLog
+from steelyard.formats.battleparts import UnitParts
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.battles import Battles, resampled_battles
 from steelyard.stats.bootstrap import segment_counts
@@ -58,6 +59,9 @@ class LogSample:
         """Draw resamples of the units, or else of the battles: wins and ties, some at a time."""
         units = self.log.units
         step = max(1, _CELLS // max(1, self.n * self.n))
+        if isinstance(units, UnitParts):
+            yield from units.tables(self.n_resamples, step, rng)
+            return
         if units is not None:
             step = max(1, min(step, _DRAWN // max(1, units.n_units)))
         whole = None if units is not None else self.log.pairs.tables()

@@ -15,9 +15,11 @@ from tests.formats.test_battles import logs
 
 from steelyard import BattleLog, save
 from steelyard.errors import InputError, UsageError
-from steelyard.formats import battlecounts, bigtables, tables
+from steelyard.formats import battlecounts, bigtables, duck, tables
 from steelyard.formats.battlecounts import CountedLog, LogColumns, from_log, read_counts
+from steelyard.formats.battleparts import UnitParts
 from steelyard.formats.load import read_any
+from steelyard.stats.battles import UnitCounts
 
 Refusal = Callable[..., str]
 Fresh = Callable[[], Path]
@@ -48,7 +50,7 @@ def same(one: CountedLog, other: CountedLog) -> None:
         mine, theirs = getattr(one.pairs, name), getattr(other.pairs, name)
         np.testing.assert_allclose(mine, theirs, rtol=1e-13)
     assert (one.units is None) == (other.units is None)
-    if one.units is not None and other.units is not None:
+    if isinstance(one.units, UnitCounts) and isinstance(other.units, UnitCounts):
         assert one.units.cells.shape == other.units.cells.shape
         mine, theirs = one.units.cells.toarray(), other.units.cells.toarray()
         np.testing.assert_allclose(mine, theirs, rtol=1e-13)
@@ -352,3 +354,48 @@ def test_unknown_columns_are_named(tmp_path: Path) -> None:
     path.write_text("left,right,outcome\nA,B,tie\n", encoding="utf-8")
     with pytest.raises(UsageError, match="no column 'lang'"):
         read_counts(path, LogColumns(where=(("lang", "de"),)))
+
+
+def test_units_in_parts_are_the_same_units(tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    left = rng.integers(0, 5, 600)
+    right = (left + rng.integers(1, 5, 600)) % 5
+    outcome = rng.choice(["left", "right", "tie"], 600)
+    unit = rng.integers(0, 80, 600)
+    path = tmp_path / "log.parquet"
+    rows = ", ".join(
+        f"('s{a}', 's{b}', '{o}', 'u{u}')"
+        for a, b, o, u in zip(left, right, outcome, unit, strict=True)
+    )
+    with duck.connect() as connection:
+        connection.execute(
+            f'COPY (SELECT * FROM (VALUES {rows}) AS t("left", "right", outcome, unit)) '
+            f"TO '{path}' (FORMAT parquet)"
+        )
+    whole = read_counts(path)
+    monkeypatch.setattr(battlecounts, "_PARTED", 100)
+    monkeypatch.setattr(battlecounts, "_PART", 90)
+    parted = read_counts(path)
+    assert isinstance(whole.units, UnitCounts)
+    assert isinstance(parted.units, UnitParts)
+    assert len(parted.units._parts) == 7
+    assert parted.n_units == whole.n_units == len(set(unit.tolist()))
+    for name in ("i", "j", "wins_i", "wins_j", "ties"):
+        assert np.array_equal(getattr(parted.pairs, name), getattr(whole.pairs, name))
+    for mine, theirs in zip(parted.units.ahead(), whole.units.ahead(), strict=True):
+        assert np.array_equal(mine, theirs)
+    # Resamples: as many tables as asked for, the same for any step, and with the same spread.
+    drawn = [
+        np.concatenate([t.wins for t in parted.units.tables(4000, k, np.random.default_rng(1))])
+        for k in (4000, 900)
+    ]
+    assert np.array_equal(drawn[0], drawn[1])
+    assert np.allclose(drawn[0].mean(axis=0), whole.pairs.tables().wins, atol=0.6)
+    # The variance of a sum of Poisson weights of mean 1 is the sum of squares of what they weigh.
+    squares = whole.units.cells.multiply(whole.units.cells).sum(axis=1)[: len(whole.pairs.i)]
+    spread = drawn[0].var(axis=0)[whole.pairs.i, whole.pairs.j]
+    assert np.allclose(spread, squares, rtol=0.12)
+    folder = parted.units._folder
+    assert folder.is_dir()
+    del parted
+    assert not folder.exists()

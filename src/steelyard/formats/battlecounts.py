@@ -3,11 +3,13 @@
 Short logs are read whole (:mod:`steelyard.formats.battles`); long ones, and all Parquet, are
 counted by DuckDB out of core: names become codes, outcomes numbers, and battles counts per pair, in
 SQL. Both ways give the same arrays. A log with units (prompts, segments) is counted per unit, too,
-which takes about 8 bytes per battle; so does one with weights.
+which takes about 8 bytes per battle; so does one with weights. The longest logs are counted per
+unit in parts on disk (:mod:`steelyard.formats.battleparts`), in bounded memory.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import InputError, UsageError, hint
 from steelyard.formats import battles, bigtables, files, rankings, tables
+from steelyard.formats.battleparts import UnitParts
 from steelyard.formats.bigtables import Column, Scan
 from steelyard.formats.duck import literal
 from steelyard.formats.tables import NUMBER
@@ -26,6 +29,8 @@ from steelyard.stats.battles import Battles, UnitCounts, battle_pairs
 from steelyard.stats.wins import PairWins
 
 _LONG = 8_000_000  # bytes of text from which a log is counted out of core, packed or not
+_PARTED = 20_000_000  # battles from which units are counted in parts
+_PART = 5_000_000  # battles of a part
 _FEW = 2  # counting by unit in SQL pays if it leaves fewer than one row of so many
 
 
@@ -54,7 +59,7 @@ class CountedLog:
     n_battles: int
     n_units: int | None
     pairs: PairWins
-    units: UnitCounts | None
+    units: UnitCounts | UnitParts | None
     played: Battles | None = None
     unit: NDArray[np.int32] | None = None
     form: str = "battle log"
@@ -253,14 +258,20 @@ class _Counter:
         found = self.run("SELECT name FROM system ORDER BY code").fetchall()
         systems = tuple(name for (name,) in found)
         n_units = None
-        if by_unit and self.names.unit is not None:
+        known = by_unit and self.names.unit is not None
+        parted = known and whole and size > _PARTED
+        if known and (in_order or not parted):
             self.run(
                 "CREATE TEMP TABLE unit AS SELECT name, CAST(row_number() OVER (ORDER BY name) - 1 "
                 "AS INTEGER) AS code FROM (SELECT DISTINCT u AS name FROM log)"
             )
             n_units = int(self.run("SELECT count(*) FROM unit").fetchone()[0])
         n = len(systems)
-        if whole and n_units is None:
+        units: UnitCounts | UnitParts | None
+        if parted:
+            units = self._parts(n, -(-size // _PART))
+            pairs = units.pairs()
+        elif whole and n_units is None:
             pairs, units = battle_pairs(self._battles(n, None, grouped=True)[0]), None
         else:
             cells = 3 * n * (n - 1) // 2 * (n_units or size)
@@ -272,7 +283,31 @@ class _Counter:
         played, unit = None, None
         if in_order:
             played, unit = self._battles(n, n_units, order="t NULLS LAST, row")
+        n_units = units.n_units if isinstance(units, UnitParts) else n_units
         return CountedLog(systems, size, n_units, pairs, units, played, unit)
+
+    def _parts(self, n: int, of: int) -> UnitParts:
+        """Write the battles to disk by the hash of their unit, then count part after part."""
+        parts = UnitParts(n)
+        with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
+            self.run(
+                "COPY (SELECT CAST(a.code AS INTEGER) AS a, CAST(b.code AS INTEGER) AS b, "
+                "CAST(2 * o AS TINYINT) AS o, u, "
+                f"CAST(md5_number_lower(u) % {of} AS INTEGER) AS part FROM log "
+                "JOIN system a ON a.name = l JOIN system b ON b.name = r) "
+                f"TO {literal(folder)} (FORMAT parquet, PARTITION_BY (part), OVERWRITE_OR_IGNORE)"
+            )
+            for k in range(of):
+                if not list(Path(folder).glob(f"part={k}/*.parquet")):
+                    continue
+                source = literal(f"{folder}/part={k}/*.parquet")
+                found = self.run(
+                    f"SELECT a, b, o / 2.0 AS o, CAST(dense_rank() OVER (ORDER BY u) - 1 AS "
+                    f"INTEGER) AS v FROM read_parquet({source}, hive_partitioning=false) "
+                    "ORDER BY u, a, b, o"
+                ).fetchnumpy()
+                parts.add(Battles(found["a"], found["b"], found["o"], n), found["v"])
+        return parts
 
     def _battles(
         self, n: int, n_units: int | None, *, grouped: bool = False, order: str | None = None

@@ -1,0 +1,151 @@
+"""What a unit of work costs, and whether it costs the same when there is much of it.
+
+    python benchmarks/scale.py [--largest 1e8] [--sentences 5e6] [--folder DIR] [--only NAME]
+
+Three kinds of work, each from 1e4 units on, by factors of ten: battles counted and resampled (100
+systems, 10 battles a prompt, 100 resamples, Parquet), sentences linked (KoBE in shards, JSON lines,
+a source and one output each), and resamples of a meta-evaluation (swaps of 20 metrics on 12 systems
+and 500 segments, soft pairwise accuracy). All data are made here. Every size is a process of its
+own with one BLAS thread: CPU time with the time to start taken off, and peak memory. The last
+column is the time per unit against that at 1e5. The largest sizes need about 1 GB of disk each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from steelyard.formats import duck
+
+BATTLES = """
+from steelyard.battlecomparison import compare_battles
+start()
+found = compare_battles(sys.argv[1], by="bt", n_bootstrap=100)
+assert found.n_battles == int(sys.argv[2])
+"""
+SENTENCES = """
+from pathlib import Path
+from steelyard.formats.shards import find_shards
+from steelyard.kobe.sharded import _linker, score_shards
+from steelyard.kobe.lexicon import LinkOptions
+_linker(None, LinkOptions()).link(["Wien"], "de", "en")
+_linker(None, LinkOptions()).link(["Vienna"], "en", "de")
+start()
+found = score_shards(find_shards([Path(sys.argv[1])], 50_000), "de", "en")
+assert found.report.n_segments == int(sys.argv[2])
+"""
+RESAMPLES = """
+import numpy as np
+from steelyard.stats.permutation import pairwise_pvalues
+from steelyard.stats.swaps import null_spa
+rng = np.random.default_rng(0)
+scores = rng.normal(size=(21, 12, 500))
+human = pairwise_pvalues(scores[0]).p
+start()
+for _ in range(0, int(sys.argv[2]), 10_000):
+    null_spa(human, scores[1:], n_resamples=10_000, rng=rng)
+"""
+HEAD = """
+import resource, sys
+def used():
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return own.ru_utime + own.ru_stime
+def start():
+    global begun
+    begun = used()
+"""
+TAIL = """
+import json
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps({"cpu": used() - begun, "memory": peak}))
+"""
+
+
+def make_battles(n: int, path: Path) -> None:
+    """Write a log of battles between 100 systems, ten to a prompt."""
+    with duck.connect() as connection:
+        connection.execute("SET memory_limit = '1GB'; SET preserve_insertion_order = false")
+        connection.execute(
+            "COPY (SELECT 'model-' || a AS \"left\", 'model-' || (a + 1 + b) % 100 AS \"right\", "
+            "CASE WHEN h % 10 < 2 THEN 'tie' WHEN (h >> 8) % 1000 < 500 + 2 * (b - 49) THEN 'left' "
+            "ELSE 'right' END AS outcome, 'prompt-' || i // 10 AS unit FROM "
+            "(SELECT i, hash(i) AS h, "
+            "CAST(hash(i * 7 + 1) % 100 AS INTEGER) AS a, CAST(hash(i * 13 + 5) % 99 AS INTEGER) "
+            f"AS b FROM range({n}) AS t(i))) TO {duck.literal(str(path))} (FORMAT parquet)"
+        )
+
+
+def make_sentences(n: int, path: Path) -> None:
+    """Write sentences with two cities, a date and a number; every one is different."""
+    names = {"Wien": "Vienna", "Paris": "Paris", "München": "Munich", "Köln": "Cologne",
+             "Prag": "Prague", "Rom": "Rome", "Lissabon": "Lisbon"}  # fmt: skip
+    pairs = list(names.items())
+    with path.open("w", encoding="utf-8") as stream:
+        for k in range(n):
+            (here, a), (there, b) = pairs[k % 7], pairs[(k * k + k // 7) % 7]
+            day, people = k % 27 + 1, 20 + k
+            src = f"Am {day}. März fuhren {people} Leute mit dem Zug von {here} nach {there}."
+            out = f"On {day} March {people} people went by train from {a} to {b}."
+            row = {"seg": str(k), "src": src, "out": {"A": out}}
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def measure(script: str, path: Path, n: int) -> dict[str, float]:
+    environment = os.environ | dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+    )
+    command = [sys.executable, "-c", HEAD + script + TAIL, str(path), str(n)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def table(
+    title: str, script: str, make: Callable[[int, Path], None] | None, largest: int, folder: Path
+) -> None:
+    print(
+        f"\n{title:<12} {'CPU s':>9} {'us each':>9} {'per core-s':>11} {'peak MB':>8} {'to 1e5':>7}"
+    )
+    sizes = [10**k for k in range(4, 10) if 10**k < largest] + [largest]
+    base = None
+    for n in sizes:
+        path = folder / f"{title}-{n}.{'parquet' if title == 'battles' else 'jsonl'}"
+        if make is not None:
+            make(n, path)
+        found = measure(script, path, n)
+        path.unlink(missing_ok=True)
+        each = found["cpu"] / n
+        base = each if n == 10**5 else base
+        ratio = f"{each / base:>7.2f}" if base else f"{'':>7}"
+        print(f"{n:<12.3g} {found['cpu']:>9.2f} {each * 1e6:>9.2f} {1 / each:>11,.0f} "
+              f"{found['memory']:>8.0f} {ratio}", flush=True)  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--largest", type=float, default=1e7, help="battles of the longest log")
+    parser.add_argument("--sentences", type=float, default=1e5, help="sentences of the largest set")
+    parser.add_argument(
+        "--resamples", type=float, default=1e5, help="resamples of the longest test"
+    )
+    parser.add_argument("--folder", type=Path, help="where the data are made; by default in /tmp")
+    parser.add_argument("--only", choices=["battles", "sentences", "resamples"])
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=given.folder) as made:
+        for title, script, make, largest in (
+            ("battles", BATTLES, make_battles, given.largest),
+            ("sentences", SENTENCES, make_sentences, given.sentences),
+            ("resamples", RESAMPLES, None, given.resamples),
+        ):
+            if given.only in (None, title):
+                table(title, script, make, int(largest), Path(made))
+
+
+if __name__ == "__main__":
+    main()
