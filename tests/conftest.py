@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# One profile for people and CI: no deadline, because two busy cores make any of them a lie.
+# No deadline, because two busy cores make any of them a lie. Few examples, always the same ones,
+# keep the suite within minutes; STEELYARD_EXAMPLES=1000 looks further.
 settings.register_profile(
-    "steelyard", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "steelyard",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+    max_examples=int(os.environ.get("STEELYARD_EXAMPLES", "40")),
 )
 settings.load_profile("steelyard")
 

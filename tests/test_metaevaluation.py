@@ -285,7 +285,7 @@ def test_chance_level_by_hand():
 
 def test_json_contract(tmp_path, capsys):
     folder = tmp_path / "demo"
-    assert run(["demo", "--export", str(folder), "--quiet"]) == 0
+    assert run(["demo", "--export", str(folder), "--no-report", "--quiet"]) == 0
     capsys.readouterr()
     arguments = ["meta", str(folder / "scores.csv.gz"), "--human", "mqm", "--kind", "human:da",
                  "--with", "spa,acc-eq,pearson", "--significance", "--resamples", "100",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from steelyard.metaresults import MetaEvaluation as MetaEvaluation
     from steelyard.ratings.human import human_scores as human_scores
     from steelyard.ratings.results import HumanScores as HumanScores
+    from steelyard.report.page import make_report as make_report
     from steelyard.scoring import Scores as Scores
     from steelyard.scoring import score as score
     from steelyard.segments import Segments as Segments
@@ -50,13 +51,14 @@ _HOME = {
     "demo_set": "steelyard.demo.embedded",
     "human_scores": "steelyard.ratings.human",
     "load": "steelyard.formats.load",
+    "make_report": "steelyard.report.page",
     "meta_evaluate": "steelyard.metaevaluation",
     "save": "steelyard.formats.save",
     "score": "steelyard.scoring",
     "spa": "steelyard.stats.accuracy",
 }
 
-__all__ = ["__version__", "kobe", *_HOME]  # noqa: PLE0604 - keys are strings
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604 - keys are strings
 
 
 def __getattr__(name: str) -> Any:

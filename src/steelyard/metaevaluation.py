@@ -14,6 +14,7 @@ from steelyard.metaintervals import Resamples, with_intervals
 from steelyard.metaresults import UNITS, MetaEvaluation, MetaResult, Significance
 from steelyard.metarun import Data, Run
 from steelyard.metasignificance import Procedure, compare_metrics, ranked
+from steelyard.metrics.floor import is_sentinel, sentinel_tables
 from steelyard.overview import score_facts
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
@@ -23,6 +24,7 @@ from steelyard.stats.metametrics import MetaMetric
 from steelyard.table import plural
 
 DEFAULT = ("spa", "pa", "acc-eq")
+_LISTED = 5  # metrics that a warning names
 
 
 def meta_evaluate(  # noqa: PLR0913 - every option has a default
@@ -47,6 +49,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     threshold: float | None = None,
     pa_ties: str = "strict",
     keep_references: bool = False,
+    sentinels: bool = False,
     rng: Rng = 0,
 ) -> MetaEvaluation:
     """Weigh metrics against a human score.
@@ -82,6 +85,9 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         statistics, and ``strict`` or ``drop-human`` for pairwise accuracy.
     keep_references
         Keep systems that are the reference of one of the metrics.
+    sentinels
+        Weigh scores that know nothing of quality, too (:mod:`steelyard.metrics.floor`); a warning
+        names the metrics that one of them beats.
     rng
         Seed of the draws.
 
@@ -96,6 +102,8 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     asked = (by,) if isinstance(by, (str, MetaMetric)) else tuple(by)
     metas = [m if isinstance(m, MetaMetric) else metametrics.metametric(m) for m in asked]
     human = the_human(es, human)
+    if sentinels:
+        es, metrics = _with_sentinels(es, human, metrics, generator(rng).spawn(3)[2])
     data, warnings = prepare(es, human, metrics, keep_references=keep_references)
     procedure = Procedure(scheme, alternative, n_resamples, alpha, correction)
     blocks = _blocks(data.es, unit)
@@ -115,6 +123,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
             if test is not None:
                 tests[meta.name] = test
                 found = ranked(found, test, alpha)
+        warnings += _beaten(found)
         found = with_intervals(run, found, weights)
         if meta.name == "acc-eq" and run.group_by == "item":
             chance[meta.name] = metametrics.chance_level(data.human)
@@ -143,6 +152,31 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         chance,
         intervals or "",
     )
+
+
+def _with_sentinels(
+    es: EvalSet, human: str, metrics: Collection[str] | None, rng: np.random.Generator
+) -> tuple[EvalSet, tuple[str, ...]]:
+    """Add sentinels to the metrics that are weighed."""
+    chosen = _chosen(es, human, metrics)
+    tables = sentinel_tables(es, human, rng)
+    return replace(es, scores={**es.scores, **tables}), (*chosen, *tables)
+
+
+def _beaten(found: Sequence[MetaResult]) -> list[str]:
+    """Warn of metrics that a sentinel among them beats."""
+    known = [result for result in found if not np.isnan(result.value)]
+    sentinels = [result for result in known if is_sentinel(result.metric)]
+    if not sentinels:
+        return []
+    best = max(sentinels, key=lambda result: result.value)
+    below = [r for r in known if r.value < best.value and not is_sentinel(r.metric)]
+    if not below:
+        return []
+    shown = ", ".join(f"'{r.metric}' ({r.value:.3f})" for r in below[:_LISTED])
+    rest = f" and {plural(len(below) - _LISTED, 'other')}" if len(below) > _LISTED else ""
+    what = f"the sentinel '{best.metric}' ({best.value:.3f}), which knows nothing of quality,"
+    return [f"{best.by}: {what} beats {shown}{rest}"]
 
 
 def pair_preferences(

@@ -44,6 +44,17 @@ def with_intervals(
     """
     if resamples is None:
         return found
+    able = resampled_metrics(run, found, resamples)
+    if able:
+        found, undefined = _placed(found, able, replicates(run, able, resamples))
+        if undefined:
+            reason = "it is undefined in most resamples"
+            run.warnings.append(_warning(run, resamples, reason, undefined))
+    return found
+
+
+def resampled_metrics(run: Run, found: list[MetaResult], resamples: Resamples) -> list[str]:
+    """List the metrics with a value that can be resampled; warn of the others."""
     why: dict[str, list[str]] = {}
     able = []
     for result in found:
@@ -54,21 +65,16 @@ def with_intervals(
             able.append(result.metric)
         else:
             why.setdefault(reason, []).append(result.metric)
-    if able:
-        replicates = _replicates(run, able, resamples)
-        found, undefined = _placed(found, able, replicates)
-        if undefined:
-            why["it is undefined in most resamples"] = undefined
     run.warnings.extend(_warning(run, resamples, reason, names) for reason, names in why.items())
-    return found
+    return able
 
 
 def _placed(
-    found: list[MetaResult], able: list[str], replicates: Floats
+    found: list[MetaResult], able: list[str], values: Floats
 ) -> tuple[list[MetaResult], list[str]]:
     """Give results their intervals, and the metrics that turned out to have none."""
-    low, high = bootstrap.interval(replicates)
-    best, worst = bootstrap.interval(bootstrap.ranks(replicates))
+    low, high = bootstrap.interval(values)
+    best, worst = bootstrap.interval(bootstrap.ranks(values))
     where = {name: i for i, name in enumerate(able) if not np.isnan(low[i])}
     results = []
     for result in found:
@@ -163,7 +169,7 @@ def _whole_groups(run: Run, resamples: Resamples) -> bool:
     return run.group_by == "system" and resamples.segments is None
 
 
-def _replicates(run: Run, names: list[str], resamples: Resamples) -> Floats:
+def replicates(run: Run, names: list[str], resamples: Resamples) -> Floats:
     """Values of each metric in each resample: resamples x metrics.
 
     Each metric is computed by itself, so that identical ones stay so to the last bit.

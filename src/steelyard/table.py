@@ -148,9 +148,13 @@ class Table:
     def html(self) -> str:
         """Render as a table element with a caption."""
         parts = [
-            f"<table><caption>{html.escape(self.title)}</caption>" if self.title else "<table>"
+            f"<table><caption>{html.escape(printable(self.title))}</caption>"
+            if self.title
+            else "<table>"
         ]
-        head = "".join(f'<th scope="col">{html.escape(c.heading)}</th>' for c in self.columns)
+        head = "".join(
+            f'<th scope="col">{html.escape(printable(c.heading))}</th>' for c in self.columns
+        )
         parts.append(f"<thead><tr>{head}</tr></thead><tbody>")
         for i, row in enumerate(self.shown()):
             cells = []
@@ -162,7 +166,7 @@ class Table:
                 cells.append(f"<td{kind}>{inner}</td>")
             mark = ' class="rule"' if i in self.rules else ""
             parts.append(f"<tr{mark}>{''.join(cells)}</tr>")
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        notes = "".join(f"<p>{html.escape(printable(note))}</p>" for note in self.notes)
         return "\n".join([*parts, f"</tbody></table>{notes}", ""])
 
     def csv(self, delimiter: str = ",") -> str:

@@ -244,8 +244,12 @@ def test_get_from_a_local_server(tmp_path, capsys):
 
 
 def test_demo(tmp_path, capsys):
-    assert run(["demo", "--export", str(tmp_path / "d"), "--json"]) == 0
+    page = tmp_path / "demo.html"
+    arguments = ["demo", "--export", str(tmp_path / "d"), "--report", str(page), "--json"]
+    assert run(arguments) == 0
     result = json.loads(capsys.readouterr().out)
+    assert result["report"] == str(page)
+    assert "demo (simulated)" in page.read_text(encoding="utf-8")
     assert (result["data"]["n_systems"], result["data"]["n_segments"]) == (12, 500)
     assert (result["data"]["n_human"], result["data"]["n_metrics"]) == (2, 12)
     assert sum(result["sentences"].values()) == 40
@@ -264,7 +268,7 @@ def test_module_and_version():
 
 
 def test_a_closed_pipe_is_no_traceback(scores):
-    command = f"'{sys.executable}' -m steelyard demo | head -n 1"
+    command = f"'{sys.executable}' -m steelyard demo --no-report | head -n 1"
     shown = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert "Traceback" not in shown.stderr
     assert "Exception" not in shown.stderr

@@ -78,7 +78,10 @@ def test_each_value_of_a_column_is_a_set(capsys):
         (["study", "disagreement", SCORES, "--score", "learnd"], "did you mean"),
         (["study", "disagreement", SCORES, "--by", "mean"], "at least two rankings"),
         (["study", "disagreement", SCORES, "--each", "dmoain"], "did you mean 'domain'"),
-        (["study", "systems"], "No such command 'systems'"),
+        (["study", "system"], "No such command 'system'"),
+        (["study", "systems"], "no input"),
+        (["study", "segments", SCORES, "--human", "mqm", "--draws", "5"], "draws"),
+        (["study", "distinct", SCORES], "name the human score"),
         (["reproduce", "pairs"], "'pairs' is not"),
     ],
 )
@@ -88,6 +91,27 @@ def test_bad_usage_is_one_line(capsys, arguments, message):
     assert out == ""
     assert message in err
     assert err.splitlines()[-1].startswith("error: ")
+
+
+META = {
+    "systems": (["--sizes", "4,8", "--trials", "20"], "Values of metrics when systems"),
+    "segments": (["--sizes", "50,200", "--draws", "20"], "Width of 95 % intervals"),
+    "distinct": (["--resamples", "50"], "How finely metrics are told apart"),
+}
+
+
+@pytest.mark.parametrize("name", META)
+def test_studies_of_metrics_on_the_demo(capsys, tmp_path, name):
+    options, title = META[name]
+    path = tmp_path / "table.csv"
+    code, out, err = output(
+        capsys, "study", name, SCORES, "--human", "mqm", "--metrics", "learned-refA,random-src",
+        *options, "--out", str(path),
+    )  # fmt: skip
+    assert code == 0
+    assert title in out
+    assert err.endswith(f"wrote {path}\n")
+    assert path.read_text(encoding="utf-8").count("\n") > 1
 
 
 def test_nothing_is_written_if_it_fails(capsys, tmp_path):

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
+from steelyard.formats.entities import EntityAnnotations
+from steelyard.kobe.annotations import read_annotations
 from steelyard.kobe.embedded import embedded
 from steelyard.kobe.knowledge import KnowledgeBase
 
 SMALL = frozenset({"cs", "de", "en", "fi", "fr", "he", "ja", "ru", "uk", "zh"})
+
+
+@pytest.fixture(scope="session")
+def ru_en(shared: Path) -> EntityAnnotations:
+    """The authors' annotations of WMT19 ru-en: a reference and eight systems."""
+    return read_annotations(shared / "wmt19-metrics" / "kobe-entities.ru-en.jsonl.gz")
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DegenerateError, ShapeError, UsageError
-from steelyard.kobe.annotations import linked, read_annotations
+from steelyard.formats.entities import EntityAnnotations
+from steelyard.kobe.annotations import linked
 from steelyard.kobe.linked import Mention
 from steelyard.kobe.scoring import (
     Kobe,
@@ -147,9 +148,9 @@ def test_consensus_needs_three():
         consensus_weights(match([()], {"X": [()], "Y": [()]}))
 
 
-def test_authors_numbers(shared: Path):
+def test_authors_numbers(ru_en: EntityAnnotations, shared: Path):
     folder = shared / "wmt19-metrics"
-    annotated = linked(read_annotations(folder / "kobe-entities.ru-en.jsonl.gz"))
+    annotated = linked(ru_en)
     reference = annotated.pop("ref")
     found = match(reference, annotated)
     stats = statistics(found, Kobe(rounded=True))

@@ -39,6 +39,7 @@ def test_segment_sums_make_the_corpus_score(small_kb):
     found = sy.score(es, ["kobe"], options={"kobe": {"kb": small_kb}})
     table = found.evalset["kobe"]
     assert table.statistics is not None
+    assert table.system_scores is not None
     np.testing.assert_allclose(table.statistics.corpus_scores(), table.system_scores)
 
 
@@ -67,3 +68,25 @@ def test_options_of_kobe_alone(option, capsys):
 def test_an_unknown_option_is_named(capsys):
     assert run([*ARGUMENTS, "--lp", "de-en", "--set", "kobe.weight=x"]) == 2
     assert "no option 'weight'" in capsys.readouterr().err
+
+
+def test_figures_of_categories_and_of_metrics_beside_people(small_kb, tmp_path, capsys):
+    pytest.importorskip("altair")
+    human = tmp_path / "human.csv"
+    rows = [
+        f"{system},de-en.{i},{score}"
+        for system, score in (("careful", 3.0), ("fluent", 2.0), ("hasty", 1.5), ("copycat", 1.0))
+        for i in range(1, 9)
+    ]
+    human.write_text("system,segment,people\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    out = tmp_path / "f.svg"
+    arguments = [*ARGUMENTS, "--kb", str(small_kb.path), "--out", str(out)]
+    assert run([*arguments, "--plot", "people"]) == 2
+    assert "name the human score" in capsys.readouterr().err
+    both = ["score", DEMO, str(human), *ARGUMENTS[2:], *arguments[len(ARGUMENTS) :]]
+    assert run([*both, "--human", "people", "--plot", "categories,people"]) == 0
+    categories = (tmp_path / "f-categories.svg").read_text(encoding="utf-8")
+    assert "Entities by category" in categories
+    people = (tmp_path / "f-people.svg").read_text(encoding="utf-8")
+    assert "kobe (r = " in people
+    assert "careful" in people

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib.util
 import io
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -248,6 +250,19 @@ def test_another_stream_does_not_continue_an_interrupted_build(tmp_path, monkeyp
     pipe("two")
     assert build([Wikidata("-")], tmp_path / "kb")["entities"] == 1500
     assert KnowledgeBase.open(tmp_path / "kb").label(0) == "two 0"
+
+
+def test_the_dump_of_the_benchmark(tmp_path):
+    path = Path(__file__).parents[2] / "benchmarks" / "kb.py"
+    spec = importlib.util.spec_from_file_location("kb_bench", path)
+    assert spec is not None
+    assert spec.loader is not None
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    bench.generate(tmp_path / "dump.gz", 300)
+    rows = list(Wikidata(tmp_path / "dump.gz").rows())
+    assert [entity.id for entity, _ in rows] == [f"wd:Q{i}" for i in range(1, 301)]
+    assert all(len(names) == 4 for _, names in rows)
 
 
 def test_the_class_map_is_well_formed():

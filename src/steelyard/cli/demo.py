@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,8 +15,12 @@ from steelyard.cli.options import OutputOptions, output_options
 @click.command(epilog="Example: steelyard demo --export steelyard-demo")
 @click.option("--export", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Also copy the demo's files there, to try other commands on.")  # fmt: skip
+@click.option("--report", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              default="steelyard-demo.html", show_default=True,
+              help="Where the report goes, to be opened in a browser.")  # fmt: skip
+@click.option("--no-report", is_flag=True, help="Write no report.")
 @output_options
-def demo(export: Path | None, output: OutputOptions) -> None:
+def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions) -> None:  # noqa: FBT001
     """Show what Steelyard does, on simulated scores and sentences written for it."""
     from steelyard.demo import embedded
     from steelyard.metaevaluation import meta_evaluate
@@ -25,7 +30,7 @@ def demo(export: Path | None, output: OutputOptions) -> None:
     view = overview(es, "mqm")
     weighed = meta_evaluate(es, "mqm", significance=True, n_resamples=1000, rng=output.seed)
     texts = {lp: embedded.demo_texts(lp) for lp in embedded.ENTITY_PAIRS}
-    result = {
+    result: dict[str, Any] = {
         "data": view.to_dict(),
         "meta": weighed.to_dict(),
         "sentences": {lp: es.n_segments for lp, es in texts.items()},
@@ -44,6 +49,13 @@ def demo(export: Path | None, output: OutputOptions) -> None:
         sentences,
     )
     text = "\n\n".join(parts)
+    if not no_report:
+        from steelyard.report.page import make_report
+
+        made = make_report(es, "mqm", n_bootstrap=200, n_resamples=200, rng=output.seed)
+        made.save(page)
+        result["report"] = str(page)
+        text += f"\n\nAll of it in one page (steelyard report): open {page} in a browser"
     emit(result, [view.table()], output, text)
     if export is not None:
         export.mkdir(parents=True, exist_ok=True)

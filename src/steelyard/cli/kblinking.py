@@ -41,7 +41,7 @@ def link(
     linker = _linker(base, tier)
     lines = [line.rstrip("\n") for line in sys.stdin] if text == "-" else [text]
     found = linker.link(lines, lang, other or lang)
-    mentions = [
+    mentions: list[dict[str, Any]] = [
         {
             "line": number,
             "start": m.start,

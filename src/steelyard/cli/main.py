@@ -24,6 +24,7 @@ COMMANDS = {
         "steelyard.cli.kb:kb",
         "What is in this knowledge base; what does it link here?",
     ),
+    "report": ("steelyard.cli.report:report", "Let me see and share it: one HTML file."),
     "data": ("steelyard.cli.data:data", "What is in this file; make it that format; get WMT data."),
     "demo": (
         "steelyard.cli.demo:demo",

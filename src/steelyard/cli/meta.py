@@ -104,6 +104,8 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
               help="Scores of your own metric, for all sets of a protocol or one "
               "(repeatable).")  # fmt: skip
 @click.option("--keep-references", is_flag=True, help="Keep systems that are a metric's reference.")
+@click.option("--sentinels", is_flag=True, help="Weigh scores that know nothing of quality, too: "
+              "random numbers, names of systems, segments, lengths.")  # fmt: skip
 @plot_option(PLOTS)
 @input_options
 @partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
@@ -125,6 +127,8 @@ def meta(
     corpus, refs = settings.pop("corpus"), settings.pop("refs")
     protocols = bool(preset or protocol or by_domain)
     plots = wanted_figures(settings.pop("plot"), output, PROTOCOL_PLOTS if protocols else PLOTS)
+    if protocols and settings["sentinels"]:
+        raise UsageError("--sentinels: protocols say which metrics take part; weigh one set")
     if "comparison" in plots and not settings["significance"]:
         raise UsageError("--plot comparison shows tests of metrics: add --significance")
     settings["n_resamples"] = settings.pop("resamples")

@@ -15,21 +15,27 @@ from steelyard.cli.options import FIGURES, SUFFIXES, OutputOptions, output_optio
 from steelyard.cli.progress import progress_of
 
 #: name: module:function, which takes the folder of data, ``rng`` and ``progress``.
-PAPERS = {"paired": "steelyard.studies.papers.paired:reproduce_paired"}
+PAPERS = {
+    "kobe": "steelyard.studies.papers.kobe:reproduce_kobe",
+    "paired": "steelyard.studies.papers.paired:reproduce_paired",
+    "spa": "steelyard.studies.papers.spa:reproduce_spa",
+    "ties": "steelyard.studies.papers.ties:reproduce_ties",
+}
 
 
 @click.command(epilog="Example: steelyard reproduce paired --data ../shared/data")
 @click.argument("paper", type=click.Choice(sorted(PAPERS)))
 @click.option("--data", type=click.Path(path_type=Path), metavar="DIR",
-              help="Folder that holds bt-eval/ and so on (default: data in STEELYARD_SHARED, or in "
-              "../shared).")  # fmt: skip
+              help="Folder that holds bt-eval/, wmt23-metrics/ and so on (default: data in "
+              "STEELYARD_SHARED, or in ../shared).")  # fmt: skip
 @partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
 def reproduce(paper: str, data: Path | None, output: OutputOptions) -> None:
     """Compute a paper's figures, and print them beside the published ones.
 
-    Papers: paired (Better than Average: Paired Evaluation of NLP Systems). Figures whose data are
-    not there are listed as not compared. A figure (--out with .png, .svg or .pdf) shows published
-    against ours.
+    Papers: kobe (KoBE: Knowledge-Based Machine Translation Evaluation), paired (Better than
+    Average: Paired Evaluation of NLP Systems), spa (Soft Pairwise Accuracy), ties (Towards a Better
+    Evaluation of Metrics for Machine Translation). Figures whose data are not there are listed as
+    not compared. A figure (--out with .png, .svg or .pdf) shows published against ours.
     """
     wants_figure(output)
     module, _, name = PAPERS[paper].partition(":")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from steelyard.cli.emit import emit, note
 from steelyard.cli.options import (
+    FIGURES,
     SUFFIXES,
     TABLES,
     InputOptions,
@@ -19,13 +21,17 @@ from steelyard.cli.options import (
     need_inputs,
     output_options,
 )
+from steelyard.cli.plots import plot_option, wanted_figures, write_figures
 from steelyard.cli.shards import ShardOptions, score_in_shards, shard_options
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.errors import UsageError
 from steelyard.formats import files
 
 if TYPE_CHECKING:
+    from steelyard.evalset import EvalSet
     from steelyard.scoring import Scores
+
+PLOTS = ("categories", "people")
 
 
 @click.command(
@@ -40,15 +46,18 @@ if TYPE_CHECKING:
 @click.option("--explain", type=click.Path(path_type=Path), metavar="FILE", help="Write what "
               "became of each entity (kobe) as JSON lines.")  # fmt: skip
 @shard_options
+@plot_option(PLOTS)
 @input_options
-@partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES))))
+@partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES))))
 def score(
     inputs: tuple[str, ...],
     texts: TextOptions,
+    *,
     src_lang: str | None,
     tgt_lang: str | None,
     explain: Path | None,
     shards: ShardOptions,
+    plot: tuple[str, ...] | None,
     options: InputOptions,
     output: OutputOptions,
 ) -> None:
@@ -66,13 +75,17 @@ def score(
     if explain is not None and "kobe" not in texts.metric:
         raise UsageError("--explain is for kobe, which --metric does not name")
     if shards.asked:
+        if plot is not None:
+            raise UsageError("--plot: shards keep counts, there is nothing to draw from")
         if explain is not None:
             raise UsageError("--explain: shards keep counts, not what became of each entity")
         sharded = score_in_shards(inputs, texts, options, shards, output)
         if sharded is not None:
             emit(sharded.to_dict(), sharded.tables(), output)
         return
+    plots = wanted_figures(plot, output, PLOTS if "kobe" in texts.metric else PLOTS[1:])
     found = texts.score(texts.load(inputs, options), options)
+    output = write_figures(plots, partial(_draw, found, options.human), output)
     if explain is not None:
         lines = (f"{line}\n" for line in found.reports["kobe"].jsonl())
         files.write_text(explain, "".join(lines))
@@ -80,6 +93,37 @@ def score(
     written = output.out is not None and _write(found, output)
     shown = replace(output, out=None) if written else output
     emit(found.to_dict(), found.tables(), shown)
+
+
+def _draw(found: Scores, human: str | None, name: str) -> Any:
+    from steelyard.kobe.report import KobeReport
+    from steelyard.report import kobefigures
+
+    if name == "people":
+        if human is None:
+            raise UsageError("--plot people: name the human score by --human")
+        return kobefigures.beside_people(_standardised(found.evalset, found.metrics, human), human)
+    report = found.reports["kobe"]
+    assert isinstance(report, KobeReport)
+    counts, kept = report.category_counts()
+    return kobefigures.categories(counts, kept)
+
+
+def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str, dict[str, float]]:
+    """Put system scores on one scale: deviations from the mean of those that people scored.
+
+    A reference that metrics compare outputs with is no system.
+    """
+    used = {text for name in metrics for text in es[name].uses}
+    kept = ~np.isnan(es[human].system_means()) & [system not in used for system in es.systems]
+    scores = {}
+    for name in (human, *metrics):
+        values = es[name].system_means()[kept]
+        values = values if es[name].higher_is_better else -values
+        spread = np.nanstd(values)
+        scores[name] = (values - np.nanmean(values)) / (spread if spread > 0 else 1.0)
+    systems = [system for system, known in zip(es.systems, kept, strict=True) if known]
+    return {n: dict(zip(systems, own.tolist(), strict=True)) for n, own in scores.items()}
 
 
 def _write(found: Scores, output: OutputOptions) -> bool:

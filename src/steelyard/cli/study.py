@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, wants_figure
+from steelyard.cli import studymeta, studypower
+from steelyard.cli.emit import wants_figure
 from steelyard.cli.options import (
-    FIGURES,
-    SUFFIXES,
     InputOptions,
     Names,
     Numbers,
     OutputOptions,
     input_options,
     need_inputs,
-    output_options,
     worker_options,
 )
 from steelyard.cli.progress import workers_with_progress
+from steelyard.cli.studyoptions import emit_study, plot_option, study_output
 
 if TYPE_CHECKING:
     from steelyard.evalset import EvalSet
     from steelyard.parallel import Workers
-    from steelyard.studies.study import Study
-
-_study_output = partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
-_plot = click.option(
-    "--plot", type=Names(), help="Curves that a figure shows, by name; all by default."
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def study() -> None:
     """See whether a verdict survives other data and other rankings."""
+
+
+for command in (*studymeta.COMMANDS, studypower.power):
+    study.add_command(command)
 
 
 @study.command(epilog="Example: steelyard study simulation --repeats 100 --out curves.csv")
@@ -55,8 +51,8 @@ def study() -> None:
 @click.option("--outlier-kind", type=click.Choice(["reversed", "permuted"]), default="reversed",
               show_default=True, help="Outliers: ordered against the strengths, or scores swapped "
               "among systems.")  # fmt: skip
-@_plot
-@_study_output
+@plot_option
+@study_output
 @worker_options
 def simulation(
     plot: tuple[str, ...] | None, output: OutputOptions, workers: Workers, **settings: Any
@@ -72,7 +68,7 @@ def simulation(
     wants_figure(output)
     with workers_with_progress("simulating", workers, output) as shown:
         found = simulate(design, rng=output.seed, workers=shown)
-    _emit(found, plot, output)
+    emit_study(found, plot, output)
 
 
 @study.command(
@@ -104,9 +100,9 @@ def simulation(
               help="Tests whose verdicts are compared.")  # fmt: skip
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True, metavar="X",
               help="Level of the tests.")  # fmt: skip
-@_plot
+@plot_option
 @input_options
-@_study_output
+@study_output
 @worker_options
 def disagreement(
     inputs: tuple[str, ...],
@@ -129,19 +125,7 @@ def disagreement(
     sets = _each(inputs, each, options) if each else options.load(inputs)
     with workers_with_progress("ranking", workers, output) as shown:
         found = disagree(sets, rng=output.seed, workers=shown, **settings)
-    _emit(found, plot, output)
-
-
-def _emit(found: Study, plot: tuple[str, ...] | None, output: OutputOptions) -> None:
-    """Print and write a study; a figure has the chosen curves."""
-    curves = found.curves if plot is None else [found.curve(name) for name in plot]
-
-    def draw() -> Any:
-        from steelyard.report.curves import draw_curves
-
-        return draw_curves(curves)
-
-    emit(found.to_dict(), list(found.tables.values()), output, draw=draw)
+    emit_study(found, plot, output)
 
 
 def _each(inputs: tuple[str, ...], column: str, options: InputOptions) -> dict[str, EvalSet]:

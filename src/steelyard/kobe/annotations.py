@@ -74,7 +74,7 @@ def dump_release(
 ) -> str:
     """Give one system's annotations in the layout of the release, as JSON.
 
-    ``begin`` and ``end`` count characters, which ``offset_unit`` says, and ``text`` is always there.
+    ``begin`` and ``end`` count characters, as ``offset_unit`` says, and ``text`` is always there.
     ``names`` translates ids for the outside; one that it lacks stays as it is.
 
     Examples

@@ -86,29 +86,31 @@ def cjk_values(
     """
     for found in _FIND.finditer(text):
         kind = found.lastgroup
-        start, end = found.span()
         if kind in ("hour", "half", "minute", "thirty"):
             yield from _clock(found)
-        elif kind == "percent":
-            number = _any_number(found["percent"])
-            if number is not None:
-                yield start, end, f"pct:{number}", "percent", ()
-        elif kind == "ordinal":
-            number = _any_number(found["ordinal"])
-            if number is not None and number not in ("1", "2"):
-                yield start, end, f"ord:{number}", "ordinal", ()
-        elif kind == "day":
-            number = _any_number(found["day"])
-            if number is not None and number.isdigit() and 1 <= int(number) <= 31:
-                yield start, end, f"day:{number}", "date", (f"num:{number}", f"ord:{number}")
-        elif kind == "mixed":
-            number = _any_number(found["mixed"])
-            if number is not None:
-                tail = 1 if text[end : end + 1] in ("%", "％") else 0
-                name = "pct" if tail else "num"
-                yield start, end + tail, f"{name}:{number}", "percent" if tail else "number", ()
-        else:
+        elif kind == "written":
             yield from _written(text, found, taken)
+        else:
+            assert kind is not None  # every alternative has a name
+            number = _any_number(found[kind])
+            if number is not None:
+                yield from _counted(text, found, kind, number)
+
+
+def _counted(
+    text: str, found: re.Match[str], kind: str, number: str
+) -> Iterator[tuple[int, int, str, str, tuple[str, ...]]]:
+    start, end = found.span()
+    if kind == "percent":
+        yield start, end, f"pct:{number}", "percent", ()
+    elif kind == "ordinal" and number not in ("1", "2"):
+        yield start, end, f"ord:{number}", "ordinal", ()
+    elif kind == "day" and number.isdigit() and 1 <= int(number) <= 31:
+        yield start, end, f"day:{number}", "date", (f"num:{number}", f"ord:{number}")
+    elif kind == "mixed" and text[end : end + 1] in ("%", "\uff05"):
+        yield start, end + 1, f"pct:{number}", "percent", ()
+    elif kind == "mixed":
+        yield start, end, f"num:{number}", "number", ()
 
 
 def _any_number(written: str) -> str | None:

@@ -135,9 +135,9 @@ class LanguageFilter:
         return found
 
     def _judge(self, text: str) -> bool:
-        if self.allowed != {"LATIN"} or not text.isascii():
-            if script_share(text, self.allowed) < 0.5:
-                return False
+        by_letters = self.allowed != {"LATIN"} or not text.isascii()
+        if by_letters and script_share(text, self.allowed) < 0.5:
+            return False
         if self._identify is None or len(text) < _SHORT:
             return True
         lang, probability = self._identify.classify(text)
@@ -164,10 +164,7 @@ class LanguageFilter:
 def _model() -> Any:
     from steelyard.kobe.knowledge import need
 
-    need("py3langid")
-    from py3langid import langid
-
-    return langid
+    return need("py3langid").langid
 
 
 @cache

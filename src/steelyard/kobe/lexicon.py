@@ -26,6 +26,17 @@ _FORMULAIC = frozenset({"country", "region", "currency", "language", "organisati
 _MANY = 5000
 _KEPT = 1_000_000  # pairs of words
 PHRASE = -1  # a word that may begin a longer name in another form
+#: Languages that have the name of a country: "Chinese" stands for China more often than for the
+#: language, and which of the two it is can't be told from the word.
+_NATIONAL = dict(
+    pair.split(":")
+    for pair in (
+        "zh:148 ja:17 ko:884 de:183 fr:142 it:38 es:29 pt:45 ru:159 uk:212 pl:36 cs:213 sk:214"
+        " hu:28 ro:218 bg:219 el:41 tr:43 sv:34 nb:20 no:20 da:35 fi:33 nl:55 vi:881 th:869 id:252"
+        " sr:403 hr:224 sl:215 lt:37 lv:211 et:191 ka:230 hy:399 az:227 kk:232 uz:265 mn:711 is:189"
+        " ga:27 sq:222 mk:221 be:184 ne:837 lo:819 my:836"
+    ).split()
+)
 #: Languages written without blanks between words.
 UNSPACED = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my", "bo"})
 #: Particles are written on the end of words.
@@ -46,6 +57,8 @@ class LinkOptions:
         Cities below that many people are not linked.
     sure_population
         Cities from here on are linked even if their name is an ordinary word.
+    national_languages
+        Whether languages that are named after a country count as the country.
     lemmas
         Whether inflected words are looked up by their dictionary forms.
     values
@@ -56,6 +69,7 @@ class LinkOptions:
     inventory: Literal["shared", "full"] = "shared"
     min_population: int = 15_000
     sure_population: int = 1_000_000
+    national_languages: bool = True
     lemmas: bool = True
     values: bool = True
 
@@ -105,6 +119,7 @@ class Lexicon:
         self.known_forms: dict[str, int | None] = {}
         self._stems: dict[str, str] = {}
         self._values: dict[str, int | None] = {}
+        self._countries = self._national() if options.national_languages else {}
         self._phrases: dict[str, int] | None = None
         self._phrase_starts: frozenset[str] = frozenset()
 
@@ -213,7 +228,9 @@ class Lexicon:
         beside = category in _NEED_NUMBER or bool(
             flag & _ABBREVIATION and category in ("month", "weekday")
         )
-        ids = tuple(e for e, _ in kept[:_READINGS])
+        ids = tuple(dict.fromkeys(self._countries.get(e, e) for e, _ in kept[:_READINGS]))
+        if ids[0] != first:
+            category = self._categories[kb.category[ids[0]]]
         return Entry(ids, category, tier, case, self._ordinary(first, category, name), beside)
 
     def _ordinary(self, entity: int, category: str, name: str) -> bool:
@@ -225,29 +242,41 @@ class Lexicon:
             return self.lang == "en" and name in ("may", "march", "sun", "sat")
         return self.kb.tier[entity] == 0 and name in stop_words(self.lang)
 
+    def _national(self) -> dict[int, int]:
+        """Give the countries of languages that bear their names, where the base has both."""
+        found = {}
+        for lang, item in _NATIONAL.items():
+            language, country = self.kb.entity(f"lang:{lang}"), self.kb.entity(f"wd:Q{item}")
+            if language is None or country is None:
+                continue
+            if self._allowed is None or self._allowed[country]:
+                found[language] = country
+        return found
+
     def _needs_capital(self, category: str) -> bool:
         if category in _LOWER_TOO:
             return False
         return not (category in ("language", "demonym") and self.lang != "en")
 
     def _usable(self, entity: int, flag: int, name: str) -> bool:
+        """Whether a name may stand for an entity at all."""
         kb = self.kb
-        if self._allowed is not None and not self._allowed[entity]:
-            return False
-        if kb.tier[entity] not in self._tiers or flag & _SYMBOL:
-            return False
         category = self._categories[kb.category[entity]]
-        if category in _CITIES and kb.prior[entity] < self._min:
+        if (
+            (self._allowed is not None and not self._allowed[entity])
+            or kb.tier[entity] not in self._tiers
+            or flag & _SYMBOL
+            or category == "script"
+            or (category in _CITIES and kb.prior[entity] < self._min)
+        ):
             return False
-        if category == "script":
+        if not flag & _UNSTATED:
+            return True
+        # Names of no stated language are many, and short ones are words of some language.
+        if self.lang in UNSPACED and len(name) < 3 and kb.prior[entity] < self._sure:
             return False
-        if flag & _UNSTATED:
-            if self.lang in UNSPACED and len(name) < 3 and kb.prior[entity] < self._sure:
-                return False  # two characters are a word far more often than a small town
-            if len(name) < (4 if name[0].isascii() or name[0].lower() != name[0].upper() else 2):
-                return False
-            return not self._foreign(entity, name)
-        return True
+        has_case = name[0].isascii() or name[0].lower() != name[0].upper()
+        return len(name) >= (4 if has_case else 2) and not self._foreign(entity, name)
 
     def _foreign(self, entity: int, name: str) -> bool:
         """Whether a name of no stated language is the other language's, and ours is another."""

@@ -6,6 +6,7 @@ Where words are written together (Chinese, Japanese, Thai), a name may begin any
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from steelyard.kobe.lexicon import OPEN_ENDED, PHRASE, UNSPACED, Entry, Lexicon
@@ -52,7 +53,9 @@ def tokenise(folded: str, lang: str) -> list[Token]:
     return tokens
 
 
-def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
+def detect(  # noqa: C901, PLR0912 - the inner loop: calls cost more than they explain
+    folded: str, text: str, tokens: list[Token], lexicon: Lexicon
+) -> list[Found]:
     """Find names that are written as names, the longest at each place.
 
     ``text`` is the text in its own writing, in the places of the folded one.
@@ -81,10 +84,12 @@ def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> lis
                 if goes_on is None:
                     goes_on = lexicon.goes_on(pair)
             if goes_on:
-                known = lexicon.names(folded[start : start + WINDOW])
+                names: Sequence[tuple[int, int]] = lexicon.names(folded[start : start + WINDOW])
             else:
-                known = lexicon.exact(token if folded[stop : stop + 1] != "." else token + ".")
-        for length, key in known:
+                names = lexicon.exact(token if folded[stop : stop + 1] != "." else token + ".")
+        else:
+            names = known
+        for length, key in names:
             end = start + length
             if end < n and folded[end].isalnum() and folded[end - 1].isalnum() and not loose:
                 continue

@@ -320,7 +320,7 @@ def _categories(matches: Matches) -> tuple[CategoryRecall, ...]:
 
 def _lost(matches: Matches, systems: set[str], linker: Linker) -> tuple[LostEntity, ...]:
     rows = [i for i, name in enumerate(matches.systems) if name in systems]
-    there = matches.known[np.ix_(rows, matches.segment)] if rows else np.zeros((0, 0), bool)
+    there = matches.known[rows][:, matches.segment]
     lost = there & ~matches.kept[rows]
     entities: dict[object, list[int]] = {}
     for at, mention in enumerate(matches.mention):
@@ -348,7 +348,8 @@ def entity_warnings(covered: float, systems: Sequence[SystemEntities]) -> tuple[
     warnings = []
     if covered < _COVERAGE:
         warnings.append(
-            f"only {covered:.0%} of the segments have an entity: the score says nothing about the rest"
+            f"only {covered:.0%} of the segments have an entity: "
+            "the score says nothing about the rest"
         )
     own = [s for s in systems if not s.is_reference and s.wanted]
     most = max(own, key=lambda s: s.found / s.wanted, default=None)
@@ -357,7 +358,7 @@ def entity_warnings(covered: float, systems: Sequence[SystemEntities]) -> tuple[
             f"outputs of '{most.system}' have {most.found / most.wanted:.1f} times the entities of "
             "the source: the penalty for too many entities (from 2 on) is near or at work"
         )
-    recalls = [s.recall for s in own if s.recall == s.recall]
+    recalls = [s.recall for s in own if s.recall == s.recall]  # not NaN
     if len(recalls) > 1 and max(recalls) - min(recalls) < _NOISE:
         warnings.append(
             f"all systems lie within {max(recalls) - min(recalls):.1f} points of recall: entities "

@@ -167,8 +167,8 @@ def _french() -> NumberWords:
         _powers("3:mille/millier 6:million 9:milliard/md/mds 12:billion"),
         _powers("3:milliers 6:millions 9:milliards"),
         _numbered(
-            "premier/première deuxième/seconde/second troisième quatrième cinquième sixième septième"
-            " huitième neuvième dixième onzième douzième"
+            "premier/première deuxième/seconde/second troisième quatrième cinquième sixième"
+            " septième huitième neuvième dixième onzième douzième"
         ),
         frozenset({"et"}),
         ("pour cent", "pour-cent", "pourcent"),
@@ -203,7 +203,16 @@ def _spanish() -> NumberWords:
 
 def _italian() -> NumberWords:
     units = ["uno", "due", "tre", "quattro", "cinque", "sei", "sette", "otto", "nove"]
-    tens = ["venti", "trenta", "quaranta", "cinquanta", "sessanta", "settanta", "ottanta", "novanta"]
+    tens = [
+        "venti",
+        "trenta",
+        "quaranta",
+        "cinquanta",
+        "sessanta",
+        "settanta",
+        "ottanta",
+        "novanta",
+    ]
     words = _numbered(
         "uno/un/una due tre quattro cinque sei sette otto nove dieci undici dodici tredici"
         " quattordici quindici sedici diciassette diciotto diciannove"
@@ -312,9 +321,9 @@ def _russian() -> NumberWords:
     return NumberWords(
         _numbered(
             "один/одна/одно/одного/одной/одну/одному два/две/двух/двум/двумя/двое/двоих"
-            " три/трех/трем/тремя/трое/троих четыре/четырех/четырем/четырьмя/четверо пять/пяти/пятью"
-            " шесть/шести/шестью семь/семи/семью восемь/восьми девять/девяти десять/десяти"
-            " одиннадцать/одиннадцати двенадцать/двенадцати тринадцать/тринадцати"
+            " три/трех/трем/тремя/трое/троих четыре/четырех/четырем/четырьмя/четверо"
+            " пять/пяти/пятью шесть/шести/шестью семь/семи/семью восемь/восьми девять/девяти"
+            " десять/десяти одиннадцать/одиннадцати двенадцать/двенадцати тринадцать/тринадцати"
             " четырнадцать/четырнадцати пятнадцать/пятнадцати шестнадцать/шестнадцати"
             " семнадцать/семнадцати восемнадцать/восемнадцати девятнадцать/девятнадцати"
         )

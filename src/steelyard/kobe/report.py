@@ -180,6 +180,20 @@ class KobeReport:
         references = any(s.is_reference for s in self.systems)
         return Table("Recall by category", columns, rows, (note,) if references else ())
 
+    def category_counts(self) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+        """Count entities by category: those of the source, and those that each system keeps."""
+        counts = {c.category: c.wanted for c in self.categories}
+        kept = {
+            s.system: {
+                c.category: round(c.recall[s.system] * c.wanted / 100)
+                for c in self.categories
+                if c.recall[s.system] == c.recall[s.system]
+            }
+            for s in self.systems
+            if not s.is_reference
+        }
+        return counts, kept
+
     def lost_table(self, n: int = 20) -> Table:
         """Give the entities that are most often lost."""
         columns = (Column("entity"), Column("id"), Column("category"),

@@ -32,7 +32,8 @@ Token = tuple[str, int, int]
 
 #: Languages that write 1,234.5; all others write 1.234,5 or 1 234,5.
 POINT_LANGUAGES = frozenset(
-    ["am", "ar", "bn", "cy", "en", "fil", "ga", "gu", "he", "hi", "ja", "kn", "ko", "ml", "mr", "ms", "mt", "my", "ne", "pa", "si", "sw", "ta", "te", "th", "ti", "ur", "yue", "zh"]
+    "am ar bn cy en fil ga gu he hi ja kn ko ml mr ms mt my ne pa si sw ta te th ti ur yue"
+    " zh".split()
 )
 _LONE_ONE = 1  # "one" and "ein" are articles and pronouns far too often
 _FIRST_ORDINAL = 3  # so are "first" and "second"
@@ -44,7 +45,8 @@ _DATE = re.compile(
 )
 _CLOCK = re.compile(
     r"(?<![\d:.,])([01]?\d|2[0-4])(?:(:)([0-5]\d)(?::[0-5]\d)?(?![\d:])"
-    r"|([.h]) ?([0-5]\d)(?=\s?(?:uhr|[ap]\.?m\b)|h)(?!\d)|(?=\s?(?:[ap]\.? ?m\b|uhr\b|h\b|o'clock)))"
+    r"|([.h]) ?([0-5]\d)(?=\s?(?:uhr|[ap]\.?m\b)|h)(?!\d)"
+    r"|(?=\s?(?:[ap]\.? ?m\b|uhr\b|h\b|o'clock)))"
     r"(h ?[0-5]\d\b|\s?(?:[ap]\. ?m\.|[ap]\.?m\b|uhr\b|h\b|o'clock\b))?"
 )
 _HOUR_MINUTE = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4]) ?h ?([0-5]\d)\b")
@@ -281,7 +283,7 @@ def _percent_word(text: str, at: int, words: NumberWords) -> int:
     return 0
 
 
-def _spoken(
+def _spoken(  # noqa: C901, PLR0912 - the grammar of numbers, in one place
     text: str, tokens: Sequence[Token], at: int, words: NumberWords
 ) -> tuple[int | None, int]:
     """Read a number in words from a token on; give it and the token after it."""
@@ -394,7 +396,7 @@ def _ranges(text: str, found: list[Value]) -> list[Value]:
 
 
 def _settled(text: str, found: list[Value], months: Sequence[tuple[int, int]]) -> list[Value]:
-    """Turn numbers beside a month into days, and drop ordinals that are mostly figures of speech."""
+    """Turn numbers beside a month into days, and drop ordinals that are mere figures of speech."""
     result = []
     for value in found:
         kind, _, number = value.id.partition(":")

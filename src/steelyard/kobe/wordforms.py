@@ -78,11 +78,11 @@ _STOP = {
     "de": "der die das den dem des ein eine einen einem einer eines ich du er sie es wir ihr mich"
     " mir dich dir ihn ihm uns euch mein dein sein unser euer wer was und oder aber wenn als wie"
     " weil dass ob in im an am auf aus bei mit nach von vom zu zum zur für durch gegen ohne um über"
-    " unter vor hinter ist sind war waren bin bist sein haben hat hatte werden wird wurde kann nicht"
-    " kein keine nur auch noch schon so da hier dort man sich alle mehr sehr ja nein doch mal",
+    " unter vor hinter ist sind war waren bin bist sein haben hat hatte werden wird wurde kann"
+    " nicht kein keine nur auch noch schon so da hier dort man sich alle mehr sehr ja nein doch",
     "fr": "le la les un une des du de d l et ou mais si que qui quoi dont où je tu il elle on nous"
     " vous ils elles me te se ce cet cette ces mon ton son ma ta sa mes tes ses notre votre leur"
-    " à au aux en dans par pour sur sous avec sans est sont était être avoir a ont pas ne plus tout",
+    " à au aux en dans par pour sur sous avec sans est sont était être avoir a ont pas ne plus",
     "es": "el la los las un una unos unas de del y o pero si que quien yo tú él ella nosotros ellos"
     " me te se lo le su sus mi tu es son era ser ha han en por para con sin a al no más ya como",
     "it": "il lo la i gli le un uno una di del della dei e o ma se che chi io tu lui lei noi voi"
@@ -93,7 +93,7 @@ _STOP = {
     " kdo co který já ty on ona ono my vy oni mě mi tě ti ho mu ji jim ten ta to ti ty je jsou byl"
     " byla bylo být mít má není ne jen už ještě tak jak kde tam tu také i pak doba tomu",
     "pl": "a i o u w we z ze na do od po za dla przy przed pod nad bez ale lub że gdy kto co który"
-    " ja ty on ona ono my wy oni mnie mi ci go mu jej im ten ta to te jest są był była było nie już",
+    " ja ty on ona ono my wy oni mnie mi ci go mu jej im ten ta to te jest są był była było nie",
     "ru": "а и о у в во к ко с со на до от по за для при перед под над без но или что когда кто"
     " который я ты он она оно мы вы они меня мне тебя его ему ее ей их им этот эта это эти тот та"
     " то те есть был была было быть не ни же ли бы уже еще так как где там тут все раз да нет",
@@ -182,9 +182,11 @@ def base_forms(word: str, lang: str) -> list[str]:
     if form is not None and form != word:
         forms.append(form)
     if len(word) >= 5 and word[:1] != word[:1].lower():
-        for ending, other in _ENDINGS.get(lang, ()):
-            if word.endswith(ending) and len(word) - len(ending) >= 3:
-                forms.append(word[: len(word) - len(ending)] + other)
+        forms += [
+            word[: len(word) - len(ending)] + other
+            for ending, other in _ENDINGS.get(lang, ())
+            if word.endswith(ending) and len(word) - len(ending) >= 3
+        ]
     for prefix in _PREFIXES.get(lang, ()):
         if word.startswith(prefix) and len(word) - len(prefix) >= 3:
             forms.append(word[len(prefix) :])

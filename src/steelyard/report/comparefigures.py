@@ -206,7 +206,7 @@ def ranks(found: Comparison) -> Chart:
     return finish(
         alt.hconcat(*panels, spacing=22),
         "Places under resampling, in percent",
-        [_size(found), "row: system; column: the place it takes; darker is more often"],
+        [_size(found), "row: system; column: the place it takes; stronger colour is more often"],
     )
 
 

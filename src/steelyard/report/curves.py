@@ -51,7 +51,8 @@ def draw_curves(curves: Sequence[Curve]) -> Chart:
         raise UsageError("there is no curve to draw")
     panels = [_panel(alt, curve) for curve in shown]
     columns = min(_COLUMNS, len(panels))
-    return alt.concat(*panels, columns=columns).resolve_scale(color="shared", y="shared")
+    y = "shared" if len({curve.y_label for curve in shown}) == 1 else "independent"
+    return alt.concat(*panels, columns=columns).resolve_scale(color="shared", y=y)
 
 
 def _panel(alt: Any, curve: Curve) -> Chart:
@@ -76,7 +77,7 @@ def draw_reproduction(found: Reproduction) -> Chart:
     """Draw published figures against ours; those that are equal lie on the diagonal."""
     need_plots()
     alt: Any = import_module("altair")
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"part": row.part, "what": row.what, "published": row.published, "ours": row.ours,
          "match": _VERDICTS[row.match]}
         for row in found.rows
@@ -85,7 +86,8 @@ def draw_reproduction(found: Reproduction) -> Chart:
     ]  # fmt: skip
     if not rows:
         raise UsageError("no figure has both a published number and ours: nothing to draw")
-    scale = alt.Scale(domain=[0, 1], clamp=True)
+    least = -1 if any(min(row["published"], row["ours"]) < 0 for row in rows) else 0
+    scale = alt.Scale(domain=[least, 1], clamp=True)
     points = (
         alt.Chart(alt.Data(values=rows), width=180, height=180)
         .mark_point(filled=True, opacity=0.7)
@@ -96,7 +98,7 @@ def draw_reproduction(found: Reproduction) -> Chart:
             tooltip=["what:N", "published:Q", "ours:Q"],
         )
     )
-    ends = [{"published": 0, "ours": 0}, {"published": 1, "ours": 1}]
+    ends = [{"published": least, "ours": least}, {"published": 1, "ours": 1}]
     diagonal = alt.Chart().mark_line(color="grey", strokeDash=[4, 3]).encode(
         x="published:Q", y="ours:Q"
     )  # fmt: skip

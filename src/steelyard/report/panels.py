@@ -56,6 +56,7 @@ def interval_panel(
             "low": number(low[i]), "high": number(high[i])}  # fmt: skip
         group = None if groups is None else groups[i]
         row |= {"group": group, "odd": "no" if group is None or group % 2 else "yes"}
+        row["label"] = "" if group is None else str(group)
         rows.append(row)
     height = max(13.0, min(22.0, 640 / max(n, 1))) * n
     y = alt.Y(
@@ -86,7 +87,7 @@ def interval_panel(
     if groups is not None and any(group is not None for group in groups):
         layers.append(
             base.mark_text(align="left", dx=5, fontSize=10).encode(
-                x=alt.value(width), text="group:Q"
+                x=alt.value(width), text="label:N"
             )
         )
     chart = alt.layer(*layers)

@@ -37,9 +37,11 @@ def segment_counts(
     return draw_counts(n_resamples, int(codes.max(initial=-1)) + 1, rng)[:, codes]
 
 
-def draw_counts(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
-    """Draw ``n`` of ``n`` units with replacement; give how often each occurs in each resample."""
-    drawn = rng.integers(0, max(n, 1), size=(n_resamples, n))
+def draw_counts(
+    n_resamples: int, n: int, rng: np.random.Generator, size: int | None = None
+) -> Floats:
+    """Draw ``size`` (None: ``n``) of ``n`` units with replacement; count each in each resample."""
+    drawn = rng.integers(0, max(n, 1), size=(n_resamples, n if size is None else size))
     drawn += np.arange(n_resamples)[:, None] * n
     flat = np.bincount(drawn.ravel(), minlength=n_resamples * n)
     return flat.reshape(n_resamples, n).astype(np.float64)

@@ -10,13 +10,14 @@ import numpy as np
 
 from steelyard.errors import UsageError, hint
 from steelyard.provenance import Provenance
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Floats, ratio, row_means
 from steelyard.stats.bootstrap import bootstrap_means, interval, segment_counts
 from steelyard.table import Cell, Frame, Table
 
 # Called with how much is done and how much there is.
 Progress = Callable[[int, int], None]
 N_BOOTSTRAP = 1000
+_NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +121,20 @@ def line_of(name: str, parts: Sequence[Floats], rng: np.random.Generator) -> Lin
     found = np.array([mean_interval(part, rng) for part in parts]).reshape(-1, 3)
     sizes = tuple(int((~np.isnan(part)).sum()) for part in parts)
     return Line(name, found[:, 0], found[:, 1], found[:, 2], sizes)
+
+
+def mean_line(name: str, values: Floats) -> Line:
+    """Make a line of the means of each row, with normal 95 % intervals of the means.
+
+    Examples
+    --------
+    >>> line = mean_line("a", np.array([[1.0, 2.0, 3.0, np.nan], [1.0, 1.0, 1.0, 1.0]]))
+    >>> line.y.tolist(), line.n, line.low.round(3).tolist()
+    ([2.0, 1.0], (3, 4), [0.868, 1.0])
+    """
+    known = ~np.isnan(values)
+    n = known.sum(axis=1)
+    mean = row_means(values)
+    squares = np.where(known, values - mean[:, None], 0.0) ** 2
+    half = _NORMAL * np.sqrt(ratio(squares.sum(axis=1), n * (n - 1)))
+    return Line(name, mean, mean - half, mean + half, tuple(n.tolist()))

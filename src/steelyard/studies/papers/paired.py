@@ -7,7 +7,6 @@ with its own output, and with the printed tables, most of which rest on all 296.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,19 +14,18 @@ from typing import Any
 import numpy as np
 
 from steelyard.aggregation import connection_warnings
-from steelyard.provenance import InputFile, Provenance, sha256
+from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats.strength import bradley_terry
 from steelyard.stats.wins import win_counts
 from steelyard.studies.papers import pairedexamples, pairedfull, pairedsamples
 from steelyard.studies.papers.pairedfull import SETS, SUBSET, Sets, load_setups
-from steelyard.studies.papers.reproduction import Reproduction, Row
+from steelyard.studies.papers.reproduction import Reproduction, Row, input_files, read_figures
 from steelyard.studies.setups import Setup
 from steelyard.studies.simulation import simulate
 from steelyard.studies.study import Progress
 
 TITLE = "Better than Average: Paired Evaluation of NLP Systems (2021)"
-PUBLISHED = Path(__file__).with_name("paired.toml")
 DRAWS = 300  # samples of each setup, for Table 3
 TEST_DRAWS = 1000  # samples, for Figure 6
 
@@ -40,7 +38,7 @@ def published_figures() -> dict[str, Any]:
     >>> published_figures()["table1"]["mean, bt"]
     [0.09, 0.4, 0.49]
     """
-    return tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
+    return read_figures("paired")
 
 
 def reproduce_paired(data: Path, *, rng: Rng = 0, progress: Progress | None = None) -> Reproduction:
@@ -65,9 +63,7 @@ def reproduce_paired(data: Path, *, rng: Rng = 0, progress: Progress | None = No
         rows += part
         if progress is not None:
             progress(done + 1, _N_PARTS)
-    inputs = tuple(
-        InputFile(str(path), "long table", sha256([path])) for path in paths if path.is_file()
-    )
+    inputs = input_files(paths)
     seed = rng if isinstance(rng, int) else None
     provenance = Provenance("reproduce paired", {"draws": DRAWS}, inputs, seed)
     warnings = (f"{reason}: figures that need it are not compared",) if missing else ()

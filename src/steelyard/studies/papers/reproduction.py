@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from steelyard.provenance import Provenance
+from steelyard.provenance import InputFile, Provenance, sha256
 from steelyard.table import Column, Table, plural
 
 Figure = float | int | str | None
+
+
+def read_figures(paper: str) -> dict[str, Any]:
+    """Read the published figures of a paper.
+
+    Examples
+    --------
+    >>> read_figures("paired")["table1"]["mean, bt"]
+    [0.09, 0.4, 0.49]
+    """
+    path = Path(__file__).with_name(f"{paper}.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def input_files(paths: Iterable[Path], kind: str = "long table") -> tuple[InputFile, ...]:
+    """Name and hash those files that are there."""
+    return tuple(InputFile(str(p), kind, sha256([p])) for p in paths if p.is_file())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +90,18 @@ def judge(
     match = bool(abs(published - ours) <= within + 1e-9)
     why = (None, None) if match else (reason, detail)
     return Row(what, published, ours, match, *why)
+
+
+def claim(what: str, *, holds: bool, reason: str, detail: str | None = None) -> Row:
+    """Make a row of something that the paper says, and that holds here or does not.
+
+    Examples
+    --------
+    >>> claim("Figure 2, it rises", holds=False, reason="it falls").ours
+    'no'
+    """
+    why = (None, None) if holds else (reason, detail)
+    return Row(what, "yes", "yes" if holds else "no", holds, *why)
 
 
 @dataclass(frozen=True, slots=True)

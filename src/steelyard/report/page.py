@@ -1,0 +1,231 @@
+"""The report: one HTML file that holds everything, opens anywhere, and can be mailed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.checks import check
+from steelyard.comparison import compare
+from steelyard.comparisonresults import Comparison
+from steelyard.errors import UsageError, printable
+from steelyard.evalset import EvalSet
+from steelyard.formats import files
+from steelyard.manyscores import ManyScores, compare_scores
+from steelyard.metaevaluation import meta_evaluate, the_human
+from steelyard.metaresults import MetaEvaluation
+from steelyard.overview import overview
+from steelyard.provenance import Provenance
+from steelyard.report import sections, words
+from steelyard.report.explorer import Explorer, explore
+from steelyard.report.inlining import policy, script_json
+from steelyard.report.mistakes import Mistake, rated_mistakes
+from steelyard.rng import Rng
+from steelyard.table import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report: the page, and the results that it shows."""
+
+    html: str = field(repr=False)
+    summary: words.Summary
+    comparison: Comparison | None = None
+    meta: MetaEvaluation | None = None
+    many: ManyScores | None = None
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "summary": self.summary.to_dict(),
+            "comparison": None if self.comparison is None else self.comparison.to_dict(),
+            "meta": None if self.meta is None else self.meta.to_dict(),
+            "bytes": len(self.html.encode("utf-8")),
+            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            "warnings": list(self.warnings),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the page; a file is whole or not there."""
+        files.write_text(Path(path), self.html)
+
+
+def make_report(  # noqa: PLR0913 - every option has a default
+    es: EvalSet,
+    human: str | None = None,
+    *,
+    score: str | None = None,
+    metrics: Collection[str] | None = None,
+    explored: Sequence[str] = (),
+    mistakes: Iterable[Mistake] = (),
+    title: str | None = None,
+    alpha: float = 0.05,
+    n_bootstrap: int = 1000,
+    n_resamples: int | None = 1000,
+    rng: Rng = 0,
+) -> Report:
+    """Make a report of one test set.
+
+    Parameters
+    ----------
+    es
+        Systems, segments, scores and, for reading segments, texts.
+    human
+        The human score; metrics are weighed against it. May be left out if there is one or none.
+    score
+        The score that systems are compared by: by default the human one, else the first.
+    metrics
+        Metrics to weigh; by default all.
+    explored
+        Scores that the explorer shall hold, if it can't hold all.
+    mistakes
+        Spans of outputs to mark, besides those that raters marked.
+    title
+        Heading of the page; by default the name of the set.
+    alpha, n_bootstrap, n_resamples, rng
+        Level of the tests, resamples for intervals, draws of the tests between metrics, seed.
+
+    Examples
+    --------
+    >>> import steelyard as sy
+    >>> es = sy.demo_set().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm"])
+    >>> report = make_report(es, "mqm", n_bootstrap=50)
+    >>> report.summary.settled[0]
+    'Amber is the best of 3 systems by mean mqm over 450 segments: its lead...'
+    """
+    gold = the_human(es, human) if human is not None or len(es.human) == 1 else None
+    main = _main_score(es, score, gold)
+    chosen = None if metrics is None else tuple(metrics)
+    rivals = [m for m in (es.metrics if chosen is None else chosen) if m != gold]
+    found = None
+    if main is not None and es[main].has_segments:
+        found = compare(es, main, alpha=alpha, n_bootstrap=n_bootstrap, rng=rng)
+    meta = None
+    if gold is not None and rivals:
+        meta = meta_evaluate(
+            es, gold, metrics=chosen, significance=len(rivals) > 1, alpha=alpha,
+            n_bootstrap=n_bootstrap, n_resamples=n_resamples, rng=rng,
+            **_levels(es, gold),
+        )  # fmt: skip
+    many = _many(es if found is None else es.select(systems=found.systems), main, rivals, alpha)
+    names = _explored(es, main, gold, meta, explored, rivals)
+    marks = [*mistakes, *rated_mistakes(es)]
+    pair = _pair(found)
+    packed = explore(es, names, pair=pair, mistakes=marks) if es.n_segments else None
+    content = sections.Content(es, overview(es, gold), found, meta, many, tuple(check(es)), packed)
+    warnings = [*(found.warnings if found else es.notes), *(meta.warnings if meta else ())]
+    settings: dict[str, Any] = {"score": main, "human": gold, "alpha": alpha,
+                                "bootstrap": n_bootstrap, "resamples": n_resamples}  # fmt: skip
+    signed = Provenance(
+        "report",
+        {name: value for name, value in settings.items() if value is not None},
+        es.inputs,
+        rng if isinstance(rng, int) else None,
+    )
+    summary = words.summarise(es, found, meta)
+    page = _page(content, summary, signed, title)
+    return Report(page, summary, found, meta, many, tuple(dict.fromkeys(warnings)), signed)
+
+
+def _main_score(es: EvalSet, score: str | None, gold: str | None) -> str | None:
+    if score is not None:
+        es[score]  # an unknown name is an error that shows the known ones
+        if not es[score].has_segments:
+            raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
+        return score
+    if gold is not None and es[gold].has_segments:
+        return gold
+    return next((name for name, table in es.scores.items() if table.has_segments), None)
+
+
+def _levels(es: EvalSet, gold: str) -> dict[str, Any]:
+    """Choose what can be asked of a human score that exists for whole systems only."""
+    if es[gold].has_segments:
+        return {}
+    return {"by": ("pa", "pearson", "kendall-b"), "level": "sys", "intervals": None}
+
+
+def _many(es: EvalSet, main: str | None, rivals: Sequence[str], alpha: float) -> ManyScores | None:
+    names = [main] if main is not None else []
+    names += [n for n in (*es.human, *rivals) if n != main and es[n].has_segments]
+    if len(names) < 2 or es.n_systems < 2:
+        return None
+    return compare_scores(es, names, tests="t", intervals=None, alpha=alpha)
+
+
+def _explored(
+    es: EvalSet,
+    main: str | None,
+    gold: str | None,
+    meta: MetaEvaluation | None,
+    asked: Sequence[str],
+    rivals: Sequence[str],
+) -> list[str]:
+    """Order scores by how much a reader will want them: asked for, gold, good metrics, the rest."""
+    for name in asked:
+        es[name]
+    best: list[str] = []
+    if meta is not None:
+        by = meta.results[0].by if meta.results else ""
+        values = {m: v for m, v in meta.values(by).items() if not np.isnan(v)}
+        best = sorted(values, key=lambda m: (-values[m], m))
+    first = [name for name in (gold, main) if name is not None]
+    others = [name for name in es.human if name != gold]
+    return list(dict.fromkeys([*asked, *first, *best, *others, *rivals]))
+
+
+def _pair(found: Comparison | None) -> tuple[str, str] | None:
+    """Give the best two systems, which is where a reader wants to look first."""
+    if found is None or len(found.systems) < 2:
+        return None
+    ranking = found.ranking(next(iter(found.aggregations)))
+    return ranking[0], ranking[1]
+
+
+def _page(
+    content: sections.Content, summary: words.Summary, signed: Provenance, title: str | None
+) -> str:
+    from markupsafe import Markup
+
+    es = content.es
+    environment = sections.environment()
+    style = sections.template_text("page.css")
+    script = sections.template_text("page.js")
+    stem = Path(es.inputs[0].path).name.split(".")[0] if es.inputs else ""
+    named = " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
+    kinds = [plural(es.n_systems, "system"), plural(es.n_segments, "segment")]
+    kinds += [plural(len(es.human), "human score")] if es.human else []
+    kinds.append(plural(len(es.metrics), "metric"))
+    shown = [(head, [printable(line) for line in lines]) for head, lines in summary.headed()]
+    return environment.get_template("page.html.j2").render(
+        policy=Markup(policy([script], [style])),  # noqa: S704 - hashes only
+        version=signed.version,
+        title=printable(title or named),
+        subtitle=", ".join(kinds),
+        style=Markup(style),  # noqa: S704 - a file of ours
+        script=Markup(script),  # noqa: S704 - a file of ours
+        summary=shown,
+        sections=sections.sections(content, environment, signed),
+        signature=printable(signed.line()),
+        explorer=_inlined(content.explorer, es),
+    )
+
+
+def _inlined(explorer: Explorer | None, es: EvalSet) -> dict[str, Any] | None:
+    from markupsafe import Markup
+
+    if explorer is None:
+        return None
+    languages = (es.language_pair or "").split("-")
+    facts = {**explorer.facts, "languages": languages if len(languages) == 2 else None}
+    return {
+        "facts": Markup(script_json(facts)),  # noqa: S704 - no markup can stand in it
+        "texts": explorer.texts,
+        "scores": explorer.scores,
+    }

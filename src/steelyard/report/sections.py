@@ -1,0 +1,338 @@
+"""The sections of the page, each of blocks: words, tables, matrices, charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files as package_files
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from steelyard.checks import Finding
+from steelyard.comparisonresults import Comparison
+from steelyard.errors import DegenerateError, UsageError, printable
+from steelyard.evalset import EvalSet
+from steelyard.manyscores import ManyScores
+from steelyard.metaresults import MetaEvaluation
+from steelyard.overview import Overview
+from steelyard.provenance import Provenance
+from steelyard.report import comparefigures, drawing, matrices, metafigures, tables, words
+from steelyard.report.explorer import Explorer
+from steelyard.table import Table, plural
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+_TALL = 25  # rows beyond which a table scrolls
+_LISTED = 30  # disagreements that are explained
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """All that the sections are made of."""
+
+    es: EvalSet
+    view: Overview
+    comparison: Comparison | None
+    meta: MetaEvaluation | None
+    many: ManyScores | None
+    findings: tuple[Finding, ...]
+    explorer: Explorer | None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page under one heading; blocks are finished HTML."""
+
+    name: str
+    title: str
+    blocks: tuple[Markup, ...]
+
+
+def environment() -> Environment:
+    """Give the templates, which escape whatever is put into them."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("steelyard.report", "templates")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+
+
+def template_text(name: str) -> str:
+    """Read a file that stands in the page as it is."""
+    return (package_files("steelyard.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+class Writer:
+    """Makes blocks: each method gives HTML that is safe to put into the page."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.blocks: Any = environment.get_template("blocks.html.j2").module
+        self.draws = bool(find_spec("altair") and find_spec("vl_convert"))
+
+    def made(self, macro: str, *arguments: Any, **more: Any) -> Markup:
+        """Run a macro of the templates, which escapes what it is given."""
+        block: Markup = getattr(self.blocks, macro)(*arguments, **more)
+        return block
+
+    def words(self, *lines: str) -> Markup:
+        """Write paragraphs."""
+        return self.made("words", [printable(line) for line in lines])
+
+    def findings(self, lines: list[str]) -> Markup:
+        """Write a list."""
+        return self.made("findings", [printable(line) for line in lines])
+
+    def table(self, table: Table, label: str) -> Markup:
+        """Write a table in a region that scrolls by itself."""
+        from markupsafe import Markup
+
+        # A Table escapes its cells. Notes stand below the part that scrolls.
+        cells, end, notes = table.html().partition("</table>")
+        safe = Markup(cells + end), Markup(notes)  # noqa: S704
+        return self.made("table", *safe, label, tall=len(table.rows) > _TALL)
+
+    def matrix(self, grid: matrices.Grid) -> Markup:
+        """Write a matrix with its legend."""
+        return self.made("matrix", grid)
+
+    def charts(self, drawn: list[tuple[str, Callable[[], Any], str]]) -> Iterator[Markup]:
+        """Draw charts, each a name, a function and a caption; what can't be drawn is left out."""
+        from markupsafe import Markup
+
+        for name, draw, caption in drawn if self.draws else ():
+            try:
+                picture = drawing.draw(draw, name)
+            except (UsageError, DegenerateError):
+                continue  # such a figure needs more systems, or scores, than there are
+            safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
+            about = [printable(line) for line in (picture.about, caption) if line]
+            yield self.made("chart", safe, printable(picture.title), about, name)
+
+    def side_by_side(self, drawn: list[tuple[str, Callable[[], Any], str]]) -> Markup:
+        """Draw charts next to each other, where the page is wide enough."""
+        return self.made("side_by_side", list(self.charts(drawn)))
+
+
+def sections(content: Content, environment: Environment, signed: Provenance) -> list[Section]:
+    """Write all sections that the content has something for."""
+    writer = Writer(environment)
+    makers = (_rankings, _significance, _disagreement, _scores, _leaderboard, _ties, _missing,
+              _people, _segments, _methods)  # fmt: skip
+    found = [make(content, writer) for make in makers]
+    return [
+        *(section for section in found if section is not None),
+        _provenance(content, writer, signed),
+    ]
+
+
+def _rankings(content: Content, writer: Writer) -> Section | None:
+    found = content.comparison
+    if found is None:
+        return None
+    scores = comparefigures.scores_of(content.es, found)
+    first = next(iter(found.aggregations))
+    order = found.ranking(first)
+    drawn: list[tuple[str, Callable[[], Any], str]] = [
+        (
+            "chart-forest",
+            lambda: comparefigures.forest(found),
+            "",
+        ),
+        (
+            "chart-ranks",
+            lambda: comparefigures.ranks(found),
+            "",
+        ),
+        (
+            "chart-wins",
+            lambda: comparefigures.draw("wins", found, scores),
+            "Each system against all others, segment by segment.",
+        ),
+    ]
+    if len(order) > 1:
+        drawn.append(
+            (
+                "chart-density",
+                lambda: comparefigures.draw("density", found, scores),
+                "Stronger colour is more segments.",
+            )
+        )
+    blocks = [
+        writer.words(
+            f"Systems by {found.score}. Systems in one tier are not told apart by the tests; "
+            "that does not make them equally good."
+        ),
+        *writer.charts(drawn[:1]),
+        writer.table(found.table(), "Ranking of systems"),
+        writer.side_by_side(drawn[1:]),
+    ]
+    return Section("rankings", "Rankings", tuple(blocks))
+
+
+def _significance(content: Content, writer: Writer) -> Section | None:
+    found = content.comparison
+    if found is None or not found.tests:
+        return None
+    note = (
+        "A cell shows the p-value of row against column. Choose a cell to read the segments of "
+        "that pair."
+    )
+    blocks = [writer.words(note)]
+    if len(found.systems) > matrices.MOST:
+        blocks.append(writer.words(f"The best {matrices.MOST} of {len(found.systems)} are shown."))
+    grids = matrices.system_grids(found, content.es.systems)
+    blocks += [writer.matrix(grid) for grid in grids]
+    return Section("significance", "Significance", tuple(blocks))
+
+
+def _disagreement(content: Content, writer: Writer) -> Section | None:
+    found = content.comparison
+    if found is None or len(found.aggregations) < 2 or len(found.systems) < 2:
+        return None
+    lines = words.disagreements(found)
+    drawn: list[tuple[str, Callable[[], Any], str]] = [
+        (
+            "chart-disagreement",
+            lambda: comparefigures.disagreement(found),
+            "",
+        )
+    ]
+    if not lines:
+        text = "Mean, median and Bradley-Terry order every pair of systems alike."
+        return Section("disagreement", "Disagreement", (writer.words(text),))
+    text = (
+        "The mean asks by how much, the median what a typical segment looks like, Bradley-Terry "
+        "who wins more segments. Where they disagree, the answer depends on the question."
+    )
+    more = len(lines) - _LISTED
+    tail = [writer.words(f"And {plural(more, 'pair')} more.")] if more > 0 else []
+    blocks = [
+        writer.words(text),
+        *writer.charts(drawn),
+        writer.findings(lines[:_LISTED]),
+        *tail,
+    ]
+    return Section("disagreement", "Disagreement", tuple(blocks))
+
+
+def _scores(content: Content, writer: Writer) -> Section | None:
+    if content.many is None:
+        return None
+    table = content.many.table()
+    blocks = (
+        writer.words("Which system each score puts first, and which it can't tell from the first."),
+        writer.table(table, "What each score says"),
+    )
+    return Section("scores", "Scores", blocks)
+
+
+def _leaderboard(content: Content, writer: Writer) -> Section | None:
+    meta = content.meta
+    if meta is None:
+        return None
+    given = metafigures.MetaInput(meta, content.es)
+    drawn: list[tuple[str, Callable[[], Any], str]] = [
+        (
+            "chart-metrics",
+            lambda: metafigures.draw("forest", given),
+            "",
+        ),
+        (
+            "chart-scatter",
+            lambda: metafigures.draw("scatter", given),
+            "Left: systems; right: segments, stronger colour is more.",
+        ),
+        (
+            "chart-calibration",
+            lambda: metafigures.draw("calibration", given),
+            "",
+        ),
+        (
+            "chart-metametrics",
+            lambda: metafigures.draw("metametrics", given),
+            "",
+        ),
+    ]
+    alpha = 0.05
+    if meta.provenance is not None:
+        alpha = float(meta.provenance.options.get("alpha", alpha))
+    blocks = [
+        writer.words(
+            f"How well each metric agrees with {meta.human}. Metrics that share a rank are not "
+            "told apart by the tests; which of them agrees more with people stays open."
+        ),
+        writer.table(meta.table(), "Leaderboard of metrics"),
+        *writer.charts(drawn[:1]),
+        writer.side_by_side(drawn[1:]),
+        *(writer.matrix(grid) for grid in matrices.metric_grids(meta, alpha)[:1]),
+    ]
+    return Section("metrics", "Metrics", tuple(blocks))
+
+
+def _ties(content: Content, writer: Writer) -> Section | None:
+    if not content.view.scores:
+        return None
+    table = tables.ties_table(content.view, content.meta)
+    text = (
+        "Two outputs that people find equally good are a tie; a metric with few ties can't say so."
+    )
+    return Section("ties", "Ties", (writer.words(text), writer.table(table, "Ties by score")))
+
+
+def _missing(content: Content, writer: Writer) -> Section | None:
+    blocks = []
+    if content.es.scores and content.es.n_segments:
+        blocks.append(writer.table(tables.missing_table(content.es), "Missing scores"))
+    lines = [f"{finding.severity}: {finding.message}" for finding in content.findings]
+    notes = list(dict.fromkeys(
+        [
+            *content.es.notes,
+            *(content.comparison.warnings if content.comparison else ()),
+            *(content.meta.warnings if content.meta else ()),
+        ]
+    ))  # fmt: skip
+    if notes:
+        blocks.append(writer.findings(notes))
+    if lines:
+        blocks += [writer.words("What the checks of the data found:"), writer.findings(lines)]
+    return Section("missing", "Missing data", tuple(blocks)) if blocks else None
+
+
+def _people(content: Content, writer: Writer) -> Section | None:
+    table = tables.human_table(content.es)
+    raters = tables.rater_table(content.es)
+    blocks = [
+        writer.table(found, label)
+        for found, label in ((table, "Human scores with each other"), (raters, "Raters"))
+        if found is not None
+    ]
+    if not blocks:
+        return None
+    return Section("people", "Human agreement", tuple(blocks))
+
+
+def _segments(content: Content, writer: Writer) -> Section | None:
+    if content.explorer is None:
+        return None
+    notes = [printable(note) for note in content.explorer.notes]
+    if not content.explorer.facts["has"]["outputs"]:
+        notes.append("The input holds no outputs: scores only")
+    return Section("segments", "Segments", (writer.made("explorer", notes),))
+
+
+def _methods(content: Content, writer: Writer) -> Section | None:
+    paragraph, cited = words.methods(content.es, content.comparison, content.meta)
+    note = writer.words("To paste into a paper, with the exact settings of this report.")
+    block = writer.made("methods", printable(paragraph), cited)
+    return Section("methods", "Methods", (note, block))
+
+
+def _provenance(content: Content, writer: Writer, signed: Provenance) -> Section:
+    lines = [signed.line()]
+    runs = [found.provenance for found in (content.comparison, content.meta) if found is not None]
+    lines += [run.line() for run in runs if run is not None]
+    lines += [f"{i.path} ({i.format}) sha256 {i.sha256 or 'unknown'}" for i in signed.inputs]
+    block = writer.made("provenance", [printable(line) for line in lines])
+    return Section("provenance", "Provenance", (block,))

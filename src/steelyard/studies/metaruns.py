@@ -1,0 +1,98 @@
+"""What studies of meta-evaluations share: the data, one run per meta-metric, and provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import UsageError
+from steelyard.evalset import EvalSet
+from steelyard.metaevaluation import prepare, the_human
+from steelyard.metaintervals import Resamples, resampled_metrics
+from steelyard.metaresults import MetaResult
+from steelyard.metarun import Data, Run
+from steelyard.provenance import Provenance
+from steelyard.rng import Rng
+from steelyard.stats import metametrics
+from steelyard.stats.arrays import Counts
+from steelyard.stats.metametrics import MetaMetric
+
+By = str | MetaMetric | Sequence[str | MetaMetric]
+DEFAULT = ("spa", "pa")
+_OPTION = " (--intervals system)"  # an option that studies do not have
+
+
+@dataclass(frozen=True, slots=True)
+class MetaRuns:
+    """One run per meta-metric on the same data, and what it found (best metric first)."""
+
+    human: str
+    data: Data
+    runs: tuple[Run, ...]
+    results: tuple[list[MetaResult], ...]
+    warnings: list[str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the meta-metrics."""
+        return tuple(run.meta.name for run in self.runs)
+
+    @property
+    def judged(self) -> Counts:
+        """Places of the segments that people scored."""
+        return np.flatnonzero((~np.isnan(self.data.human)).any(axis=0))
+
+    def resampled(self, kind: str) -> list[list[str]]:
+        """Metrics that each run can resample by ``system`` or ``segment``; warnings name others."""
+        some = np.ones((1, 1))  # what is drawn does not matter here
+        resamples = Resamples(kind, *((None, some) if kind == "system" else (some, None)))
+        able = [
+            resampled_metrics(run, found, resamples)
+            for run, found in zip(self.runs, self.results, strict=True)
+        ]
+        self.warnings[:] = [text.removesuffix(_OPTION) for text in self.warnings]
+        return able
+
+    def found_warnings(self) -> tuple[str, ...]:
+        """Warnings, each once."""
+        return tuple(dict.fromkeys(self.warnings))
+
+    def provenance(self, command: str, settings: dict[str, Any], rng: Rng) -> Provenance:
+        """Say how a study came about."""
+        shown = {"human": self.human, "with": ",".join(self.names), **settings}
+        seed = rng if isinstance(rng, int) else None
+        return Provenance(f"study {command}", shown, self.data.es.inputs, seed)
+
+
+def open_runs(
+    es: EvalSet,
+    human: str | None,
+    by: By,
+    metrics: Collection[str] | None,
+    *,
+    level: str | None = None,
+    group_by: str | None = None,
+    keep_references: bool = False,
+    method: str = "exact",
+) -> MetaRuns:
+    """Prepare the data as :func:`~steelyard.metaevaluation.meta_evaluate` does, and weigh metrics.
+
+    Examples
+    --------
+    >>> import steelyard as sy
+    >>> open_runs(sy.demo_set(), "mqm", "pa", ["learned-refA"]).results[0][0].metric
+    'learned-refA'
+    """
+    asked = (by,) if isinstance(by, (str, MetaMetric)) else tuple(dict.fromkeys(by))
+    if not asked:
+        raise UsageError("no meta-metric: expected at least one")
+    metas = [m if isinstance(m, MetaMetric) else metametrics.metametric(m) for m in asked]
+    human = the_human(es, human)
+    data, warnings = prepare(es, human, metrics, keep_references=keep_references)
+    runs = tuple(
+        Run(data, meta, level, group_by, meta.options, method, None, warnings) for meta in metas
+    )
+    return MetaRuns(human, data, runs, tuple(run.results() for run in runs), warnings)

@@ -1,0 +1,296 @@
+"""How the order of metrics depends on what is a tie, and on what a tie is worth.
+
+The experiment that the better-metric-evaluation paper asks for, on any data: pairs of outputs are
+tied by people if their scores differ by less than a threshold, and by a metric if they differ by
+less than another; each matrix of Kendall's family says what ties are worth. Which pairs are kept,
+which of them are identical texts, and which metrics change places?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import UsageError, hint
+from steelyard.evalset import EvalSet
+from steelyard.metaevaluation import the_human
+from steelyard.provenance import InputFile, Provenance
+from steelyard.ratings.pairs import Pairs, pairs_of_scores
+from steelyard.stats.arrays import Floats
+from steelyard.stats.permutation import pair_index
+from steelyard.stats.thresholds import threshold_counts
+from steelyard.stats.ties import KENDALL, matrix
+from steelyard.studies.study import Curve, Line, Progress, Study
+from steelyard.table import Cell, Column, Table
+
+#: The matrices of the paper, and the two that later tasks used.
+MATRICES = (
+    "kendall-hard", "kendall-soft", "kendall-no-tie-penalty", "kendall-human-ties", "tau-eq",
+    "acc-eq",
+)  # fmt: skip
+PERCENT = (0.0, 1.0, 5.0, 10.0, 25.0, 50.0)  # thresholds for scores from 0 to 100
+_WIDE = 50.0  # a span of human scores from which they count as percent
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    matrices: tuple[str, ...]
+    thresholds: tuple[float, ...]
+    epsilons: tuple[float, ...]
+    threshold: float
+
+    @property
+    def base(self) -> tuple[int, int, int]:
+        """Places of the setting that others are compared with."""
+        return 0, 0, self.thresholds.index(self.threshold)
+
+
+def vary_ties(  # noqa: PLR0913 - every option has a default
+    data: EvalSet | Pairs,
+    human: str | None = None,
+    *,
+    metrics: Collection[str] | None = None,
+    matrices: Sequence[str] = MATRICES,
+    thresholds: Sequence[float] | None = None,
+    threshold: float | None = None,
+    metric_thresholds: Sequence[float] = (0.0,),
+    identical_ties: bool = False,
+    inputs: tuple[InputFile, ...] = (),
+    progress: Progress | None = None,
+) -> Study:
+    """Rank metrics under all matrices, human thresholds and metric thresholds.
+
+    Parameters
+    ----------
+    data
+        A set with a human score of segments, or pairs of outputs that people decided.
+    human, metrics
+        The human score, and which metrics; by default all that are not human.
+    matrices
+        Names of :data:`steelyard.stats.ties.KENDALL`; the first is what others are compared with.
+    thresholds
+        Human differences below which pairs tie; by default 0, 1, 5, 10, 25 and 50, or quartiles of
+        the differences where scores span less than 50 points.
+    threshold
+        The one that others are compared with; by default 25, else the first.
+    metric_thresholds
+        Metric differences up to which pairs tie, in standard deviations of each metric's
+        differences.
+    identical_ties
+        Whether pairs of identical texts are ties of people, whatever they said.
+
+    Examples
+    --------
+    >>> import steelyard as sy
+    >>> study = vary_ties(sy.demo_set(), "da", metrics=["learned-refA", "judge-1to5-src"])
+    >>> [row["threshold"] for row in study.table("pairs").records()]
+    [0.0, 1.0, 5.0, 10.0, 25.0, 50.0]
+    """
+    warnings: list[str] = []
+    if isinstance(data, EvalSet):
+        human = the_human(data, human)
+        pairs = pairs_of_scores(data, human, _metrics(data, human, metrics), data.name or "all")
+        warnings += data.notes
+        inputs = inputs or data.inputs
+    else:
+        pairs = data
+    settings = _settings(pairs, matrices, thresholds, threshold, metric_thresholds)
+    if not len(pairs):
+        raise UsageError("no two systems were scored on the same segment")
+    if identical_ties:
+        if pairs.identical is None:
+            raise UsageError("identical outputs need texts: give a file with outputs of systems")
+        pairs = replace(pairs, gap=np.where(pairs.identical, 0.0, pairs.gap))
+    if len(pairs.metric_gap) < 2:
+        warnings.append("fewer than two metrics: there is no order that could change")
+    values = _values(pairs, settings, progress)
+    names = tuple(pairs.metric_gap)
+    tables = {
+        "pairs": _pair_table(pairs, settings.thresholds),
+        "values": _value_table(names, values, settings),
+        "flips": _flip_table(names, values, settings),
+        "places": _place_table(names, values),
+    }
+    shown: dict[str, Any] = {
+        "thresholds": list(settings.thresholds), "metric_thresholds": list(settings.epsilons),
+        "values": {one: {name: values[k, :, :, i] for i, name in enumerate(names)}
+                   for k, one in enumerate(settings.matrices)},
+    }  # fmt: skip
+    options: dict[str, Any] = {
+        "matrices": ",".join(settings.matrices), "identical_ties": identical_ties,
+        "thresholds": ",".join(f"{t:g}" for t in settings.thresholds),
+        "metric_thresholds": ",".join(f"{e:g}" for e in settings.epsilons),
+    }  # fmt: skip
+    if human is not None:
+        options["human"] = human
+    return Study("ties", tables, _curves(pairs, names, values, settings), shown, tuple(warnings),
+                 Provenance("study ties", options, inputs))  # fmt: skip
+
+
+def _metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> list[str]:
+    if metrics is None:
+        return [name for name in es.metrics if name != human and es[name].has_segments]
+    for name in metrics:
+        if not es[name].has_segments:
+            raise UsageError(f"'{name}' has no segment scores")
+    return sorted(set(metrics) - {human})
+
+
+def _settings(
+    pairs: Pairs,
+    matrices: Sequence[str],
+    thresholds: Sequence[float] | None,
+    threshold: float | None,
+    epsilons: Sequence[float],
+) -> _Settings:
+    for name in matrices:
+        if name not in KENDALL:
+            raise UsageError(f"no Kendall variant '{name}'; {hint(name, KENDALL)}")
+    if pairs.decided:
+        if thresholds is not None or threshold is not None:
+            raise UsageError("a list of pairs holds no scores: thresholds can't be varied")
+        chosen: tuple[float, ...] = (0.0,)
+    elif thresholds is None:
+        chosen = _default_thresholds(pairs.gap)
+    else:
+        chosen = tuple(sorted({float(t) for t in thresholds}))
+    base = 25.0 if threshold is None and 25.0 in chosen else threshold
+    base = chosen[0] if base is None and chosen else base
+    if base is not None and base not in chosen:
+        chosen = tuple(sorted((*chosen, float(base))))
+    unique = tuple(sorted({float(e) for e in epsilons}))
+    if not (matrices and chosen and unique) or min(*chosen, *unique, 0.0) < 0:
+        raise UsageError("expected at least one matrix and thresholds that are not negative")
+    assert base is not None
+    return _Settings(tuple(dict.fromkeys(matrices)), chosen, unique, float(base))
+
+
+def _default_thresholds(gap: Floats) -> tuple[float, ...]:
+    """Choose thresholds by the scale of the scores.
+
+    Examples
+    --------
+    >>> _default_thresholds(np.array([0.0, 0.1, 0.2, 0.4, 3.0]))
+    (0.0, 0.18, 0.3, 1.1)
+    """
+    size = np.abs(gap[gap != 0])
+    if not size.size or size.max() >= _WIDE:
+        return PERCENT
+    quartiles = np.quantile(size, [0.25, 0.5, 0.75])
+    return tuple(sorted({0.0, *(float(f"{q:.2g}") for q in quartiles)}))
+
+
+def _values(pairs: Pairs, settings: _Settings, progress: Progress | None) -> Floats:
+    """Values of all metrics: matrices x metric thresholds x thresholds x metrics."""
+    found = np.full((len(settings.matrices), len(settings.epsilons), len(settings.thresholds),
+                     len(pairs.metric_gap)), np.nan)  # fmt: skip
+    for i, gap in enumerate(pairs.metric_gap.values()):
+        known = gap[~np.isnan(gap)]
+        spread = float(known.std()) if known.size else 0.0
+        for e, epsilon in enumerate(settings.epsilons):
+            counts = threshold_counts(pairs.gap, gap, settings.thresholds, epsilon=epsilon * spread)
+            for k, name in enumerate(settings.matrices):
+                found[k, e, :, i] = matrix(name).value(counts)
+        if progress is not None:
+            progress(i + 1, len(pairs.metric_gap))
+    return found
+
+
+def _pair_table(pairs: Pairs, thresholds: Sequence[float]) -> Table:
+    """Count what thresholds keep: the paper's Table 3 and Figure 1."""
+    columns = [Column("threshold", mixed=True), Column("pairs"), Column("share", digits=3)]
+    columns += [Column("identical")] if pairs.identical is not None else []
+    columns += [Column(f"ties:{name}") for name in pairs.metric_gap]
+    rows: list[tuple[Cell, ...]] = []
+    for threshold in thresholds:
+        kept = pairs.at_least(threshold)
+        row: list[Cell] = [float(threshold), int(kept.sum()), float(kept.mean())]
+        if pairs.identical is not None:
+            row.append(int((kept & pairs.identical).sum()))
+        row += [int((gap[kept] == 0).sum()) for gap in pairs.metric_gap.values()]
+        rows.append(tuple(row))
+    notes = ["pairs: human scores differ by the threshold or more (0: at all)"]
+    notes += ["identical: of these, pairs of the same text"] if pairs.identical is not None else []
+    notes += ["ties:METRIC: of these, pairs that the metric scores alike"]
+    return Table("Pairs that thresholds keep", tuple(columns), tuple(rows), tuple(notes))
+
+
+def _value_table(names: Sequence[str], values: Floats, settings: _Settings) -> Table:
+    _, _, t = settings.base
+    own = values[:, 0, t, :]
+    order = sorted(range(len(names)), key=lambda i: (-np.nan_to_num(own[0, i], nan=-9), names[i]))
+    rows: list[tuple[Cell, ...]] = [(names[i], *own[:, i].tolist()) for i in order]
+    columns = (Column("metric"), *(Column(name, "higher", digits=3) for name in settings.matrices))
+    return Table(f"Values of metrics at threshold {settings.threshold:g}", columns, tuple(rows))
+
+
+def count_flips(values: Floats, base: Floats) -> Any:
+    """Count pairs of metrics in opposite order, along the last axis; ties are no flips.
+
+    Examples
+    --------
+    >>> int(count_flips(np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.3])))
+    3
+    """
+    a, b = pair_index(values.shape[-1])
+    return ((values[..., a] - values[..., b]) * (base[..., a] - base[..., b]) < 0).sum(axis=-1)
+
+
+def _flip_table(names: Sequence[str], values: Floats, settings: _Settings) -> Table:
+    """Show who is best, and how many pairs of metrics change places, in every setting."""
+    several = len(settings.epsilons) > 1
+    flips = count_flips(values, values[settings.base])
+    columns = [Column("matrix"), Column("threshold", mixed=True)]
+    columns += [Column("metric threshold", mixed=True)] if several else []
+    columns += [Column("best"), Column("value", digits=3), Column("flips")]
+    rows: list[tuple[Cell, ...]] = []
+    for k, name in enumerate(settings.matrices):
+        for e, epsilon in enumerate(settings.epsilons):
+            for t, threshold in enumerate(settings.thresholds):
+                own = values[k, e, t]
+                best = None if np.isnan(own).all() else int(np.nanargmax(own))
+                cells: list[Cell] = [name, float(threshold)]
+                cells += [float(epsilon)] if several else []
+                cells += [None, None] if best is None else [names[best], float(own[best])]
+                rows.append((*cells, int(flips[k, e, t])))
+    n = len(names)
+    note = (
+        f"flips: of {n * (n - 1) // 2} pairs of metrics, those in another order than under "
+        f"{settings.matrices[0]} at threshold {settings.threshold:g}"
+    )
+    return Table("Where the order of metrics flips", tuple(columns), tuple(rows), (note,))
+
+
+def _place_table(names: Sequence[str], values: Floats) -> Table:
+    """List the pairs of metrics that change places between settings."""
+    flat = values.reshape(int(np.prod(values.shape[:-1])), len(names))
+    a, b = pair_index(len(names))
+    ahead = (flat[:, a] > flat[:, b]).sum(axis=0)
+    behind = (flat[:, a] < flat[:, b]).sum(axis=0)
+    mixed = np.flatnonzero((ahead > 0) & (behind > 0))
+    order = mixed[np.argsort(-np.minimum(ahead, behind)[mixed], kind="stable")]
+    rows = tuple((names[a[q]], names[b[q]], int(ahead[q]), int(behind[q])) for q in order)
+    columns = tuple(map(Column, ("one", "other", "one ahead", "other ahead")))
+    return Table(f"Metrics that change places, by the {len(flat)} settings", columns, rows)
+
+
+def _curves(
+    pairs: Pairs, names: Sequence[str], values: Floats, settings: _Settings
+) -> tuple[Curve, ...]:
+    """Draw pairs kept, and the values of all metrics under each matrix, against the threshold."""
+    x = settings.thresholds
+
+    def line(name: str, y: Floats, n: int) -> Line:
+        nothing = np.full(len(y), np.nan)
+        return Line(name, y, nothing, nothing, (n,) * len(y))
+
+    kept = np.array([pairs.at_least(t).sum() for t in x], dtype=np.float64)
+    curves = [Curve("pairs", "pairs kept", "threshold", "pairs", x,
+                    (line(pairs.name, kept, len(pairs)),))]  # fmt: skip
+    for k, matrix_name in enumerate(settings.matrices):
+        lines = tuple(line(n, values[k, 0, :, i], len(pairs)) for i, n in enumerate(names))
+        curves.append(Curve(matrix_name, matrix_name, "threshold", "value", x, lines))
+    return tuple(curves)

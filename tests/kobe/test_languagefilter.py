@@ -1,0 +1,67 @@
+"""The language filter: copied text does not count, whatever the scripts."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.errors import UsageError
+from steelyard.kobe.languagefilter import LanguageFilter, script_share, scripts
+from steelyard.kobe.linked import Mention
+
+SENTENCES = {
+    "de": "Der Zug aus Wien hat heute wieder eine Stunde Verspätung.",
+    "en": "The train from Vienna is an hour late again today.",
+    "cs": "Vlak z Vídně má dnes opět hodinu zpoždění.",
+    "ru": "Поезд из Вены сегодня опять опаздывает на час.",
+    "zh": "从维也纳来的火车今天又晚点一小时。",
+    "ja": "ウィーンからの列車は今日も一時間遅れている。",
+}
+VIENNA = Mention(0, 6, "Vienna", "Q1741")
+
+
+@pytest.mark.parametrize("tgt", SENTENCES)
+@pytest.mark.parametrize("src", SENTENCES)
+def test_every_pair(src: str, tgt: str):
+    if src == tgt:
+        return
+    keep = LanguageFilter(src, tgt)
+    assert keep.is_target(SENTENCES[tgt])
+    assert not keep.is_target(SENTENCES[src])
+
+
+def test_short_texts_are_kept_unless_letters_tell():
+    assert LanguageFilter("de", "en").is_target("Wien")
+    assert not LanguageFilter("ru", "en").is_target("Вена")
+    assert LanguageFilter("ru", "en").is_target("12:30")
+
+
+def test_modes():
+    german = SENTENCES["de"]
+    for mode, kept in (("sentence", 0), ("script", 1), ("off", 1)):
+        assert len(LanguageFilter("de", "en", mode).apply([german], [(VIENNA,)])[0]) == kept
+    with pytest.raises(UsageError, match="unknown language filter 'loud'"):
+        LanguageFilter("de", "en", "loud")
+
+
+def test_mentions_in_another_script():
+    cyrillic = Mention(0, 4, "Вена", "Q1741")
+    number = Mention(5, 7, "12", "num:12", rule="value")
+    text = "An English sentence with Вена in it, 12 times."
+    (found,) = LanguageFilter("ru", "en").apply([text], [(cyrillic, VIENNA, number)])
+    assert found == (VIENNA, number)
+
+
+def test_missing_output():
+    assert LanguageFilter("de", "en").apply([None], [()]) == [()]
+
+
+def test_unknown_to_the_identifier():
+    # Only letters can tell then, which is said by `identifies`.
+    keep = LanguageFilter("de", "gsw")
+    assert not keep.identifies
+    assert keep.is_target(SENTENCES["de"])
+
+
+def test_script_share():
+    assert script_share("", scripts("en")) == 1.0
+    assert script_share("abвг", scripts("ru")) == 0.5

@@ -1,0 +1,127 @@
+"""The linker: the whole hand-made set, rules one by one, and the authors' texts."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import steelyard.demo
+from steelyard.errors import UsageError
+from steelyard.formats.entities import EntityAnnotations
+from steelyard.kobe.knowledge import KnowledgeBase
+from steelyard.kobe.lexicon import LinkOptions
+from steelyard.kobe.linked import Linker
+from steelyard.kobe.linker import DictionaryLinker
+from steelyard.kobe.scoring import match, statistics
+from steelyard.kobe.wordforms import base_forms, ordinary, stem
+
+LINES = (Path(steelyard.demo.__file__).parent / "linking.jsonl").read_text("utf-8").splitlines()
+ROWS = [json.loads(line) for line in LINES]
+
+
+@pytest.fixture(scope="module")
+def linker(small_kb: KnowledgeBase) -> DictionaryLinker:
+    return DictionaryLinker(small_kb)
+
+
+def ids(linker: DictionaryLinker, text: str, lang: str, other: str) -> dict[str, set[str]]:
+    """The ids of every written form that was linked."""
+    found: dict[str, set[str]] = {}
+    for mention in linker.link([text], lang, other)[0]:
+        assert text[mention.start : mention.end] == mention.text
+        found.setdefault(mention.text, set()).add(linker.name(mention.id))
+    return found
+
+
+def test_size_of_the_set():
+    assert len(ROWS) >= 60
+    assert len({lang for row in ROWS for lang in row["lp"].split("-")}) >= 10
+    assert len({row["id"] for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+def test_hand_made_pair(row, linker: DictionaryLinker):
+    src, tgt = row["lp"].split("-")
+    source = ids(linker, row["src"], src, tgt)
+    target = ids(linker, row["tgt"], tgt, src)
+    nothing: set[str] = set()
+    for one, other in row["link"]:
+        assert source.get(one, nothing) & target.get(other, nothing), (one, other, source, target)
+    for one, other in row["apart"]:
+        assert not source.get(one, nothing) & target.get(other, nothing), (one, other)
+    for side, lang, against in (("src", src, tgt), ("tgt", tgt, src)):
+        (mentions,) = linker.link([row[side]], lang, against)
+        for form in row["plain"][side]:
+            span = (row[side].index(form), row[side].index(form) + len(form))
+            assert span not in [(m.start, m.end) for m in mentions], form
+
+
+def test_protocol_and_signature(linker: DictionaryLinker, small_kb: KnowledgeBase):
+    assert isinstance(linker, Linker)
+    assert linker.signature == f"kb:{small_kb.signature}"
+    other = DictionaryLinker(small_kb, LinkOptions(tiers=("core",), lemmas=False))
+    assert other.signature == f"kb:{small_kb.signature},tiers:core,lemmas:False"
+
+
+@pytest.mark.parametrize("code", ["xx", "english", "qq-QQ"])
+def test_unknown_language(linker: DictionaryLinker, code: str):
+    with pytest.raises(UsageError, match="language"):
+        linker.link(["text"], code, "en")
+
+
+def test_copied_form_of_the_source_is_no_name(linker: DictionaryLinker):
+    assert "Wien" not in ids(linker, "The train from Wien is late.", "en", "de")
+    assert "Wien" in ids(linker, "Der Zug aus Wien hat Verspätung.", "de", "en")
+
+
+def test_shared_inventory(small_kb: KnowledgeBase):
+    # Names that only one language has must not change what is found, nor the penalty.
+    shared = DictionaryLinker(small_kb)
+    full = DictionaryLinker(small_kb, LinkOptions(inventory="full"))
+    text = "The yen, the euro and the mayor of Boston."
+    allowed = small_kb.shared("en", "he")
+    own = [m for m in shared.link([text], "en", "he")[0] if isinstance(m.id, int)]
+    assert all(allowed[m.id] for m in own if isinstance(m.id, int))
+    assert len(full.link([text], "en", "he")[0]) >= len(own)
+
+
+def test_same_answer_from_the_cache(linker: DictionaryLinker):
+    first = linker.link(["Wien", "Graz", "Wien"], "de", "en")
+    assert first[0] is first[2]
+    assert linker.link(["Wien"], "de", "en")[0] == first[0]
+
+
+def test_options_leave_things_out(small_kb: KnowledgeBase):
+    plain = DictionaryLinker(small_kb, LinkOptions(values=False, lemmas=False))
+    found = ids(plain, "5 Euro kostet Deutschlands Bier in Wien", "de", "en")
+    assert set(found) == {"Euro", "Wien"}
+    large = DictionaryLinker(small_kb, LinkOptions(min_population=5_000_000))
+    assert "Wien" not in ids(large, "Bier in Wien", "de", "en")
+
+
+def test_word_forms():
+    assert base_forms("Deutschlands", "de")[0] == "Deutschland"
+    assert "Варшава" in base_forms("Варшаве", "ru")
+    assert base_forms("the", "en") == []
+    assert ordinary("kinder", "de")
+    assert not ordinary("praha", "cs")
+    assert stem("штатов", "ru") == stem("штатах", "ru")
+
+
+def test_authors_texts(linker: DictionaryLinker, ru_en: EntityAnnotations, shared: Path):
+    """Our linker and theirs rank the eight systems of WMT19 ru-en alike, and as people do."""
+    folder = shared / "wmt19-metrics"
+    texts = {name: [s.text for s in own] for name, own in ru_en.systems.items()}
+    found = {name: linker.link(own, "en", "en") for name, own in texts.items()}
+    reference = found.pop("ref")
+    scores = statistics(match(reference, found)).corpus_scores()
+    with (folder / "kobe-expected.ru-en.csv").open() as stream:
+        rows = {row["system"]: row for row in csv.DictReader(stream)}
+    theirs = [float(rows[name]["score"]) for name in found]
+    human = [float(rows[name]["human_z"]) for name in found]
+    assert np.corrcoef(scores, theirs)[0, 1] >= 0.97
+    assert np.corrcoef(scores, human)[0, 1] >= 0.90

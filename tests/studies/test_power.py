@@ -1,0 +1,153 @@
+"""How many units it takes, from a pilot and from assumptions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats as reference
+
+import steelyard as sy
+from steelyard.cli.main import run
+from steelyard.demo import embedded
+from steelyard.errors import UsageError
+from steelyard.evalset import EvalSet
+from steelyard.segments import Segments
+from steelyard.stats.power import t_power
+from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
+from steelyard.studies.study import Study
+from steelyard.table import dumps
+
+SCORES = str(embedded.SCORES)
+
+
+def pilot(seed=0, segments=300, *, documents=False):
+    rng = np.random.default_rng(seed)
+    base = rng.normal(size=(6, segments))
+    people = base + np.arange(6)[:, None] * 0.15
+    scores = {"people": sy.ScoreTable(people, kind="human")}
+    for name, noise in (("good", 0.3), ("bad", 5.0)):
+        scores[name] = sy.ScoreTable(people + rng.normal(0, noise, people.shape))
+    names = tuple(f"d{k // 10:02d}" for k in range(segments)) if documents else None
+    ids = tuple(f"{k:04d}" for k in range(segments))
+    return EvalSet(tuple("abcdef"), Segments(ids, documents=names), scores)
+
+
+def records(study: Study, name: str) -> list[dict[str, Any]]:
+    return study.table(name).records()
+
+
+def test_power_from_a_pilot_is_near_that_of_its_effect():
+    es = pilot()
+    study = power_of_test(es, "people", ("f", "a"), sizes=[20, 40, 80], draws=3000)
+    effect = study.facts["effect"]
+    x = es["people"].values[5] - es["people"].values[0]
+    assert effect == pytest.approx(x.mean() / x.std(ddof=1))
+    for row in records(study, "power"):
+        assert row["t"] == pytest.approx(t_power(effect, row["segments"]), abs=0.05)
+        assert row["permutation"] == pytest.approx(row["t"], abs=0.04)
+
+
+def test_a_difference_that_is_assumed_moves_the_pilot():
+    es = pilot(1)
+    none = power_of_test(es, "people", ("f", "a"), difference=0.0, sizes=[100], draws=3000)
+    assert records(none, "power")[0]["t"] == pytest.approx(0.05, abs=0.02)
+    large = power_of_test(es, "people", ("f", "a"), difference=3.0, sizes=[100], draws=100)
+    assert records(large, "power")[0]["t"] == 1
+    assert records(large, "needed")[0]["note"] == "at most 100"
+
+
+def test_documents_are_the_units_that_are_tested():
+    es = pilot(2, documents=True)
+    study = power_of_test(es, "people", ("f", "a"), unit="document", sizes=[10, 20], draws=500)
+    assert study.facts["pilot"] == 30
+    assert [row["documents"] for row in records(study, "power")] == [10, 20]
+    with pytest.raises(UsageError, match="documents of the segments are not known"):
+        power_of_test(pilot(), "people", ("f", "a"), unit="document")
+
+
+@pytest.mark.parametrize("unit", ["segment", "system", "document"])
+def test_two_metrics_that_differ_are_told_apart(unit):
+    es = pilot(3, documents=True)
+    sizes = [5, 200]
+    study = power_of_metrics(es, "people", metrics=["good", "bad"], unit=unit, sizes=sizes,
+                             draws=200)  # fmt: skip
+    for name, gap in study.facts["differences"].items():
+        row = {r["what"]: r for r in records(study, "needed")}[name]
+        assert row["difference"] == pytest.approx(gap)
+        errors = study.facts["errors"][name]
+        assert errors[1] < errors[0]
+        expected = reference.norm.cdf(abs(gap) / errors - 1.959964) + reference.norm.cdf(
+            -abs(gap) / errors - 1.959964
+        )
+        found = [r[name] for r in records(study, "power")]
+        assert found == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+def test_from_assumptions():
+    study = power_of_effect(0.3, sizes=[10, 90])
+    (t, sign) = records(study, "needed")
+    assert t_power(0.3, t["needed"]) >= 0.8 > t_power(0.3, t["needed"] - 1)
+    assert sign["needed"] > t["needed"]
+    assert records(study, "power")[1]["t"] == pytest.approx(t_power(0.3, 90))
+    systems = power_of_effect(correlations=(0.7, 0.9, 0.75))
+    assert 10 < records(systems, "needed")[0]["needed"] < 60
+    nothing = power_of_effect(1e-5, tests=["t"])
+    assert records(nothing, "needed")[0]["note"] == "over 10,000,000"
+
+
+def test_the_same_seed_gives_the_same_bytes():
+    es = pilot(4)
+    for study in (
+        lambda: power_of_test(es, "good", ("b", "a"), sizes=[30], draws=50, rng=2),
+        lambda: power_of_metrics(es, "people", sizes=[30], draws=50, rng=2),
+    ):
+        assert dumps(study().to_dict()) == dumps(study().to_dict())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda es: power_of_test(es, "people", ("a", "z")), "no system 'z'"),
+        (lambda es: power_of_test(es, "people", ("a", "a")), "the same 'people' on every segment"),
+        (lambda es: power_of_test(es, "people", ("a", "b"), tests=["mood"]), "no power of test"),
+        (
+            lambda es: power_of_test(es, "people", ("a", "b"), unit="system"),
+            "segments or documents",
+        ),
+        (lambda es: power_of_test(es, "people", ("a", "b"), sizes=[1]), "at least 2"),
+        (lambda es: power_of_metrics(es, "people", metrics=["good"]), "expected two metrics"),
+        (lambda es: power_of_metrics(es, "people", unit="word"), "no unit 'word'"),
+        (lambda es: power_of_metrics(es, "people", target=1.0), "between 0 and 1"),
+        (lambda _: power_of_effect(), "expected an effect, or three correlations"),
+        (lambda _: power_of_effect(correlations=(0.9, 0.9, 0.5)), "no difference to find"),
+        (lambda _: power_of_effect(correlations=(0.99, -0.9, 0.9)), "no three variables"),
+        (lambda _: power_of_effect(0.1, tests=["permutation"]), "from an effect"),
+    ],
+)
+def test_what_is_refused(call, message):
+    with pytest.raises(UsageError, match=message):
+        call(pilot())
+
+
+def test_the_command(capsys, tmp_path):
+    assert run(["study", "power", "--effect", "0.2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tables"]["needed"][0]["needed"] == 199
+    quick = ["--sizes", "50,200", "--draws", "30", "--quiet"]
+    assert run(["study", "power", SCORES, "--human", "mqm", *quick]) == 0
+    assert "Power to tell" in capsys.readouterr().out
+    pair = ["--score", "mqm", "--pair", "Basalt,Amber"]
+    out = tmp_path / "power.csv"
+    assert run(["study", "power", SCORES, *pair, *quick, "--out", str(out)]) == 0
+    assert out.read_text(encoding="utf-8").startswith("what,needed,note")
+    capsys.readouterr()
+    for arguments, message in (
+        ([], "expected a pilot"),
+        ([SCORES, "--effect", "1"], "expected no INPUT"),
+        ([SCORES, "--pair", "A,B"], "together"),
+        (["--correlations", "0.5,0.6"], "expected three numbers"),
+    ):
+        assert run(["study", "power", *arguments]) == 2
+        assert message in capsys.readouterr().err
