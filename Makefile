@@ -5,13 +5,16 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test test-all lint docs docs-check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/steelyard demo
 
 test: $(VENV)/.test-installed
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-all: $(VENV)/.test-installed
+	$(BIN)/python -m pytest -n auto --dist worksteal -m ''
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check src tests benchmarks docs
@@ -22,20 +25,23 @@ lint: $(VENV)/.dev-installed
 docs: $(VENV)/.dev-installed
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
+docs-check: $(VENV)/.dev-installed
+	$(BIN)/sphinx-build -q -W --keep-going -b dummy docs docs/_build/dummy
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[all]'
 	@touch $@
 
 $(VENV)/.test-installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,test]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[all,test]'
 	@touch $@
 
 $(VENV)/.dev-installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
-	@touch $@
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[all,dev]'
+	@touch $(VENV)/.test-installed $@
 
 clean:
 	rm -rf $(VENV) docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

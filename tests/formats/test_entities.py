@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from steelyard import save
 from steelyard.formats import entities
-from steelyard.formats.entities import EntityAnnotations, Mention, Sentence
+from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.load import read_any
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -50,12 +50,12 @@ def test_json_lines(tmp_path: Path) -> None:
     assert found.n_segments == 2
     assert found.systems == {
         "A": (
-            Sentence("A9", (Mention("Q1", 3, 5, "Bär"),)),
-            Sentence("A10", (Mention("Q2", 3, 5),)),
+            Sentence("A9", (EntityMention("Q1", 3, 5, "Bär"),)),
+            Sentence("A10", (EntityMention("Q2", 3, 5),)),
         ),
         "ref": (
             Sentence("ref9", ()),
-            Sentence("ref10", (Mention("/m/1", 0, 2), Mention("/m/1", 0, 2))),
+            Sentence("ref10", (EntityMention("/m/1", 0, 2), EntityMention("/m/1", 0, 2))),
         ),
     }
 
@@ -123,7 +123,7 @@ def test_released_file(tmp_path: Path, name: str, system: str) -> None:
     found = read(written(tmp_path / name, released("a", "b")))
     assert list(found.systems) == [system]
     assert [s.text for s in found.systems[system]] == ["a", "b"]
-    assert found.systems[system][0].mentions == (Mention("/m/1", 0, 1, "x"),)
+    assert found.systems[system][0].mentions == (EntityMention("/m/1", 0, 1, "x"),)
 
 
 def test_packed_release_has_the_same_name(tmp_path: Path) -> None:
@@ -176,7 +176,9 @@ def test_bad_release(tmp_path: Path, refusal: Refusal, value: Any) -> None:
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-mentions = st.builds(Mention, texts, st.integers(-5, 99), st.integers(-5, 99), st.none() | texts)
+mentions = st.builds(
+    EntityMention, texts, st.integers(-5, 99), st.integers(-5, 99), st.none() | texts
+)
 sentences = st.builds(Sentence, texts, st.lists(mentions, max_size=3).map(tuple))
 
 

@@ -192,6 +192,7 @@ def fuzz_table(fresh: Fresh, name: str, data: bytes) -> None:
         outcome(path)
 
 
+@pytest.mark.thorough
 @settings(max_examples=500)
 @given(name=st.sampled_from(["long.csv", "long.tsv", "wide.csv", "system.csv"]), plan=plans)
 def test_damaged_delimited_tables(
@@ -206,6 +207,7 @@ def test_damaged_json_lines(fresh: Fresh, seeds: Mapping[str, bytes], name: str,
     fuzz_table(fresh, name, damage(seeds[name], plan))
 
 
+@pytest.mark.thorough
 @settings(max_examples=200)
 @given(name=st.sampled_from(["long.parquet", "native.parquet", "case.parquet"]), plan=plans)
 def test_damaged_parquet(fresh: Fresh, seeds: Mapping[str, bytes], name: str, plan: Any) -> None:
@@ -232,6 +234,7 @@ def test_damaged_submissions(
     fuzz_table(fresh, name, damage(seeds[name], plan))
 
 
+@pytest.mark.thorough
 @settings(max_examples=200)
 @given(name=st.sampled_from(sorted(JUDGEMENTS)), plan=plans)
 def test_damaged_judgements(fresh: Fresh, seeds: Mapping[str, bytes], name: str, plan: Any) -> None:
@@ -275,6 +278,7 @@ NEW_NAMES = [
     plan=plans,
     lp=st.sampled_from([None, None, "en-de"]),
 )
+@pytest.mark.thorough
 def test_damaged_folders(
     fresh: Fresh,
     folder: Mapping[str, bytes],

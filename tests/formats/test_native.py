@@ -54,6 +54,7 @@ def test_the_parts_are_whole(parts: Any, tmp_path: Path) -> None:
     assert load(path).identical(made())
 
 
+@pytest.mark.thorough
 def test_no_flipped_bit_changes_anything(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     es = made()

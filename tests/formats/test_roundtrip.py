@@ -140,6 +140,7 @@ def sets(draw: st.DrawFn) -> EvalSet:
     )
 
 
+@pytest.mark.thorough
 @settings(max_examples=150, phases=PHASES, report_multiple_bugs=False)
 @given(sets())
 def test_any_set_comes_back_from_a_folder(fresh: Fresh, es: EvalSet) -> None:
@@ -148,6 +149,7 @@ def test_any_set_comes_back_from_a_folder(fresh: Fresh, es: EvalSet) -> None:
     assert_same(mtme.read(folder), es)
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, phases=PHASES, report_multiple_bugs=False)
 @given(sets())
 def test_any_set_comes_back_from_a_native_file(fresh: Fresh, es: EvalSet) -> None:

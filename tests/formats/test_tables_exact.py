@@ -123,6 +123,7 @@ def test_fast_reader_equals_parser_on_good_cells(fresh: Fresh, data: bytes) -> N
     assert_same_table(path)
 
 
+@pytest.mark.thorough
 @settings(max_examples=200)
 @given(delimited(st.one_of(cells, cells, st.sampled_from(JUNK), junk_like)))
 def test_fast_reader_equals_parser_on_any_cell(fresh: Fresh, data: bytes) -> None:

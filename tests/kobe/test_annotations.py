@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from steelyard.errors import InputError, UsageError
 from steelyard.formats.entities import EntityAnnotations, Sentence
-from steelyard.formats.entities import Mention as Written
+from steelyard.formats.entities import EntityMention as Written
 from steelyard.kobe.annotations import (
     AnnotatedLinker,
     SpacyLinker,

@@ -36,6 +36,7 @@ def test_two_processes_at_once(tmp_path, monkeypatch):
     assert kb.label(germany, "fi") == "Saksa"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_whole_base(tmp_path, monkeypatch):
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path))

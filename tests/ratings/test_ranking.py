@@ -39,7 +39,7 @@ def as_rankings(rows) -> Rankings:
 def wmt13(shared):
     folder = shared / "wmt13-ranking"
     return human_scores(
-        folder / "fr-en.train.csv.gz", protocol="rr", by="expected-wins", n_bootstrap=100,
+        folder / "fr-en.train.csv.gz", protocol="rr", by="expected-wins", n_bootstrap=25,
         held_back=folder / "fr-en.test.csv.gz",
     )  # fmt: skip
 

@@ -105,6 +105,7 @@ def test_empty_batches():
         )
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_intervals_over_segments_cover_and_those_over_battles_do_not():
     """Battles share segments: the covariance of the fit is too small, resampling them is right."""

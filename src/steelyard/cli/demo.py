@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.emit import emit, note
 from steelyard.cli.options import OutputOptions, output_options
+from steelyard.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from steelyard.evalset import EvalSet
+    from steelyard.kobe.report import KobeReport
+
+
+_NO_KOBE = '(needs the libraries of KoBE: pip install "steelyard[kobe]")'
 
 
 @click.command(epilog="Example: steelyard demo --export steelyard-demo")
@@ -22,6 +30,7 @@ from steelyard.cli.options import OutputOptions, output_options
 @output_options
 def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions) -> None:  # noqa: FBT001
     """Show what Steelyard does, on simulated scores and sentences written for it."""
+    from steelyard.comparison import compare
     from steelyard.demo import embedded
     from steelyard.metaevaluation import meta_evaluate
     from steelyard.overview import overview
@@ -29,13 +38,18 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
     es = embedded.demo_set()
     view = overview(es, "mqm")
     weighed = meta_evaluate(es, "mqm", significance=True, n_resamples=1000, rng=output.seed)
+    compared = compare(es, "learned-refA", by=["mean", "bt"], rng=output.seed)
     texts = {lp: embedded.demo_texts(lp) for lp in embedded.ENTITY_PAIRS}
     result: dict[str, Any] = {
         "data": view.to_dict(),
+        "compare": compared.to_dict(),
         "meta": weighed.to_dict(),
         "sentences": {lp: es.n_segments for lp, es in texts.items()},
         "warnings": [*view.warnings, *weighed.warnings],
     }
+    entities = _entities(texts["de-en"])
+    if entities is not None:
+        result["kobe"] = entities.to_dict()
     count = sum(es.n_segments for es in texts.values())
     sentences = (
         f"demo sentences: {count} with the outputs of {texts['de-en'].n_systems} translators, "
@@ -46,7 +60,11 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
         f"{view.summary()}\n\n{view.table().text()}",
         "Which metric agrees with people (steelyard meta): ranks are clusters, tested at 5 %",
         weighed.table().text(),
+        "Which system is better (steelyard compare): means, and who wins more segments",
+        compared.table().text(),
         sentences,
+        "Which names and numbers they keep (steelyard score --metric kobe), German to English",
+        _NO_KOBE if entities is None else entities.table().text(),
     )
     text = "\n\n".join(parts)
     if not no_report:
@@ -62,3 +80,16 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
         for path in embedded.FILES:
             shutil.copyfile(path, export / path.name)
         note(f"copied the demo's files to {export}", output)
+
+
+def _entities(es: EvalSet) -> KobeReport | None:
+    """Score the sentences with a small part of the embedded knowledge, quickly made."""
+    try:
+        from steelyard.kobe.embedded import embedded
+        from steelyard.kobe.knowledge import KnowledgeBase
+        from steelyard.kobe.metric import kobe_metric
+
+        base = KnowledgeBase.open(embedded(frozenset({"de", "en"}), min_people=100_000))
+    except (ModuleNotFoundError, MissingDependencyError):
+        return None
+    return kobe_metric(es, "de", "en", base)[1]

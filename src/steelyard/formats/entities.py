@@ -17,7 +17,7 @@ from steelyard.formats.tables import RawTable
 from steelyard.segments import natural_key
 
 
-class Mention(NamedTuple):
+class EntityMention(NamedTuple):
     """One mention: the entity's id and the span, as the file counts it.
 
     The release counts ``begin`` in bytes and the length in characters: take ``text`` where it is
@@ -34,7 +34,7 @@ class Sentence(NamedTuple):
     """A sentence and its mentions, repeats included."""
 
     text: str
-    mentions: tuple[Mention, ...]
+    mentions: tuple[EntityMention, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def read(table: RawTable) -> EntityAnnotations:
     )
 
 
-def _mentions(listed: Any, path: Path, line: int) -> tuple[Mention, ...]:
+def _mentions(listed: Any, path: Path, line: int) -> tuple[EntityMention, ...]:
     def fail() -> NoReturn:
         raise InputError("'entities': expected a list of [begin, end, id]", path=path, line=line)
 
@@ -101,7 +101,7 @@ def _mentions(listed: Any, path: Path, line: int) -> tuple[Mention, ...]:
             fail()
         if not (text is None or isinstance(text, str)):
             raise InputError(f"entity's 'text': {text!r}, expected text", path=path, line=line)
-        mentions.append(Mention(values[2], values[0], values[1], text))
+        mentions.append(EntityMention(values[2], values[0], values[1], text))
     return tuple(mentions)
 
 
@@ -158,7 +158,7 @@ def write(annotations: EntityAnnotations, path: Path) -> None:
     tables.write(path, columns)
 
 
-def _written(mention: Mention) -> list[Any] | dict[str, Any]:
+def _written(mention: EntityMention) -> list[Any] | dict[str, Any]:
     if mention.text is None:
         return [mention.begin, mention.end, mention.id]
     return mention._asdict()

@@ -41,7 +41,8 @@ def mentions_of(sentence: Sentence) -> Mentions:
     Examples
     --------
     >>> begin = len("Köln und ".encode())  # the release counts it in bytes
-    >>> sentence = Sentence("Köln und Wien", (entities.Mention("/m/0fhp9", begin, begin + 4),))
+    >>> vienna = entities.EntityMention("/m/0fhp9", begin, begin + 4)
+    >>> sentence = Sentence("Köln und Wien", (vienna,))
     >>> mentions_of(sentence)[0][:4]
     (9, 13, 'Wien', '/m/0fhp9')
     """
@@ -158,7 +159,8 @@ class AnnotatedLinker:
 
     Examples
     --------
-    >>> one = EntityAnnotations({"src": (Sentence("In Wien", (entities.Mention("Q1741", 3, 7),)),)})
+    >>> vienna = entities.EntityMention("Q1741", 3, 7)
+    >>> one = EntityAnnotations({"src": (Sentence("In Wien", (vienna,)),)})
     >>> AnnotatedLinker([one]).link(["In Wien"], "de", "en")[0][0].text
     'Wien'
     """

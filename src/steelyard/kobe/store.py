@@ -1,16 +1,14 @@
 """How a knowledge base lies on disk: one folder, written once, opened by memory map.
 
-==================  ===========================================================================
-``manifest.json``   what it holds, where that is from, licences, and the hash of every file
-``aliases*.marisa``  tries of ``language TAB folded name``; several if there are many names
-``starts.npy``      for each name where its entities start in the next two
-``entities.npy``    entity numbers, most probable first
-``flags.npy``       what is known of the name for that entity (`records.Flag`)
-``prior.npy``, ``category.npy``, ``tier.npy``  one value for each entity
-``ids.bin``, ``ids.npy``  ids of entities, sorted, and where each starts
-``speech.npy``      entity numbers that have a name in a language, languages one after the other
-``meta.sqlite``     all records as they were read: opened only to explain, or to build upon
-==================  ===========================================================================
+- ``manifest.json``: what it holds, where that is from, licences, and the hash of every file
+- ``aliases*.marisa``: tries of ``language TAB folded name``; several if there are many names
+- ``starts.npy``: for each name where its entities start in the next two
+- ``entities.npy``: entity numbers, most probable first
+- ``flags.npy``: what is known of the name for that entity (`records.Flag`)
+- ``prior.npy``, ``category.npy``, ``tier.npy``: one value for each entity
+- ``ids.bin``, ``ids.npy``: ids of entities, sorted, and where each starts
+- ``speech.npy``: entity numbers that have a name in a language, languages one after the other
+- ``meta.sqlite``: all records as they were read: opened only to explain, or to build upon
 """
 
 from __future__ import annotations
