@@ -89,7 +89,8 @@ def _entities(es: EvalSet) -> KobeReport | None:
         from steelyard.kobe.knowledge import KnowledgeBase
         from steelyard.kobe.metric import kobe_metric
 
-        base = KnowledgeBase.open(embedded(frozenset({"de", "en"}), min_people=100_000))
+        made = embedded(frozenset({"de", "en"}), min_people=100_000, progress=lambda *_: None)
+        base = KnowledgeBase.open(made)
     except (ModuleNotFoundError, MissingDependencyError):
         return None
     return kobe_metric(es, "de", "en", base)[1]
