@@ -15,7 +15,7 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
-    max_examples=int(os.environ.get("STEELYARD_EXAMPLES", "30")),
+    max_examples=int(os.environ.get("STEELYARD_EXAMPLES", "25")),
 )
 settings.load_profile("steelyard")
 

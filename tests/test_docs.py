@@ -1,4 +1,7 @@
-"""Every example in the documentation is run: commands print what the pages show."""
+"""Every example in the documentation is run: commands print what the pages show.
+
+A few pages are run always, all of them by ``make test-all``: starting commands takes its time.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,13 @@ sys.modules["docs_examples"] = examples
 spec.loader.exec_module(examples)
 
 
-@pytest.mark.parametrize("page", examples.pages(), ids=lambda page: page.stem)
+QUICK = ("quickstart", "kb", "kobe", "score", "errors")
+PAGES = [
+    pytest.param(page, marks=() if page.stem in QUICK else (pytest.mark.thorough,), id=page.stem)
+    for page in examples.pages()
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_examples_of_a_page(page):
     assert examples.check(page) == []

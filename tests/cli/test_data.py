@@ -41,6 +41,7 @@ def test_info_json_is_one_object(scores, capsys):
     assert result["inputs"][0]["format"] == "long table"
 
 
+@pytest.mark.thorough
 def test_info_on_wmt23_zh_en(shared, capsys):
     folder = shared / "wmt23-metrics"
     human, metrics = folder / "zh-en.human.csv.gz", folder / "zh-en.metrics.seg.csv.gz"

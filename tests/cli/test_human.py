@@ -91,6 +91,7 @@ def test_out_of_rankings_is_a_table_of_systems(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["results"][0]["value"] == 1.0
 
 
+@pytest.mark.thorough
 def test_out_with_other_suffixes(tmp_path, capsys, quick):
     for suffix, word in (("md", "| rank |"), ("tex", "\\toprule"), ("html", "<table>")):
         out = tmp_path / f"x.{suffix}"

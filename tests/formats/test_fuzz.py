@@ -23,7 +23,7 @@ from steelyard.errors import SteelyardError
 from steelyard.formats import tables
 from steelyard.judgements import ErrorSpan
 
-pytestmark = pytest.mark.usefixtures("one_database")
+pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_database")]
 Fresh = Callable[[], Path]
 
 SECONDS = 20  # for a file of a few hundred bytes: what takes longer hangs
@@ -192,7 +192,6 @@ def fuzz_table(fresh: Fresh, name: str, data: bytes) -> None:
         outcome(path)
 
 
-@pytest.mark.thorough
 @settings(max_examples=500)
 @given(name=st.sampled_from(["long.csv", "long.tsv", "wide.csv", "system.csv"]), plan=plans)
 def test_damaged_delimited_tables(
@@ -207,7 +206,6 @@ def test_damaged_json_lines(fresh: Fresh, seeds: Mapping[str, bytes], name: str,
     fuzz_table(fresh, name, damage(seeds[name], plan))
 
 
-@pytest.mark.thorough
 @settings(max_examples=200)
 @given(name=st.sampled_from(["long.parquet", "native.parquet", "case.parquet"]), plan=plans)
 def test_damaged_parquet(fresh: Fresh, seeds: Mapping[str, bytes], name: str, plan: Any) -> None:
@@ -234,7 +232,6 @@ def test_damaged_submissions(
     fuzz_table(fresh, name, damage(seeds[name], plan))
 
 
-@pytest.mark.thorough
 @settings(max_examples=200)
 @given(name=st.sampled_from(sorted(JUDGEMENTS)), plan=plans)
 def test_damaged_judgements(fresh: Fresh, seeds: Mapping[str, bytes], name: str, plan: Any) -> None:
@@ -278,7 +275,6 @@ NEW_NAMES = [
     plan=plans,
     lp=st.sampled_from([None, None, "en-de"]),
 )
-@pytest.mark.thorough
 def test_damaged_folders(
     fresh: Fresh,
     folder: Mapping[str, bytes],

@@ -14,6 +14,8 @@ from steelyard import BattleLog, EvalSet, Rankings, Ratings, load, save
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.load import Reading, read_any
 
+pytestmark = pytest.mark.thorough
+
 Refusal = Callable[..., str]
 
 
@@ -58,7 +60,6 @@ def test_wmt23_ratings_give_the_scores(wmt23: EvalSet) -> None:
         assert total == pytest.approx(scores[system, segment], abs=1e-9)
 
 
-@pytest.mark.thorough
 def test_wmt23_comes_back_from_a_folder(wmt23: EvalSet, tmp_path: Path) -> None:
     folder = tmp_path / "wmt23"
     assert save(wmt23, folder) == []
@@ -69,14 +70,12 @@ def test_wmt23_comes_back_from_a_folder(wmt23: EvalSet, tmp_path: Path) -> None:
     assert load(folder).identical(wmt23)
 
 
-@pytest.mark.thorough
 def test_wmt23_comes_back_from_a_native_file(wmt23: EvalSet, tmp_path: Path) -> None:
     path = tmp_path / "wmt23.parquet"
     assert save(wmt23, path) == []
     assert load(path).identical(wmt23)
 
 
-@pytest.mark.thorough
 def test_wmt23_comes_back_from_a_long_table(wmt23: EvalSet, tmp_path: Path) -> None:
     es = replace(wmt23.select(scores=["mqm", "BLEU-refA", "chrF-refA"]), ratings={})
     scores = {name: replace(table, system_scores=None) for name, table in es.scores.items()}
@@ -108,7 +107,6 @@ def test_direct_assessment(shared: Path, tmp_path: Path, name: str, rows: int) -
     assert read_any(tmp_path / "x.csv")[1].identical(ratings)
 
 
-@pytest.mark.thorough
 def test_packed_direct_assessment(shared: Path) -> None:
     form, ratings, _ = read_any(shared / "toship21" / "human-segments.csv.gz")
     assert form == "direct assessment"
@@ -173,7 +171,6 @@ def test_battles_of_a_judge(shared: Path, judge: str) -> None:
     assert len(read_any(shared / "llmfao" / f"{judge}-crowd-comparisons.csv.gz")[1]) == 2139
 
 
-@pytest.mark.thorough
 def test_entities(shared: Path, tmp_path: Path) -> None:
     form, found, _ = read_any(shared / "wmt19-metrics" / "kobe-entities.ru-en.jsonl.gz")
     assert form == "entity annotations"

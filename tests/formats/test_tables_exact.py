@@ -117,6 +117,7 @@ def delimited(draw: st.DrawFn, cell: st.SearchStrategy[str] = cells) -> bytes:
 
 @settings(max_examples=200)
 @given(delimited())
+@pytest.mark.thorough
 def test_fast_reader_equals_parser_on_good_cells(fresh: Fresh, data: bytes) -> None:
     path = fresh() / "table.csv"
     path.write_bytes(data)
@@ -194,6 +195,7 @@ def test_fast_reader_equals_parser_on_packed_files(tmp_path: Path) -> None:
     assert_same_table(plain)
 
 
+@pytest.mark.thorough
 def test_large_file_is_read_in_order(tmp_path: Path) -> None:
     values = np.random.default_rng(0).standard_normal(60_000)
     rows = [f"S{i % 7:02d},{i // 7},{x!r}" for i, x in enumerate(values.tolist())]

@@ -302,6 +302,7 @@ def tables(en_de):
 
 
 @pytest.mark.parametrize(("name", "official"), [("bleu", "BLEU-refA"), ("chrf", "chrF-refA")])
+@pytest.mark.thorough
 def test_scores_of_the_wmt23_metrics_task(en_de, tables, name, official):
     found = tables[name]
     n = len(found.values)

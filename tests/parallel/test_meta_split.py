@@ -107,6 +107,7 @@ def test_interrupted_on_a_cluster_resumed_elsewhere(benchmark, alone, cluster, t
     assert told[0] == (4, 9)
 
 
+@pytest.mark.thorough
 def test_blocks_of_pairs(benchmark, alone, monkeypatch):
     """Smaller blocks, other sums of the same draws."""
     monkeypatch.setattr(metasignificance, "_WORK", 1e4)
@@ -138,6 +139,7 @@ def test_the_command(protocol, cluster, capsys, tmp_path, monkeypatch):
     assert "one set is not split" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_studies(tmp_path, capsys):
     small = ["study", "simulation", "--types", "1", "--outliers", "0", "--systems", "3,4",
              "--segments", "10,12", "--repeats", "3", "--json", "--quiet"]  # fmt: skip

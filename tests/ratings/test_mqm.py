@@ -72,6 +72,7 @@ def test_wmt23_errors_and_segment_scores(shared, lp, n, n_equal):
     assert len(missing) == n - n_equal  # what differs are segments without a rating in the list
 
 
+@pytest.mark.thorough
 def test_control_segments_are_means_over_raters(shared):
     result = rated(shared / "wmt23-metrics" / "zh-en.mqm_errors.jsonl.gz")
     assert result.averages is not None

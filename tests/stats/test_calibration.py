@@ -406,6 +406,7 @@ def zh_en(shared):
 
 
 @pytest.mark.parametrize("name", ["acc-eq", "tau-eq"])
+@pytest.mark.thorough
 def test_a_sample_of_real_cells(zh_en, name):
     human, metrics = zh_en
     cells = np.flatnonzero(~np.isnan(human.ravel()))

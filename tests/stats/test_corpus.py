@@ -245,6 +245,7 @@ def test_every_swap_is_counted(whole, absent, formula, tail, higher, codes):
 @pytest.mark.parametrize("formula", FORMULAS)
 @pytest.mark.parametrize("tail", ["mid", "ge"])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.thorough
 def test_drawn_swaps_agree_with_all_swaps(formula, tail, seed):
     values = systems(3, 11, np.random.default_rng(seed))
     stats = CorpusStatistics(values, formula)

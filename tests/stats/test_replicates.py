@@ -254,6 +254,7 @@ def test_cells_of_each_system_against_copies(name, n, s, seed, unit):
 
 @pytest.mark.parametrize("name", sorted(STATISTICS))
 @pytest.mark.parametrize("n", [3, 9])
+@pytest.mark.thorough
 def test_blocks_do_not_matter(name, n, monkeypatch):
     rng = np.random.default_rng(3)
     human, metric = scores(rng, (n, 150))
@@ -283,6 +284,7 @@ def test_blocks_do_not_matter(name, n, monkeypatch):
 
 @pytest.mark.parametrize("shape", [(130, 4), (3, 200)])
 @pytest.mark.parametrize(("epsilon", "threshold"), [(0.0, 0.0), (0.5, 0.0), (0.3, 1.0)])
+@pytest.mark.thorough
 def test_pairs_of_cells_against_counting_them_once(shape, epsilon, threshold):
     human, metric = scores(np.random.default_rng(5), shape)
     statistic = Statistic("pairs", correlation.kendall_b, epsilon, threshold)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import MissingDependencyError, UsageError
 from steelyard.evalset import EvalSet
 from steelyard.metrics.protocol import Scored
-from steelyard.provenance import installed_version
 
 if TYPE_CHECKING:
     from steelyard.kobe.knowledge import KnowledgeBase
@@ -67,5 +66,4 @@ class Kobe:
                 "kobe needs the languages: name them by --src-lang and --tgt-lang, or by --lp"
             )
         table, report = kobe_metric(es, source, target, self._kb, self._options)
-        signature = f"{report.signature}|version:steelyard-{installed_version()}"
-        return Scored(table, signature, (report.meaning(),), report.warnings, report)
+        return Scored(table, report.signature, (report.meaning(),), report.warnings, report)
