@@ -693,8 +693,10 @@ def test_damaged_compression_is_refused(tmp_path):
     refused(tmp_path, bytes(data), "damaged.*--force")
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"<html>sorry</html>", BODY, gzip.compress(b"text"), gzip.compress(BODY)]
+@pytest.mark.parametrize(  # the time in a packed file must not name a test
+    "data",
+    [b"", b"<html>sorry</html>", BODY, gzip.compress(b"text"), gzip.compress(BODY)],
+    ids=["empty", "html", "plain", "packed text", "packed body"],
 )
 def test_what_is_no_archive_is_refused(tmp_path, data):
     refused(tmp_path, data, r"not a \.tar\.gz")
