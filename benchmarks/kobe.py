@@ -129,7 +129,7 @@ def speed(data: Path, bases: dict[str, KnowledgeBase]) -> None:
             for text in own:
                 _detect(text, lexicon)
             middle = time.process_time()
-            warm._known.clear()
+            warm.forget()
             warm.link(own, lang, other)
             detecting += middle - start
             linking += time.process_time() - middle

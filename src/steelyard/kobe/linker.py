@@ -82,6 +82,10 @@ class DictionaryLinker:
             result.append(mentions)
         return result
 
+    def forget(self) -> None:
+        """Drop what is remembered of sentences."""
+        self._known.clear()
+
     def _link(self, text: str, lexicon: Lexicon) -> Mentions:
         lang = lexicon.lang
         folded, places = fold_text(text, lang)

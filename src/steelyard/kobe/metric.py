@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from steelyard.kobe.scoring import (
 )
 from steelyard.segments import Segments
 from steelyard.stats.arrays import Floats
+
+if TYPE_CHECKING:
+    from steelyard.kobe.linker import DictionaryLinker
 
 _MOST_LOST = 50
 _COVERAGE = 0.5  # of segments with entities, below which a score stands on little
@@ -136,8 +139,8 @@ def kobe_metric(
     wanted_lang, other = (src, tgt) if source_based else (tgt, tgt)
     texts = _compared(es, options.against)
     _check_outputs(es)
-    linker = linker or _linker(kb, options.link)
-    source_mentions = _link(linker, texts, wanted_lang, other)
+    linker = linker or make_linker(kb, options.link)
+    source_mentions = link_texts(linker, texts, wanted_lang, other)
     # Texts of one language are compared with a reference as they are with a source.
     rows: dict[str, tuple[str | None, ...]] = {
         s: es.outputs[s] for s in es.systems if s in es.outputs
@@ -146,7 +149,7 @@ def kobe_metric(
         name: own for name, own in es.segments.references.items() if name != options.against
     }
     keep = LanguageFilter(src, tgt, options.language_filter)
-    linked, filtered = _outputs(linker, keep, {**rows, **_renamed(references, rows)}, tgt,
+    linked, filtered = link_outputs(linker, keep, {**rows, **_renamed(references, rows)}, tgt,
                                 src if source_based else tgt)  # fmt: skip
     return _assemble(es, options, linker, (src, tgt), texts, source_mentions, rows,
                      _renamed(references, rows), linked, filtered)  # fmt: skip
@@ -159,7 +162,8 @@ def _renamed(
     return {f"{n} (reference)" if n in systems else n: own for n, own in references.items()}
 
 
-def _linker(kb: object, options: LinkOptions) -> Linker:
+def make_linker(kb: object, options: LinkOptions) -> DictionaryLinker:
+    """Link by a knowledge base: an open one, the folder of one, or None for the embedded one."""
     from pathlib import Path
 
     from steelyard.kobe.knowledge import KnowledgeBase
@@ -190,13 +194,14 @@ def _check_outputs(es: EvalSet) -> None:
             raise UsageError(f"all outputs of system '{system}' are empty")
 
 
-def _link(
+def link_texts(
     linker: Linker, texts: Sequence[str | None], lang: str, other: str
 ) -> tuple[Mentions, ...]:
+    """Find the mentions of texts; a missing one has none."""
     return tuple(linker.link([text or "" for text in texts], lang, other))
 
 
-def _outputs(
+def link_outputs(
     linker: Linker,
     keep: LanguageFilter,
     rows: Mapping[str, tuple[str | None, ...]],
@@ -207,7 +212,7 @@ def _outputs(
     linked: dict[str, tuple[Mentions | None, ...]] = {}
     filtered = {}
     for name, texts in rows.items():
-        found = keep.apply(texts, _link(linker, texts, lang, other))
+        found = keep.apply(texts, link_texts(linker, texts, lang, other))
         linked[name] = tuple(
             None if text is None else own for text, own in zip(texts, found, strict=True)
         )

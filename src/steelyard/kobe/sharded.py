@@ -23,6 +23,7 @@ from steelyard.kobe.languagecodes import normalise
 from steelyard.kobe.languagefilter import LanguageFilter
 from steelyard.kobe.lexicon import LinkOptions
 from steelyard.kobe.linked import Linker
+from steelyard.kobe.linker import DictionaryLinker
 from steelyard.kobe.metric import KobeOptions
 from steelyard.kobe.report import CategoryRecall, KobeReport, SystemEntities
 from steelyard.kobe.scoring import Kobe, Matches, count_penalty, match
@@ -129,9 +130,9 @@ def score_shards(
 
 
 @lru_cache(maxsize=2)
-def _linker(kb: str | None, options: LinkOptions) -> Linker:
+def _linker(kb: str | None, options: LinkOptions) -> DictionaryLinker:
     """One linker per process: its tables take a while to load."""
-    return metric._linker(kb, options)
+    return metric.make_linker(kb, options)
 
 
 def count_shard(task: ShardTask) -> Counts:
@@ -141,9 +142,7 @@ def count_shard(task: ShardTask) -> Counts:
     total: Counts = {}
     while block := list(islice(rows, _ROWS)):
         total = add_counts([total, _count(block, task, linker)])
-        forget = getattr(linker, "_known", None)
-        if forget is not None:
-            forget.clear()  # sentences of a corpus hardly ever come back
+        linker.forget()  # sentences of a corpus hardly ever come back
     return total
 
 
@@ -170,7 +169,7 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
         what = "source" if from_source else f"reference '{against}'"
         raise InputError(f"no {what} to find entities in", path=task.shard.paths[0])
     other = src if from_source else tgt
-    mentions = metric._link(linker, texts, other, tgt)
+    mentions = metric.link_texts(linker, texts, other, tgt)
     systems = sorted({name for row in rows for name in row.outputs})
     references = sorted({name for row in rows for name in row.references} - {against})
     columns = {name: tuple(row.outputs.get(name) for row in rows) for name in systems}
@@ -178,7 +177,7 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
         _REFERENCE + name: tuple(row.references.get(name) for row in rows) for name in references
     }
     keep = LanguageFilter(src, tgt, task.options.language_filter)
-    linked, filtered = metric._outputs(linker, keep, columns, tgt, other)
+    linked, filtered = metric.link_outputs(linker, keep, columns, tgt, other)
     strict = match(mentions, linked, task.options.matching)
     loose = match(mentions, linked, "candidates")
     wanted = strict.wanted

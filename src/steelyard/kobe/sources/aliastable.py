@@ -16,7 +16,7 @@ from steelyard.kobe.records import (
     population_prior,
     senses_prior,
 )
-from steelyard.kobe.sources.lines import Lines, NamedColumns
+from steelyard.kobe.sources.lines import LineSource, NamedColumns
 
 #: Layers of names, places, numbers and dates; all others hold common nouns.
 _CORE = frozenset({"", "cldr", "date", "geo", "geoalt"})
@@ -24,7 +24,7 @@ _WORDNETS = "wn"
 _CATEGORIES = {"geo": "place", "airport": "place", "subdivision": "region", "feature": "concept"}
 
 
-class AliasTable:
+class AliasTable(LineSource):
     """Tab-separated, one name in a line; ``layer`` or ``tier`` say what is a common noun.
 
     The prior of layers that begin with ``wn`` counts senses, that of all others people.
@@ -35,18 +35,8 @@ class AliasTable:
     def __init__(
         self, path: str | Path, *, licence: str = "not stated", skip_broken: bool = False
     ) -> None:
-        self.lines = Lines(path, skip_broken=skip_broken)
-        self.position = 0
+        super().__init__(path, skip_broken=skip_broken)
         self.licence = licence
-        self.version = Path(self.lines.path).name
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.lines.fingerprint()}"
-
-    def warnings(self) -> list[str]:
-        """Say which lines were left out."""
-        return self.lines.warnings()
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield entities with names, those of one entity together if they are so in the file."""

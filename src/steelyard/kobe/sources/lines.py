@@ -123,6 +123,25 @@ class Lines:
                 yield raw
 
 
+class LineSource:
+    """A source that is read line by line, and says where it stands."""
+
+    name: str
+
+    def __init__(self, path: str | Path, *, skip_broken: bool = False) -> None:
+        self.lines = Lines(path, skip_broken=skip_broken)
+        self.position = 0
+        self.version = Path(self.lines.path).name
+
+    def fingerprint(self) -> str:
+        """Tell this input from all others."""
+        return f"{self.name} {self.lines.fingerprint()}"
+
+    def warnings(self) -> list[str]:
+        """Say which lines were left out."""
+        return self.lines.warnings()
+
+
 class NamedColumns:
     """A table with a header line: tab- or comma-separated, without quotes.
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from steelyard.kobe.languagecodes import primary
 from steelyard.kobe.records import CORE, Entity, Flag, Name, sitelinks_prior
-from steelyard.kobe.sources.lines import Lines, NamedColumns
+from steelyard.kobe.sources.lines import LineSource, NamedColumns
 
 _TYPES = {"PER": "person", "LOC": "place", "ORG": "organisation"}
 
 
-class ParaNames:
+class ParaNames(LineSource):
     """The release file: ``wikidata_id``, ``eng``, ``label``, ``language``, ``type``, tab-separated.
 
     It has no counts of sitelinks; how many languages name a thing stands in for them.
@@ -20,19 +19,6 @@ class ParaNames:
 
     name = "paranames"
     licence = "CC-BY-4.0"
-
-    def __init__(self, path: str | Path, *, skip_broken: bool = False) -> None:
-        self.lines = Lines(path, skip_broken=skip_broken)
-        self.position = 0
-        self.version = Path(self.lines.path).name
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.lines.fingerprint()}"
-
-    def warnings(self) -> list[str]:
-        """Say which lines were left out."""
-        return self.lines.warnings()
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield entities with names, those of one entity together if they are so in the file."""

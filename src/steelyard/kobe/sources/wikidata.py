@@ -10,7 +10,7 @@ from typing import Any
 
 from steelyard.kobe.languagecodes import primary
 from steelyard.kobe.records import CONCEPT, CORE, Entity, Flag, Name, sitelinks_prior
-from steelyard.kobe.sources.lines import Lines
+from steelyard.kobe.sources.lines import LineSource
 
 #: Properties that name the same thing elsewhere.
 _ELSEWHERE = {"P1566": "gn:", "P297": "iso:", "P498": "cur:", "P218": "lang:"}
@@ -20,7 +20,7 @@ _LABEL, _DEMONYM = int(Flag.LABEL), int(Flag.DEMONYM)
 DROPPED = "-"
 
 
-class Wikidata:
+class Wikidata(LineSource):
     """The public dump (``latest-all.json``; gzip, bzip2 or ``-`` for standard input).
 
     Parameters
@@ -39,18 +39,13 @@ class Wikidata:
     def __init__(
         self, path: str | Path, *, min_sitelinks: int = 3, skip_broken: bool = False
     ) -> None:
-        self.lines = Lines(path, skip_broken=skip_broken)
+        super().__init__(path, skip_broken=skip_broken)
         self.min_sitelinks = min_sitelinks
-        self.position = 0
-        self.version = f"{Path(self.lines.path).name}, {min_sitelinks} sitelinks or more"
+        self.version += f", {min_sitelinks} sitelinks or more"
 
     def fingerprint(self) -> str:
         """Tell this input with these options from all others."""
-        return f"{self.name} {self.lines.fingerprint()} {self.min_sitelinks}"
-
-    def warnings(self) -> list[str]:
-        """Say which lines were left out."""
-        return self.lines.warnings()
+        return f"{super().fingerprint()} {self.min_sitelinks}"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield items with names, and demonyms as entities of their own."""
