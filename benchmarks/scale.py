@@ -2,12 +2,17 @@
 
     python benchmarks/scale.py [--largest 1e8] [--sentences 5e6] [--folder DIR] [--only NAME]
 
-Three kinds of work, each from 1e4 units on, by factors of ten: battles counted and resampled (100
-systems, 10 battles a prompt, 100 resamples, Parquet), sentences linked (KoBE in shards, JSON lines,
-a source and one output each), and resamples of a meta-evaluation (swaps of 20 metrics on 12 systems
-and 500 segments, soft pairwise accuracy). All data are made here. Every size is a process of its
-own with one BLAS thread: CPU time with the time to start taken off, and peak memory. The last
-column is the time per unit against that at 1e5. The largest sizes need about 1 GB of disk each.
+Three kinds of work, by factors of ten: battles counted and resampled (100 systems, 10 battles a
+prompt, 100 resamples, Parquet), sentences linked (KoBE in shards, JSON lines, a source and one
+output each), and resamples of a meta-evaluation (swaps of 20 metrics on 12 systems and 500
+segments, soft pairwise accuracy). All data are made here. Every size is a process of its own with
+one BLAS thread.
+
+``CPU s`` is the whole work (of battles: with the Bradley-Terry fits), with the time to start taken
+off. ``us each`` is that by unit; of battles, it is the time to count and draw them beyond that of a
+log of 1e4, which is a column of its own (``fixed s``): opening files, a table of all pairs for each
+resample. The last column is the time per unit against that at 1e5. The largest sizes need about
+2 GB of disk each.
 """
 
 from __future__ import annotations
@@ -24,18 +29,31 @@ from pathlib import Path
 from steelyard.formats import duck
 
 BATTLES = """
+import numpy as np
 from steelyard.battlecomparison import compare_battles
+from steelyard.formats import battlecounts
+def count(path, n):
+    counted = battlecounts.read_counts(path)
+    assert counted.n_battles == n
+    for tables in counted.units.tables(100, 100, np.random.default_rng(0)):
+        assert tables.wins.shape == (100, 100, 100)
+few, many = sys.argv[1].rsplit("-", 1)[0] + "-few.parquet", battlecounts._MANY
+battlecounts._MANY = 0  # the way that long logs go
+count(few, 10_000)
+fixed = least(count, few, 10_000)
+battlecounts._MANY = many
+n = int(sys.argv[2])
+own = least(count, sys.argv[1], n, 3 if n < 10**7 else 1)
+report(own - fixed, n - 10_000, fixed)
 start()
-found = compare_battles(sys.argv[1], by="bt", n_bootstrap=100)
-assert found.n_battles == int(sys.argv[2])
+assert compare_battles(sys.argv[1], by="bt", n_bootstrap=100).n_battles == n
 """
 SENTENCES = """
 from pathlib import Path
 from steelyard.formats.shards import find_shards
-from steelyard.kobe.sharded import _linker, score_shards
-from steelyard.kobe.lexicon import LinkOptions
-_linker(None, LinkOptions()).link(["Wien"], "de", "en")
-_linker(None, LinkOptions()).link(["Vienna"], "en", "de")
+from steelyard.kobe.sharded import score_shards
+few = Path(sys.argv[1]).with_name("sentences-few.jsonl")
+score_shards(find_shards([few], 50_000), "de", "en")  # loads tables of names, lemmas, languages
 start()
 found = score_shards(find_shards([Path(sys.argv[1])], 50_000), "de", "en")
 assert found.report.n_segments == int(sys.argv[2])
@@ -59,11 +77,22 @@ def used():
 def start():
     global begun
     begun = used()
+def least(fn, path, n, times=3):
+    spent = []
+    for _ in range(times):
+        before = used()
+        fn(path, n)
+        spent.append(used() - before)
+    return min(spent)
+told = {}
+def report(cpu, n, fixed):
+    told.update(each=cpu / n, fixed=fixed)
 """
 TAIL = """
 import json
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps({"cpu": used() - begun, "memory": peak}))
+cpu = used() - begun
+print(json.dumps({"cpu": cpu, "memory": peak, "each": cpu / int(sys.argv[2]), **told}))
 """
 
 
@@ -109,22 +138,27 @@ def measure(script: str, path: Path, n: int) -> dict[str, float]:
 def table(
     title: str, script: str, make: Callable[[int, Path], None] | None, largest: int, folder: Path
 ) -> None:
-    print(
-        f"\n{title:<12} {'CPU s':>9} {'us each':>9} {'per core-s':>11} {'peak MB':>8} {'to 1e5':>7}"
-    )
-    sizes = [10**k for k in range(4, 10) if 10**k < largest] + [largest]
+    names = ("CPU s", "fixed s", "us each", "per core-s", "peak MB", "to 1e5")
+    widths = (9, 8, 9, 11, 8, 7)
+    shown = " ".join(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))
+    print(f"\n{title:<12} {shown}")
+    smallest = 5 if title == "battles" else 4
+    sizes = [10**k for k in range(smallest, 10) if 10**k < largest] + [largest]
     base = None
+    few = folder / f"{title}-few.{'parquet' if title == 'battles' else 'jsonl'}"
+    if make is not None:
+        make(10**4, few)
     for n in sizes:
         path = folder / f"{title}-{n}.{'parquet' if title == 'battles' else 'jsonl'}"
         if make is not None:
             make(n, path)
         found = measure(script, path, n)
         path.unlink(missing_ok=True)
-        each = found["cpu"] / n
+        each = found["each"]
         base = each if n == 10**5 else base
         ratio = f"{each / base:>7.2f}" if base else f"{'':>7}"
-        print(f"{n:<12.3g} {found['cpu']:>9.2f} {each * 1e6:>9.2f} {1 / each:>11,.0f} "
-              f"{found['memory']:>8.0f} {ratio}", flush=True)  # fmt: skip
+        print(f"{n:<12.3g} {found['cpu']:>9.2f} {found.get('fixed', 0):>8.2f} {each * 1e6:>9.2f} "
+              f"{1 / each:>11,.0f} {found['memory']:>8.0f} {ratio}", flush=True)  # fmt: skip
 
 
 def main() -> None:

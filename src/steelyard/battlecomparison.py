@@ -15,8 +15,10 @@ from steelyard.battleaggregation import RANKINGS, LogSample, n_orders, rank_log
 from steelyard.comparison import order_flips, ranked, tie_note, tiers_by
 from steelyard.comparisonresults import MOST_SHOWN, Comparison, PairTest, Tiers
 from steelyard.errors import UsageError, hint
-from steelyard.formats.battlecounts import LogColumns, from_log, read_counts
+from steelyard.formats.battlecounts import from_log, log_files, read_counts
+from steelyard.formats.battlescan import LogColumns
 from steelyard.judgements import BattleLog
+from steelyard.parallel import Workers
 from steelyard.provenance import InputFile, Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Floats
@@ -64,6 +66,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     left: str | None = None,
     right: str | None = None,
     outcome: str | None = None,
+    unit: str | None = None,
     where: Sequence[tuple[str, str]] = (),
     ignore: Sequence[str] = (),
     by: str | Sequence[str] = DEFAULT,
@@ -78,6 +81,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     intervals: str | None = "segment",
     n_bootstrap: int = 1000,
     rng: Rng = 0,
+    workers: Workers | None = None,
 ) -> BattleComparison:
     """Compare systems by a log of battles.
 
@@ -85,9 +89,11 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     ----------
     log
         A table of battles (CSV, TSV, JSON lines, also ``.gz``, or Parquet) or of rankings, which
-        unfold into battles; or a log in memory. Long files are counted out of core.
-    left, right, outcome
-        Columns, where they do not have one of the usual names.
+        unfold into battles; a folder of tables of battles; or a log in memory. Long files are
+        counted out of core.
+    left, right, outcome, unit
+        Columns, where they do not have one of the usual names. The last names what battles share
+        and intervals resample: a prompt, a segment, or the user who judged.
     where, ignore
         Columns and values that select rows; columns to skip.
     by
@@ -105,6 +111,8 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         ``battle``; None for no intervals.
     rng
         Seed of the draws.
+    workers
+        What long logs are counted and resampled on; the result does not depend on it.
 
     Examples
     --------
@@ -123,9 +131,11 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     if isinstance(log, BattleLog):
         counted = from_log(log, by_unit=by_unit, in_order=in_order)
     else:
-        columns = LogColumns(left, right, outcome, tuple(where), tuple(ignore))
-        counted = read_counts(log, columns, by_unit=by_unit, in_order=in_order)
-        inputs = (InputFile(str(log), counted.form, provenance.sha256([Path(log)])),)
+        columns = LogColumns(left, right, outcome, unit, tuple(where), tuple(ignore))
+        counted = read_counts(log, columns, by_unit=by_unit, in_order=in_order, workers=workers)
+        paths = log_files(Path(log))
+        root = None if paths == [Path(log)] else Path(log)
+        inputs = (InputFile(str(log), counted.form, provenance.sha256(paths, root)),)
     played = n_orders(orders, counted.n_battles)
     options = RankOptions(ties, 0.0, prior, method, played, EloOptions(k=k))
     sample = LogSample(counted, n_bootstrap if intervals else 0)
@@ -135,8 +145,8 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
                                 "ties": ties, "alternative": alternative,
                                 "correction": correction}  # fmt: skip
     if intervals:
-        unit = "battle" if counted.n_units is None else "unit"
-        settings |= {"intervals": unit, "bootstrap": n_bootstrap}
+        drawn = "battle" if counted.n_units is None else unit or "unit"
+        settings |= {"intervals": drawn, "bootstrap": n_bootstrap}
     if in_order:
         settings |= {"orders": played or "time"}
     return BattleComparison(

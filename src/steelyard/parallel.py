@@ -126,6 +126,8 @@ def run(  # noqa: PLR0913 - every option has a default
         folder = ResultFolder(Path(resume), step, facts, len(tasks))
         kept = ((k, folder.kept(k)) for k in chosen)
         found = {k: packed for k, packed in kept if packed is not None}
+    if len(chosen) < 2:
+        progress = None  # there is none
     if progress is not None:
         progress(len(found), len(chosen))
     rest = {k: calls[k] for k in chosen if k not in found}
@@ -147,7 +149,7 @@ def _engine(
     if cluster is None and (jobs == 1 or len(calls) < 2):
         yield ((k, _call(call)) for k, call in calls.items())
         return
-    above = None if folder is None else folder.folder
+    above = None if folder is None else folder.folder.absolute()
     with tempfile.TemporaryDirectory(prefix="steelyard-", dir=above) as name:
         arrays = Path(name)
         if cluster is None:

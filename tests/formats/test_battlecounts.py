@@ -16,10 +16,13 @@ from tests.formats.test_battles import logs
 from steelyard import BattleLog, save
 from steelyard.errors import InputError, UsageError
 from steelyard.formats import battlecounts, bigtables, duck, tables
-from steelyard.formats.battlecounts import CountedLog, LogColumns, from_log, read_counts
+from steelyard.formats.battlecounts import CountedLog, from_log, read_counts, unit_key
 from steelyard.formats.battleparts import UnitParts
+from steelyard.formats.battlescan import LogColumns
 from steelyard.formats.load import read_any
+from steelyard.stats.arrays import Floats
 from steelyard.stats.battles import UnitCounts
+from steelyard.stats.bootstrap import keyed_counts
 
 Refusal = Callable[..., str]
 Fresh = Callable[[], Path]
@@ -256,7 +259,7 @@ def test_named_columns_rows_and_what_is_skipped(
         "question_id": ["1", "1", "2"],
     }
     tables.write(path, columns)
-    given = LogColumns("one", "two", "vote", (("language", "de"),), ("question_id",))
+    given = LogColumns("one", "two", "vote", None, (("language", "de"),), ("question_id",))
     for limit in (0, 10**9):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(battlecounts, "_LONG", limit)
@@ -265,7 +268,7 @@ def test_named_columns_rows_and_what_is_skipped(
             assert (found.n_battles, found.n_units) == (2, 2)
             both = LogColumns("one", "two", "vote")
             assert "prompt and question_id" in refusal(read_counts, path, both)
-            none = LogColumns("one", "two", "vote", (("language", "fr"),), ("prompt",))
+            none = LogColumns("one", "two", "vote", None, (("language", "fr"),), ("prompt",))
             assert "no row has language=fr" in refusal(read_counts, path, none)
             missing = LogColumns("one", "two", "vote", ignore=("x",))
             assert "no column 'x'" in refusal(read_counts, path, missing)
@@ -330,7 +333,7 @@ def test_rankings_are_battles(tmp_path: Path, suffix: str) -> None:
 
 
 def test_folders_and_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="folder"):
+    with pytest.raises(InputError, match="folder without a log: expected files csv"):
         read_counts(tmp_path)
     with pytest.raises(InputError, match="no such file"):
         read_counts(tmp_path / "x.csv")
@@ -345,7 +348,7 @@ def test_names_that_could_steer_sql(tmp_path: Path) -> None:
     tables.write(
         path, {odd: [odd, "B"], "two": ["B", "C"], "vote'": ["left", "tie"], "k'": ["x'", "y"]}
     )
-    given = LogColumns(odd, "two", "vote'", (("k'", "x'"),))
+    given = LogColumns(odd, "two", "vote'", None, (("k'", "x'"),))
     assert read_counts(path, given).systems == (odd, "B") if odd < "B" else ("B", odd)
 
 
@@ -356,46 +359,169 @@ def test_unknown_columns_are_named(tmp_path: Path) -> None:
         read_counts(path, LogColumns(where=(("lang", "de"),)))
 
 
-def test_units_in_parts_are_the_same_units(tmp_path, monkeypatch):
-    rng = np.random.default_rng(3)
-    left = rng.integers(0, 5, 600)
-    right = (left + rng.integers(1, 5, 600)) % 5
-    outcome = rng.choice(["left", "right", "tie"], 600)
-    unit = rng.integers(0, 80, 600)
-    path = tmp_path / "log.parquet"
-    rows = ", ".join(
-        f"('s{a}', 's{b}', '{o}', 'u{u}')"
-        for a, b, o, u in zip(left, right, outcome, unit, strict=True)
-    )
+def test_keys_of_units_are_those_of_duckdb() -> None:
+    names = ["", "a", "prompt-17", "übermäßig 漢字 🙂"]
     with duck.connect() as connection:
-        connection.execute(
-            f'COPY (SELECT * FROM (VALUES {rows}) AS t("left", "right", outcome, unit)) '
-            f"TO '{path}' (FORMAT parquet)"
-        )
-    whole = read_counts(path)
-    monkeypatch.setattr(battlecounts, "_PARTED", 100)
-    monkeypatch.setattr(battlecounts, "_PART", 90)
-    parted = read_counts(path)
-    assert isinstance(whole.units, UnitCounts)
+        found = connection.execute("SELECT md5_number_lower(unnest(?))", [names]).fetchall()
+    assert [key for (key,) in found] == [unit_key(name) for name in names]
+
+
+@pytest.fixture
+def parted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count units in parts of 900 battles, and rows by the thousand."""
+    monkeypatch.setattr(battlecounts, "_MANY", 100)
+    monkeypatch.setattr(battlecounts, "_PART", 900)
+    monkeypatch.setattr(battlecounts, "_ROWS", 1000)
+
+
+def drawn(counted: CountedLog, n: int, step: int | None = None, seed: int = 1) -> Floats:
+    assert isinstance(counted.units, UnitParts)
+    tables = counted.units.tables(n, step or n, np.random.default_rng(seed))
+    return np.concatenate([np.stack([own.wins, own.ties], axis=1) for own in tables])
+
+
+def test_units_in_parts_are_the_same_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = random_log(6000, 5, 700)
+    held = from_log(made)
+    monkeypatch.setattr(battlecounts, "_MANY", 100)
+    alone = from_log(made)
+    monkeypatch.setattr(battlecounts, "_PART", 900)
+    monkeypatch.setattr(battlecounts, "_ROWS", 1000)
+    save(made, tmp_path / "log.parquet")
+    parted = read_counts(tmp_path / "log.parquet")
+    assert isinstance(held.units, UnitCounts)
+    assert isinstance(alone.units, UnitParts)
     assert isinstance(parted.units, UnitParts)
-    assert len(parted.units._parts) == 7
-    assert parted.n_units == whole.n_units == len(set(unit.tolist()))
-    for name in ("i", "j", "wins_i", "wins_j", "ties"):
-        assert np.array_equal(getattr(parted.pairs, name), getattr(whole.pairs, name))
-    for mine, theirs in zip(parted.units.ahead(), whole.units.ahead(), strict=True):
-        assert np.array_equal(mine, theirs)
-    # Resamples: as many tables as asked for, the same for any step, and with the same spread.
-    drawn = [
-        np.concatenate([t.wins for t in parted.units.tables(4000, k, np.random.default_rng(1))])
-        for k in (4000, 900)
-    ]
-    assert np.array_equal(drawn[0], drawn[1])
-    assert np.allclose(drawn[0].mean(axis=0), whole.pairs.tables().wins, atol=0.6)
+    assert parted.units.parts == tuple(range(7))
+    assert parted.n_units == alone.n_units == held.n_units
+    for found in (parted, alone):
+        assert isinstance(found.units, UnitParts)
+        for name in ("i", "j", "wins_i", "wins_j", "ties"):
+            assert np.array_equal(getattr(found.pairs, name), getattr(held.pairs, name))
+        for mine, theirs in zip(found.units.ahead(), held.units.ahead(), strict=True):
+            assert np.array_equal(mine, theirs)
+    # Resamples are those of any number of parts and any step, with the spread they should have.
+    tables = drawn(parted, 4000)
+    assert np.array_equal(tables, drawn(parted, 4000, 900))
+    assert np.array_equal(tables, drawn(alone, 4000, 1111))
+    assert not np.array_equal(tables, drawn(parted, 4000, seed=2))
+    wins = tables[:, 0]
+    assert np.allclose(wins.mean(axis=0), held.pairs.tables().wins, atol=1.5)
     # The variance of a sum of Poisson weights of mean 1 is the sum of squares of what they weigh.
-    squares = whole.units.cells.multiply(whole.units.cells).sum(axis=1)[: len(whole.pairs.i)]
-    spread = drawn[0].var(axis=0)[whole.pairs.i, whole.pairs.j]
-    assert np.allclose(spread, squares, rtol=0.12)
-    folder = parted.units._folder
+    squares = held.units.cells.multiply(held.units.cells).sum(axis=1)[: len(held.pairs.i)]
+    assert np.allclose(wins.var(axis=0)[held.pairs.i, held.pairs.j], squares, rtol=0.12)
+    folder = parted.units.folder
     assert folder.is_dir()
     del parted
     assert not folder.exists()
+
+
+@pytest.mark.usefixtures("parted")
+def test_resamples_by_hand(tmp_path: Path) -> None:
+    """A table of a resample is the sum of what the units won, each as often as its key says."""
+    made = random_log(300, 4, 40)
+    save(made, tmp_path / "log.parquet")
+    found = drawn(read_counts(tmp_path / "log.parquet"), 6)
+    seed = int(np.random.default_rng(1).integers(2**64, dtype=np.uint64))
+    assert made.units is not None
+    assert made.unit is not None
+    keys = np.array([unit_key(name) for name in made.units], dtype=np.uint64)
+    counts = keyed_counts(keys, 0, 6, seed)
+    expected = np.zeros_like(found)
+    for a, b, outcome, unit in zip(made.left, made.right, made.outcome, made.unit, strict=True):
+        for resample in range(6):
+            often = counts[unit, resample]
+            wins, ties = expected[resample]
+            if outcome == 0.5:
+                ties[a, b] += often
+                ties[b, a] += often
+            else:
+                wins[(a, b) if outcome == 1 else (b, a)] += often
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.usefixtures("parted")
+@pytest.mark.parametrize("suffix", ["csv", "jsonl.gz", "parquet"])
+def test_a_folder_of_logs_is_one_log(tmp_path: Path, suffix: str) -> None:
+    """Units may be spread over files; which systems a file has, and their order, is its own."""
+    made = random_log(1500, 6, 90)
+    save(made, tmp_path / "whole.csv")
+    expected = read_counts(tmp_path / "whole.csv", in_order=True)
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for k, rows in enumerate((slice(0, 1), slice(1, 700), slice(700, 1500))):
+        columns = {
+            "left": [made.systems[code] for code in made.left[rows]],
+            "right": [made.systems[code] for code in made.right[rows]],
+            "outcome": made.outcome[rows],
+            "unit": [made.units[code] for code in made.unit[rows]],  # type: ignore[index]
+        }
+        tables.write(folder / f"{k}.{suffix}", columns)
+    (folder / "README.txt").write_text("no log", encoding="utf-8")
+    found = read_counts(folder, in_order=True)
+    same(found, expected)
+    assert np.array_equal(drawn(found, 9), drawn(expected, 9))
+    for mine, theirs in zip(found.units.ahead(), expected.units.ahead(), strict=True):  # type: ignore[union-attr]
+        assert np.array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("many", [0, 10**9])
+def test_small_folders_count_like_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    monkeypatch.setattr(battlecounts, "_MANY", many)
+    header = "left,right,outcome,unit"
+    lines = ["A,B,left,p", "C,B,tie,q", "A,C,right,p", "A,B,right,r"]
+    for extra in ("", ",weight"):
+        whole = tmp_path / f"x{len(extra)}.csv"
+        more = [f"{line},{k + 0.5}" if extra else line for k, line in enumerate(lines)]
+        whole.write_text("\n".join([header + extra, *more]) + "\n", encoding="utf-8")
+        folder = tmp_path / f"logs{len(extra)}"
+        folder.mkdir()
+        for k, part in enumerate((more[:1], more[1:])):
+            text = "\n".join([header + extra, *part]) + "\n"
+            (folder / f"{k}.csv").write_text(text, encoding="utf-8")
+        for by_unit in (True, False):
+            given: dict[str, Any] = {"by_unit": by_unit, "in_order": True}
+            same(read_counts(folder, **given), read_counts(whole, **given))
+
+
+def test_what_is_wrong_in_a_folder_is_named(tmp_path: Path, refusal: Refusal) -> None:
+    good = "left,right,outcome,unit\nA,B,left,p\n"
+    (tmp_path / "1.csv").write_text(good, encoding="utf-8")
+    (tmp_path / "2.csv").write_text("left,right,outcome\nA,B,left\n", encoding="utf-8")
+    message = refusal(read_counts, tmp_path)
+    assert message == f"{tmp_path / '2.csv'}: no column of units, but {tmp_path / '1.csv'} has one"
+    (tmp_path / "2.csv").write_text(good + "B,B,tie,q\n", encoding="utf-8")
+    assert refusal(read_counts, tmp_path) == f"{tmp_path / '2.csv'}:3: 'B' meets itself"
+    (tmp_path / "2.csv").write_text(
+        "segmentId,judgeId,system1Id,system2Id,system1rank,system2rank\n1,x,A,B,1,2\n"
+    )
+    assert "rankings among logs" in refusal(read_counts, tmp_path)
+    (tmp_path / "2.csv").write_text("", encoding="utf-8")
+    assert refusal(read_counts, tmp_path) == f"{tmp_path / '2.csv'}: empty file"
+
+
+@pytest.mark.parametrize("limit", [0, 10**9])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_what_battles_share_can_be_named(
+    tmp_path: Path, refusal: Refusal, monkeypatch: pytest.MonkeyPatch, suffix: str, limit: int
+) -> None:
+    monkeypatch.setattr(battlecounts, "_LONG", limit)
+    path = tmp_path / f"x.{suffix}"
+    columns = {
+        "left": ["A", "B", "A"],
+        "right": ["B", "C", "C"],
+        "outcome": ["left", "tie", "right"],
+        "prompt": ["1", "2", "3"],
+        "user": ["u", "v", "u"],
+    }
+    tables.write(path, columns)
+    assert read_counts(path).n_units == 3
+    assert read_counts(path, LogColumns(unit="user")).n_units == 2
+    assert "did you mean 'user'?" in refusal(read_counts, path, LogColumns(unit="usr"))
+    assert "no column 'left'" in refusal(read_counts, path, LogColumns(unit="left"))
+    tables.write(path, columns | {"user": ["u", "", "u"]})
+    message = refusal(read_counts, path, LogColumns(unit="user"))
+    line = 3 if suffix == "csv" else 2
+    assert message.startswith(f"{path}:{line}: column 'user' is empty")

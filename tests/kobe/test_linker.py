@@ -125,3 +125,24 @@ def test_authors_texts(linker: DictionaryLinker, ru_en: EntityAnnotations, share
     human = [float(rows[name]["human_z"]) for name in found]
     assert np.corrcoef(scores, theirs)[0, 1] >= 0.97
     assert np.corrcoef(scores, human)[0, 1] >= 0.90
+
+
+def test_what_is_remembered_has_a_limit(small_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch):
+    """New words never end; a corpus of any size needs the memory of its vocabulary at most."""
+    texts = [f"Am {k}. März fuhren {1000 + k} Leute von Wien nach Ort{k}." for k in range(1, 400)]
+    unlimited, fresh = DictionaryLinker(small_kb), DictionaryLinker(small_kb)
+    expected = unlimited.link(texts, "de", "en")
+    fresh.link(texts[-9:], "de", "en")
+    monkeypatch.setattr("steelyard.kobe.lexicon._KEPT", 30)
+    linker = DictionaryLinker(small_kb)
+    found = []
+    for k in range(0, len(texts), 10):
+        found += linker.link(texts[k : k + 10], "de", "en")
+    assert found == expected
+    assert any(expected)
+
+    def remembered(own: DictionaryLinker) -> np.ndarray:
+        return np.array([len(memo) for memo in own.lexicon("de", "en")._memos])
+
+    assert (remembered(linker) <= remembered(fresh) + 30).all()
+    assert (remembered(unlimited) > remembered(fresh) + 30).any()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 from pathlib import Path
 
@@ -108,6 +109,14 @@ def test_on_a_cluster_that_loses_a_worker(texts, kb, whole, cluster):
 
     found = sharded(texts, kb, cluster=cluster.address, progress=lose)
     assert len(cluster.workers) == 1
+    assert dumps(report_of(found)) == dumps(whole)
+
+
+def test_relative_paths_on_a_cluster(texts, kb, whole, cluster, monkeypatch):
+    """Workers were started elsewhere."""
+    monkeypatch.chdir(texts.parent)
+    base = os.path.relpath(kb)
+    found = sharded(Path(texts.name), base, cluster=cluster.address)
     assert dumps(report_of(found)) == dumps(whole)
 
 

@@ -19,8 +19,11 @@ from steelyard.cli.options import (
     input_options,
     need_inputs,
     output_options,
+    refuse_workers,
+    worker_options,
 )
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
+from steelyard.cli.progress import workers_with_progress
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.errors import UsageError
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from steelyard.comparisonresults import Comparison
     from steelyard.decision import Decision
     from steelyard.evalset import EvalSet
+    from steelyard.parallel import Workers
     from steelyard.table import Table
 
 RANKINGS = ("mean", "median", "bt", "elo", "trueskill")
@@ -75,20 +79,25 @@ PAIR_PLOTS = ("density", "differences", "wins")
               help="What is resampled for intervals.")  # fmt: skip
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=10), default=1000,
               show_default=True, metavar="B", help="Resamples for intervals.")  # fmt: skip
-@click.option("--battles", metavar="LOG", help="Rank by a log of battles instead of scores.")
+@click.option("--battles", metavar="LOG", help="Rank by a log of battles, or by a folder of logs, "
+              "instead of scores.")  # fmt: skip
 @click.option("--left", metavar="COL", help="Column of the first system in a log.")
 @click.option("--right", metavar="COL", help="Column of the second system in a log.")
 @click.option("--outcome", metavar="COL", help="Column of who won in a log.")
+@click.option("--unit", metavar="COL", help="Column of what battles in a log share: a prompt, a "
+              "user.")  # fmt: skip
 @click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
 @plot_option(PLOTS)
 @text_options
 @input_options
 @partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
+@worker_options
 def compare(
     inputs: tuple[str, ...],
     texts: TextOptions,
     options: InputOptions,
     output: OutputOptions,
+    workers: Workers,
     **settings: Any,
 ) -> None:
     """Compare systems on the same segments: rankings, intervals, tests, tiers.
@@ -96,7 +105,8 @@ def compare(
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined. Or
     it is a file for each system: plain text (with --ref and --metric), or a number per line; two of
     these give the decision card.
-    With --battles LOG, systems are compared by who won against whom instead.
+    With --battles LOG, systems are compared by who won against whom instead; long logs are split
+    over --jobs or a --cluster.
     """
     settings["rng"] = output.seed
     if settings["intervals"] == "none":
@@ -105,13 +115,15 @@ def compare(
     known = PLOTS if settings["pair"] is None else PAIR_PLOTS
     plot = settings.pop("plot")
     plots = wanted_figures(plot, output, known)
-    columns = {name: settings.pop(name) for name in ("left", "right", "outcome")}
+    columns = {name: settings.pop(name) for name in ("left", "right", "outcome", "unit")}
     log = settings.pop("battles")
     if log is not None:
         if inputs:
             raise UsageError("--battles LOG: expected no other input")
-        result, tables, draw = _battles(log, columns, options, settings, pairwise=pairwise)
+        with workers_with_progress("counting", workers, output) as settings["workers"]:
+            result, tables, draw = _battles(log, columns, options, settings, pairwise=pairwise)
     else:
+        refuse_workers(workers, "only a log of battles is split (--battles LOG)")
         for option, value in columns.items():
             if value is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")

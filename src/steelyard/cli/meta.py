@@ -19,6 +19,7 @@ from steelyard.cli.options import (
     input_options,
     need_inputs,
     output_options,
+    refuse_workers,
     worker_options,
 )
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
@@ -144,7 +145,9 @@ def meta(
         if by_domain:
             result = _by_domain(es, options, settings | {"workers": workers})
         else:
-            _refuse(workers)
+            refuse_workers(
+                workers, "one set is not split; for --preset, --benchmark or --by-domain"
+            )
             result = _one_set(es, options, settings)
     draw = partial(_draw, result, es, settings["metrics"] or (), settings["alpha"])
     emit(result.to_dict(), [result.table()], write_figures(plots, draw, output))
@@ -159,13 +162,6 @@ def _draw(
     if isinstance(result, MetaEvaluation):
         return metafigures.draw(name, metafigures.MetaInput(result, es, metrics, alpha))
     return metafigures.draw_protocol(name, result, alpha)
-
-
-def _refuse(workers: Workers) -> None:
-    for option, value in (("--cluster", workers.cluster), ("--resume", workers.resume)):
-        if value is not None:
-            raise UsageError(f"{option}: one set is not split; for --preset, --benchmark or "
-                             "--by-domain")  # fmt: skip
 
 
 def _with_corpus(es: EvalSet, names: tuple[str, ...], refs: tuple[str, ...] | None) -> EvalSet:

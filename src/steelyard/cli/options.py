@@ -18,6 +18,8 @@ FIGURES = ("png", "svg", "pdf")
 TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")  # of segments
 F = TypeVar("F", bound=Callable[..., Any])
 if TYPE_CHECKING:
+    from steelyard.parallel import Workers
+
     _Type = click.ParamType[Any]
 else:
     _Type = click.ParamType  # older versions of click can't be subscripted
@@ -269,6 +271,13 @@ def worker_options(command: F) -> F:
     for option in reversed(_WORKERS):
         wrapped = option(wrapped)
     return wrapped  # type: ignore[return-value]
+
+
+def refuse_workers(workers: Workers, reason: str) -> None:
+    """Refuse a cluster for work that is not split."""
+    for option, value in (("--cluster", workers.cluster), ("--resume", workers.resume)):
+        if value is not None:
+            raise UsageError(f"{option}: {reason}")
 
 
 def need_inputs(

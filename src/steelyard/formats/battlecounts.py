@@ -1,16 +1,18 @@
 """Battle logs as count arrays: what statistics need of a log, however long it is.
 
-Short logs are read whole (:mod:`steelyard.formats.battles`); long ones, and all Parquet, are
-counted by DuckDB out of core: names become codes, outcomes numbers, and battles counts per pair, in
-SQL. Both ways give the same arrays. A log with units (prompts, segments) is counted per unit, too,
-which takes about 8 bytes per battle; so does one with weights. The longest logs are counted per
-unit in parts on disk (:mod:`steelyard.formats.battleparts`), in bounded memory.
+Short logs are read whole (:mod:`steelyard.formats.battles`); long ones, all Parquet, and folders of
+logs are counted out of core (:mod:`steelyard.formats.battlescan`), on several workers where there
+are some. All ways give the same arrays. A log with units (prompts, segments) is counted per unit,
+too: in memory as far as it is short or has weights, else in parts on disk, in bounded memory
+(:mod:`steelyard.formats.battleparts`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
-from collections.abc import Collection
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,20 +20,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import InputError, UsageError, hint
+from steelyard import provenance
+from steelyard.errors import InputError, SteelyardError, UsageError
 from steelyard.formats import battles, bigtables, files, rankings, tables
-from steelyard.formats.battleparts import UnitParts
-from steelyard.formats.bigtables import Column, Scan
-from steelyard.formats.duck import literal
-from steelyard.formats.tables import NUMBER
+from steelyard.formats.battleparts import PartTask, UnitParts, gather_part, keep_part
+from steelyard.formats.battlescan import LogColumns, RowTask, count_rows, scanned
 from steelyard.judgements import BattleLog
+from steelyard.parallel import Workers
 from steelyard.stats.battles import Battles, UnitCounts, battle_pairs
 from steelyard.stats.wins import PairWins
 
 _LONG = 8_000_000  # bytes of text from which a log is counted out of core, packed or not
-_PARTED = 20_000_000  # battles from which units are counted in parts
+_MANY = 50_000  # battles up to which units are held in memory, and drawn with replacement
 _PART = 5_000_000  # battles of a part
-_FEW = 2  # counting by unit in SQL pays if it leaves fewer than one row of so many
+_ROWS = 20_000_000  # rows of a task
+_ROW = 20  # bytes of a battle in a text, about
+_PACKED = 8  # times that gzip packs it
+_SUFFIXES = ("csv", "tsv", "jsonl", "ndjson", "parquet", "pq")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +55,8 @@ class CountedLog:
         The same by unit; for logs without units but with weights, a battle is a unit. None for
         logs with neither: ``pairs`` holds whole battles then.
     played, unit
-        The battles in the order of time, or else of the file, and their units; where asked for.
+        The battles in the order of time, or else of the file, where asked for; and their units, if
+        these are held in memory.
     form
         What the file was taken for.
     """
@@ -65,31 +71,14 @@ class CountedLog:
     form: str = "battle log"
 
 
-@dataclass(frozen=True, slots=True)
-class LogColumns:
-    """What the user said of the columns: their names, which rows to keep, what to skip."""
-
-    left: str | None = None
-    right: str | None = None
-    outcome: str | None = None
-    where: tuple[tuple[str, str], ...] = ()
-    ignore: tuple[str, ...] = ()
-
-    @property
-    def sides(self) -> dict[str, str | None]:
-        """The names of the three columns that every log has."""
-        return {"left": self.left, "right": self.right, "outcome": self.outcome}
-
-    def is_text(self, name: str) -> bool:
-        """Tell whether a column holds names, even where they look like numbers."""
-        named = {*self.sides.values(), *(column for column, _ in self.where)}
-        return name in named or battles.is_text(name) or rankings.is_text(name)
-
-    def check(self, names: Collection[str], path: Path) -> None:
-        """Refuse a column that the file does not have."""
-        for column in (*self.ignore, *(name for name, _ in self.where)):
-            if column not in names:
-                raise UsageError(f"{path}: no column '{column}'; {hint(column, names)}")
+def log_files(path: Path) -> list[Path]:
+    """Give the files of a log: itself, or the tables in a folder by their names."""
+    if not files.is_folder(path):
+        return [path]
+    found = sorted(each for each in path.iterdir() if files.suffix(each) in _SUFFIXES)
+    if not found:
+        raise InputError(f"folder without a log: expected files {', '.join(_SUFFIXES)}", path=path)
+    return found
 
 
 def read_counts(
@@ -98,44 +87,49 @@ def read_counts(
     *,
     by_unit: bool = True,
     in_order: bool = False,
+    workers: Workers | None = None,
 ) -> CountedLog:
     """Count the battles of a log or of rankings, in any kind of table.
 
     Parameters
     ----------
     path
-        CSV, TSV, JSON lines (all of them also ``.gz``) or Parquet.
+        CSV, TSV, JSON lines (all of them also ``.gz``) or Parquet; or a folder of such logs.
     columns
         How the columns are called, where not by the usual names.
     by_unit
         Count by unit, too, where the log has units.
     in_order
         Give the battles in their order, too.
+    workers
+        What long logs are counted on.
     """
     path, columns = Path(path), columns or LogColumns()
-    if files.is_folder(path):
-        raise InputError("is a folder, expected a file", path=path)
-    if bigtables.is_parquet(path) or (path.is_file() and path.stat().st_size >= _LONG):
-        with bigtables.opened(path, lambda name: _wanted(name, columns)) as scan:
-            header = scan.header()
-            columns.check(header.columns, path)
-            if not rankings.recognise(header) or columns.left is not None:
-                return _Counter(scan, columns).counted(by_unit=by_unit, in_order=in_order)
+    paths = log_files(path)
+    if len(paths) > 1 or bigtables.is_parquet(paths[0]) or _is_long(paths[0]):
+        reader = _LongLog(paths, columns, workers or Workers())
+        counted = reader.counted(by_unit=by_unit, in_order=in_order)
+        if counted is not None:
+            return counted
+    log, form = _read(paths[0], columns)
+    return from_log(log, by_unit=by_unit, in_order=in_order, form=form)
+
+
+def _is_long(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size >= _LONG
+
+
+def _read(path: Path, columns: LogColumns) -> tuple[BattleLog, str]:
     table = tables.read(path, is_text=columns.is_text)
     columns.check(table.columns, path)
     for column, value in columns.where:
         table = table.where(column, value)
     table = table.without(columns.ignore)
     if rankings.recognise(table) and columns.left is None:
-        log, form = rankings.unfolded(rankings.read(table)), "rankings"
-    else:
-        log, form = battles.read(table, **columns.sides), "battle log"
-    return from_log(log, by_unit=by_unit, in_order=in_order, form=form)
-
-
-def _wanted(name: str, columns: LogColumns) -> bool:
-    known = (*battles.WEIGHT, *battles.TIME)
-    return name in known or columns.is_text(name) or rankings.is_rank(name)
+        if columns.unit is not None:
+            raise UsageError(f"{path}: rankings share segments, not '{columns.unit}'")
+        return rankings.unfolded(rankings.read(table)), "rankings"
+    return battles.read(table, **columns.given), "battle log"
 
 
 def from_log(
@@ -160,7 +154,12 @@ def from_log(
             order = np.argsort(log.time, kind="stable")  # what has no time comes last
         weight = None if log.weight is None else log.weight[order]
         played = Battles(log.left[order], log.right[order], log.outcome[order], rows.n, weight)
-    pairs, units = _counts(rows, unit)
+    units: UnitCounts | UnitParts | None
+    if unit is not None and log.units is not None and len(rows) > _MANY and _whole(rows):
+        pairs, units = _hashed(rows, log.units, unit)
+        unit = None
+    else:
+        pairs, units = _counts(rows, unit)
     in_play = None if unit is None or not in_order else unit[order]
     return CountedLog(log.systems, len(rows), n_units, pairs, units, played, in_play, form)
 
@@ -179,173 +178,175 @@ def _whole(rows: Battles) -> bool:
     return same and bool((doubled == np.rint(doubled)).all())
 
 
-class _Counter:
-    """The queries that turn a scanned log into counts."""
+def _hashed(
+    rows: Battles, names: Sequence[str], unit: NDArray[np.int32]
+) -> tuple[PairWins, UnitParts]:
+    """Count by unit as in a long file: in a part, the only one."""
+    rows = Battles(rows.left, rows.right, rows.outcome, rows.n)
+    pairs = battle_pairs(rows)
+    keys = np.array([unit_key(name) for name in names], dtype=np.uint64)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="steelyard-")))
+        part = keep_part(0, folder, rows, keys[unit], pairs.i * pairs.n + pairs.j)
+        return pairs, UnitParts(stack.pop_all(), folder, pairs, [part], Workers(), {})
 
-    def __init__(self, scan: Scan, columns: LogColumns) -> None:
-        self.scan, self.where = scan, columns.where
-        self.run = scan.connection.execute
-        header = scan.header().without(columns.ignore)
-        for column, _ in columns.where:
-            header = header.without([column])
-        self.names = battles.columns(header, **columns.sides)
-        self._make_view()
 
-    def _make_view(self) -> None:
-        """Name the columns of a battle: row, l and r (names), o (outcome), w, t and u."""
-        own = {
-            key: None if name is None else self.scan.columns[name]
-            for key, name in self.names._asdict().items()
-        }
-        left, right, outcome = own["left"], own["right"], own["outcome"]
-        weight, time, unit = own["weight"], own["time"], own["unit"]
-        assert left is not None
-        assert right is not None
-        shown = [
-            "file_row_number AS row",
-            f"{left.text()} AS l",
-            f"{right.text()} AS r",
-            f"{'1.0' if outcome is None else _outcome(outcome)} AS o",
-            f"{'1.0' if weight is None else weight.number()} AS w",
-            f"{'NULL' if time is None else time.number()} AS t",
-            f"{literal('u') if unit is None else unit.text()} AS u",
-            f"{'false' if time is None else _unreadable(time)} AS no_time",
-        ]
-        chosen = [
-            f"{self.scan.columns[name].text()} = {literal(value)}" for name, value in self.where
-        ]
-        where = f" WHERE {' AND '.join(chosen)}" if chosen else ""
-        self.run(
-            f"CREATE TEMP VIEW log AS SELECT {', '.join(shown)} FROM {self.scan.source}{where}"
-        )
+def unit_key(name: str) -> int:
+    """Give 64 bits that stand for the name of a unit, the same everywhere and ever.
 
-    def _check(self) -> tuple[int, bool]:
-        """Count the battles and tell whether all are whole; the first bad one is an error."""
-        bad = (
-            "coalesce(l, '') = '' OR coalesce(r, '') = '' OR l = r OR o IS NULL OR no_time OR "
-            "coalesce(u, '') = '' OR NOT coalesce(w >= 0 AND isfinite(w), false)"
-        )
-        size, row, whole = self.run(
-            f"SELECT count(*), min(row) FILTER ({bad}), "
-            "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM log"
-        ).fetchone()
-        if row is not None:
-            self._explain(row)
-        if not size:
-            chosen = " and ".join(f"{name}={value}" for name, value in self.where)
-            reason = f"no row has {chosen}" if chosen else "has no rows"
-            raise InputError(reason, path=self.scan.path)
-        return size, whole
+    Examples
+    --------
+    >>> unit_key("prompt 1")
+    7519847551312787572
+    """
+    digest = hashlib.md5(name.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
+    return int.from_bytes(digest[8:], "little")
 
-    def _explain(self, row: int) -> None:
-        """Let the reader of short logs say what is wrong with a battle."""
-        names = [name for name in self.names if name is not None]
-        if self.names.time is not None and not _is_plain(self.scan.columns[self.names.time]):
-            names.remove(self.names.time)
-        table = self.scan.row(row, names)
-        sides = self.names._asdict()
-        named = {} if self.names.outcome is None else sides
-        battles.read(table, **{side: named.get(side) for side in ("left", "right", "outcome")})
-        table.fail("not a battle", 0)
 
-    def counted(self, *, by_unit: bool, in_order: bool) -> CountedLog:
-        """Count everything."""
-        size, whole = self._check()
-        self.run(
-            "CREATE TEMP TABLE system AS SELECT name, CAST(row_number() OVER (ORDER BY name) - 1 "
-            "AS INTEGER) AS code FROM (SELECT l AS name FROM log UNION SELECT r FROM log)"
-        )
-        found = self.run("SELECT name FROM system ORDER BY code").fetchall()
-        systems = tuple(name for (name,) in found)
-        n_units = None
-        known = by_unit and self.names.unit is not None
-        parted = known and whole and size > _PARTED
-        if known and (in_order or not parted):
-            self.run(
-                "CREATE TEMP TABLE unit AS SELECT name, CAST(row_number() OVER (ORDER BY name) - 1 "
-                "AS INTEGER) AS code FROM (SELECT DISTINCT u AS name FROM log)"
-            )
-            n_units = int(self.run("SELECT count(*) FROM unit").fetchone()[0])
-        n = len(systems)
-        units: UnitCounts | UnitParts | None
-        if parted:
-            units = self._parts(n, -(-size // _PART))
-            pairs = units.pairs()
-        elif whole and n_units is None:
-            pairs, units = battle_pairs(self._battles(n, None, grouped=True)[0]), None
+class _LongLog:
+    """Logs counted out of core: rows by task, then units by part."""
+
+    def __init__(self, paths: Sequence[Path], columns: LogColumns, workers: Workers) -> None:
+        if workers.cluster is not None:  # whose workers may be at home in another folder
+            paths = [path.absolute() for path in paths]
+        self.paths, self.columns, self.workers = paths, columns, workers
+        self.about: dict[str, Any] = {}
+
+    def counted(self, *, by_unit: bool, in_order: bool) -> CountedLog | None:
+        """Count everything; None for rankings, which are no battles yet."""
+        if self.workers.resume is not None:
+            named = self.columns
+            self.about = {
+                "inputs": [[path.name, provenance.sha256([path])] for path in self.paths],
+                "columns": [*named.given.values(), *named.where, *named.ignore],
+                "by_unit": by_unit,
+            }
+        with self._folder("rows") as folder:
+            tasks = self._tasks(folder if by_unit else None)
+            found = self.workers.run(count_rows, tasks, step="battles", about=self.about)
+            if len(tasks) == 1 and "rankings" in found[0]:
+                return None
+            self._check(tasks, found)
+            size = sum(own["size"] for own in found)
+            whole = all(own["whole"] for own in found)
+            known = by_unit and self._has_units(tasks, found)
+            systems = sorted({name for own in found for name in own["systems"]})
+            code = {name: k for k, name in enumerate(systems)}
+            codes = [np.array([code[name] for name in own["systems"]], np.int32) for own in found]
+            pairs = _merged(found, codes, len(systems)) if whole else None
+            if known and pairs is not None and size > _MANY:
+                units = self._units(tasks, codes, pairs)
+                played = self._played(len(systems)) if in_order else None
+                return CountedLog(tuple(systems), size, units.n_units, pairs, units, played)
+        return self._held(tuple(systems), size, pairs, by_unit=known, in_order=in_order)
+
+    @contextmanager
+    def _folder(self, name: str) -> Iterator[Path]:
+        """Give a folder for files that tasks leave to later ones."""
+        if self.workers.resume is None:
+            with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
+                yield Path(folder)
         else:
-            cells = 3 * n * (n - 1) // 2 * (n_units or size)
-            grouped = whole and _FEW * cells < size
-            # Sums of parts depend on their order, which must not depend on threads.
-            order = None if whole else "row"
-            rows, unit = self._battles(n, n_units, grouped=grouped, order=order)
-            pairs, units = _counts(rows, unit)
-        played, unit = None, None
-        if in_order:
-            played, unit = self._battles(n, n_units, order="t NULLS LAST, row")
-        n_units = units.n_units if isinstance(units, UnitParts) else n_units
+            kept = self.workers.resume.absolute() / name
+            files.make_folder(kept)
+            yield kept
+
+    def _tasks(self, folder: Path | None) -> list[RowTask]:
+        """Take a file for a task, or so many rows of a long Parquet file."""
+        ranges: list[tuple[Path, tuple[int, int] | None]] = []
+        total = 0
+        for path in self.paths:
+            size = bigtables.n_rows(path)
+            total += _guessed(path) if size is None else size
+            if size is None or size <= _ROWS:
+                ranges.append((path, None))
+            else:
+                ranges += [(path, (at, min(at + _ROWS, size))) for at in range(0, size, _ROWS)]
+        alone = self.workers.jobs == 1 and self.workers.cluster is None
+        rest = (-(-total // _PART) or 1, _MANY if len(ranges) == 1 else 0, None if alone else 1)
+        return [
+            RowTask(path, self.columns, rows, folder and folder / str(k), *rest)
+            for k, (path, rows) in enumerate(ranges)
+        ]
+
+    def _check(self, tasks: Sequence[RowTask], found: Sequence[dict[str, Any]]) -> None:
+        """Refuse what is no log of battles."""
+        for task, own in zip(tasks, found, strict=True):
+            if "rankings" in own:
+                raise InputError("rankings among logs of battles: give them alone", path=task.path)
+            if "bad" in own:
+                with task.opened() as scan:
+                    scan.explain(own["bad"])
+        if not any(own["size"] for own in found):
+            raise self.columns.no_rows(tasks[0].path)
+
+    def _has_units(self, tasks: Sequence[RowTask], found: Sequence[dict[str, Any]]) -> bool:
+        having = {own["units"]: task.path for task, own in zip(tasks, found, strict=True)}
+        if len(having) > 1:
+            raise InputError(f"no column of units, but {having[True]} has one", path=having[False])
+        return True in having
+
+    def _units(
+        self, tasks: Sequence[RowTask], codes: Sequence[NDArray[np.int32]], pairs: PairWins
+    ) -> UnitParts:
+        """Gather the battles of each unit from wherever they are."""
+        keys = pairs.i * pairs.n + pairs.j
+        sources = tuple(
+            (task.folder, own)
+            for task, own in zip(tasks, codes, strict=True)
+            if task.folder is not None
+        )
+        with ExitStack() as stack:
+            folder = stack.enter_context(self._folder("units"))
+            parts = [PartTask(k, folder, sources, keys, pairs.n) for k in range(tasks[0].parts)]
+            found = self.workers.run(gather_part, parts, step="units", about=self.about)
+            if sum(own["battles"] for own in found) != pairs.met.sum():
+                raise SteelyardError(f"battles are gone from {sources[0][0].parent}: start anew")
+            return UnitParts(stack.pop_all(), folder, pairs, found, self.workers, self.about)
+
+    def _held(
+        self,
+        systems: tuple[str, ...],
+        size: int,
+        pairs: PairWins | None,
+        *,
+        by_unit: bool,
+        in_order: bool,
+    ) -> CountedLog:
+        """Hold the battles in memory, as far as there is more to count than the pairs."""
+        n = len(systems)
+        units, n_units, played, unit = None, None, None, None
+        if by_unit or in_order or pairs is None:
+            with scanned(self.paths, self.columns) as scan:
+                scan.systems()
+                n_units = scan.units() if by_unit else None
+                if by_unit or pairs is None:
+                    pairs, units = _counts(*scan.battles(n, by_unit=by_unit))
+                if in_order:
+                    played, unit = scan.battles(n, by_unit=by_unit, in_time=True)
+        assert pairs is not None
         return CountedLog(systems, size, n_units, pairs, units, played, unit)
 
-    def _parts(self, n: int, of: int) -> UnitParts:
-        """Write the battles to disk by the hash of their unit, then count part after part."""
-        parts = UnitParts(n)
-        with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
-            self.run(
-                "COPY (SELECT CAST(a.code AS INTEGER) AS a, CAST(b.code AS INTEGER) AS b, "
-                "CAST(2 * o AS TINYINT) AS o, u, "
-                f"CAST(md5_number_lower(u) % {of} AS INTEGER) AS part FROM log "
-                "JOIN system a ON a.name = l JOIN system b ON b.name = r) "
-                f"TO {literal(folder)} (FORMAT parquet, PARTITION_BY (part), OVERWRITE_OR_IGNORE)"
-            )
-            for k in range(of):
-                if not list(Path(folder).glob(f"part={k}/*.parquet")):
-                    continue
-                source = literal(f"{folder}/part={k}/*.parquet")
-                found = self.run(
-                    f"SELECT a, b, o / 2.0 AS o, CAST(dense_rank() OVER (ORDER BY u) - 1 AS "
-                    f"INTEGER) AS v FROM read_parquet({source}, hive_partitioning=false) "
-                    "ORDER BY u, a, b, o"
-                ).fetchnumpy()
-                parts.add(Battles(found["a"], found["b"], found["o"], n), found["v"])
-        return parts
-
-    def _battles(
-        self, n: int, n_units: int | None, *, grouped: bool = False, order: str | None = None
-    ) -> tuple[Battles, NDArray[np.int32] | None]:
-        """Fetch battles as codes; those that are alike once, with their number as the weight."""
-        unit = n_units is not None
-        weighted = self.names.weight is not None
-        key = ["a.code AS a", "b.code AS b", "o", *(["v.code AS v"] if unit else [])]
-        more = ["CAST(count(*) AS DOUBLE) AS w"] if grouped else ["w"] if weighted else []
-        sql = (
-            f"SELECT {', '.join([*key, *more])} FROM log "
-            "JOIN system a ON a.name = l JOIN system b ON b.name = r"
-            + (" JOIN unit v ON v.name = u" if unit else "")
-            + (" GROUP BY ALL" if grouped else "")
-            + (f" ORDER BY {order}" if order else "")
-        )
-        found = self.run(sql).fetchnumpy()
-        rows = Battles(found["a"], found["b"], found["o"], n, found.get("w"))
-        return rows, found["v"] if unit else None
+    def _played(self, n: int) -> Battles:
+        with scanned(self.paths, self.columns) as scan:
+            scan.systems()
+            return scan.battles(n, by_unit=False, in_time=True)[0]
 
 
-def _is_plain(column: Column) -> bool:
-    """Tell whether a column holds text or numbers, which a small table can hold, too."""
-    return column.is_number or column.kind in ("VARCHAR", "JSON")
+def _guessed(path: Path) -> int:
+    """Guess the number of battles in a text."""
+    size = path.stat().st_size // _ROW
+    return size * _PACKED if path.name.lower().endswith(".gz") else size
 
 
-def _unreadable(column: Column) -> str:
-    """SQL that tells whether a cell holds something, but no number."""
-    return f"{column.number()} IS NULL AND NOT ({column.missing()})"
-
-
-def _outcome(column: Column) -> str:
-    """SQL of an outcome as a number in 0..1; NULL if it is none."""
-    if column.is_number:
-        value = column.number()
-        return f"CASE WHEN {value} BETWEEN 0 AND 1 THEN {value} END"
-    text = column.text()
-    words = " ".join(f"WHEN {literal(word)} THEN {value}" for word, value in battles.WORDS.items())
-    value = f"TRY_CAST({text} AS DOUBLE)"
-    number = f"regexp_full_match({text}, {literal(NUMBER.pattern)}) AND {value} BETWEEN 0 AND 1"
-    return f"CASE {text} {words} ELSE CASE WHEN {number} THEN {value} END END"
+def _merged(
+    found: Sequence[dict[str, Any]], codes: Sequence[NDArray[np.int32]], n: int
+) -> PairWins:
+    """Add up the counts of tasks, whose systems have codes of their own."""
+    counts = [own["counts"] for own in found]
+    left, right = (
+        np.concatenate([code[own[side]] for code, own in zip(codes, counts, strict=True)])
+        for side in ("a", "b")
+    )
+    outcome, number = (np.concatenate([own[name] for own in counts]) for name in ("o", "w"))
+    return battle_pairs(Battles(left, right, outcome, n, number))

@@ -1,107 +1,152 @@
-"""Wins by unit for logs too long to hold them: parts on disk, each with all battles of its units.
+"""Wins by unit for long logs: parts on disk, each with all battles of its units.
 
 A unit (a prompt, a user) belongs to one part, by the hash of its name. What statistics need is a
-sum over units, so parts add up: wins and ties, units that a system won, and resamples, in which
-every unit occurs a Poisson-distributed number of times. One part is in memory at a time.
+sum over units, so parts add up: units that a system won, and resamples, in which every unit occurs
+a Poisson-distributed number of times. A part is the task of one worker, which holds no other; how
+many parts there are, and in which files the battles of a unit were, makes no difference.
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.formats import duck
+from steelyard.parallel import Workers
 from steelyard.stats.arrays import Floats
-from steelyard.stats.battles import Battles, UnitCounts
+from steelyard.stats.battles import Battles, pair_tables
+from steelyard.stats.keyedunits import KeyedUnits
 from steelyard.stats.wins import PairWins, WinCounts
 
-_DRAWN = 20_000_000  # units drawn at a time
-_ARRAYS = ("indptr", "indices", "data")
+_ARRAYS = ("key", "start", "cell", "count")
+_HELD = 250_000_000  # bytes of resamples of all tasks together
+
+
+class PartTask(NamedTuple):
+    """One part: where its battles are, with the codes of the systems in each place."""
+
+    part: int
+    folder: Path
+    sources: tuple[tuple[Path, NDArray[np.int32]], ...]
+    pairs: NDArray[np.int64]
+    n: int
+
+
+class DrawTask(NamedTuple):
+    """Resamples of some parts."""
+
+    parts: tuple[int, ...]
+    folder: Path
+    n_pairs: int
+    first: int
+    size: int
+    seed: int
 
 
 class UnitParts:
-    """Counts by unit in parts on disk, which vanish with the object."""
+    """Counts by unit in parts on disk.
 
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self.n_units = 0
-        self._folder = Path(tempfile.mkdtemp(prefix="steelyard-"))
-        self._close = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        self._parts: list[tuple[int, NDArray[np.int64], NDArray[np.int64]]] = []
+    Parameters
+    ----------
+    stack, folder
+        Where the parts are; the stack is closed when the object is gone.
+    pairs
+        Wins and ties of the whole log.
+    parts
+        What :func:`gather_part` gave for each.
+    workers, about
+        What resamples are drawn on, and what they depend on.
+    """
 
-    def add(self, battles: Battles, unit: NDArray[Any]) -> None:
-        """Add the battles of units that no other part has; ``unit`` holds codes from 0."""
-        counts = UnitCounts.of(battles, unit)
-        for name in _ARRAYS:
-            np.save(self._path(len(self._parts), name), getattr(counts.cells, name))
-        self._parts.append((counts.n_units, counts.i, counts.j))
-        self.n_units += counts.n_units
-
-    def _path(self, part: int, name: str) -> Path:
-        return self._folder / f"{part}.{name}.npy"
-
-    def _part(self, part: int) -> UnitCounts:
-        from scipy.sparse import csr_array
-
-        n_units, i, j = self._parts[part]
-        pointers, indices, data = (
-            np.load(self._path(part, name), mmap_mode="r", allow_pickle=False) for name in _ARRAYS
-        )
-        cells = csr_array((data, indices, pointers), shape=(3 * len(i), n_units))
-        return UnitCounts(self.n, n_units, i, j, cells)
-
-    def _parts_in_turn(self) -> Iterator[UnitCounts]:
-        return (self._part(k) for k in range(len(self._parts)))
-
-    def _keys(self) -> NDArray[np.int64]:
-        return np.unique(np.concatenate([i * self.n + j for _, i, j in self._parts]))
-
-    def _sums(self, numbers: Callable[[UnitCounts], tuple[Floats, ...]]) -> list[Floats]:
-        """Add up numbers per pair, for all pairs that met anywhere."""
-        keys = self._keys()
-        total: list[Floats] = []
-        for part in self._parts_in_turn():
-            place = np.searchsorted(keys, part.i * self.n + part.j)
-            for k, own in enumerate(numbers(part)):
-                if k == len(total):
-                    total.append(np.zeros(len(keys)))
-                total[k][place] += own
-        return total
-
-    def pairs(self) -> PairWins:
-        """Count wins and ties of the pairs over all units."""
-        keys = self._keys()
-
-        def numbers(part: UnitCounts) -> tuple[Floats, ...]:
-            own = part.pairs()
-            return own.wins_i, own.wins_j, own.ties
-
-        first, second, tied = self._sums(numbers)
-        return PairWins(keys // self.n, keys % self.n, first, second, tied, self.n)
+    def __init__(
+        self,
+        stack: ExitStack,
+        folder: Path,
+        pairs: PairWins,
+        parts: Sequence[Mapping[str, Any]],
+        workers: Workers,
+        about: Mapping[str, Any],
+    ) -> None:
+        self.pairs, self.folder, self.workers, self.about = pairs, folder, workers, about
+        self.parts = tuple(k for k, own in enumerate(parts) if own["units"])
+        self.n_units = sum(own["units"] for own in parts)
+        self._ahead = tuple(sum(own[side] for own in parts) for side in ("first", "second"))
+        weakref.finalize(self, stack.close)
 
     def ahead(self) -> tuple[Floats, Floats]:
         """Count the units in which the first, and in which the second of each pair won more."""
-        first, second = self._sums(UnitCounts.ahead)
-        return first, second
+        return self._ahead
 
     def tables(self, n_resamples: int, step: int, rng: np.random.Generator) -> Iterator[WinCounts]:
-        """Draw resamples, so many tables at a time; parts have streams of their own."""
-        streams = rng.spawn(len(self._parts))
-        for start in range(0, n_resamples, step):
-            size = min(step, n_resamples - start)
-            wins, ties = np.zeros((2, size, self.n, self.n))
-            for part, stream in zip(self._parts_in_turn(), streams, strict=True):
-                few = max(1, _DRAWN // max(1, part.n_units))
-                for first in range(0, size, few):
-                    rows = slice(first, min(first + few, size))
-                    drawn = stream.poisson(1.0, (rows.stop - first, part.n_units))
-                    own = part.resampled(drawn)
-                    wins[rows] += own.wins
-                    ties[rows] += own.ties
-            yield WinCounts(wins, ties)
+        """Draw resamples, so many tables at a time."""
+        seed = int(rng.integers(2**64, dtype=np.uint64))
+        pairs = self.pairs
+        size = len(pairs.i)
+        for first in range(0, n_resamples, step):
+            few = min(step, n_resamples - first)
+            groups = int(np.clip(_HELD // (24 * few * size), 1, len(self.parts)))
+            tasks = [
+                DrawTask(self.parts[k::groups], self.folder, size, first, few, seed)
+                for k in range(groups)
+            ]
+            about = {**self.about, "resamples": few, "seed": seed}
+            found = self.workers.run(draw_parts, tasks, step=f"resamples-{first}", about=about)
+            won, lost, tied = sum(found).swapaxes(0, 1)
+            yield pair_tables(pairs.i, pairs.j, pairs.n, won, lost, tied)
+
+
+def gather_part(task: PartTask) -> dict[str, Any]:
+    """Count the battles of a part by unit, and write that down."""
+    found = [_read(folder / f"part={task.part}", codes) for folder, codes in task.sources]
+    left, right, outcome, key = (np.concatenate(column) for column in zip(*found, strict=True))
+    return keep_part(task.part, task.folder, Battles(left, right, outcome, task.n), key, task.pairs)
+
+
+def keep_part(
+    part: int,
+    folder: Path,
+    battles: Battles,
+    key: NDArray[np.uint64],
+    pairs: NDArray[np.int64],
+) -> dict[str, Any]:
+    """Write a part: battles with the keys of their units, and the codes of all pairs that met."""
+    units = KeyedUnits.of(battles, key, pairs)
+    for name in _ARRAYS:
+        np.save(_path(folder, part, name), getattr(units, name))
+    first, second = units.ahead()
+    return {"battles": len(battles), "units": units.n_units, "first": first, "second": second}
+
+
+def _read(folder: Path, codes: NDArray[np.int32]) -> tuple[NDArray[Any], ...]:
+    if not folder.is_dir():
+        none = np.empty(0, dtype=np.int32)
+        return none, none, none.astype(np.float64), none.astype(np.uint64)
+    with duck.connect() as connection:
+        connection.execute("SET threads = 1")
+        files = duck.literal(f"{folder}/*.parquet")
+        found = connection.execute(
+            f"SELECT a, b, o / 2.0 AS o, h FROM read_parquet({files}, hive_partitioning=false)"
+        ).fetchnumpy()
+    return codes[found["a"]], codes[found["b"]], found["o"], found["h"]
+
+
+def _path(folder: Path, part: int, name: str) -> Path:
+    return folder / f"part-{part}.{name}.npy"
+
+
+def draw_parts(task: DrawTask) -> Floats:
+    """Draw resamples of some parts: resamples x (won by the first, by the second, tied) x pairs."""
+    total = np.zeros((task.size, 3, task.n_pairs))
+    for part in task.parts:
+        arrays = (
+            np.load(_path(task.folder, part, name), mmap_mode="r", allow_pickle=False)
+            for name in _ARRAYS
+        )
+        total += KeyedUnits(task.n_pairs, *arrays).resampled(task.first, task.size, task.seed)
+    return total

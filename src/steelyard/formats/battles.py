@@ -54,30 +54,36 @@ def columns(
     left: str | None = None,
     right: str | None = None,
     outcome: str | None = None,
+    unit: str | None = None,
 ) -> Columns:
     """Find the columns of a log by the names given, or by those that logs usually have."""
     if BETTER in table and WORSE in table and not (left or right or outcome):
-        return _with_others(table, BETTER, WORSE, None)
+        return _with_others(table, BETTER, WORSE, None, unit)
     chosen = []
     for given, names, what in (
         (left, LEFT, "left"),
         (right, RIGHT, "right"),
         (outcome, OUTCOME, "outcome"),
     ):
-        column = given or one_of(table, names, f"{what} column")
-        if column is None or column not in table:
-            known = hint(column or what, table.columns)
-            raise UsageError(f"{table.path}: no column '{column or what}'; {known}")
-        chosen.append(column)
-    return _with_others(table, *chosen)
+        chosen.append(_present(table, given or one_of(table, names, f"{what} column") or what))
+    return _with_others(table, chosen[0], chosen[1], chosen[2], unit)
 
 
-def _with_others(table: RawTable, left: str, right: str, outcome: str | None) -> Columns:
+def _present(table: RawTable, column: str) -> str:
+    if column not in table:
+        raise UsageError(f"{table.path}: no column '{column}'; {hint(column, table.columns)}")
+    return column
+
+
+def _with_others(
+    table: RawTable, left: str, right: str, outcome: str | None, unit: str | None
+) -> Columns:
     """Add the columns that a log may have."""
     others = table.without([left, right, *([] if outcome is None else [outcome])])
-    kinds = ((WEIGHT, "weight"), (TIME, "time"), (UNIT, "unit"))
-    weight, time, unit = (one_of(others, names, what) for names, what in kinds)
-    return Columns(left, right, outcome, weight, time, unit)
+    shared = one_of(others, UNIT, "unit") if unit is None else _present(others, unit)
+    others = others.without([] if shared is None else [shared])
+    weight, time = (one_of(others, own, what) for own, what in ((WEIGHT, "weight"), (TIME, "time")))
+    return Columns(left, right, outcome, weight, time, shared)
 
 
 def read(
@@ -86,9 +92,10 @@ def read(
     left: str | None = None,
     right: str | None = None,
     outcome: str | None = None,
+    unit: str | None = None,
 ) -> BattleLog:
     """Read a log; an outcome is a word (``left``, ``right``, ``tie``) or left's score in 0..1."""
-    chosen = columns(table, left=left, right=right, outcome=outcome)
+    chosen = columns(table, left=left, right=right, outcome=outcome, unit=unit)
     weight, time, unit = chosen.weight, chosen.time, chosen.unit
     lefts, rights = table.labels(chosen.left), table.labels(chosen.right)
     for row, (one, other) in enumerate(zip(lefts, rights, strict=True)):

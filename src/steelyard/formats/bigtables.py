@@ -120,11 +120,20 @@ def is_parquet(path: Path) -> bool:
     return files.suffix(path) in ("parquet", "pq")
 
 
+def n_rows(path: Path) -> int | None:
+    """Give the number of rows that the footer of a Parquet file names; None for other files."""
+    if not is_parquet(path):
+        return None
+    with parquet.opened(path) as (connection, source):
+        return parquet.n_rows(connection, source)
+
+
 @contextmanager
-def opened(path: Path, wanted: Callable[[str], bool]) -> Iterator[Scan]:
+def opened(path: Path, wanted: Callable[[str], bool], threads: int | None = None) -> Iterator[Scan]:
     """Open a table for SQL; of text only the columns that are ``wanted`` are there."""
     if is_parquet(path):
         with parquet.opened(path) as (connection, source):
+            _limit(connection, threads)
             yield _scan(path, connection, source, None, lambda row: row + 1)
         return
     text = _head(path)
@@ -134,8 +143,9 @@ def opened(path: Path, wanted: Callable[[str], bool]) -> Iterator[Scan]:
         copy = Path(folder) / "table.parquet"
         form = _JsonLines(path, text) if lines else _Delimited(path, text, kind)
         names = [name for name in form.names if wanted(name)]
-        form.copy(names, copy)
+        form.copy(names, copy, threads)
         with parquet.opened(copy) as (connection, source):
+            _limit(connection, threads)
             scan = _scan(path, connection, source, names, form.line_of)
             yield replace(scan, names=tuple(form.names), blank=None if lines else "")
 
@@ -143,8 +153,6 @@ def opened(path: Path, wanted: Callable[[str], bool]) -> Iterator[Scan]:
 def _scan(
     path: Path, connection: Any, source: str, names: list[str] | None, line_of: Callable[[int], int]
 ) -> Scan:
-    connection.execute(f"SET memory_limit = {literal(_MEMORY)}")
-    connection.execute(f"SET temp_directory = {literal(tempfile.gettempdir())}")
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
     shown = [name for name, *_ in described]
     known = parquet.column_names(connection, source, shown, path) if names is None else names
@@ -153,6 +161,13 @@ def _scan(
         for name, (as_shown, kind, *_) in zip(known, described, strict=True)
     }
     return Scan(path, connection, parquet.numbered(source), columns, line_of, tuple(known))
+
+
+def _limit(connection: Any, threads: int | None) -> None:
+    connection.execute(f"SET memory_limit = {literal(_MEMORY)}")
+    connection.execute(f"SET temp_directory = {literal(tempfile.gettempdir())}")
+    if threads is not None:
+        connection.execute(f"SET threads = {threads}")
 
 
 def _stream(path: Path) -> Any:
@@ -201,9 +216,9 @@ class _Text:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def _copy(self, selected: str, source: str, target: Path) -> None:
+    def _copy(self, selected: str, source: str, target: Path, threads: int | None) -> None:
         with duck.connect() as connection:
-            connection.execute(f"SET memory_limit = {literal(_MEMORY)}")
+            _limit(connection, threads)
             options = "FORMAT parquet, COMPRESSION snappy"
             goal = literal(str(target))
             connection.execute(f"COPY (SELECT {selected} FROM {source}) TO {goal} ({options})")
@@ -223,7 +238,7 @@ class _Delimited(_Text):
         )
         self.names = tables.check_header(path, first[1])
 
-    def copy(self, names: list[str], target: Path) -> None:
+    def copy(self, names: list[str], target: Path, threads: int | None) -> None:
         """Write some columns as Parquet, or say on which line the file is broken."""
         import duckdb
 
@@ -240,7 +255,7 @@ class _Delimited(_Text):
                     f"hive_partitioning=false, compression={literal(_compression(self.path))})"
                 )
                 try:
-                    self._copy(chosen, source, target)
+                    self._copy(chosen, source, target, threads)
                 except duckdb.Error as error:
                     failure = error
                 else:
@@ -282,7 +297,7 @@ class _JsonLines(_Text):
             raise InputError(f"expected a JSON object, found {found}", path=self.path, line=line)
         return value
 
-    def copy(self, names: list[str], target: Path) -> None:
+    def copy(self, names: list[str], target: Path, threads: int | None) -> None:
         """Write some columns as Parquet, or say on which line the file is broken."""
         import duckdb
 
@@ -294,7 +309,7 @@ class _JsonLines(_Text):
                 f"hive_partitioning=false, compression={literal(_compression(self.path))})"
             )
             try:
-                self._copy(chosen, source, target)
+                self._copy(chosen, source, target, threads)
             except duckdb.Error as error:
                 for line, content in enumerate(_lines(self.path), 1):
                     if content.strip():

@@ -51,6 +51,12 @@ def numbered(source: str) -> str:
     return source.replace(_PLAIN, ", file_row_number=true" + _PLAIN)
 
 
+def n_rows(connection: Any, source: str) -> int:
+    """Give the number of rows that the footer names."""
+    facts = source.replace("read_parquet", "parquet_file_metadata", 1).replace(_PLAIN, ")")
+    return int(connection.execute(f"SELECT num_rows FROM {facts}").fetchone()[0])
+
+
 def column_names(connection: Any, source: str, shown: list[str], path: Path) -> list[str]:
     """Give the names as the file has them: DuckDB renames those that differ in case only."""
     ours = _footer(connection, source).get(_NAMES)

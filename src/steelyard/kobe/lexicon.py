@@ -7,7 +7,7 @@ mean, how it must be written, whether it is an ordinary word as well.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from steelyard.kobe.folding import fold
 from steelyard.kobe.knowledge import KnowledgeBase
@@ -24,7 +24,7 @@ _LOWER_TOO = frozenset({"currency", "unit"})
 _NEED_NUMBER = frozenset({"unit"})
 _FORMULAIC = frozenset({"country", "region", "currency", "language", "organisation"})
 _MANY = 5000
-_KEPT = 1_000_000  # pairs of words
+_KEPT = 200_000  # of words, pairs of words and entities each that were looked up
 PHRASE = -1  # a word that may begin a longer name in another form
 #: Languages that have the name of a country: "Chinese" stands for China more often than for the
 #: language, and which of the two it is can't be told from the word.
@@ -119,6 +119,10 @@ class Lexicon:
         self.known_forms: dict[str, int | None] = {}
         self._stems: dict[str, str] = {}
         self._values: dict[str, int | None] = {}
+        self._memos: tuple[dict[Any, Any], ...] = (
+            self._entries, self.known_starts, self._pairs, self.known_pairs, self._exact,
+            self.known_forms, self._stems, self._values,
+        )  # fmt: skip
         self._countries = self._national() if options.national_languages else {}
         self._phrases: dict[str, int] | None = None
         self._phrase_starts: frozenset[str] = frozenset()
@@ -170,8 +174,6 @@ class Lexicon:
         """Tell whether any name begins with two words."""
         found = self.known_pairs.get(words)
         if found is None:
-            if len(self.known_pairs) > _KEPT:
-                self.known_pairs.clear()
             found = self.known_pairs[words] = self._begins(words)
         return found
 
@@ -321,6 +323,12 @@ class Lexicon:
         if found is None:
             found = self._stems[folded] = stem(folded, self.lang)
         return found
+
+    def trim(self) -> None:
+        """Forget what was looked up where it is much: new words never end."""
+        for memo in self._memos:
+            if len(memo) > _KEPT:
+                memo.clear()
 
     def phrase(self, stems: str) -> int | None:
         """Give the key of a name of several words by the stems of its words."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -113,6 +113,11 @@ def score_shards(
         "inputs": [[path.name, path.stat().st_size] for path in inputs],
         "shard": shards[0].size or "file",
     }
+    if workers.cluster is not None:  # whose workers may be at home in another folder
+        shards = [
+            replace(shard, paths=tuple(path.absolute() for path in shard.paths)) for shard in shards
+        ]
+        folder = None if folder is None else str(Path(folder).absolute())
     tasks = [ShardTask(shard, src, tgt, folder, options) for shard in shards]
     chosen = None
     if only is not None:

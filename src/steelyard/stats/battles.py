@@ -231,27 +231,47 @@ class UnitCounts:
         kind = self.cells.dtype if small else np.float64
         sums = self.cells @ np.ascontiguousarray(drawn.T, dtype=kind)
         first, second, tied = sums.T.reshape(len(drawn), 3, -1).swapaxes(0, 1)
-        wins, ties = np.zeros((2, len(drawn), self.n, self.n))
-        wins[:, self.i, self.j], wins[:, self.j, self.i] = first, second
-        ties[:, self.i, self.j] = ties[:, self.j, self.i] = tied
-        return WinCounts(wins, ties)
+        return pair_tables(self.i, self.j, self.n, first, second, tied)
+
+
+def pair_tables(
+    i: Codes, j: Codes, n: int, first: Floats, second: Floats, tied: Floats
+) -> WinCounts:
+    """Make tables of what i won, j won, and ties: resamples x pairs in."""
+    wins, ties = np.zeros((2, len(first), n, n))
+    wins[:, i, j], wins[:, j, i] = first, second
+    ties[:, i, j] = ties[:, j, i] = tied
+    return WinCounts(wins, ties)
 
 
 def _pair_places(battles: Battles) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Number the pairs that met by their codes: the sorted codes, and the place of each battle."""
     n = battles.n
-    codes = np.minimum(battles.left, battles.right).astype(np.int64)
-    codes *= n
-    codes += np.maximum(battles.left, battles.right)
+    codes = pair_codes(battles)
     if n > _MOST_DENSE:
         keys, place = np.unique(codes, return_inverse=True)
         return keys, place.astype(np.int32)
     met = np.zeros(n * n, dtype=bool)  # no sorting
     met[codes] = True
     keys = np.flatnonzero(met)
+    return keys, pair_places(codes, keys, n)
+
+
+def pair_codes(battles: Battles) -> NDArray[np.int64]:
+    """Give the code ``i * n + j`` of the pair of each battle, ``i < j``."""
+    codes = np.minimum(battles.left, battles.right).astype(np.int64)
+    codes *= battles.n
+    codes += np.maximum(battles.left, battles.right)
+    return codes
+
+
+def pair_places(codes: NDArray[np.int64], keys: NDArray[np.int64], n: int) -> NDArray[np.int32]:
+    """Find codes of pairs among the sorted codes of ``n`` systems, all of which are there."""
+    if n > _MOST_DENSE:
+        return np.searchsorted(keys, codes).astype(np.int32)
     places = np.zeros(n * n, dtype=np.int32)
     places[keys] = np.arange(len(keys))
-    return keys, places[codes]
+    return places[codes]
 
 
 def resampled_battles(counts: WinCounts, n_resamples: int, rng: np.random.Generator) -> WinCounts:

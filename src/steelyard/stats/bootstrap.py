@@ -47,6 +47,52 @@ def draw_counts(
     return flat.reshape(n_resamples, n).astype(np.float64)
 
 
+# Of 2**16 numbers, those that stand for a count of at least 1, 2, ...: Poisson, with a mean of 1.
+_AT_LEAST = (41427, 17317, 5263, 1244, 240, 39, 5, 1)
+_STEP, _FIRST, _SECOND = (
+    np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
+
+
+def keyed_counts(
+    keys: NDArray[np.uint64], first: int, n_resamples: int, seed: int
+) -> NDArray[np.uint8]:
+    """Draw how often each unit occurs in each resample: units x resamples, Poisson with mean 1.
+
+    A count depends on the key of its unit, the number of the resample and the seed, and on nothing
+    else. So units can be drawn in any order and in many places, wherever they turn up, and add up
+    to the same resamples. Numbers are those of SplitMix64, 16 bits for a count; a count of more
+    than 8 would be rarer than that and does not occur.
+
+    Parameters
+    ----------
+    keys
+        A number for each unit, evenly distributed over 64 bits: a hash of its name.
+    first, n_resamples
+        The resamples that are asked for.
+
+    Examples
+    --------
+    >>> keys = np.array([17, 2**63 + 5], dtype=np.uint64)
+    >>> keyed_counts(keys, 0, 6, seed=1).tolist()
+    [[0, 3, 0, 3, 0, 2], [0, 0, 1, 1, 1, 1]]
+    >>> keyed_counts(keys[1:], 3, 2, seed=1).tolist()
+    [[1, 1]]
+    """
+    words = np.arange(first // 4, -(-(first + n_resamples) // 4), dtype=np.uint64)
+    x = keys[:, None] + ((words + np.uint64(1)) * _STEP + np.uint64(seed))
+    x ^= x >> np.uint64(30)
+    x *= _FIRST
+    x ^= x >> np.uint64(27)
+    x *= _SECOND
+    x ^= x >> np.uint64(31)
+    drawn = x.astype("<u8", copy=False).view("<u2")[:, first % 4 :][:, :n_resamples]
+    counts = np.zeros(drawn.shape, dtype=np.uint8)
+    for limit in _AT_LEAST:
+        counts += drawn < limit
+    return counts
+
+
 def pair_weights(systems: Floats) -> Floats:
     """Give how often each pair i < j of different systems occurs, from counts of systems.
 

@@ -1,0 +1,280 @@
+"""Battle logs by SQL: DuckDB reads them out of core, whatever they are, and counts.
+
+Names become codes, outcomes numbers, and battles counts per pair. The battles of units (prompts,
+segments) are written to disk in parts, each with all battles of its units, by the hash of their
+names.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import InputError, UsageError, hint
+from steelyard.formats import battles, bigtables, rankings
+from steelyard.formats.battles import Columns
+from steelyard.formats.bigtables import Column, Scan
+from steelyard.formats.duck import literal
+from steelyard.formats.tables import NUMBER
+from steelyard.stats.battles import Battles
+
+_IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
+
+
+@dataclass(frozen=True, slots=True)
+class LogColumns:
+    """What the user said of the columns: their names, which rows to keep, what to skip."""
+
+    left: str | None = None
+    right: str | None = None
+    outcome: str | None = None
+    unit: str | None = None
+    where: tuple[tuple[str, str], ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> dict[str, str | None]:
+        """The names of the columns of a battle, as :func:`steelyard.formats.battles.read` wants."""
+        return {name: getattr(self, name) for name in ("left", "right", "outcome", "unit")}
+
+    def is_text(self, name: str) -> bool:
+        """Tell whether a column holds names, even where they look like numbers."""
+        named = {*self.given.values(), *(column for column, _ in self.where)}
+        return name in named or battles.is_text(name) or rankings.is_text(name)
+
+    def wants(self, name: str) -> bool:
+        """Tell whether a column is read at all."""
+        known = (*battles.WEIGHT, *battles.TIME)
+        return name in known or self.is_text(name) or rankings.is_rank(name)
+
+    def check(self, names: Collection[str], path: Path) -> None:
+        """Refuse a column that the file does not have."""
+        for column in (*self.ignore, *(name for name, _ in self.where)):
+            if column not in names:
+                raise UsageError(f"{path}: no column '{column}'; {hint(column, names)}")
+
+    def no_rows(self, path: Path) -> InputError:
+        """Say that nothing is left of a log."""
+        chosen = " and ".join(f"{name}={value}" for name, value in self.where)
+        return InputError(f"no row has {chosen}" if chosen else "has no rows", path=path)
+
+
+class RowTask(NamedTuple):
+    """Rows of a log that are counted by themselves, and where the battles of units go.
+
+    Attributes
+    ----------
+    path, columns, rows
+        A file, what its columns are, and the first row and the one after the last (None: all).
+    folder, parts
+        Battles of units are written to this folder, in so many parts; None: not at all.
+    more_than
+        They are if there are more battles than this.
+    threads
+        Of DuckDB; None for as many as there are cores.
+    """
+
+    path: Path
+    columns: LogColumns
+    rows: tuple[int, int] | None = None
+    folder: Path | None = None
+    parts: int = 1
+    more_than: int = 0
+    threads: int | None = None
+
+    @contextmanager
+    def opened(self) -> Iterator[LogScan]:
+        """Open the rows for SQL."""
+        with scanned([self.path], self.columns, self.rows, self.threads) as scan:
+            yield scan
+
+
+def count_rows(task: RowTask) -> dict[str, Any]:
+    """Count the battles in some rows; a bad row is named, and left to others to explain."""
+    with task.opened() as scan:
+        if scan.is_rankings:
+            return {"rankings": True}
+        size, bad, whole = scan.check()
+        if bad is not None:
+            return {"bad": bad}
+        found = {"size": size, "whole": whole, "units": scan.has_units, "systems": scan.systems()}
+        if whole:
+            found["counts"] = scan.counts()
+        if whole and scan.has_units and task.folder is not None and size > task.more_than:
+            scan.split(task.folder, task.parts)
+    return found
+
+
+@contextmanager
+def scanned(
+    paths: Sequence[Path],
+    columns: LogColumns,
+    rows: tuple[int, int] | None = None,
+    threads: int | None = None,
+) -> Iterator[LogScan]:
+    """Open logs for SQL, one after the other as one log, or some rows of a single one."""
+    with ExitStack() as stack:
+        scans = [
+            stack.enter_context(bigtables.opened(path, columns.wants, threads)) for path in paths
+        ]
+        for scan in scans:
+            columns.check(scan.names, scan.path)
+        yield LogScan(scans, columns, rows)
+
+
+class LogScan:
+    """The queries that turn logs into counts."""
+
+    def __init__(
+        self, scans: Sequence[Scan], columns: LogColumns, rows: tuple[int, int] | None = None
+    ) -> None:
+        self.scans, self.where = scans, columns.where
+        self.run = scans[0].connection.execute
+        headers = [scan.header() for scan in scans]
+        self.is_rankings = columns.left is None and any(map(rankings.recognise, headers))
+        if self.is_rankings:
+            return
+        used = [*columns.ignore, *(column for column, _ in columns.where)]
+        self.names = [battles.columns(own.without(used), **columns.given) for own in headers]
+        self.has_units = all(own.unit is not None for own in self.names)
+        parts = [self._rows(k, rows) for k in range(len(scans))]
+        self.run(f"CREATE TEMP VIEW log AS {' UNION ALL '.join(parts)}")
+
+    def _rows(self, file: int, rows: tuple[int, int] | None) -> str:
+        """Name the columns of a battle: file, row, l and r (names), o (outcome), w, t and u."""
+        scan, names = self.scans[file], self.names[file]
+        own = {key: None if name is None else scan.columns[name] for key, name in _named(names)}
+        left, right, outcome = own["left"], own["right"], own["outcome"]
+        weight, time, unit = own["weight"], own["time"], own["unit"]
+        assert left is not None
+        assert right is not None
+        shown = [
+            f"{file} AS file",
+            "file_row_number AS row",
+            f"{left.text()} AS l",
+            f"{right.text()} AS r",
+            f"{'1.0' if outcome is None else _outcome(outcome)} AS o",
+            f"{'1.0' if weight is None else weight.number()} AS w",
+            f"{'NULL' if time is None else time.number()} AS t",
+            f"{literal('u') if unit is None else unit.text()} AS u",
+            f"{'false' if time is None else _unreadable(time)} AS no_time",
+        ]
+        chosen = [f"{scan.columns[name].text()} = {literal(value)}" for name, value in self.where]
+        if rows is not None:
+            chosen.append(f"file_row_number BETWEEN {rows[0]} AND {rows[1] - 1}")
+        where = f" WHERE {' AND '.join(chosen)}" if chosen else ""
+        return f"SELECT {', '.join(shown)} FROM {scan.source}{where}"
+
+    def check(self) -> tuple[int, int | None, bool]:
+        """Count the battles, find the first bad one, and tell whether all are whole."""
+        bad = (
+            "coalesce(l, '') = '' OR coalesce(r, '') = '' OR l = r OR o IS NULL OR no_time OR "
+            "coalesce(u, '') = '' OR NOT coalesce(w >= 0 AND isfinite(w), false)"
+        )
+        found: tuple[int, int | None, bool] = self.run(
+            f"SELECT count(*), min(row) FILTER ({bad}), "
+            "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM log"
+        ).fetchone()
+        return found
+
+    def explain(self, row: int) -> None:
+        """Let the reader of short logs say what is wrong with a battle."""
+        (scan,), (names,) = self.scans, self.names
+        shown = [name for name in names if name is not None]
+        if names.time is not None and not _is_plain(scan.columns[names.time]):
+            shown.remove(names.time)
+        table = scan.row(row, shown)
+        sides = {"left": names.left, "right": names.right, "outcome": names.outcome}
+        battles.read(table, unit=names.unit, **({} if names.outcome is None else sides))
+        table.fail("not a battle", 0)
+
+    def systems(self) -> list[str]:
+        """Give all systems a code, in the order of their names; give the names."""
+        self._number("system", "SELECT l AS name FROM log UNION SELECT r FROM log")
+        return [name for (name,) in self.run("SELECT name FROM system ORDER BY code").fetchall()]
+
+    def units(self) -> int:
+        """Give all units a code, in the order of their names; count them."""
+        self._number("unit", "SELECT DISTINCT u AS name FROM log")
+        return int(self.run("SELECT count(*) FROM unit").fetchone()[0])
+
+    def _number(self, table: str, names: str) -> None:
+        self.run(
+            f"CREATE TEMP TABLE {table} AS SELECT name, CAST(row_number() OVER (ORDER BY name) - 1 "
+            f"AS INTEGER) AS code FROM ({names})"
+        )
+
+    def counts(self) -> dict[str, NDArray[Any]]:
+        """Count battles that are alike: codes of both (a and b), the outcome o, how many (w)."""
+        found: dict[str, NDArray[Any]] = self.run(
+            f"SELECT a.code AS a, b.code AS b, o, CAST(count(*) AS DOUBLE) AS w FROM {_JOINED} "
+            "GROUP BY ALL ORDER BY ALL"
+        ).fetchnumpy()
+        return {name: np.asarray(values) for name, values in found.items()}
+
+    def battles(
+        self, n: int, *, by_unit: bool, in_time: bool = False
+    ) -> tuple[Battles, NDArray[np.int32] | None]:
+        """Fetch all battles, and the codes of their units."""
+        weighted = any(own.weight is not None for own in self.names)
+        more = [*(["v.code AS v"] if by_unit else []), *(["w"] if weighted else [])]
+        found = self.run(
+            f"SELECT {', '.join(['a.code AS a', 'b.code AS b', 'o', *more])} FROM {_JOINED}"
+            + (" JOIN unit v ON v.name = u" if by_unit else "")
+            + f" ORDER BY {_IN_TIME if in_time else _IN_FILE}"
+        ).fetchnumpy()
+        rows = Battles(found["a"], found["b"], found["o"], n, found.get("w"))
+        return rows, found["v"] if by_unit else None
+
+    def split(self, folder: Path, parts: int) -> None:
+        """Write the battles of units: both codes, twice the outcome, and the key of the unit."""
+        aside = folder.with_name(f".{folder.name}")
+        for old in (aside, folder):  # what an interrupted run left
+            shutil.rmtree(old, ignore_errors=True)
+        self.run(
+            "COPY (SELECT a.code AS a, b.code AS b, CAST(2 * o AS UTINYINT) AS o, "
+            f"{unit_key('u')} AS h, CAST(h % {parts} AS INTEGER) AS part FROM {_JOINED}) "
+            f"TO {literal(str(aside))} (FORMAT parquet, PARTITION_BY (part))"
+        )
+        aside.rename(folder)
+
+
+_JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
+
+
+def unit_key(name: str) -> str:
+    """SQL of 64 bits that stand for the name of a unit, the same everywhere and ever."""
+    return f"md5_number_lower({name})"
+
+
+def _named(names: Columns) -> Iterator[tuple[str, str | None]]:
+    return iter(names._asdict().items())
+
+
+def _is_plain(column: Column) -> bool:
+    """Tell whether a column holds text or numbers, which a small table can hold, too."""
+    return column.is_number or column.kind in ("VARCHAR", "JSON")
+
+
+def _unreadable(column: Column) -> str:
+    """SQL that tells whether a cell holds something, but no number."""
+    return f"{column.number()} IS NULL AND NOT ({column.missing()})"
+
+
+def _outcome(column: Column) -> str:
+    """SQL of an outcome as a number in 0..1; NULL if it is none."""
+    if column.is_number:
+        value = column.number()
+        return f"CASE WHEN {value} BETWEEN 0 AND 1 THEN {value} END"
+    text = column.text()
+    words = " ".join(f"WHEN {literal(word)} THEN {value}" for word, value in battles.WORDS.items())
+    value = f"TRY_CAST({text} AS DOUBLE)"
+    number = f"regexp_full_match({text}, {literal(NUMBER.pattern)}) AND {value} BETWEEN 0 AND 1"
+    return f"CASE {text} {words} ELSE CASE WHEN {number} THEN {value} END END"
