@@ -1,6 +1,7 @@
 # Two commands set everything up on a fresh machine with Python 3.11 or newer:
 #   make demo    installs Steelyard and runs the main job on the data that comes with it
-#   make test    installs Steelyard with its test tools and runs all tests
+#   make test    installs Steelyard with its test tools and runs the tests
+# make test-all adds the thorough ones: all pages of the docs, fuzzing, every real file.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin

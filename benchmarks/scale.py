@@ -25,6 +25,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from steelyard.formats import duck
 
@@ -43,8 +44,10 @@ count(few, 10_000)
 fixed = least(count, few, 10_000)
 battlecounts._MANY = many
 n = int(sys.argv[2])
-own = least(count, sys.argv[1], n, 3 if n < 10**7 else 1)
-report(own - fixed, n - 10_000, fixed)
+each = None
+if n > 10_000:
+    each = (least(count, sys.argv[1], n, 3 if n < 10**7 else 1) - fixed) / (n - 10_000)
+told.update(each=each, fixed=fixed)
 start()
 assert compare_battles(sys.argv[1], by="bt", n_bootstrap=100).n_battles == n
 """
@@ -85,8 +88,6 @@ def least(fn, path, n, times=3):
         spent.append(used() - before)
     return min(spent)
 told = {}
-def report(cpu, n, fixed):
-    told.update(each=cpu / n, fixed=fixed)
 """
 TAIL = """
 import json
@@ -125,13 +126,13 @@ def make_sentences(n: int, path: Path) -> None:
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def measure(script: str, path: Path, n: int) -> dict[str, float]:
+def measure(script: str, path: Path, n: int) -> dict[str, Any]:
     environment = os.environ | dict.fromkeys(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
     )
     command = [sys.executable, "-c", HEAD + script + TAIL, str(path), str(n)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    found: dict[str, float] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
@@ -142,9 +143,8 @@ def table(
     widths = (9, 8, 9, 11, 8, 7)
     shown = " ".join(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))
     print(f"\n{title:<12} {shown}")
-    smallest = 5 if title == "battles" else 4
-    sizes = [10**k for k in range(smallest, 10) if 10**k < largest] + [largest]
-    base = None
+    sizes = [10**k for k in range(4, 10) if 10**k < largest] + [largest]
+    base: float | None = None
     few = folder / f"{title}-few.{'parquet' if title == 'battles' else 'jsonl'}"
     if make is not None:
         make(10**4, few)
@@ -156,9 +156,11 @@ def table(
         path.unlink(missing_ok=True)
         each = found["each"]
         base = each if n == 10**5 else base
-        ratio = f"{each / base:>7.2f}" if base else f"{'':>7}"
-        print(f"{n:<12.3g} {found['cpu']:>9.2f} {found.get('fixed', 0):>8.2f} {each * 1e6:>9.2f} "
-              f"{1 / each:>11,.0f} {found['memory']:>8.0f} {ratio}", flush=True)  # fmt: skip
+        cells = [f"{found['cpu']:.2f}", f"{found.get('fixed', 0):.2f}"]
+        cells += ["", ""] if each is None else [f"{each * 1e6:.2f}", f"{1 / each:,.0f}"]
+        cells += [f"{found['memory']:.0f}", f"{each / base:.2f}" if each and base else ""]
+        shown = " ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        print(f"{n:<12.3g} {shown}", flush=True)
 
 
 def main() -> None:

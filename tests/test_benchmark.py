@@ -245,7 +245,7 @@ def test_files_of_a_set_stand_beside_the_protocol(tmp_path):
         ("human = 'x'\n[[set]]\nname = 'a'\n[[task]]\nwith = 'spa'\npooled = true", "'pooled' is"),
         ("human = 'x'\n[[set]]\nname = 'a'\n[[task]]\nwith = 'spa'\nweight = 0", "'weight' is 0"),
         ("human = 'x'\n[[set]]\nname = 'a'\n[[set]]\nname = 'a'\n[[task]]\nwith = 'spa'", "twice"),
-        ("human = ", "not TOML"),
+        ("human = ", "not valid TOML"),
     ],
 )
 def test_a_bad_protocol_is_one_line(tmp_path, text, message):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from steelyard.evalset import EvalSet
 from steelyard.overview import overview
-from steelyard.stats.arrays import row_means
+from steelyard.stats.arrays import Floats, row_means
 from steelyard.table import Column, Table, plural
 
 Severity = Literal["error", "warning", "note"]
@@ -80,17 +80,36 @@ def _coverage(es: EvalSet) -> Found:
 
 def _degenerate(es: EvalSet) -> Found:
     """Scores that can't tell anything apart, and scores that are copies of each other."""
+    values = (
+        (name, table.values if table.has_segments else table.system_scores)
+        for name, table in es.scores.items()
+    )
+    for name, constant, twin in uninformative((n, own) for n, own in values if own is not None):
+        if constant is not None:
+            yield "warning", f"'{name}' is constant ({constant:g})"
+        if twin is not None:
+            yield "warning", f"'{name}' and '{twin}' are identical"
+
+
+def uninformative(
+    scores: Iterable[tuple[str, Floats]],
+) -> Iterator[tuple[str, float | None, str | None]]:
+    """Give for each score with values the one value it has, and which one before it is the same.
+
+    Examples
+    --------
+    >>> a, b = np.array([1.0, np.nan, 2.0]), np.array([3.0, 3.0])
+    >>> list(uninformative([("a", a), ("b", b), ("c", a.copy())]))
+    [('a', None, None), ('b', 3.0, None), ('c', None, 'a')]
+    """
     seen: dict[bytes, str] = {}
-    for name, table in es.scores.items():
-        values = table.values if table.has_segments else table.system_scores
-        if values is None:
-            continue
+    for name, values in scores:
         known = values[~np.isnan(values)]
-        if known.size and known.min() == known.max():
-            yield "warning", f"'{name}' is constant ({known[0]:g})"
+        if not known.size:
+            continue
+        constant = float(known[0]) if known.min() == known.max() else None
         key = np.where(np.isnan(values), np.nan, values + 0.0).tobytes()
-        if key in seen and known.size:
-            yield "warning", f"'{name}' and '{seen[key]}' are identical"
+        yield name, constant, seen.get(key)
         seen.setdefault(key, name)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.checks import uninformative
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.metaintervals import Resamples, with_intervals
@@ -270,18 +271,11 @@ def _chosen(es: EvalSet, human: str, metrics: Collection[str] | None) -> tuple[s
 def _look(data: Data, human: str) -> list[str]:
     """Warn of metrics that are constant, identical, or upside down."""
     found = []
-    seen: dict[bytes, str] = {}
-    for name in data.metrics:
-        scores = data.segments(name)
-        if np.isnan(scores).all():
-            continue
-        known = scores[~np.isnan(scores)]
-        if known.min() == known.max():
+    for name, constant, twin in uninformative((n, data.segments(n)) for n in data.metrics):
+        if constant is not None:
             found.append(f"'{name}' is constant: it can't tell systems apart")
-        key = np.where(np.isnan(scores), np.nan, scores + 0.0).tobytes()
-        if key in seen:
-            found.append(f"'{name}' and '{seen[key]}' are identical")
-        seen.setdefault(key, name)
+        if twin is not None:
+            found.append(f"'{name}' and '{twin}' are identical")
         facts = score_facts(name, data.es[name], data.es[human])
         if facts.looks_flipped:
             found.append(facts.against(human))

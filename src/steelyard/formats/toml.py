@@ -74,4 +74,4 @@ def read(path: Path) -> Section:
     try:
         return Section(tomllib.loads(text), path)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not TOML: {error}", path=path) from None
+        raise InputError(f"not valid TOML: {error}", path=path) from None

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError, UsageError, hint
-from steelyard.formats import files
+from steelyard.errors import UsageError, hint
+from steelyard.formats import toml
+from steelyard.formats.toml import Section
 from steelyard.judgements import ErrorSpan, Floats, Ratings
 from steelyard.ratings.averages import Averages, average
 from steelyard.table import Cell, Column, Table
@@ -99,53 +99,41 @@ def read_weights(path: str | Path = "wmt") -> Weights:
     >>> float(weights.weight(ErrorSpan("Non-translation!", "Major")))
     25.0
     """
-    file = FOLDER / f"{path}.toml" if path in NAMED else Path(path)
-
-    def fail(message: str) -> NoReturn:
-        raise InputError(message, path=file)
-
-    try:
-        table = tomllib.loads(files.read_text(file))
-    except tomllib.TOMLDecodeError as error:
-        fail(f"not valid TOML: {error}")
-    for key in table.keys() - {"severity", "rule"}:
-        fail(f"unknown key '{key}'; {hint(key, ('severity', 'rule'))}")
-    listed = table.get("severity")
+    file = toml.read(FOLDER / f"{path}.toml" if path in NAMED else Path(path))
+    file.only(("severity", "rule"))
+    listed = file.keys.get("severity")
     if not isinstance(listed, dict) or not listed:
-        fail("expected a table [severity] with a weight for each severity")
-    severities = {name.casefold(): _weight(value, name, fail) for name, value in listed.items()}
-    rules = table.get("rule", [])
-    if not isinstance(rules, list):
-        fail("expected rules as [[rule]]")
-    read = [rule for entry in rules for rule in _rules(entry, severities, fail)]
+        raise file.error("expected a table [severity] with a weight for each severity")
+    severities = {name.casefold(): _weight(value, name, file) for name, value in listed.items()}
+    read = [rule for own in file.sections("rule") for rule in _rules(own, severities)]
     seen = Counter((rule.category, rule.severity) for rule in read)
     for (category, severity), count in seen.items():
         if count > 1:
-            fail(f"{count} rules for category '{'/'.join(category)}', severity {severity or 'any'}")
-    return Weights(severities, tuple(read), str(path) if path in NAMED else file.name)
+            named = f"category '{'/'.join(category)}', severity {severity or 'any'}"
+            raise file.error(f"{count} rules for {named}")
+    return Weights(severities, tuple(read), str(path) if path in NAMED else file.path.name)
 
 
-def _weight(value: Any, name: str, fail: Any) -> Fraction:
+def _weight(value: Any, name: str, section: Section) -> Fraction:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or value < 0:
-        fail(f"weight of '{name}': {value!r}, expected a number of at least 0")
+        raise section.error(f"weight of '{name}': {value!r}, expected a number of at least 0")
     return Fraction(repr(value))
 
 
-def _rules(entry: Any, severities: Collection[str], fail: Any) -> Iterator[WeightRule]:
-    if not isinstance(entry, dict) or not {"category", "weight"} <= entry.keys():
-        fail("a [[rule]] needs category and weight")
-    for key in entry.keys() - {"category", "severity", "weight"}:
-        fail(f"unknown key '{key}' of a rule; {hint(key, ('category', 'severity', 'weight'))}")
-    severity = entry.get("severity")
-    if severity is not None and str(severity).casefold() not in severities:
-        fail(f"rule for severity '{severity}', which [severity] does not list")
-    names = entry["category"] if isinstance(entry["category"], list) else [entry["category"]]
-    for name in names:
+def _rules(rule: Section, severities: Collection[str]) -> Iterator[WeightRule]:
+    rule.only(("category", "severity", "weight"))
+    if not {"category", "weight"} <= rule.keys.keys():
+        raise rule.error("a rule needs category and weight")
+    severity = rule.text("severity")
+    folded = None if severity is None else severity.casefold()
+    if folded is not None and folded not in severities:
+        raise rule.error(f"rule for severity '{severity}', which [severity] does not list")
+    given = rule.keys["category"]
+    for name in given if isinstance(given, list) else [given]:
         if not isinstance(name, str) or not name.strip():
-            fail(f"category {name!r} of a rule, expected a name")
-        folded = None if severity is None else str(severity).casefold()
-        yield WeightRule(_parts(name), folded, _weight(entry["weight"], name, fail))
+            raise rule.error(f"category {name!r}, expected a name")
+        yield WeightRule(_parts(name), folded, _weight(rule.keys["weight"], name, rule))
 
 
 @dataclass(frozen=True, slots=True)

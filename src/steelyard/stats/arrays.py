@@ -36,15 +36,15 @@ def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
     return result
 
 
-def group_sums(group: NDArray[np.integer], values: ArrayLike, n: int) -> Floats:
-    """Add up values by group: one sum for each of the ``n`` groups, 0 for an empty one.
+def group_sums(group: NDArray[np.integer], values: ArrayLike | None, n: int) -> Floats:
+    """Add up values (None: ones) by group: a sum for each of the ``n`` groups, 0 for an empty one.
 
     Examples
     --------
     >>> group_sums(np.array([0, 2, 0]), [1.0, 2.0, 3.0], 3).tolist()
     [4.0, 0.0, 2.0]
     """
-    weights = np.asarray(values, dtype=np.float64)
+    weights = None if values is None else np.asarray(values, dtype=np.float64)
     return np.asarray(np.bincount(group, weights=weights, minlength=n), dtype=np.float64)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import ShapeError, UsageError, hint
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Floats, group_sums
 from steelyard.stats.wins import PairWins, WinCounts, checked_scores, margins
 
 if TYPE_CHECKING:
@@ -102,10 +102,10 @@ def battle_counts(battles: Battles) -> WinCounts:
         if (kinds == outcome).all():  # lost, tied, won: one pass for all three
             kinds *= n * n
             kinds += codes
-            lost, tied, won = _sums(kinds, weight, 3 * n * n).reshape(3, n, n)
+            lost, tied, won = group_sums(kinds, weight, 3 * n * n).reshape(3, n, n)
         else:
             shares = _shares(battles.outcome[part], weight)
-            won, lost, tied = (_sums(codes, share, n * n).reshape(n, n) for share in shares)
+            won, lost, tied = (group_sums(codes, share, n * n).reshape(n, n) for share in shares)
         wins += won + lost.T
         ties += tied + tied.T
     return WinCounts(wins, ties)
@@ -127,15 +127,11 @@ def battle_pairs(battles: Battles) -> PairWins:
     return PairWins(
         keys // battles.n,
         keys % battles.n,
-        _sums(place, np.where(swapped, rest, share), len(keys)),
-        _sums(place, np.where(swapped, share, rest), len(keys)),
-        _sums(place, tied, len(keys)),
+        group_sums(place, np.where(swapped, rest, share), len(keys)),
+        group_sums(place, np.where(swapped, share, rest), len(keys)),
+        group_sums(place, tied, len(keys)),
         battles.n,
     )
-
-
-def _sums(codes: Codes, values: Floats | None, size: int) -> Floats:
-    return np.asarray(np.bincount(codes, weights=values, minlength=size), dtype=np.float64)
 
 
 def _shares(outcome: Floats, weight: Floats | None) -> tuple[Floats, Floats, Floats]:
