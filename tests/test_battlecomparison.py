@@ -503,3 +503,16 @@ def test_a_result_is_a_comparison():
     found = compare_battles(log_of(ROWS), intervals=None)
     assert isinstance(found, BattleComparison)
     assert len(found.to_frame("polars")) == 3
+
+
+@pytest.mark.parametrize("many", [0, 10**9])
+def test_one_unit_has_no_spread(tmp_path, capsys, monkeypatch, many):
+    """All battles are about one prompt: nothing says how another one would have gone."""
+    monkeypatch.setattr(battlecounts, "_MANY", many)
+    path = tmp_path / "x.csv"
+    rows = "A,B,left,p\nB,A,left,p\nA,B,left,p\nB,C,left,p\nC,A,left,p\nC,B,tie,p\n"
+    path.write_text("left,right,outcome,prompt\n" + rows, encoding="utf-8")
+    found = command(capsys, path, "--by", "bt,mean")
+    assert "one unit: there is nothing to resample, and no interval" in found["warnings"]
+    assert found["aggregations"]["bt"]["ci"] is None
+    assert list(found["tests"]) == ["sign"]

@@ -138,15 +138,18 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         inputs = (InputFile(str(log), counted.form, provenance.sha256(paths, root)),)
     played = n_orders(orders, counted.n_battles)
     options = RankOptions(ties, 0.0, prior, method, played, EloOptions(k=k))
-    sample = LogSample(counted, n_bootstrap if intervals else 0)
+    drawn = n_bootstrap if intervals and counted.n_units != 1 else 0
+    sample = LogSample(counted, drawn)
     found = rank_log(names, sample, options, generator(rng))
     pairs = _Pairs(sample, found, options, _Level(alternative, correction, alpha))
+    if intervals and not drawn:
+        pairs.warnings.append("one unit: there is nothing to resample, and no interval")
     settings: dict[str, Any] = {"by": ",".join(names), "tests": ",".join(pairs.tests),
                                 "ties": ties, "alternative": alternative,
                                 "correction": correction}  # fmt: skip
-    if intervals:
-        drawn = "battle" if counted.n_units is None else unit or "unit"
-        settings |= {"intervals": drawn, "bootstrap": n_bootstrap}
+    if drawn:
+        resampled = "battle" if counted.n_units is None else unit or "unit"
+        settings |= {"intervals": resampled, "bootstrap": n_bootstrap}
     if in_order:
         settings |= {"orders": played or "time"}
     return BattleComparison(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,13 @@ from hypothesis import strategies as st
 from tests.formats.test_battles import logs
 
 from steelyard import BattleLog, save
-from steelyard.errors import InputError, UsageError
+from steelyard.errors import InputError, SteelyardError, UsageError
 from steelyard.formats import battlecounts, bigtables, duck, tables
 from steelyard.formats.battlecounts import CountedLog, from_log, read_counts, unit_key
 from steelyard.formats.battleparts import UnitParts
 from steelyard.formats.battlescan import LogColumns
 from steelyard.formats.load import read_any
+from steelyard.parallel import Workers
 from steelyard.stats.arrays import Floats
 from steelyard.stats.battles import UnitCounts
 from steelyard.stats.bootstrap import keyed_counts
@@ -457,7 +459,7 @@ def test_a_folder_of_logs_is_one_log(tmp_path: Path, suffix: str) -> None:
             "unit": [made.units[code] for code in made.unit[rows]],  # type: ignore[index]
         }
         tables.write(folder / f"{k}.{suffix}", columns)
-    (folder / "README.txt").write_text("no log", encoding="utf-8")
+    (folder / "README.md").write_text("no log", encoding="utf-8")
     found = read_counts(folder, in_order=True)
     same(found, expected)
     assert np.array_equal(drawn(found, 9), drawn(expected, 9))
@@ -497,9 +499,143 @@ def test_what_is_wrong_in_a_folder_is_named(tmp_path: Path, refusal: Refusal) ->
     (tmp_path / "2.csv").write_text(
         "segmentId,judgeId,system1Id,system2Id,system1rank,system2rank\n1,x,A,B,1,2\n"
     )
-    assert "rankings among logs" in refusal(read_counts, tmp_path)
+    assert "rankings in a folder of logs" in refusal(read_counts, tmp_path)
     (tmp_path / "2.csv").write_text("", encoding="utf-8")
     assert refusal(read_counts, tmp_path) == f"{tmp_path / '2.csv'}: empty file"
+
+
+LOG = "left,right,outcome,unit\nA,B,left,p\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("2.txt", "no log in a folder of logs: expected files csv"),
+        ("2.csv.bz2", "no log in a folder"),
+        ("1.CSV.gz", "the same log twice? 1.csv is there, too"),
+        ("1.tsv", "the same log twice? 1.csv is there, too"),
+        ("more.parquet/", "a folder in a folder of logs"),
+        ("2.csv -> nowhere", "a broken link in a folder of logs"),
+    ],
+)
+def test_nothing_in_a_folder_is_left_out(
+    tmp_path: Path, refusal: Refusal, name: str, words: str
+) -> None:
+    (tmp_path / "1.csv").write_text(LOG, encoding="utf-8")
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / ".hidden").touch()
+    (tmp_path / "1.2.csv").write_text(LOG, encoding="utf-8")
+    assert read_counts(tmp_path).n_battles == 2
+    path = tmp_path / name.partition(" ")[0]
+    if name.endswith("/"):
+        path.mkdir()
+    elif "->" in name:
+        path.symlink_to(tmp_path / "nowhere")
+    else:
+        path.write_text(LOG, encoding="utf-8")
+    message = refusal(read_counts, tmp_path)
+    assert message.startswith(f"{path}: ") or path.name == "1.CSV.gz"
+    assert words in message or "1.CSV.gz is there, too" in message
+
+
+def test_many_short_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They share tasks and a database; none is open for long."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    made = random_log(1200, 4, 50)
+    expected = from_log(made, in_order=True)
+    lines = [
+        f"{made.systems[a]},{made.systems[b]},{o},{made.units[u]}"  # type: ignore[index]
+        for a, b, o, u in zip(made.left, made.right, made.outcome, made.unit, strict=True)  # type: ignore[arg-type]
+    ]
+    for k in range(150):
+        text = "\n".join(["left,right,outcome,unit", *lines[8 * k : 8 * k + 8]]) + "\n"
+        (tmp_path / f"{k:03d}.csv").write_text(text, encoding="utf-8")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
+    try:
+        same(read_counts(tmp_path, in_order=True), expected)
+        monkeypatch.setattr(battlecounts, "_MANY", 10)
+        monkeypatch.setattr(battlecounts, "_TOGETHER", 200_000)
+        found = read_counts(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert (found.n_battles, found.n_units) == (1200, 50)
+    assert np.array_equal(drawn(found, 5), drawn(from_log(made), 5))
+
+
+def test_rankings_in_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(battlecounts, "_ROWS", 2)
+    columns = {
+        "segmentId": ["1", "2", "3"],
+        "judgeId": ["x"] * 3,
+        "system1Id": ["A"] * 3,
+        "system2Id": ["B"] * 3,
+        "system1rank": np.array([1.0, 2.0, 1.0]),
+        "system2rank": np.array([2.0, 1.0, 1.0]),
+    }
+    tables.write(tmp_path / "x.parquet", columns)
+    assert read_counts(tmp_path / "x.parquet").form == "rankings"
+
+
+@pytest.mark.usefixtures("parted")
+@pytest.mark.parametrize("odd", ["a[b]c", "*", "what?", "it's"])
+def test_odd_names_of_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str) -> None:
+    made = random_log(1500, 4, 60)
+    folder = tmp_path / odd
+    folder.mkdir()
+    (tmp_path / "ab").mkdir()  # what a pattern would match
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    path = folder / "x.parquet"
+    save(made, path)
+    expected = drawn(from_log(made), 5)
+    for own in (path, folder / "x.parquet"):
+        for workers in (Workers(), Workers(resume=tmp_path / f"kept {odd}")):
+            assert np.array_equal(drawn(read_counts(own, workers=workers), 5), expected)
+
+
+def test_what_can_not_be_written_is_not_the_logs_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(battlecounts, "_MANY", 100)
+    save(random_log(1500, 4, 60), tmp_path / "x.parquet")
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "rows").mkdir()
+    (kept / "rows" / ".0").write_text("no folder", encoding="utf-8")
+    with pytest.raises(SteelyardError, match=r"rows: can't be written \(") as error:
+        read_counts(tmp_path / "x.parquet", workers=Workers(resume=kept))
+    assert not isinstance(error.value, InputError)
+
+
+def test_long_whole_numbers_in_json_are_names(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    rows = [
+        f'{{"left":"A","right":"B","outcome":1,"unit":12345678901234567890{k}}}\n' for k in (1, 2)
+    ]
+    path.write_text("".join(rows), encoding="utf-8")
+    assert read_counts(path).n_units == counted_long(path).n_units == 2
+
+
+def test_dates_can_be_units(tmp_path: Path) -> None:
+    import duckdb
+
+    path = tmp_path / "x.parquet"
+    rows = "('A', 'B', 1, DATE '2024-02-01'), ('B', 'C', 0, DATE '2024-01-01')"
+    sql = f'SELECT * FROM (VALUES {rows}) t("left", "right", outcome, day)'
+    duckdb.connect().execute(f"COPY ({sql}) TO '{path}'")
+    assert read_counts(path, LogColumns(unit="day")).n_units == 2
+
+
+def test_what_selects_rows_is_no_part_of_a_battle(tmp_path: Path, refusal: Refusal) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(LOG + "A,B,left,q\n", encoding="utf-8")
+    for limit in (0, 10**9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(battlecounts, "_LONG", limit)
+            named = LogColumns(where=(("unit", "q"),), unit="unit")
+            assert "column 'unit' selects rows" in refusal(read_counts, path, named)
+            assert read_counts(path, LogColumns(where=(("unit", "q"),))).n_battles == 1
 
 
 @pytest.mark.parametrize("limit", [0, 10**9])

@@ -127,6 +127,48 @@ def test_battles_that_are_gone(log: Path, tmp_path: Path) -> None:
         compared(log, resume=tmp_path)
 
 
+@pytest.mark.parametrize("damage", ["missing", "short"])
+def test_units_that_are_gone(log: Path, tmp_path: Path, damage: str) -> None:
+    compared(log, resume=tmp_path)
+    for kept in tmp_path.glob("resamples*"):
+        kept.unlink()
+    part = tmp_path / "units" / "part-0.key.npy"
+    if damage == "missing":
+        part.unlink()
+    else:
+        part.write_bytes(part.read_bytes()[:200])
+    with pytest.raises(SteelyardError, match=r"battles are gone from .*units"):
+        compared(log, resume=tmp_path)
+
+
+def test_counts_are_good_for_other_draws(log: Path, tmp_path: Path) -> None:
+    """Another seed or another number of resamples needs no new counts."""
+    compared(log, resume=tmp_path)
+    rows = {path: path.stat().st_mtime_ns for path in tmp_path.glob("units/*.npy")}
+    for n, seed in ((50, 2), (60, 1)):
+        workers = Workers(resume=tmp_path)
+        found = compare_battles(log, n_bootstrap=n, rng=seed, workers=workers)
+        expected = compare_battles(log, n_bootstrap=n, rng=seed)
+        assert dumps(found.to_dict()) == dumps(expected.to_dict())
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("units/*.npy")} == rows
+
+
+def test_a_short_text_is_split_where_asked(
+    columns: dict[str, Any], alone: str, tmp_path: Path
+) -> None:
+    tables.write(tmp_path / "log.csv", columns)
+    assert compared(tmp_path / "log.csv") == alone
+    assert compared(tmp_path / "log.csv", resume=tmp_path / "kept") == alone
+    assert len(list((tmp_path / "kept").glob("*.npz"))) > 2
+
+
+def test_a_missing_log_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("x.parquet", "x.csv"):
+        path = tmp_path / name
+        assert run(["compare", "--battles", str(path), "--resume", str(tmp_path / "r")]) == 2
+        assert capsys.readouterr().err == f"error: {path}: no such file\n"
+
+
 def test_another_log_is_another_run(
     log: Path, columns: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -121,3 +121,30 @@ def test_one_unit_and_none() -> None:
     assert empty.n_units == 0
     assert empty.resampled(0, 3, seed=0).tolist() == np.zeros((3, 3, 1)).tolist()
     assert [side.tolist() for side in empty.ahead()] == [[0.0], [0.0]]
+
+
+def test_counts_beyond_single_precision() -> None:
+    """Battles that are alike come once, with their number; 2^24 + 1 of them are not 2^24."""
+    many = np.array([2.0**24 + 1, 2.0**24])
+    battles = Battles(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), 2, many)
+    units = KeyedUnits.of(battles, np.array([5, 5], dtype=np.uint64), np.array([1]))
+    assert units.count.tolist() == many.tolist()
+    assert [side.tolist() for side in units.ahead()] == [[1.0], [0.0]]
+    drawn = keyed_counts(units.key, 0, 8, seed=0)[0]
+    expected = np.outer(drawn, [*many, 0])
+    assert units.resampled(0, 8, seed=0)[:, :, 0].tolist() == expected.tolist()
+
+
+@given(logs(), st.integers(0, 3))
+def test_weights_are_numbers_of_battles(made: tuple[Battles, np.ndarray], seed: int) -> None:
+    battles, key = made
+    pairs = battle_pairs(battles)
+    often = np.random.default_rng(seed).integers(1, 4, len(battles))
+    keys = pairs.i * pairs.n + pairs.j
+    weighted = Battles(battles.left, battles.right, battles.outcome, battles.n, often.astype(float))
+    left, right = np.repeat(battles.left, often), np.repeat(battles.right, often)
+    again = Battles(left, right, np.repeat(battles.outcome, often), battles.n)
+    one = KeyedUnits.of(weighted, key, keys)
+    other = KeyedUnits.of(again, np.repeat(key, often), keys)
+    for name in ("key", "start", "cell", "count"):
+        assert getattr(one, name).tolist() == getattr(other, name).tolist()

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import provenance
-from steelyard.errors import InputError, SteelyardError, UsageError
+from steelyard.errors import InputError, UsageError
 from steelyard.formats import battles, bigtables, files, rankings, tables
-from steelyard.formats.battleparts import PartTask, UnitParts, gather_part, keep_part
-from steelyard.formats.battlescan import LogColumns, RowTask, count_rows, scanned
+from steelyard.formats.battleparts import PartTask, UnitParts, gather_part, gone, keep_part
+from steelyard.formats.battlescan import LogColumns, RowTask, count_rows, explain, scanned
 from steelyard.judgements import BattleLog
 from steelyard.parallel import Workers
 from steelyard.stats.battles import Battles, UnitCounts, battle_pairs
@@ -34,6 +34,8 @@ _LONG = 8_000_000  # bytes of text from which a log is counted out of core, pack
 _MANY = 50_000  # battles up to which units are held in memory, and drawn with replacement
 _PART = 5_000_000  # battles of a part
 _ROWS = 20_000_000  # rows of a task
+_TOGETHER = 1_000_000  # rows of files that are a task together
+_FILE = 10_000  # rows that take as long as to open a file
 _ROW = 20  # bytes of a battle in a text, about
 _PACKED = 8  # times that gzip packs it
 _SUFFIXES = ("csv", "tsv", "jsonl", "ndjson", "parquet", "pq")
@@ -72,12 +74,31 @@ class CountedLog:
 
 
 def log_files(path: Path) -> list[Path]:
-    """Give the files of a log: itself, or the tables in a folder by their names."""
+    """Give the files of a log: itself, or the tables in a folder by their names.
+
+    What else is in a folder is refused, but for notes (``.md``) and names with a dot or an
+    underscore in front: to leave out a file silently is to leave out battles.
+    """
     if not files.is_folder(path):
+        if not path.exists():
+            raise InputError("no such file", path=path)
         return [path]
-    found = sorted(each for each in path.iterdir() if files.suffix(each) in _SUFFIXES)
+    found = sorted(
+        each
+        for each in path.iterdir()
+        if not (each.name.startswith((".", "_")) or files.suffix(each) == "md")
+    )
+    expected = f"expected files {', '.join(_SUFFIXES)}"
     if not found:
-        raise InputError(f"folder without a log: expected files {', '.join(_SUFFIXES)}", path=path)
+        raise InputError(f"folder without a log: {expected}", path=path)
+    stems: dict[str, Path] = {}
+    for each in found:
+        if not each.is_file() or files.suffix(each) not in _SUFFIXES:
+            what = "a folder" if each.is_dir() else "no log" if each.exists() else "a broken link"
+            raise InputError(f"{what} in a folder of logs: {expected}", path=each)
+        twin = stems.setdefault(each.name.lower().removesuffix(".gz").rpartition(".")[0], each)
+        if twin is not each:
+            raise InputError(f"the same log twice? {twin.name} is there, too", path=each)
     return found
 
 
@@ -104,11 +125,11 @@ def read_counts(
     workers
         What long logs are counted on.
     """
-    path, columns = Path(path), columns or LogColumns()
+    path, columns, workers = Path(path), columns or LogColumns(), workers or Workers()
     paths = log_files(path)
-    if len(paths) > 1 or bigtables.is_parquet(paths[0]) or _is_long(paths[0]):
-        reader = _LongLog(paths, columns, workers or Workers())
-        counted = reader.counted(by_unit=by_unit, in_order=in_order)
+    asked = workers.cluster is not None or workers.resume is not None
+    if asked or len(paths) > 1 or bigtables.is_parquet(paths[0]) or _is_long(paths[0]):
+        counted = _LongLog(paths, columns, workers).counted(by_unit=by_unit, in_order=in_order)
         if counted is not None:
             return counted
     log, form = _read(paths[0], columns)
@@ -224,7 +245,7 @@ class _LongLog:
         with self._folder("rows") as folder:
             tasks = self._tasks(folder if by_unit else None)
             found = self.workers.run(count_rows, tasks, step="battles", about=self.about)
-            if len(tasks) == 1 and "rankings" in found[0]:
+            if len(self.paths) == 1 and "rankings" in found[0]:
                 return None
             self._check(tasks, found)
             size = sum(own["size"] for own in found)
@@ -252,36 +273,49 @@ class _LongLog:
             yield kept
 
     def _tasks(self, folder: Path | None) -> list[RowTask]:
-        """Take a file for a task, or so many rows of a long Parquet file."""
-        ranges: list[tuple[Path, tuple[int, int] | None]] = []
-        total = 0
-        for path in self.paths:
-            size = bigtables.n_rows(path)
-            total += _guessed(path) if size is None else size
-            if size is None or size <= _ROWS:
-                ranges.append((path, None))
-            else:
-                ranges += [(path, (at, min(at + _ROWS, size))) for at in range(0, size, _ROWS)]
-        alone = self.workers.jobs == 1 and self.workers.cluster is None
-        rest = (-(-total // _PART) or 1, _MANY if len(ranges) == 1 else 0, None if alone else 1)
+        """Take so many rows for a task, of one long Parquet file or of several short files."""
+        chosen: list[tuple[list[Path], tuple[int, int] | None]] = []
+        total, room = 0, 0
+        with bigtables.session() as connection:
+            for path in self.paths:
+                known = bigtables.n_rows(path, connection)
+                size = _guessed(path) if known is None else known
+                total += size
+                if known is not None and known > _ROWS:
+                    ends = range(0, known, _ROWS)
+                    chosen += [([path], (at, min(at + _ROWS, known))) for at in ends]
+                    room = 0
+                elif size < room:
+                    chosen[-1][0].append(path)
+                    room -= size + _FILE
+                else:
+                    chosen.append(([path], None))
+                    room = _TOGETHER - size
+        alone = len(chosen) == 1 or (self.workers.jobs == 1 and self.workers.cluster is None)
+        fewest = _MANY if len(chosen) == 1 else 0
+        parts = max(1, -(-total // _PART))
         return [
-            RowTask(path, self.columns, rows, folder and folder / str(k), *rest)
-            for k, (path, rows) in enumerate(ranges)
-        ]
+            RowTask(tuple(paths), self.columns, rows, folder and folder / str(k), parts, fewest,
+                    None if alone else 1)
+            for k, (paths, rows) in enumerate(chosen)
+        ]  # fmt: skip
 
     def _check(self, tasks: Sequence[RowTask], found: Sequence[dict[str, Any]]) -> None:
         """Refuse what is no log of battles."""
         for task, own in zip(tasks, found, strict=True):
             if "rankings" in own:
-                raise InputError("rankings among logs of battles: give them alone", path=task.path)
+                raise InputError("rankings in a folder of logs of battles", path=own["rankings"])
             if "bad" in own:
-                with task.opened() as scan:
-                    scan.explain(own["bad"])
+                file, row = own["bad"]
+                explain(task.paths[file], self.columns, row)
         if not any(own["size"] for own in found):
-            raise self.columns.no_rows(tasks[0].path)
+            whole = self.paths[0] if len(self.paths) == 1 else self.paths[0].parent
+            raise self.columns.no_rows(whole)
 
     def _has_units(self, tasks: Sequence[RowTask], found: Sequence[dict[str, Any]]) -> bool:
-        having = {own["units"]: task.path for task, own in zip(tasks, found, strict=True)}
+        having: dict[bool, Path] = {}
+        for task, own in zip(tasks, found, strict=True):
+            having |= dict(zip(own["units"], task.paths, strict=True))
         if len(having) > 1:
             raise InputError(f"no column of units, but {having[True]} has one", path=having[False])
         return True in having
@@ -301,7 +335,7 @@ class _LongLog:
             parts = [PartTask(k, folder, sources, keys, pairs.n) for k in range(tasks[0].parts)]
             found = self.workers.run(gather_part, parts, step="units", about=self.about)
             if sum(own["battles"] for own in found) != pairs.met.sum():
-                raise SteelyardError(f"battles are gone from {sources[0][0].parent}: start anew")
+                raise gone(sources[0][0].parent)
             return UnitParts(stack.pop_all(), folder, pairs, found, self.workers, self.about)
 
     def _held(

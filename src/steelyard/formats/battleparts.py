@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.errors import SteelyardError
 from steelyard.formats import duck
 from steelyard.parallel import Workers
 from steelyard.stats.arrays import Floats
@@ -95,17 +96,24 @@ class UnitParts:
                 DrawTask(self.parts[k::groups], self.folder, size, first, few, seed)
                 for k in range(groups)
             ]
-            about = {**self.about, "resamples": few, "seed": seed}
-            found = self.workers.run(draw_parts, tasks, step=f"resamples-{first}", about=about)
+            found = self.workers.run(
+                draw_parts, tasks, step=f"resamples-{seed}-{first}-{few}", about=self.about
+            )
             won, lost, tied = sum(found).swapaxes(0, 1)
             yield pair_tables(pairs.i, pairs.j, pairs.n, won, lost, tied)
 
 
 def gather_part(task: PartTask) -> dict[str, Any]:
     """Count the battles of a part by unit, and write that down."""
-    found = [_read(folder / f"part={task.part}", codes) for folder, codes in task.sources]
-    left, right, outcome, key = (np.concatenate(column) for column in zip(*found, strict=True))
-    return keep_part(task.part, task.folder, Battles(left, right, outcome, task.n), key, task.pairs)
+    with duck.connect() as connection:
+        connection.execute("SET threads = 1")
+        found = [
+            _read(sorted((folder / f"part={task.part}").glob("*.parquet")), codes, connection)
+            for folder, codes in task.sources
+        ]
+    left, right, outcome, key, often = (np.concatenate(own) for own in zip(*found, strict=True))
+    battles = Battles(left, right, outcome, task.n, often)
+    return keep_part(task.part, task.folder, battles, key, task.pairs)
 
 
 def keep_part(
@@ -115,25 +123,31 @@ def keep_part(
     key: NDArray[np.uint64],
     pairs: NDArray[np.int64],
 ) -> dict[str, Any]:
-    """Write a part: battles with the keys of their units, and the codes of all pairs that met."""
+    """Write a part: battles with the keys of their units, and the codes of all pairs that met.
+
+    Weights of battles are whole numbers: how many there are of the kind.
+    """
     units = KeyedUnits.of(battles, key, pairs)
     for name in _ARRAYS:
         np.save(_path(folder, part, name), getattr(units, name))
     first, second = units.ahead()
-    return {"battles": len(battles), "units": units.n_units, "first": first, "second": second}
+    size = len(battles) if battles.weight is None else int(battles.weight.sum())
+    return {"battles": size, "units": units.n_units, "first": first, "second": second}
 
 
-def _read(folder: Path, codes: NDArray[np.int32]) -> tuple[NDArray[Any], ...]:
-    if not folder.is_dir():
+def _read(
+    files: Sequence[Path], codes: NDArray[np.int32], connection: Any
+) -> tuple[NDArray[Any], ...]:
+    """Read battles of a part: codes of both, the outcome, the key of the unit, how many."""
+    if not files:
         none = np.empty(0, dtype=np.int32)
-        return none, none, none.astype(np.float64), none.astype(np.uint64)
-    with duck.connect() as connection:
-        connection.execute("SET threads = 1")
-        files = duck.literal(f"{folder}/*.parquet")
-        found = connection.execute(
-            f"SELECT a, b, o / 2.0 AS o, h FROM read_parquet({files}, hive_partitioning=false)"
-        ).fetchnumpy()
-    return codes[found["a"]], codes[found["b"]], found["o"], found["h"]
+        return none, none, none.astype(float), none.astype(np.uint64), none.astype(float)
+    listed = ", ".join(duck.literal(duck.exactly(file)) for file in files)
+    found = connection.execute(
+        "SELECT a, b, o / 2.0 AS o, h, CAST(w AS DOUBLE) AS w "
+        f"FROM read_parquet([{listed}], hive_partitioning=false)"
+    ).fetchnumpy()
+    return codes[found["a"]], codes[found["b"]], found["o"], found["h"], found["w"]
 
 
 def _path(folder: Path, part: int, name: str) -> Path:
@@ -144,9 +158,21 @@ def draw_parts(task: DrawTask) -> Floats:
     """Draw resamples of some parts: resamples x (won by the first, by the second, tied) x pairs."""
     total = np.zeros((task.size, 3, task.n_pairs))
     for part in task.parts:
-        arrays = (
-            np.load(_path(task.folder, part, name), mmap_mode="r", allow_pickle=False)
-            for name in _ARRAYS
-        )
-        total += KeyedUnits(task.n_pairs, *arrays).resampled(task.first, task.size, task.seed)
+        units = KeyedUnits(task.n_pairs, *_load(task.folder, part))
+        total += units.resampled(task.first, task.size, task.seed)
     return total
+
+
+def _load(folder: Path, part: int) -> list[NDArray[Any]]:
+    try:
+        return [
+            np.load(_path(folder, part, name), mmap_mode="r", allow_pickle=False)
+            for name in _ARRAYS
+        ]
+    except (OSError, ValueError) as error:
+        raise gone(folder) from error
+
+
+def gone(folder: Path) -> SteelyardError:
+    """Say that a folder does not have what was written to it."""
+    return SteelyardError(f"battles are gone from {folder}: start anew, with another --resume")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import InputError, UsageError, hint
+from steelyard.errors import InputError, SteelyardError, UsageError, hint
 from steelyard.formats import battles, bigtables, rankings
 from steelyard.formats.battles import Columns
 from steelyard.formats.bigtables import Column, Scan
@@ -26,6 +26,7 @@ from steelyard.formats.tables import NUMBER
 from steelyard.stats.battles import Battles
 
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
+_ROWS = 2**40  # more than a file has
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,19 @@ class LogColumns:
         known = (*battles.WEIGHT, *battles.TIME)
         return name in known or self.is_text(name) or rankings.is_rank(name)
 
+    def found(self, scan: Scan) -> Columns:
+        """Find the columns of a battle in a file; what selects rows is none of them."""
+        used = [*self.ignore, *(column for column, _ in self.where)]
+        return battles.columns(scan.header().without(used), **self.given)
+
     def check(self, names: Collection[str], path: Path) -> None:
         """Refuse a column that the file does not have."""
         for column in (*self.ignore, *(name for name, _ in self.where)):
             if column not in names:
                 raise UsageError(f"{path}: no column '{column}'; {hint(column, names)}")
+            if column in self.given.values():
+                raise UsageError(f"{path}: column '{column}' selects rows or is ignored: it can't "
+                                 "be part of a battle, too")  # fmt: skip
 
     def no_rows(self, path: Path) -> InputError:
         """Say that nothing is left of a log."""
@@ -67,12 +76,13 @@ class LogColumns:
 
 
 class RowTask(NamedTuple):
-    """Rows of a log that are counted by themselves, and where the battles of units go.
+    """Rows of logs that are counted by themselves, and where the battles of units go.
 
     Attributes
     ----------
-    path, columns, rows
-        A file, what its columns are, and the first row and the one after the last (None: all).
+    paths, columns, rows
+        Some files, what their columns are, and the first row and the one after the last of a single
+        one (None: all).
     folder, parts
         Battles of units are written to this folder, in so many parts; None: not at all.
     more_than
@@ -81,7 +91,7 @@ class RowTask(NamedTuple):
         Of DuckDB; None for as many as there are cores.
     """
 
-    path: Path
+    paths: tuple[Path, ...]
     columns: LogColumns
     rows: tuple[int, int] | None = None
     folder: Path | None = None
@@ -89,26 +99,21 @@ class RowTask(NamedTuple):
     more_than: int = 0
     threads: int | None = None
 
-    @contextmanager
-    def opened(self) -> Iterator[LogScan]:
-        """Open the rows for SQL."""
-        with scanned([self.path], self.columns, self.rows, self.threads) as scan:
-            yield scan
-
 
 def count_rows(task: RowTask) -> dict[str, Any]:
-    """Count the battles in some rows; a bad row is named, and left to others to explain."""
-    with task.opened() as scan:
-        if scan.is_rankings:
-            return {"rankings": True}
+    """Count the battles in some rows; a bad one is named, and left to others to explain."""
+    with scanned(task.paths, task.columns, task.rows, task.threads) as scan:
+        if scan.rankings:
+            return {"rankings": str(scan.rankings[0])}
         size, bad, whole = scan.check()
         if bad is not None:
-            return {"bad": bad}
+            return {"bad": list(bad)}
         found = {"size": size, "whole": whole, "units": scan.has_units, "systems": scan.systems()}
         if whole:
             found["counts"] = scan.counts()
-        if whole and scan.has_units and task.folder is not None and size > task.more_than:
-            scan.split(task.folder, task.parts)
+        wanted = whole and all(scan.has_units) and size > task.more_than
+        if task.folder is not None and wanted:
+            scan.split(task.folder, task.parts, size)
     return found
 
 
@@ -120,73 +125,26 @@ def scanned(
     threads: int | None = None,
 ) -> Iterator[LogScan]:
     """Open logs for SQL, one after the other as one log, or some rows of a single one."""
-    with ExitStack() as stack:
-        scans = [
-            stack.enter_context(bigtables.opened(path, columns.wants, threads)) for path in paths
-        ]
-        for scan in scans:
-            columns.check(scan.names, scan.path)
-        yield LogScan(scans, columns, rows)
-
-
-class LogScan:
-    """The queries that turn logs into counts."""
-
-    def __init__(
-        self, scans: Sequence[Scan], columns: LogColumns, rows: tuple[int, int] | None = None
-    ) -> None:
-        self.scans, self.where = scans, columns.where
-        self.run = scans[0].connection.execute
-        headers = [scan.header() for scan in scans]
-        self.is_rankings = columns.left is None and any(map(rankings.recognise, headers))
-        if self.is_rankings:
+    with bigtables.session(threads) as connection:
+        log = LogScan(connection, columns)
+        if len(paths) == 1:  # read where it is, however long
+            with bigtables.opened(paths[0], columns.wants, connection) as scan:
+                log.add(scan, "CREATE TEMP VIEW log AS", rows)
+                yield log
             return
-        used = [*columns.ignore, *(column for column, _ in columns.where)]
-        self.names = [battles.columns(own.without(used), **columns.given) for own in headers]
-        self.has_units = all(own.unit is not None for own in self.names)
-        parts = [self._rows(k, rows) for k in range(len(scans))]
-        self.run(f"CREATE TEMP VIEW log AS {' UNION ALL '.join(parts)}")
+        for path in paths:
+            with bigtables.opened(path, columns.wants, connection) as scan:
+                log.add(scan, "INSERT INTO log" if log.names else "CREATE TEMP TABLE log AS")
+        yield log
 
-    def _rows(self, file: int, rows: tuple[int, int] | None) -> str:
-        """Name the columns of a battle: file, row, l and r (names), o (outcome), w, t and u."""
-        scan, names = self.scans[file], self.names[file]
-        own = {key: None if name is None else scan.columns[name] for key, name in _named(names)}
-        left, right, outcome = own["left"], own["right"], own["outcome"]
-        weight, time, unit = own["weight"], own["time"], own["unit"]
-        assert left is not None
-        assert right is not None
-        shown = [
-            f"{file} AS file",
-            "file_row_number AS row",
-            f"{left.text()} AS l",
-            f"{right.text()} AS r",
-            f"{'1.0' if outcome is None else _outcome(outcome)} AS o",
-            f"{'1.0' if weight is None else weight.number()} AS w",
-            f"{'NULL' if time is None else time.number()} AS t",
-            f"{literal('u') if unit is None else unit.text()} AS u",
-            f"{'false' if time is None else _unreadable(time)} AS no_time",
-        ]
-        chosen = [f"{scan.columns[name].text()} = {literal(value)}" for name, value in self.where]
-        if rows is not None:
-            chosen.append(f"file_row_number BETWEEN {rows[0]} AND {rows[1] - 1}")
-        where = f" WHERE {' AND '.join(chosen)}" if chosen else ""
-        return f"SELECT {', '.join(shown)} FROM {scan.source}{where}"
 
-    def check(self) -> tuple[int, int | None, bool]:
-        """Count the battles, find the first bad one, and tell whether all are whole."""
-        bad = (
-            "coalesce(l, '') = '' OR coalesce(r, '') = '' OR l = r OR o IS NULL OR no_time OR "
-            "coalesce(u, '') = '' OR NOT coalesce(w >= 0 AND isfinite(w), false)"
-        )
-        found: tuple[int, int | None, bool] = self.run(
-            f"SELECT count(*), min(row) FILTER ({bad}), "
-            "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM log"
-        ).fetchone()
-        return found
-
-    def explain(self, row: int) -> None:
-        """Let the reader of short logs say what is wrong with a battle."""
-        (scan,), (names,) = self.scans, self.names
+def explain(path: Path, columns: LogColumns, row: int) -> None:
+    """Let the reader of short logs say what is wrong with a battle."""
+    with (
+        bigtables.session() as connection,
+        bigtables.opened(path, columns.wants, connection) as scan,
+    ):
+        names = columns.found(scan)
         shown = [name for name in names if name is not None]
         if names.time is not None and not _is_plain(scan.columns[names.time]):
             shown.remove(names.time)
@@ -194,6 +152,64 @@ class LogScan:
         sides = {"left": names.left, "right": names.right, "outcome": names.outcome}
         battles.read(table, unit=names.unit, **({} if names.outcome is None else sides))
         table.fail("not a battle", 0)
+
+
+class LogScan:
+    """The queries that turn logs into counts."""
+
+    def __init__(self, connection: Any, columns: LogColumns) -> None:
+        self.run, self.columns = connection.execute, columns
+        self.names: list[Columns] = []
+        self.rankings: list[Path] = []
+
+    @property
+    def has_units(self) -> list[bool]:
+        """Whether each file names what its battles share."""
+        return [own.unit is not None for own in self.names]
+
+    def add(self, scan: Scan, into: str, rows: tuple[int, int] | None = None) -> None:
+        """Name the columns of a battle: file, row, l and r (names), o (outcome), w, t and u."""
+        self.columns.check(scan.names, scan.path)
+        if self.columns.left is None and rankings.recognise(scan.header()):
+            self.rankings.append(scan.path)
+            return
+        names = self.columns.found(scan)
+        own = {k: None if name is None else scan.columns[name] for k, name in _named(names)}
+        left, right, outcome = own["left"], own["right"], own["outcome"]
+        weight, time, unit = own["weight"], own["time"], own["unit"]
+        assert left is not None
+        assert right is not None
+        shown = [
+            f"{len(self.names)} AS file",
+            "file_row_number AS row",
+            f"{left.text()} AS l",
+            f"{right.text()} AS r",
+            f"{'1.0::DOUBLE' if outcome is None else _outcome(outcome)} AS o",
+            f"{'1.0::DOUBLE' if weight is None else weight.number()} AS w",
+            f"{'NULL::DOUBLE' if time is None else time.number()} AS t",
+            f"{literal('u') if unit is None else unit.text()} AS u",
+            f"{'false' if time is None else _unreadable(time)} AS no_time",
+        ]
+        chosen = [
+            f"{scan.columns[name].text()} = {literal(value)}" for name, value in self.columns.where
+        ]
+        if rows is not None:
+            chosen.append(f"file_row_number BETWEEN {rows[0]} AND {rows[1] - 1}")
+        where = f" WHERE {' AND '.join(chosen)}" if chosen else ""
+        self.run(f"{into} SELECT {', '.join(shown)} FROM {scan.source}{where}")
+        self.names.append(names)
+
+    def check(self) -> tuple[int, tuple[int, int] | None, bool]:
+        """Count battles, find the first bad one (file and row), and tell whether all are whole."""
+        bad = (
+            "coalesce(l, '') = '' OR coalesce(r, '') = '' OR l = r OR o IS NULL OR no_time OR "
+            "coalesce(u, '') = '' OR NOT coalesce(w >= 0 AND isfinite(w), false)"
+        )
+        size, place, whole = self.run(
+            f"SELECT count(*), min(file * {_ROWS}::BIGINT + row) FILTER ({bad}), "
+            "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM log"
+        ).fetchone()
+        return size, None if place is None else divmod(place, _ROWS), whole
 
     def systems(self) -> list[str]:
         """Give all systems a code, in the order of their names; give the names."""
@@ -233,25 +249,32 @@ class LogScan:
         rows = Battles(found["a"], found["b"], found["o"], n, found.get("w"))
         return rows, found["v"] if by_unit else None
 
-    def split(self, folder: Path, parts: int) -> None:
-        """Write the battles of units: both codes, twice the outcome, and the key of the unit."""
+    def split(self, folder: Path, parts: int, size: int) -> None:
+        """Write the battles of units: both codes, twice the outcome, the unit's key, how many."""
+        import duckdb
+
+        pairs, units = self.run(
+            "SELECT (SELECT count(*) FROM system) ** 2, approx_count_distinct(u) FROM log"
+        ).fetchone()
+        alike = 3 * pairs * units < size  # many battles of few units and pairs: written once
         aside = folder.with_name(f".{folder.name}")
         for old in (aside, folder):  # what an interrupted run left
             shutil.rmtree(old, ignore_errors=True)
-        self.run(
-            "COPY (SELECT a.code AS a, b.code AS b, CAST(2 * o AS UTINYINT) AS o, "
-            f"{unit_key('u')} AS h, CAST(h % {parts} AS INTEGER) AS part FROM {_JOINED}) "
-            f"TO {literal(str(aside))} (FORMAT parquet, PARTITION_BY (part))"
-        )
-        aside.rename(folder)
+        try:
+            self.run(
+                "COPY (SELECT a.code AS a, b.code AS b, CAST(2 * o AS UTINYINT) AS o, "
+                f"md5_number_lower(u) AS h, CAST({'count(*)' if alike else '1'} AS UINTEGER) AS w, "
+                f"CAST(h % {parts} AS INTEGER) AS part FROM {_JOINED}"
+                f"{' GROUP BY ALL' if alike else ''}) "
+                f"TO {literal(str(aside))} (FORMAT parquet, PARTITION_BY (part))"
+            )
+            aside.rename(folder)
+        except (duckdb.Error, OSError) as error:  # the log was read before: this is not its fault
+            reason = str(error).splitlines()[0]
+            raise SteelyardError(f"{folder.parent}: can't be written ({reason})") from error
 
 
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
-
-
-def unit_key(name: str) -> str:
-    """SQL of 64 bits that stand for the name of a unit, the same everywhere and ever."""
-    return f"md5_number_lower({name})"
 
 
 def _named(names: Columns) -> Iterator[tuple[str, str | None]]:

@@ -48,10 +48,12 @@ class Column(NamedTuple):
             return (
                 f"CASE json_type({self.sql}) WHEN 'VARCHAR' THEN {self.sql}->>'$' "
                 f"WHEN 'UBIGINT' THEN {shown} WHEN 'BIGINT' THEN {shown} WHEN 'DOUBLE' THEN "
-                f"CASE WHEN {number} = trunc({number}) AND abs({number}) < 1e30 THEN {whole} "
+                f"CASE WHEN regexp_full_match({shown}, '-?[0-9]+') THEN {shown} "
+                f"WHEN {number} = trunc({number}) AND abs({number}) < 1e30 THEN {whole} "
                 f"ELSE CAST({number} AS VARCHAR) END END"
             )
-        return shown if self.is_number else "CAST(NULL AS VARCHAR)"
+        named = self.is_number or self.kind in ("DATE", "UUID") or self.kind.startswith("TIMESTAMP")
+        return shown if named else "CAST(NULL AS VARCHAR)"
 
     def number(self) -> str:
         """SQL of the cell as a number; NULL where it is missing or none."""
@@ -120,20 +122,30 @@ def is_parquet(path: Path) -> bool:
     return files.suffix(path) in ("parquet", "pq")
 
 
-def n_rows(path: Path) -> int | None:
+@contextmanager
+def session(threads: int | None = None) -> Iterator[Any]:
+    """Open a database that holds so much in memory, and the rest in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="steelyard-") as spilled, duck.connect() as connection:
+        connection.execute(f"SET memory_limit = {literal(_MEMORY)}")
+        connection.execute(f"SET temp_directory = {literal(spilled)}")
+        if threads is not None:
+            connection.execute(f"SET threads = {threads}")
+        yield connection
+
+
+def n_rows(path: Path, connection: Any) -> int | None:
     """Give the number of rows that the footer of a Parquet file names; None for other files."""
     if not is_parquet(path):
         return None
-    with parquet.opened(path) as (connection, source):
+    with parquet.opened(path, connection) as (_, source):
         return parquet.n_rows(connection, source)
 
 
 @contextmanager
-def opened(path: Path, wanted: Callable[[str], bool], threads: int | None = None) -> Iterator[Scan]:
+def opened(path: Path, wanted: Callable[[str], bool], connection: Any) -> Iterator[Scan]:
     """Open a table for SQL; of text only the columns that are ``wanted`` are there."""
     if is_parquet(path):
-        with parquet.opened(path) as (connection, source):
-            _limit(connection, threads)
+        with parquet.opened(path, connection) as (_, source):
             yield _scan(path, connection, source, None, lambda row: row + 1)
         return
     text = _head(path)
@@ -143,9 +155,8 @@ def opened(path: Path, wanted: Callable[[str], bool], threads: int | None = None
         copy = Path(folder) / "table.parquet"
         form = _JsonLines(path, text) if lines else _Delimited(path, text, kind)
         names = [name for name in form.names if wanted(name)]
-        form.copy(names, copy, threads)
-        with parquet.opened(copy) as (connection, source):
-            _limit(connection, threads)
+        form.copy(names, copy, connection)
+        with parquet.opened(copy, connection) as (_, source):
             scan = _scan(path, connection, source, names, form.line_of)
             yield replace(scan, names=tuple(form.names), blank=None if lines else "")
 
@@ -161,13 +172,6 @@ def _scan(
         for name, (as_shown, kind, *_) in zip(known, described, strict=True)
     }
     return Scan(path, connection, parquet.numbered(source), columns, line_of, tuple(known))
-
-
-def _limit(connection: Any, threads: int | None) -> None:
-    connection.execute(f"SET memory_limit = {literal(_MEMORY)}")
-    connection.execute(f"SET temp_directory = {literal(tempfile.gettempdir())}")
-    if threads is not None:
-        connection.execute(f"SET threads = {threads}")
 
 
 def _stream(path: Path) -> Any:
@@ -216,16 +220,13 @@ class _Text:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def _copy(self, selected: str, source: str, target: Path, threads: int | None) -> None:
-        with duck.connect() as connection:
-            _limit(connection, threads)
-            options = "FORMAT parquet, COMPRESSION snappy"
-            goal = literal(str(target))
-            connection.execute(f"COPY (SELECT {selected} FROM {source}) TO {goal} ({options})")
+    def _copy(self, selected: str, source: str, target: Path, connection: Any) -> None:
+        options = "FORMAT parquet, COMPRESSION snappy"
+        goal = literal(str(target))
+        connection.execute(f"COPY (SELECT {selected} FROM {source}) TO {goal} ({options})")
 
     def _fail(self, error: Exception) -> NoReturn:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"not a readable table ({reason})", path=self.path) from error
+        raise duck.failure(error, self.path, "table") from error
 
 
 class _Delimited(_Text):
@@ -238,7 +239,7 @@ class _Delimited(_Text):
         )
         self.names = tables.check_header(path, first[1])
 
-    def copy(self, names: list[str], target: Path, threads: int | None) -> None:
+    def copy(self, names: list[str], target: Path, connection: Any) -> None:
         """Write some columns as Parquet, or say on which line the file is broken."""
         import duckdb
 
@@ -255,7 +256,7 @@ class _Delimited(_Text):
                     f"hive_partitioning=false, compression={literal(_compression(self.path))})"
                 )
                 try:
-                    self._copy(chosen, source, target, threads)
+                    self._copy(chosen, source, target, connection)
                 except duckdb.Error as error:
                     failure = error
                 else:
@@ -297,7 +298,7 @@ class _JsonLines(_Text):
             raise InputError(f"expected a JSON object, found {found}", path=self.path, line=line)
         return value
 
-    def copy(self, names: list[str], target: Path, threads: int | None) -> None:
+    def copy(self, names: list[str], target: Path, connection: Any) -> None:
         """Write some columns as Parquet, or say on which line the file is broken."""
         import duckdb
 
@@ -309,7 +310,7 @@ class _JsonLines(_Text):
                 f"hive_partitioning=false, compression={literal(_compression(self.path))})"
             )
             try:
-                self._copy(chosen, source, target, threads)
+                self._copy(chosen, source, target, connection)
             except duckdb.Error as error:
                 for line, content in enumerate(_lines(self.path), 1):
                     if content.strip():

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.errors import InputError, SteelyardError
 from steelyard.judgements import Floats
 
 
@@ -39,6 +40,21 @@ def plain_path(path: Path) -> Iterator[str]:
         link = Path(folder) / f"input{ending}"
         link.symlink_to(absolute)
         yield str(link)
+
+
+def exactly(path: Path) -> str:
+    """Give a pattern that matches this path alone; for paths of our own, without backslashes."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
+
+
+def failure(error: Exception, path: Path, what: str) -> SteelyardError:
+    """Say in one line what DuckDB said: of a file that is no ``what``, or of this machine."""
+    import duckdb
+
+    reason = str(error).splitlines()[0]
+    if isinstance(error, duckdb.OutOfMemoryException) or "Could not write" in reason:
+        return SteelyardError(f"{path}: {reason}")
+    return InputError(f"not a readable {what} ({reason})", path=path)
 
 
 def quote(name: str) -> str:

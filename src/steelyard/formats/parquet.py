@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -146,15 +146,15 @@ def _writable(column: Any) -> Any:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[Any, str]]:
+def opened(path: Path, connection: Any = None) -> Iterator[tuple[Any, str]]:
     """Give a connection and the SQL for the file; whatever DuckDB says of it becomes one line."""
     import duckdb
 
     if not path.is_file():
         raise InputError("no such file", path=path)
-    with duck.plain_path(path) as name, duck.connect() as connection:
+    with duck.plain_path(path) as name, ExitStack() as stack:
+        own = stack.enter_context(duck.connect()) if connection is None else connection
         try:
-            yield connection, f"read_parquet({duck.literal(name)}{_PLAIN}"
+            yield own, f"read_parquet({duck.literal(name)}{_PLAIN}"
         except (duckdb.Error, UnicodeDecodeError) as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(f"not a readable Parquet file ({reason})", path=path) from error
+            raise duck.failure(error, path, "Parquet file") from error

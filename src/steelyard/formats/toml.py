@@ -1,4 +1,4 @@
-"""Settings in TOML: benchmarks and tie matrices, with errors that name the file and the key."""
+"""Settings in TOML: benchmarks, tie matrices, weights; errors name the file and the key."""
 
 from __future__ import annotations
 

@@ -71,7 +71,6 @@ class DictionaryLinker:
         """Find the mentions in each text; a text that was seen before costs nothing."""
         lang, other = normalise(lang), normalise(other)
         lexicon = self.lexicon(lang, other)
-        lexicon.trim()
         known = self._known.setdefault((lang, other), {})
         result = []
         for text in texts:
@@ -79,7 +78,7 @@ class DictionaryLinker:
             if mentions is None:
                 if len(known) > _CACHED:
                     known.clear()
-                    lexicon.trim()
+                lexicon.trim()
                 mentions = known[text] = self._link(text, lexicon)
             result.append(mentions)
         return result

@@ -55,7 +55,7 @@ class KeyedUnits:
     key: NDArray[np.uint64]
     start: Codes
     cell: Codes
-    count: NDArray[np.float32]
+    count: NDArray[np.floating[Any]]
 
     @classmethod
     def of(cls, battles: Battles, key: NDArray[np.uint64], pairs: NDArray[np.int64]) -> KeyedUnits:
@@ -64,7 +64,7 @@ class KeyedUnits:
         Parameters
         ----------
         battles
-            Won, lost or tied; without weights.
+            Won, lost or tied. Weights are whole numbers: how many such battles there are.
         key
             That of the unit of each battle.
         pairs
@@ -80,8 +80,10 @@ class KeyedUnits:
             np.concatenate([np.ones(min(len(key), 1), bool), key[1:] != key[:-1]])
         )
         start = np.append(first, len(key))
-        cells = _columns(np.ones(len(key), np.float32), cell[order], start, 3 * n_pairs)
-        return cls(n_pairs, key[first], cells.indptr, cells.indices, cells.data)
+        often = np.ones(len(key)) if battles.weight is None else battles.weight[order]
+        cells = _columns(often, cell[order], start, 3 * n_pairs)
+        count = cells.data if cells.data.max(initial=0) >= _EXACT else cells.data.astype(np.float32)
+        return cls(n_pairs, key[first], cells.indptr, cells.indices, count)
 
     @property
     def n_units(self) -> int:
@@ -94,7 +96,7 @@ class KeyedUnits:
         won = self.cell < 2 * n
         start = np.concatenate([[0], np.cumsum(won)])[self.start]
         second = self.cell[won] >= n
-        sign = np.where(second, -1, 1).astype(np.float32)
+        sign = np.where(second, -1.0, 1.0)
         lead = _columns(sign * self.count[won], self.cell[won] - second * n, start, n)
         up, down = (
             np.bincount(lead.indices[own], minlength=n) for own in (lead.data > 0, lead.data < 0)
@@ -129,7 +131,7 @@ class KeyedUnits:
             at = end
 
 
-def _columns(values: NDArray[np.float32], rows: Codes, start: Codes, n_rows: int) -> Any:
+def _columns(values: Floats, rows: Codes, start: Codes, n_rows: int) -> Any:
     """Make a sparse matrix with a column per unit, in which every cell stands once."""
     from scipy.sparse import csc_array
 
