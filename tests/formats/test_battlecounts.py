@@ -19,7 +19,7 @@ from steelyard.errors import InputError, SteelyardError, UsageError
 from steelyard.formats import battlecounts, bigtables, duck, tables
 from steelyard.formats.battlecounts import CountedLog, from_log, read_counts, unit_key
 from steelyard.formats.battleparts import UnitParts
-from steelyard.formats.battlescan import LogColumns
+from steelyard.formats.battlescan import LogColumns, scanned
 from steelyard.formats.load import read_any
 from steelyard.parallel import Workers
 from steelyard.stats.arrays import Floats
@@ -419,6 +419,28 @@ def test_units_in_parts_are_the_same_units(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("parted")
+def test_few_units_of_many_battles(tmp_path: Path) -> None:
+    """Battles that are alike are written once; memory does not grow with the log."""
+    made = random_log(6000, 4, 3)
+    save(made, tmp_path / "log.parquet")
+    with scanned([tmp_path / "log.parquet"], LogColumns()) as scan:
+        scan.systems()
+        for alike in (True, False):
+            scan.split(tmp_path / f"split {alike}", 1, alike=alike)
+    sizes = [rows_in(tmp_path / f"split {alike}") for alike in (True, False)]
+    assert sizes == [3 * 12 * 3, 6000]
+    found, expected = read_counts(tmp_path / "log.parquet"), from_log(made)
+    same(found, expected)
+    assert np.array_equal(drawn(found, 7), drawn(expected, 7))
+
+
+def rows_in(folder: Path) -> int:
+    with duck.connect() as connection:
+        files = duck.literal(f"{folder}/*/*.parquet")
+        return int(connection.execute(f"SELECT count(*) FROM {files}").fetchone()[0])
+
+
+@pytest.mark.usefixtures("parted")
 def test_resamples_by_hand(tmp_path: Path) -> None:
     """A table of a resample is the sum of what the units won, each as often as its key says."""
     made = random_log(300, 4, 40)
@@ -562,6 +584,13 @@ def test_many_short_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert (found.n_battles, found.n_units) == (1200, 50)
     assert np.array_equal(drawn(found, 5), drawn(from_log(made), 5))
+
+
+def test_an_interrupt_is_one() -> None:
+    with pytest.raises(KeyboardInterrupt), bigtables.session():
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="else"), bigtables.session():
+        raise RuntimeError("something else")
 
 
 def test_rankings_in_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,12 @@ def gather_part(task: PartTask) -> dict[str, Any]:
             _read(sorted((folder / f"part={task.part}").glob("*.parquet")), codes, connection)
             for folder, codes in task.sources
         ]
-    left, right, outcome, key, often = (np.concatenate(own) for own in zip(*found, strict=True))
+    left, right, outcome, key = (
+        np.concatenate([own[name] for own in found]) for name in ("a", "b", "o", "h")
+    )
+    often = None
+    if any("w" in own for own in found):
+        often = np.concatenate([own.get("w", np.ones(len(own["h"]))) for own in found])
     battles = Battles(left, right, outcome, task.n, often)
     return keep_part(task.part, task.folder, battles, key, task.pairs)
 
@@ -137,17 +142,16 @@ def keep_part(
 
 def _read(
     files: Sequence[Path], codes: NDArray[np.int32], connection: Any
-) -> tuple[NDArray[Any], ...]:
-    """Read battles of a part: codes of both, the outcome, the key of the unit, how many."""
+) -> dict[str, NDArray[Any]]:
+    """Read battles of a part: codes of both, the outcome, the key of the unit; how many (w)."""
     if not files:
         none = np.empty(0, dtype=np.int32)
-        return none, none, none.astype(float), none.astype(np.uint64), none.astype(float)
+        return {"a": none, "b": none, "o": none.astype(float), "h": none.astype(np.uint64)}
     listed = ", ".join(duck.literal(duck.exactly(file)) for file in files)
-    found = connection.execute(
-        "SELECT a, b, o / 2.0 AS o, h, CAST(w AS DOUBLE) AS w "
-        f"FROM read_parquet([{listed}], hive_partitioning=false)"
+    found: dict[str, NDArray[Any]] = connection.execute(
+        f"SELECT * REPLACE (o / 2.0 AS o) FROM read_parquet([{listed}], hive_partitioning=false)"
     ).fetchnumpy()
-    return codes[found["a"]], codes[found["b"]], found["o"], found["h"], found["w"]
+    return found | {"a": codes[found["a"]], "b": codes[found["b"]]}
 
 
 def _path(folder: Path, part: int, name: str) -> Path:

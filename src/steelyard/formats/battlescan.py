@@ -105,15 +105,17 @@ def count_rows(task: RowTask) -> dict[str, Any]:
     with scanned(task.paths, task.columns, task.rows, task.threads) as scan:
         if scan.rankings:
             return {"rankings": str(scan.rankings[0])}
-        size, bad, whole = scan.check()
+        size, bad, whole, units = scan.check()
         if bad is not None:
             return {"bad": list(bad)}
-        found = {"size": size, "whole": whole, "units": scan.has_units, "systems": scan.systems()}
+        systems = scan.systems()
+        found = {"size": size, "whole": whole, "units": scan.has_units, "systems": systems}
         if whole:
             found["counts"] = scan.counts()
         wanted = whole and all(scan.has_units) and size > task.more_than
         if task.folder is not None and wanted:
-            scan.split(task.folder, task.parts, size)
+            cells = 3 * len(systems) ** 2 * units
+            scan.split(task.folder, task.parts, alike=cells < size)
     return found
 
 
@@ -199,17 +201,21 @@ class LogScan:
         self.run(f"{into} SELECT {', '.join(shown)} FROM {scan.source}{where}")
         self.names.append(names)
 
-    def check(self) -> tuple[int, tuple[int, int] | None, bool]:
-        """Count battles, find the first bad one (file and row), and tell whether all are whole."""
+    def check(self) -> tuple[int, tuple[int, int] | None, bool, int]:
+        """Count battles, find the first bad one (file and row), tell whether all are whole.
+
+        The last number is that of units, about.
+        """
         bad = (
             "coalesce(l, '') = '' OR coalesce(r, '') = '' OR l = r OR o IS NULL OR no_time OR "
             "coalesce(u, '') = '' OR NOT coalesce(w >= 0 AND isfinite(w), false)"
         )
-        size, place, whole = self.run(
+        size, place, whole, units = self.run(
             f"SELECT count(*), min(file * {_ROWS}::BIGINT + row) FILTER ({bad}), "
-            "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM log"
+            "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true), approx_count_distinct(u) "
+            "FROM log"
         ).fetchone()
-        return size, None if place is None else divmod(place, _ROWS), whole
+        return size, None if place is None else divmod(place, _ROWS), whole, units
 
     def systems(self) -> list[str]:
         """Give all systems a code, in the order of their names; give the names."""
@@ -249,22 +255,21 @@ class LogScan:
         rows = Battles(found["a"], found["b"], found["o"], n, found.get("w"))
         return rows, found["v"] if by_unit else None
 
-    def split(self, folder: Path, parts: int, size: int) -> None:
-        """Write the battles of units: both codes, twice the outcome, the unit's key, how many."""
+    def split(self, folder: Path, parts: int, *, alike: bool) -> None:
+        """Write the battles of units: both codes, twice the outcome, and the key of the unit.
+
+        Where many are ``alike``, those are written once, with their number (w).
+        """
         import duckdb
 
-        pairs, units = self.run(
-            "SELECT (SELECT count(*) FROM system) ** 2, approx_count_distinct(u) FROM log"
-        ).fetchone()
-        alike = 3 * pairs * units < size  # many battles of few units and pairs: written once
         aside = folder.with_name(f".{folder.name}")
         for old in (aside, folder):  # what an interrupted run left
             shutil.rmtree(old, ignore_errors=True)
         try:
             self.run(
                 "COPY (SELECT a.code AS a, b.code AS b, CAST(2 * o AS UTINYINT) AS o, "
-                f"md5_number_lower(u) AS h, CAST({'count(*)' if alike else '1'} AS UINTEGER) AS w, "
-                f"CAST(h % {parts} AS INTEGER) AS part FROM {_JOINED}"
+                f"md5_number_lower(u) AS h, CAST(h % {parts} AS INTEGER) AS part"
+                f"{', CAST(count(*) AS DOUBLE) AS w' if alike else ''} FROM {_JOINED}"
                 f"{' GROUP BY ALL' if alike else ''}) "
                 f"TO {literal(str(aside))} (FORMAT parquet, PARTITION_BY (part))"
             )

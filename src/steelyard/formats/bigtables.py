@@ -130,7 +130,12 @@ def session(threads: int | None = None) -> Iterator[Any]:
         connection.execute(f"SET temp_directory = {literal(spilled)}")
         if threads is not None:
             connection.execute(f"SET threads = {threads}")
-        yield connection
+        try:
+            yield connection
+        except RuntimeError as error:  # which is what DuckDB makes of Ctrl-C at times
+            if "interrupted" in str(error):
+                raise KeyboardInterrupt from error
+            raise
 
 
 def n_rows(path: Path, connection: Any) -> int | None:

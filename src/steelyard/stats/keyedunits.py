@@ -80,10 +80,11 @@ class KeyedUnits:
             np.concatenate([np.ones(min(len(key), 1), bool), key[1:] != key[:-1]])
         )
         start = np.append(first, len(key))
+        total = len(key) if battles.weight is None else battles.weight.sum()
+        small: type[Any] = np.float32 if total < _EXACT else np.float64
         often = np.ones(len(key)) if battles.weight is None else battles.weight[order]
-        cells = _columns(often, cell[order], start, 3 * n_pairs)
-        count = cells.data if cells.data.max(initial=0) >= _EXACT else cells.data.astype(np.float32)
-        return cls(n_pairs, key[first], cells.indptr, cells.indices, count)
+        cells = _columns(often.astype(small), cell[order], start, 3 * n_pairs)
+        return cls(n_pairs, key[first], cells.indptr, cells.indices, cells.data)
 
     @property
     def n_units(self) -> int:
@@ -96,7 +97,7 @@ class KeyedUnits:
         won = self.cell < 2 * n
         start = np.concatenate([[0], np.cumsum(won)])[self.start]
         second = self.cell[won] >= n
-        sign = np.where(second, -1.0, 1.0)
+        sign = np.where(second, -1, 1).astype(self.count.dtype)
         lead = _columns(sign * self.count[won], self.cell[won] - second * n, start, n)
         up, down = (
             np.bincount(lead.indices[own], minlength=n) for own in (lead.data > 0, lead.data < 0)
@@ -131,7 +132,7 @@ class KeyedUnits:
             at = end
 
 
-def _columns(values: Floats, rows: Codes, start: Codes, n_rows: int) -> Any:
+def _columns(values: NDArray[np.floating[Any]], rows: Codes, start: Codes, n_rows: int) -> Any:
     """Make a sparse matrix with a column per unit, in which every cell stands once."""
     from scipy.sparse import csc_array
 
