@@ -32,7 +32,7 @@ from steelyard.stats.wins import PairWins
 
 _LONG = 8_000_000  # bytes of text from which a log is counted out of core, packed or not
 _MANY = 50_000  # battles up to which units are held in memory, and drawn with replacement
-_PART = 5_000_000  # battles of a part
+_PART = 2_000_000  # battles of a part
 _ROWS = 20_000_000  # rows of a task
 _TOGETHER = 1_000_000  # rows of files that are a task together
 _FILE = 10_000  # rows that take as long as to open a file
