@@ -309,8 +309,9 @@ def _show(cell: Cell, digits: int | None) -> str:
         return "yes" if cell else "no"
     if isinstance(cell, float):
         if math.isinf(cell) or (digits is None and cell.is_integer()):
-            return f"{cell:.0f}"
-        return f"{cell + 0.0:.{decimals([cell]) if digits is None else digits}f}"  # -0.0 is 0
+            digits = 0
+        shown = f"{cell:.{decimals([cell]) if digits is None else digits}f}"
+        return shown.removeprefix("-") if float(shown) == 0 else shown  # no -0.00
     return str(cell)
 
 
