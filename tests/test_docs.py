@@ -31,3 +31,19 @@ PAGES = [
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_of_a_page(page):
     assert examples.check(page) == []
+
+
+def test_every_command_has_its_help_on_the_page():
+    from steelyard.cli.main import cli
+
+    def commands(group, names):
+        for name in group.list_commands(None):
+            command = group.get_command(None, name)
+            yield [*names, name]
+            if hasattr(command, "list_commands"):
+                yield from commands(command, [*names, name])
+
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    found = [" ".join(names) for names in commands(cli, ["steelyard"])]
+    assert len(found) > 20
+    assert [name for name in found if f"$ {name} --help\n" not in page] == []
