@@ -148,11 +148,12 @@ def table(
     print(f"\n{title:<12} {shown}")
     sizes = [10**k for k in range(4, 10) if 10**k < largest] + [largest]
     base: float | None = None
-    few = folder / f"{title}-few.{'parquet' if title == 'battles' else 'jsonl'}"
+    suffix = "parquet" if title == "battles" else "jsonl"
+    few = folder / f"{title}-few.{suffix}"
     if make is not None:
         make(10**4, few)
     for n in sizes:
-        path = folder / f"{title}-{n}.{'parquet' if title == 'battles' else 'jsonl'}"
+        path = folder / f"{title}-{n}.{suffix}"
         if make is not None:
             make(n, path)
         found = measure(script, path, n)

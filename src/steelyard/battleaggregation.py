@@ -40,10 +40,15 @@ _DRAWN = 20_000_000  # and of the units drawn for them
 
 @dataclass(frozen=True, slots=True)
 class LogSample:
-    """A log, and how often it is resampled for intervals (0: not at all)."""
+    """A log, and how often it shall be resampled for intervals (0: not at all)."""
 
     log: CountedLog
-    n_resamples: int = 0
+    asked: int = 0
+
+    @property
+    def n_resamples(self) -> int:
+        """How often it is: one unit has no spread."""
+        return 0 if self.log.n_units == 1 else self.asked
 
     @property
     def n(self) -> int:

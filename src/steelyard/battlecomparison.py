@@ -138,16 +138,13 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         inputs = (InputFile(str(log), counted.form, provenance.sha256(paths, root)),)
     played = n_orders(orders, counted.n_battles)
     options = RankOptions(ties, 0.0, prior, method, played, EloOptions(k=k))
-    drawn = n_bootstrap if intervals and counted.n_units != 1 else 0
-    sample = LogSample(counted, drawn)
+    sample = LogSample(counted, n_bootstrap if intervals else 0)
     found = rank_log(names, sample, options, generator(rng))
     pairs = _Pairs(sample, found, options, _Level(alternative, correction, alpha))
-    if intervals and not drawn:
-        pairs.warnings.append("one unit: there is nothing to resample, and no interval")
     settings: dict[str, Any] = {"by": ",".join(names), "tests": ",".join(pairs.tests),
                                 "ties": ties, "alternative": alternative,
                                 "correction": correction}  # fmt: skip
-    if drawn:
+    if sample.n_resamples:
         resampled = "battle" if counted.n_units is None else unit or "unit"
         settings |= {"intervals": resampled, "bootstrap": n_bootstrap}
     if in_order:
@@ -283,6 +280,8 @@ def _unit_warnings(sample: LogSample) -> list[str]:
         )
     if sample.n_resamples and not sample.dense:
         found.append(f"no intervals for {sample.n:,} systems: there are too many pairs")
+    if sample.asked and log.n_units == 1:
+        found.append("one unit: there is nothing to resample, and no interval")
     if log.n_units is not None and log.n_units < 10 and sample.n_resamples:
         found.append(f"{plural(log.n_units, 'unit')} to resample: intervals are rough")
     return found

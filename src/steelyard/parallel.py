@@ -53,6 +53,10 @@ class Workers:
     resume: Path | None = None
     progress: Progress | None = None
 
+    def visible(self, path: Path) -> Path:
+        """Give a path as workers find it: those of a cluster may be at home in another folder."""
+        return path if self.cluster is None else path.absolute()
+
     def run(
         self,
         fn: Callable[..., Any],

@@ -50,5 +50,12 @@ def refusal() -> Callable[..., str]:
 def one_database() -> Iterator[None]:
     """Let all reading and writing of a module share one DuckDB: opening one costs 30 ms."""
     with duck.connect() as database, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duck, "connect", database.cursor)
+
+        def connect(threads: int | None = None) -> Any:
+            cursor = database.cursor()
+            if threads is not None:
+                cursor.execute(f"SET threads = {threads}")
+            return cursor
+
+        patch.setattr(duck, "connect", connect)
         yield

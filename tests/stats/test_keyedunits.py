@@ -79,7 +79,7 @@ def logs(draw: st.DrawFn) -> tuple[Battles, np.ndarray]:
 def test_counted_like_units_in_memory(made: tuple[Battles, np.ndarray], first: int) -> None:
     battles, key = made
     pairs = battle_pairs(battles)
-    units = KeyedUnits.of(battles, key, pairs.i * pairs.n + pairs.j)
+    units = KeyedUnits.of(battles, key, pairs.codes)
     names, codes = np.unique(key, return_inverse=True)
     held = UnitCounts.of(battles, codes)
     assert units.key.tolist() == names.tolist()
@@ -103,7 +103,7 @@ def test_blocks_make_no_difference(
     battles = Battles(left, (left + 1) % 4, rng.choice([0, 0.5, 1], 200), 4)
     key = rng.choice(rng.integers(0, BITS, 30, dtype=np.uint64), 200)
     pairs = battle_pairs(battles)
-    found = KeyedUnits.of(battles, key, pairs.i * pairs.n + pairs.j)
+    found = KeyedUnits.of(battles, key, pairs.codes)
     expected = found.resampled(2, 9, seed=1)
     for name, value in (("_UNITS", units), ("_CELLS", cells), ("_RESAMPLES", resamples),
                         ("_EXACT", exact)):  # fmt: skip
@@ -140,7 +140,7 @@ def test_weights_are_numbers_of_battles(made: tuple[Battles, np.ndarray], seed: 
     battles, key = made
     pairs = battle_pairs(battles)
     often = np.random.default_rng(seed).integers(1, 4, len(battles))
-    keys = pairs.i * pairs.n + pairs.j
+    keys = pairs.codes
     weighted = Battles(battles.left, battles.right, battles.outcome, battles.n, often.astype(float))
     left, right = np.repeat(battles.left, often), np.repeat(battles.right, often)
     again = Battles(left, right, np.repeat(battles.outcome, often), battles.n)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from steelyard import provenance
 from steelyard.errors import InputError, UsageError
 from steelyard.formats import battles, bigtables, files, rankings, tables
-from steelyard.formats.battleparts import PartTask, UnitParts, gather_part, gone, keep_part
+from steelyard.formats.battleparts import GatherTask, UnitParts, gather_part, gone, keep_part
 from steelyard.formats.battlescan import LogColumns, RowTask, count_rows, explain, scanned
 from steelyard.judgements import BattleLog
 from steelyard.parallel import Workers
@@ -208,7 +208,7 @@ def _hashed(
     keys = np.array([unit_key(name) for name in names], dtype=np.uint64)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="steelyard-")))
-        part = keep_part(0, folder, rows, keys[unit], pairs.i * pairs.n + pairs.j)
+        part = keep_part(0, folder, rows, keys[unit], pairs.codes)
         return pairs, UnitParts(stack.pop_all(), folder, pairs, [part], Workers(), {})
 
 
@@ -228,9 +228,8 @@ class _LongLog:
     """Logs counted out of core: rows by task, then units by part."""
 
     def __init__(self, paths: Sequence[Path], columns: LogColumns, workers: Workers) -> None:
-        if workers.cluster is not None:  # whose workers may be at home in another folder
-            paths = [path.absolute() for path in paths]
-        self.paths, self.columns, self.workers = paths, columns, workers
+        self.paths = [workers.visible(path) for path in paths]
+        self.columns, self.workers = columns, workers
         self.about: dict[str, Any] = {}
 
     def counted(self, *, by_unit: bool, in_order: bool) -> CountedLog | None:
@@ -324,7 +323,6 @@ class _LongLog:
         self, tasks: Sequence[RowTask], codes: Sequence[NDArray[np.int32]], pairs: PairWins
     ) -> UnitParts:
         """Gather the battles of each unit from wherever they are."""
-        keys = pairs.i * pairs.n + pairs.j
         sources = tuple(
             (task.folder, own)
             for task, own in zip(tasks, codes, strict=True)
@@ -332,7 +330,8 @@ class _LongLog:
         )
         with ExitStack() as stack:
             folder = stack.enter_context(self._folder("units"))
-            parts = [PartTask(k, folder, sources, keys, pairs.n) for k in range(tasks[0].parts)]
+            met = pairs.codes
+            parts = [GatherTask(k, folder, sources, met, pairs.n) for k in range(tasks[0].parts)]
             found = self.workers.run(gather_part, parts, step="units", about=self.about)
             if sum(own["battles"] for own in found) != pairs.met.sum():
                 raise gone(sources[0][0].parent)

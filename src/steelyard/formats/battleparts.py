@@ -21,15 +21,15 @@ from steelyard.errors import SteelyardError
 from steelyard.formats import duck
 from steelyard.parallel import Workers
 from steelyard.stats.arrays import Floats
-from steelyard.stats.battles import Battles, pair_tables
+from steelyard.stats.battles import Battles
 from steelyard.stats.keyedunits import KeyedUnits
-from steelyard.stats.wins import PairWins, WinCounts
+from steelyard.stats.wins import PairWins, WinCounts, pair_tables
 
 _ARRAYS = ("key", "start", "cell", "count")
 _HELD = 250_000_000  # bytes of resamples of all tasks together
 
 
-class PartTask(NamedTuple):
+class GatherTask(NamedTuple):
     """One part: where its battles are, with the codes of the systems in each place."""
 
     part: int
@@ -103,10 +103,9 @@ class UnitParts:
             yield pair_tables(pairs.i, pairs.j, pairs.n, won, lost, tied)
 
 
-def gather_part(task: PartTask) -> dict[str, Any]:
+def gather_part(task: GatherTask) -> dict[str, Any]:
     """Count the battles of a part by unit, and write that down."""
-    with duck.connect() as connection:
-        connection.execute("SET threads = 1")
+    with duck.connect(threads=1) as connection:
         found = [
             _read(sorted((folder / f"part={task.part}").glob("*.parquet")), codes, connection)
             for folder, codes in task.sources

@@ -26,6 +26,7 @@ from steelyard.formats.tables import NUMBER
 from steelyard.stats.battles import Battles
 
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
+_JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
 _ROWS = 2**40  # more than a file has
 
 
@@ -176,11 +177,10 @@ class LogScan:
             self.rankings.append(scan.path)
             return
         names = self.columns.found(scan)
-        own = {k: None if name is None else scan.columns[name] for k, name in _named(names)}
-        left, right, outcome = own["left"], own["right"], own["outcome"]
-        weight, time, unit = own["weight"], own["time"], own["unit"]
-        assert left is not None
-        assert right is not None
+        left, right = scan.columns[names.left], scan.columns[names.right]
+        outcome, weight, time, unit = (
+            None if name is None else scan.columns[name] for name in names[2:]
+        )
         shown = [
             f"{len(self.names)} AS file",
             "file_row_number AS row",
@@ -277,13 +277,6 @@ class LogScan:
         except (duckdb.Error, OSError) as error:  # the log was read before: this is not its fault
             reason = str(error).splitlines()[0]
             raise SteelyardError(f"{folder.parent}: can't be written ({reason})") from error
-
-
-_JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
-
-
-def _named(names: Columns) -> Iterator[tuple[str, str | None]]:
-    return iter(names._asdict().items())
 
 
 def _is_plain(column: Column) -> bool:

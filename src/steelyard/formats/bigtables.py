@@ -125,11 +125,12 @@ def is_parquet(path: Path) -> bool:
 @contextmanager
 def session(threads: int | None = None) -> Iterator[Any]:
     """Open a database that holds so much in memory, and the rest in a folder of its own."""
-    with tempfile.TemporaryDirectory(prefix="steelyard-") as spilled, duck.connect() as connection:
+    with (
+        tempfile.TemporaryDirectory(prefix="steelyard-") as spilled,
+        duck.connect(threads) as connection,
+    ):
         connection.execute(f"SET memory_limit = {literal(_MEMORY)}")
         connection.execute(f"SET temp_directory = {literal(spilled)}")
-        if threads is not None:
-            connection.execute(f"SET threads = {threads}")
         try:
             yield connection
         except RuntimeError as error:  # which is what DuckDB makes of Ctrl-C at times

@@ -14,8 +14,11 @@ from steelyard.errors import InputError, SteelyardError
 from steelyard.judgements import Floats
 
 
-def connect() -> Any:
-    """Open an in-memory database that may not fetch extensions, and prints nothing."""
+def connect(threads: int | None = None) -> Any:
+    """Open an in-memory database that may not fetch extensions, and prints nothing.
+
+    It uses so many ``threads``, or as many as there are cores.
+    """
     import duckdb
 
     leash: dict[str, Any] = {
@@ -25,6 +28,8 @@ def connect() -> Any:
     connection = duckdb.connect(config=leash)
     # Where Python looks interactive to DuckDB, its progress would get into our output.
     connection.execute("SET enable_progress_bar = false")
+    if threads is not None:
+        connection.execute(f"SET threads = {threads}")
     return connection
 
 
@@ -39,7 +44,7 @@ def plain_path(path: Path) -> Iterator[str]:
         ending = "".join(c for c in "".join(path.suffixes[-2:]) if c.isalnum() or c == ".")
         link = Path(folder) / f"input{ending}"
         link.symlink_to(absolute)
-        yield str(link)
+        yield exactly(link)
 
 
 def exactly(path: Path) -> str:

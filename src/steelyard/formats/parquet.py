@@ -53,8 +53,13 @@ def numbered(source: str) -> str:
 
 def n_rows(connection: Any, source: str) -> int:
     """Give the number of rows that the footer names."""
-    facts = source.replace("read_parquet", "parquet_file_metadata", 1).replace(_PLAIN, ")")
+    facts = _described(source, "parquet_file_metadata")
     return int(connection.execute(f"SELECT num_rows FROM {facts}").fetchone()[0])
+
+
+def _described(source: str, function: str) -> str:
+    """Turn the SQL of a file into that of a function which tells of it."""
+    return source.replace("read_parquet", function, 1).replace(_PLAIN, ")")
 
 
 def column_names(connection: Any, source: str, shown: list[str], path: Path) -> list[str]:
@@ -66,7 +71,7 @@ def column_names(connection: Any, source: str, shown: list[str], path: Path) -> 
         if not good or not len(set(names)) == len(names) == len(shown):
             raise InputError("damaged Parquet file: its footer misnames the columns", path=path)
         return [str(name) for name in names]
-    schema = source.replace("read_parquet", "parquet_schema", 1).replace(_PLAIN, ")")
+    schema = _described(source, "parquet_schema")
     rows = connection.execute(f"SELECT name, num_children FROM {schema}").fetchall()
     stored, inside = [], 0
     for name, children in rows[1:]:  # the first is the root; what is nested stands after its owner
@@ -95,7 +100,7 @@ def read_footer(path: Path, key: str) -> str | None:
 
 
 def _footer(connection: Any, source: str) -> dict[str, str]:
-    sql = source.replace("read_parquet", "parquet_kv_metadata", 1).replace(_PLAIN, ")")
+    sql = _described(source, "parquet_kv_metadata")
     rows = connection.execute(f"SELECT key, value FROM {sql}").fetchall()
     texts = [(bytes(k).decode("utf-8", "replace"), bytes(v)) for k, v in rows]
     return {key: value.decode("utf-8", "replace") for key, value in texts}
@@ -113,8 +118,8 @@ def write_columns(path: Path, columns: Mapping[str, Any], footer: Mapping[str, s
         shown.append(name)
     if shown != names:
         footer = {**footer, _NAMES: dumps(names, indent=None)}
-    with duck.connect() as connection, files.replacing(path) as temporary:
-        connection.execute("SET threads = 1")  # row groups, and so the bytes, must not depend on it
+    # Row groups, and so the bytes, must not depend on threads.
+    with duck.connect(threads=1) as connection, files.replacing(path) as temporary:
         arrays = {f"c{i}": _writable(columns[name]) for i, name in enumerate(names)}
         chosen = ", ".join(
             (f"nullif(c{i}, 'NaN'::DOUBLE)" if _is_number(columns[name]) else f"c{i}")

@@ -69,13 +69,7 @@ def read(
     systems, refs = _stems(outputs, "system"), _stems(references, "reference")
     given = [*([] if source is None else [source]), *references, *outputs]
     texts = [_texts(path, allow_empty=allow_empty) for path in given]
-    for path, lines in zip(given, texts, strict=True):
-        if len(lines) != len(texts[0]):
-            raise InputError(
-                f"{plural(len(lines), 'line')}, but {given[0]} has {len(texts[0])}",
-                path=path,
-                line=min(len(lines), len(texts[0])) + 1,
-            )
+    need_one_length(given, [len(lines) for lines in texts], "line")
     ids = tuple(str(k + 1) for k in range(len(texts[0])))
     first = 0 if source is None else 1
     segments = Segments(
@@ -132,17 +126,19 @@ def read_numbers(path: Path, count: int | None = None, what: str = "one per line
     return numbers(files.read_bytes(path), path, count, what)
 
 
+def need_one_length(paths: Sequence[Path], lengths: Sequence[int], noun: str) -> None:
+    """Refuse files of different lengths."""
+    for path, n in zip(paths, lengths, strict=True):
+        if n != lengths[0]:
+            message = f"{plural(n, noun)}, but {paths[0]} has {lengths[0]}"
+            raise InputError(message, path=path, line=min(n, lengths[0]) + 1)
+
+
 def read_scores(paths: Sequence[Path], name: str = SCORE) -> EvalSet:
     """Read the scores of systems, a file for each with a number on each line."""
     systems = _stems(paths, "system")
     rows = [read_numbers(path) for path in paths]
-    for path, row in zip(paths, rows, strict=True):
-        if len(row) != len(rows[0]):
-            raise InputError(
-                f"{plural(len(row), 'number')}, but {paths[0]} has {len(rows[0])}",
-                path=path,
-                line=min(len(row), len(rows[0])) + 1,
-            )
+    need_one_length(paths, [len(row) for row in rows], "number")
     ids = tuple(str(k + 1) for k in range(len(rows[0])))
     table = ScoreTable(np.array(rows))
     es = EvalSet(tuple(systems), Segments(ids), {name: table})

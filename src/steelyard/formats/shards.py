@@ -17,8 +17,7 @@ import numpy as np
 
 from steelyard.errors import InputError, UsageError
 from steelyard.formats import duck, files
-from steelyard.formats.plaintext import stem
-from steelyard.table import plural
+from steelyard.formats.plaintext import need_one_length, stem
 
 _BLOCK = 1 << 22  # bytes read at a time to find the ends of lines
 _FETCHED = 2000  # rows of Parquet
@@ -105,11 +104,7 @@ def _plain_shards(
     if len(set(roles.values())) < len(references) + len(inputs) + (source is not None):
         raise UsageError("two files have the same stem, by which systems and references are named")
     found = [_line_starts(path, size) for path in roles]
-    first = next(iter(roles))
-    for path, (_, n) in zip(roles, found, strict=True):
-        if n != found[0][1]:
-            raise InputError(f"{plural(n, 'line')}, but {first} has {found[0][1]}", path=path,
-                             line=min(n, found[0][1]) + 1)  # fmt: skip
+    need_one_length(list(roles), [n for _, n in found], "line")
     return [
         TextShard("text", tuple(roles), starts, 1 + k * size, size, tuple(roles.values()),
                   allow_empty)
@@ -205,8 +200,7 @@ def _parquet_rows(path: Path) -> Iterator[TextRow]:
     import duckdb
 
     _is_packed(path)  # which says what is wrong with the file
-    with duck.plain_path(path) as name, duck.connect() as connection:
-        connection.execute("SET threads = 1")
+    with duck.plain_path(path) as name, duck.connect(threads=1) as connection:
         source = f"read_parquet({duck.literal(name)})"
         try:
             described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
@@ -222,8 +216,7 @@ def _parquet_rows(path: Path) -> Iterator[TextRow]:
                     number += 1
                     yield _row(dict(zip(names, cells, strict=True)), path, number)
         except duckdb.Error as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(f"not a readable Parquet file ({reason})", path=path) from None
+            raise duck.failure(error, path, "Parquet file") from None
 
 
 def _row(cells: dict[str, Any], path: Path, number: int) -> TextRow:

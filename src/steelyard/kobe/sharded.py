@@ -113,12 +113,12 @@ def score_shards(
         "inputs": [[path.name, path.stat().st_size] for path in inputs],
         "shard": shards[0].size or "file",
     }
-    if workers.cluster is not None:  # whose workers may be at home in another folder
-        shards = [
-            replace(shard, paths=tuple(path.absolute() for path in shard.paths)) for shard in shards
-        ]
-        folder = None if folder is None else str(Path(folder).absolute())
-    tasks = [ShardTask(shard, src, tgt, folder, options) for shard in shards]
+    shown = None if folder is None else str(workers.visible(Path(folder)))
+    tasks = [
+        ShardTask(replace(shard, paths=tuple(map(workers.visible, shard.paths))), src, tgt, shown,
+                  options)
+        for shard in shards
+    ]  # fmt: skip
     chosen = None
     if only is not None:
         mine, of = only

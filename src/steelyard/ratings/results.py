@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -273,17 +273,21 @@ COEFFICIENTS = {
 def _agreement_lines(found: Mapping[str, Any]) -> list[str]:
     """One line per coefficient that is defined."""
     lines = []
+    for label, one in defined_coefficients(found):
+        ends = one["ci"]
+        span = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
+        lines.append(f"  {label} {one['value']:.3f}{span}, {plural(one['n_units'], 'unit')}")
+    return lines
+
+
+def defined_coefficients(
+    found: Mapping[str, Mapping[str, Any]],
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Go through the coefficients of agreement that have a value, each with what it is called."""
     for score, entry in found.items():
         for name, value in entry.items():
             if not isinstance(value, Mapping):
                 continue
             one = value.get("share", value)
-            if one["value"] != one["value"]:  # NaN: nothing was judged twice
-                continue
-            ends = one["ci"]
-            span = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
-            label = COEFFICIENTS.get(name, name)
-            lines.append(
-                f"  {score}: {label} {one['value']:.3f}{span}, {plural(one['n_units'], 'unit')}"
-            )
-    return lines
+            if one["value"] == one["value"]:  # else NaN: nothing was judged twice
+                yield f"{score}: {COEFFICIENTS.get(name, name)}", one

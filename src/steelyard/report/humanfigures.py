@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import UsageError, hint
-from steelyard.ratings.results import COEFFICIENTS, HumanScores
+from steelyard.ratings.results import HumanScores, defined_coefficients
 from steelyard.report.figures import (
     MOST,
     Chart,
@@ -111,16 +111,10 @@ def severity(raters: Mapping[str, Sequence[Any]]) -> Chart:
 def agreement(found: Mapping[str, Mapping[str, Any]]) -> Chart:
     """Draw the coefficients of agreement between raters with their 95 % intervals."""
     names, values, ends = [], [], []
-    for score, entry in found.items():
-        for name, value in entry.items():
-            if not isinstance(value, Mapping):
-                continue
-            one = value.get("share", value)
-            if one["value"] != one["value"]:  # NaN: nothing was judged twice
-                continue
-            names.append(f"{score}: {COEFFICIENTS.get(name, name)}")
-            values.append(float(one["value"]))
-            ends.append(one["ci"] or (np.nan, np.nan))
+    for name, one in defined_coefficients(found):
+        names.append(name)
+        values.append(float(one["value"]))
+        ends.append(one["ci"] or (np.nan, np.nan))
     if not names:
         raise UsageError("figure 'agreement': nothing was judged twice")
     low, high = np.array(ends, dtype=np.float64).T

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Floats, group_sums
-from steelyard.stats.wins import PairWins, WinCounts, checked_scores, margins
+from steelyard.stats.wins import PairWins, WinCounts, checked_scores, margins, pair_tables
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -228,16 +228,6 @@ class UnitCounts:
         sums = self.cells @ np.ascontiguousarray(drawn.T, dtype=kind)
         first, second, tied = sums.T.reshape(len(drawn), 3, -1).swapaxes(0, 1)
         return pair_tables(self.i, self.j, self.n, first, second, tied)
-
-
-def pair_tables(
-    i: Codes, j: Codes, n: int, first: Floats, second: Floats, tied: Floats
-) -> WinCounts:
-    """Make tables of what i won, j won, and ties: resamples x pairs in."""
-    wins, ties = np.zeros((2, len(first), n, n))
-    wins[:, i, j], wins[:, j, i] = first, second
-    ties[:, i, j] = ties[:, j, i] = tied
-    return WinCounts(wins, ties)
 
 
 def _pair_places(battles: Battles) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

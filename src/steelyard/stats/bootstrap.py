@@ -49,6 +49,7 @@ def draw_counts(
 
 # Of 2**16 numbers, those that stand for a count of at least 1, 2, ...: Poisson, with a mean of 1.
 _AT_LEAST = (41427, 17317, 5263, 1244, 240, 39, 5, 1)
+MOST_DRAWN = len(_AT_LEAST)
 _STEP, _FIRST, _SECOND = (
     np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
@@ -62,7 +63,7 @@ def keyed_counts(
     A count depends on the key of its unit, the number of the resample and the seed, and on nothing
     else. So units can be drawn in any order and in many places, wherever they turn up, and add up
     to the same resamples. Numbers are those of SplitMix64, 16 bits for a count; a count of more
-    than 8 would be rarer than that and does not occur.
+    than 8 (``MOST_DRAWN``) would be rarer than that and does not occur.
 
     Parameters
     ----------

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from steelyard.stats.arrays import Floats
 from steelyard.stats.battles import Battles, Codes, pair_codes, pair_places
-from steelyard.stats.bootstrap import keyed_counts
+from steelyard.stats.bootstrap import MOST_DRAWN, keyed_counts
 
 _UNITS = 2**15  # drawn at a time
 _CELLS = 2**20  # and the cells they have, about
 _RESAMPLES = 100  # of them at a time
-_MOST = 8  # times that a unit is drawn
 _EXACT = 2**24  # single precision counts exactly up to here
 
 
@@ -114,7 +113,7 @@ class KeyedUnits:
             for units in self._blocks():
                 own = slice(self.start[units.start], self.start[units.stop])
                 count = self.count[own]
-                small = _MOST * count.sum(dtype=np.float64) < _EXACT
+                small = MOST_DRAWN * count.sum(dtype=np.float64) < _EXACT
                 exact: type[Any] = np.float32 if small else np.float64
                 start = self.start[units.start : units.stop + 1] - own.start
                 shape = (len(sums), units.stop - units.start)

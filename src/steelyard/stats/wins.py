@@ -201,13 +201,14 @@ class PairWins:
         """How often each pair met."""
         return self.wins_i + self.wins_j + self.ties
 
+    @property
+    def codes(self) -> Counts:
+        """A number for each pair: ``i * n + j``."""
+        return self.i * self.n + self.j
+
     def tables(self) -> WinCounts:
         """Give wins and ties as systems x systems."""
-        wins, ties = np.zeros((2, self.n, self.n))
-        wins[self.i, self.j] = self.wins_i
-        wins[self.j, self.i] = self.wins_j
-        ties[self.i, self.j] = ties[self.j, self.i] = self.ties
-        return WinCounts(wins, ties)
+        return pair_tables(self.i, self.j, self.n, self.wins_i, self.wins_j, self.ties)
 
     def within(self, members: Sequence[int]) -> PairWins:
         """Keep the pairs inside a group of systems, numbered from 0 in their order."""
@@ -219,6 +220,16 @@ class PairWins:
         keep = (i >= 0) & (j >= 0)
         columns = (self.wins_i[keep], self.wins_j[keep], self.ties[keep])
         return PairWins(i[keep], j[keep], *columns, len(members))
+
+
+def pair_tables(
+    i: Counts, j: Counts, n: int, first: Floats, second: Floats, tied: Floats
+) -> WinCounts:
+    """Make tables of what i won, what j won, and ties; there may be axes before that of pairs."""
+    wins, ties = np.zeros((2, *first.shape[:-1], n, n))
+    wins[..., i, j], wins[..., j, i] = first, second
+    ties[..., i, j] = ties[..., j, i] = tied
+    return WinCounts(wins, ties)
 
 
 def pair_wins(wins: Floats, ties: Floats) -> PairWins:
