@@ -1,7 +1,9 @@
 """Five ways to turn scores into a ranking of systems: mean, median, Bradley-Terry, Elo, TrueSkill.
 
 Each gives a score per system, the same for every resample of the segments, and what it says of each
-pair: a difference for mean and median, the probability of winning for the other three.
+pair: a difference for mean and median, the probability of winning for the other three. The mean of
+a corpus score, such as BLEU, is its score of all segments together; the mean of its sentence scores
+has a name of its own, ``sentence-mean``.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from steelyard.errors import UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.battles import score_battles
 from steelyard.stats.bootstrap import bootstrap_means
+from steelyard.stats.corpus import CorpusStatistics, bootstrap_scores
 from steelyard.stats.elo import EloOptions, elo_probability, elo_ratings, elo_score_orders
 from steelyard.stats.medians import bootstrap_medians, row_medians
 from steelyard.stats.orders import sequences
@@ -34,6 +37,8 @@ from steelyard.stats.wins import WinCounts, resampled_wins, win_counts
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _PLACES = 40_000_000  # places of orders held at a time
 _RESAMPLES, _ORDERS = 400, 5  # of ratings that depend on the order: resamples, orders of each
+
+NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
 
 Orders = NDArray[np.int64]
 
@@ -83,13 +88,16 @@ class Sample:
     """What is ranked: systems x segments, names for warnings, and resamples of the segments.
 
     ``counts`` (resamples x segments) are None where no intervals are wanted; ``blocks`` are the
-    codes of documents where these are resampled.
+    codes of documents where these are resampled; ``statistics`` are those of a corpus score;
+    ``pairs`` says whether differences of all pairs are wanted.
     """
 
     scores: Floats
     names: tuple[str, ...]
     counts: Floats | None = None
     blocks: Counts | None = None
+    statistics: CorpusStatistics | None = None
+    pairs: bool = True
 
 
 def ranks_of(values: Floats) -> Floats:
@@ -106,8 +114,11 @@ def ranks_of(values: Floats) -> Floats:
     return np.where(np.isnan(values), np.nan, 1.0 + above)
 
 
-def _gaps(scores: Floats, middle: Callable[[Floats], Floats]) -> Floats:
+def _gaps(sample: Sample, middle: Callable[[Floats], Floats]) -> Floats:
     """Differences of an average between all pairs, over the segments that both have."""
+    if not sample.pairs:
+        return NO_PAIRS
+    scores = sample.scores
     n = len(scores)
     result = np.zeros((n, n))
     known = ~np.isnan(scores)
@@ -121,10 +132,42 @@ def _gaps(scores: Floats, middle: Callable[[Floats], Floats]) -> Floats:
     return result
 
 
+def corpus_gaps(stats: CorpusStatistics) -> Floats:
+    """Leads of all pairs by a corpus score, over the segments that both have; more is better."""
+    n, known = len(stats.values), stats.known
+    sign = 1.0 if stats.higher_is_better else -1.0
+    if known.all():
+        own = sign * stats.corpus_scores()
+        return np.asarray(own[:, None] - own[None, :])
+    result = np.zeros((n, n))
+    for i, j in zip(*pair_index(n), strict=True):
+        both = np.flatnonzero(known[i] & known[j])
+        one, two = sign * stats.select((i, j), both).corpus_scores()
+        result[i, j], result[j, i] = one - two, two - one
+    return result
+
+
+def means(sample: Sample) -> tuple[Floats, Floats | None]:
+    """What ``mean`` ranks by, of the systems and in resamples: higher is better."""
+    stats, counts = sample.statistics, sample.counts
+    if stats is None:
+        drawn = None if counts is None else bootstrap_means(sample.scores, counts)
+        return row_means(sample.scores), drawn
+    sign = 1.0 if stats.higher_is_better else -1.0
+    drawn = None if counts is None else sign * bootstrap_scores(stats, counts)
+    return sign * stats.corpus_scores(), drawn
+
+
 def _mean(sample: Sample, _o: RankOptions, _r: np.random.Generator) -> Aggregate:
-    scores = row_means(sample.scores)
-    replicates = None if sample.counts is None else bootstrap_means(sample.scores, sample.counts)
-    return Aggregate("mean", scores, ranks_of(scores), _gaps(sample.scores, row_means), replicates)
+    scores, replicates = means(sample)
+    stats = sample.statistics
+    gaps = corpus_gaps(stats) if stats and sample.pairs else _gaps(sample, row_means)
+    return Aggregate("mean", scores, ranks_of(scores), gaps, replicates)
+
+
+def _sentence_mean(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
+    found = _mean(replace(sample, statistics=None), options, rng)
+    return replace(found, name="sentence-mean")
 
 
 def _median(sample: Sample, _o: RankOptions, _r: np.random.Generator) -> Aggregate:
@@ -132,7 +175,7 @@ def _median(sample: Sample, _o: RankOptions, _r: np.random.Generator) -> Aggrega
     replicates = None
     if sample.counts is not None:
         replicates = bootstrap_medians(sample.scores, sample.counts)
-    gaps = _gaps(sample.scores, row_medians)
+    gaps = _gaps(sample, row_medians)
     return Aggregate("median", scores, ranks_of(scores), gaps, replicates)
 
 
@@ -308,13 +351,14 @@ AGGREGATIONS: dict[str, Callable[[Sample, RankOptions, np.random.Generator], Agg
     "bt": _bt,
     "elo": _elo,
     "trueskill": _trueskill,
+    "sentence-mean": _sentence_mean,
 }
 
 
 def aggregate(
     name: str, sample: Sample, options: RankOptions | None = None, *, rng: np.random.Generator
 ) -> Aggregate:
-    """Rank systems in one of the five ways.
+    """Rank systems in one of the ways.
 
     Examples
     --------
@@ -325,4 +369,5 @@ def aggregate(
     """
     if name not in AGGREGATIONS:
         raise UsageError(f"no aggregation '{name}'; {hint(name, AGGREGATIONS)}")
-    return AGGREGATIONS[name](sample, options or RankOptions(), rng)
+    found = AGGREGATIONS[name](sample, options or RankOptions(), rng)
+    return found if sample.pairs else replace(found, pairwise=NO_PAIRS)

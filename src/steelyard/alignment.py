@@ -185,6 +185,7 @@ def _join_scores(joined: EvalSet, spots: Spots) -> dict[str, ScoreTable]:
             domain_scores=_only(joined, found, name, "domain_scores", "domains"),
             document_scores=_only(joined, found, name, "document_scores", "documents"),
             statistics=_statistics(joined, found, name),
+            direction_given=any(t.direction_given for t in tables),
         )
     return merged
 

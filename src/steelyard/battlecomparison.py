@@ -43,7 +43,7 @@ class BattleComparison(Comparison):
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints; matrices of pairs for up to 300 systems."""
         result = Comparison.to_dict(self)
-        for name in ("score", "diagnosis"):
+        for name in ("score", "higher_is_better", "diagnosis"):
             del result[name]
         result = {"systems": result.pop("systems"), "n_battles": self.n_battles} | result
         result["n_segments"] = self.n_segments or None
@@ -162,7 +162,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         tuple(dict.fromkeys(pairs.warnings)),
         Provenance("compare", settings, inputs, rng if isinstance(rng, int) else None),
         alpha,
-        counted.n_battles,
+        n_battles=counted.n_battles,
     )
 
 

@@ -4,61 +4,64 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from steelyard.aggregation import AGGREGATIONS, Aggregate, RankOptions, Sample, aggregate
+from steelyard.aggregation import (
+    AGGREGATIONS,
+    Aggregate,
+    RankOptions,
+    Sample,
+    aggregate,
+    ranks_of,
+)
+from steelyard.comparedscores import Compared, compared, first_few, official_differs
 from steelyard.comparisonresults import (
-    FITTING,
+    AVERAGES,
+    CORPUS,
     MOST_SHOWN,
-    REASONS,
+    PROPORTION,
+    SENTENCES,
     Comparison,
     PairTest,
     Ranked,
     Tiers,
+    reason,
+)
+from steelyard.comparisontests import (
+    PairOptions,
+    fitting,
+    fitting_tests,
+    known_tests,
+    lead_by,
+    pair_test,
 )
 from steelyard.diagnosis import diagnose
 from steelyard.errors import DegenerateError, UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
-from steelyard.stats import bootstrap, clusters, effects, pairedtests
+from steelyard.stats import bootstrap, clusters, effects
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.elo import EloOptions
-from steelyard.stats.permutation import pair_index
-from steelyard.stats.significance import adjust_pairs
+from steelyard.stats.significance import wilson_interval
 from steelyard.stats.strength import bradley_terry
 from steelyard.stats.tiepolicy import TIES
 from steelyard.stats.wins import WinCounts, win_counts
-from steelyard.table import plural
 
 DEFAULT = ("mean", "median", "bt")
-TESTS = tuple(name for name in REASONS if name != "gap")
 UNITS = ("segment", "document")
 _MOST = 60  # systems up to which every one is left out in turn
 _DRAWN = 100  # systems up to which the share of resamples at each place is kept, for a figure
-_FEW = 4  # warnings of a kind before the last one counts the rest
-
-
-@dataclass(frozen=True, slots=True)
-class PairOptions:
-    """How pairs are tested and intervals drawn."""
-
-    alternative: str = "two-sided"
-    correction: str = "holm"
-    alpha: float = 0.05
-    intervals: str | None = "segment"
-    n_bootstrap: int = 1000
-    level: float = 0.95
 
 
 def compare(  # noqa: PLR0913 - every option has a default
     es: EvalSet,
     score: str | None = None,
     *,
-    by: str | Sequence[str] = DEFAULT,
+    by: str | Sequence[str] | None = None,
     tests: str | Sequence[str] | None = None,
     ties: str = "half",
     tolerance: float = 0.0,
@@ -82,10 +85,13 @@ def compare(  # noqa: PLR0913 - every option has a default
     score
         Which score; may be left out if there is only one.
     by
-        Rankings: ``mean median bt elo trueskill``.
+        Rankings: ``mean median bt elo trueskill``, by default the first three (no median of scores
+        that are 0 or 1, no Bradley-Terry of more than 300 systems). The mean of a corpus score,
+        such as BLEU, is the score of all segments together where its statistics are known;
+        ``sentence-mean`` is the mean of its sentence scores.
     tests
-        Tests of all pairs: ``t mood sign wilcoxon permutation bootstrap``; by default those that
-        fit the rankings.
+        Tests of all pairs: ``t mood sign wilcoxon permutation bootstrap mcnemar``; by default those
+        that fit the rankings, and none for more than 300 systems.
     ties, tolerance, prior, method
         Bradley-Terry: what becomes of ties, which differences are ties, a weak prior, and how the
         fit is made (``newton``, ``newman``, ``mm``).
@@ -108,20 +114,24 @@ def compare(  # noqa: PLR0913 - every option has a default
     >>> result.ranking("bt")[:3]
     ['Dolomite', 'Kaolin', 'Amber']
     """
-    names = (by,) if isinstance(by, str) else tuple(by)
-    for name in names:
+    given = (by,) if isinstance(by, str) else None if by is None else tuple(by)
+    for name in given or ():
         if name not in AGGREGATIONS:
             raise UsageError(f"no aggregation '{name}'; {hint(name, AGGREGATIONS)}")
-    asked = _tests(tests, names)
+    wanted = known_tests(tests)
     chosen = the_score(es, score)
-    table = es[chosen]
-    if not table.has_segments:
-        raise UsageError(f"'{chosen}' has system scores only: comparing needs segment scores")
+    check_segments(es, chosen)
     options = RankOptions(ties, tolerance, prior, method, orders, EloOptions(k=k))
     test = PairOptions(alternative, correction, alpha, intervals, n_bootstrap)
-    stream, *streams = generator(rng).spawn(1 + len(AGGREGATIONS))
-    scores, systems, warnings = _scores(es, chosen)
-    sample = _sample(es, scores, systems, test, stream)
+    stream, *streams, drawn = generator(rng).spawn(2 + len(AGGREGATIONS))
+    data = compared(es, chosen)
+    systems, scores, warnings = data.systems, data.scores, list(data.warnings)
+    names, notes = _rankings(given, data)
+    asked = fitting_tests(names, data) if wanted is None else wanted
+    if "mcnemar" in asked and not data.binary:
+        raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
+    few = len(systems) <= MOST_SHOWN
+    sample = _sample(es, data, test, stream, pairs=few or wanted is not None)
     ranks = {
         name: aggregate(name, sample, options, rng=own)
         for name, own in zip(AGGREGATIONS, streams, strict=True)
@@ -130,20 +140,27 @@ def compare(  # noqa: PLR0913 - every option has a default
     ranks = {name: ranks[name] for name in names}
     for found in ranks.values():
         warnings += found.warnings
+    warnings += _unofficial(es, data, ranks.get("mean"))
     pair_tests = {
-        name: _test(name, scores, sample, test, tolerance) for name in asked if len(systems) > 1
+        name: pair_test(name, data, sample, test, tolerance, drawn)
+        for name in asked
+        if len(systems) > 1
     }
     tiers: dict[str, Tiers] = {}
     for name in names:
-        tier = _tiers(name, ranks[name], pair_tests, scores, systems, test, warnings)
+        tier = _tiers(name, ranks[name], pair_tests, data, test, warnings)
         if tier is not None:
             tiers[name] = tier
-    notes = [REASONS[name] for name in asked]
+    told = any(note.endswith(SENTENCES) for note in notes)  # which is said once
+    notes += [
+        reason(name, None if told and own.of == SENTENCES else own.of)
+        for name, own in pair_tests.items()
+    ]
     if "bt" in names and len(systems) > 1:
         counts = win_counts(scores, tolerance=tolerance)
         notes += tie_note(counts, systems, options)
         warnings += order_flips(counts, systems, options)
-    diagnosis = diagnose(es, scores, systems, ranks)
+    diagnosis = diagnose(es, data, ranks)
     warnings += diagnosis.pop("warnings")
     settings: dict[str, Any] = {"score": chosen, "by": ",".join(names), "tests": ",".join(asked),
                                 "ties": ties, "alternative": alternative,
@@ -157,30 +174,99 @@ def compare(  # noqa: PLR0913 - every option has a default
         chosen,
         systems,
         int((~np.isnan(scores)).any(axis=0).sum()),
-        {name: ranked(found, test.level) for name, found in ranks.items()},
+        {name: _shown(name, found, data, test, notes) for name, found in ranks.items()},
         pair_tests,
         tiers,
-        {
-            "superiority": effects.superiority(scores, tolerance=tolerance),
-            "cliffs_delta": effects.cliffs_delta(scores),
-            "standardised_difference": effects.standardised_difference(scores),
-        },
+        _effects(data, tolerance) if sample.pairs else {},
         diagnosis,
-        tuple(notes),
+        tuple(dict.fromkeys(notes)),
         tuple(dict.fromkeys(warnings)),
         Provenance("compare", settings, es.inputs, seed),
         alpha,
+        data.higher_is_better,
     )
 
 
-def _tests(tests: str | Sequence[str] | None, by: Sequence[str]) -> tuple[str, ...]:
-    if tests is None:
-        return tuple(dict.fromkeys(FITTING[name] for name in by))
-    asked = (tests,) if isinstance(tests, str) else tuple(tests)
-    for name in asked:
-        if name not in TESTS:
-            raise UsageError(f"no test '{name}'; {hint(name, TESTS)}")
-    return tuple(dict.fromkeys(asked))
+def check_segments(es: EvalSet, score: str) -> None:
+    """Refuse a score that no segment has."""
+    table = es[score]
+    if table.has_segments:
+        return
+    if table.system_scores is None or np.isnan(table.system_scores).all():
+        raise UsageError(f"'{score}' has no scores: every cell is missing")
+    raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
+
+
+def _rankings(given: tuple[str, ...] | None, data: Compared) -> tuple[tuple[str, ...], list[str]]:
+    """Give the rankings to make, and what must be known of them."""
+    names = DEFAULT if given is None else given
+    notes: list[str] = []
+    if given is None and data.binary:
+        names = tuple(name for name in names if name != "median")
+    if len(data.systems) > MOST_SHOWN:
+        many = f"more than {MOST_SHOWN} systems"
+        if given is None:
+            names = tuple(name for name in names if name != "bt")
+            notes.append(f"{many}: pairs of systems are compared only where asked for (--by bt)")
+        notes.append(f"{many}: pairs of systems are tested only where asked for (--test t)")
+    if data.statistics is not None:
+        others = ", ".join(name for name in names if name != "mean")
+        notes += ["corpus: the score of all segments together"] if "mean" in names else []
+        notes += [f"{others}: on {SENTENCES}"] if others else []
+    return names, notes
+
+
+def _effects(data: Compared, tolerance: float) -> dict[str, Floats]:
+    return {
+        "superiority": effects.superiority(data.scores, tolerance=tolerance),
+        "cliffs_delta": effects.cliffs_delta(data.scores),
+        "standardised_difference": data.sign * effects.standardised_difference(data.additive())
+        + 0.0,  # no -0.0
+    }
+
+
+def _shown(
+    by: str, found: Aggregate, data: Compared, test: PairOptions, notes: list[str]
+) -> Ranked:
+    """Give a ranking with its intervals, in the numbers of the score itself."""
+    result = ranked(found, test.level)
+    if by in AVERAGES and not data.higher_is_better:
+        result = result.turned()
+    if data.statistics is not None:
+        return replace(result, of=CORPUS if by == "mean" else SENTENCES)
+    if not (by in ("mean", "sentence-mean") and data.binary):
+        return result
+    if test.intervals == "segment":
+        known = ~np.isnan(data.scores)
+        right = np.where(known, np.abs(data.scores), 0.0).sum(axis=1)
+        low, high = wilson_interval(right, known.sum(axis=1), test.level)
+        result = replace(result, low=low, high=high)
+        notes.append("proportion: Wilson's 95 % intervals; those of ranks are of resamples")
+    return replace(result, of=PROPORTION)
+
+
+def _unofficial(es: EvalSet, data: Compared, found: Aggregate | None) -> list[str]:
+    """Warn where means of segments stand in for official scores that are something else."""
+    table = es[data.name]
+    if found is None or data.statistics is not None or table.system_scores is None:
+        return []
+    rows = [es.systems.index(system) for system in data.systems]
+    official = data.sign * table.system_scores[rows]
+    if not official_differs(official, found.scores):
+        return []
+    told = (
+        f"mean ranks by means of segment scores, which the official system scores of "
+        f"'{data.name}' are not"
+    )
+    moved = [
+        f"{system} is {int(here)}, officially {int(there)}"
+        for system, here, there in zip(data.systems, found.ranks, ranks_of(official), strict=True)
+        if not np.isnan(there) and here != there
+    ]
+    if not moved:
+        return [f"{told}; the order is the same"]
+    more = f" (and {len(moved) - 4} more)" if len(moved) > 4 else ""
+    return [f"{told}; the places differ: {'; '.join(moved[:4])}{more}"]
 
 
 def the_score(es: EvalSet, score: str | None) -> str:
@@ -194,51 +280,17 @@ def the_score(es: EvalSet, score: str | None) -> str:
     return score
 
 
-def _scores(es: EvalSet, score: str) -> tuple[Floats, tuple[str, ...], list[str]]:
-    """Oriented scores of the systems that have any, and what was noticed on the way."""
-    values = es[score].oriented
-    some = np.asarray((~np.isnan(values)).any(axis=1))
-    warnings = list(es.notes)
-    lost = [s for s, known in zip(es.systems, some, strict=True) if not known]
-    if lost:
-        warnings.append(
-            f"{plural(len(lost), 'system')} without '{score}' left out: {', '.join(lost)}"
-        )
-    systems = tuple(s for s, known in zip(es.systems, some, strict=True) if known)
-    kept = values[some]
-    missing = int(np.isnan(kept).sum())
-    if missing:
-        shared = int((~np.isnan(kept)).all(axis=0).sum())
-        warnings.append(
-            f"{missing:,} of {kept.size:,} scores are missing: pairs are compared on the segments "
-            f"both have, means and medians over what each has ({shared:,} segments are complete)"
-        )
-    if not systems:
-        raise UsageError(f"no system has a '{score}' score")
-    if len(systems) == 1:
-        warnings.append(f"one system ({systems[0]}): there is nothing to compare it with")
-    warnings += [
-        f"'{systems[i]}' and '{systems[j]}' have the same scores"
-        for i, j in zip(*pair_index(len(systems)), strict=True)
-        if np.array_equal(kept[i], kept[j], equal_nan=True)
-    ]
-    return kept, systems, warnings
-
-
 def _sample(
-    es: EvalSet,
-    scores: Floats,
-    systems: tuple[str, ...],
-    test: PairOptions,
-    stream: np.random.Generator,
+    es: EvalSet, data: Compared, test: PairOptions, stream: np.random.Generator, *, pairs: bool
 ) -> Sample:
+    sample = Sample(data.scores, data.systems, statistics=data.statistics, pairs=pairs)
     if test.intervals is None:
-        return Sample(scores, systems)
+        return sample
     blocks = document_codes(es) if test.intervals == "document" else None
     if test.intervals not in UNITS:
         raise UsageError(f"unknown unit '{test.intervals}'; {hint(test.intervals, UNITS)}")
-    counts = bootstrap.segment_counts(test.n_bootstrap, scores.shape[1], stream, blocks)
-    return Sample(scores, systems, counts, blocks)
+    counts = bootstrap.segment_counts(test.n_bootstrap, es.n_segments, stream, blocks)
+    return replace(sample, counts=counts, blocks=blocks)
 
 
 def document_codes(es: EvalSet) -> Counts:
@@ -283,62 +335,21 @@ def ranked(found: Aggregate, level: float) -> Ranked:
     )
 
 
-def _test(
-    name: str, scores: Floats, sample: Sample, test: PairOptions, tolerance: float
-) -> PairTest:
-    side = test.alternative
-    if name == "t":
-        p = pairedtests.t_test(scores, alternative=side)
-    elif name == "sign":
-        p = pairedtests.sign_test(scores, tolerance=tolerance, alternative=side)
-    elif name == "wilcoxon":
-        p = pairedtests.wilcoxon_test(scores, alternative=side)
-    elif name == "permutation":
-        blocks = sample.blocks
-        p = pairedtests.permutation_test(scores, blocks=blocks, alternative=side)
-    elif name == "mood":
-        if side != "two-sided":
-            raise UsageError("mood's test is two-sided; choose another --test for one side")
-        p = pairedtests.mood_test(scores)
-    else:
-        if sample.counts is None:
-            raise UsageError("the bootstrap test needs resamples: choose --intervals")
-        means = bootstrap.bootstrap_means(scores, sample.counts)
-        p = pairedtests.bootstrap_test(np.nanmean(scores, axis=1), means, alternative=side)
-    symmetric = side == "two-sided"
-    return PairTest(p, adjust_pairs(p, test.correction, symmetric=symmetric), side, test.correction)
-
-
-def _lead(test: str, scores: Floats) -> Floats:
-    """Who is ahead of whom in the eyes of a test: the sign of what it tests, systems x systems."""
-    n = len(scores)
-    lead = np.zeros((n, n))
-    for i in range(n):
-        gap = scores[i] - scores
-        if test in ("sign", "wilcoxon"):
-            lead[i] = (gap > 0).sum(axis=1) - (gap < 0).sum(axis=1)
-        elif test == "mood":
-            lead[i] = np.nanmedian(scores[i]) - np.nanmedian(scores, axis=1)
-        else:
-            lead[i] = np.nansum(gap, axis=1)
-    return np.sign(lead)
-
-
 def _tiers(
     by: str,
     found: Aggregate,
     tests: Mapping[str, PairTest],
-    scores: Floats,
-    systems: tuple[str, ...],
+    data: Compared,
     test: PairOptions,
     warnings: list[str],
 ) -> Tiers | None:
     """Put systems into tiers by the test that fits the ranking."""
-    name = FITTING[by] if FITTING[by] in tests else next(iter(tests), None)
+    fits = fitting(by, data)
+    name = fits if fits in tests else next(iter(tests), None)
     if name is None:
         return None
-    lead = _lead(name, scores)
-    return tiers_by(by, found.ranks, name, tests[name], lead, systems, test.alpha, warnings)
+    lead = lead_by(name, tests[name].of, data)
+    return tiers_by(by, found.ranks, name, tests[name], lead, data.systems, test.alpha, warnings)
 
 
 def tiers_by(
@@ -351,7 +362,10 @@ def tiers_by(
     alpha: float,
     warnings: list[str],
 ) -> Tiers | None:
-    """Put systems into tiers by a test; ``lead[i, j]`` is positive where i is ahead of j by it."""
+    """Put systems into tiers by a test; ``lead[i, j]`` is positive where i is ahead of j by it.
+
+    Systems of one rank share a tier: what separates one of them from those above separates all.
+    """
     some = [i for i in range(len(systems)) if not np.isnan(ranks[i])]
     order = sorted(some, key=lambda i: (ranks[i], systems[i]))
     if not order:
@@ -370,7 +384,9 @@ def tiers_by(
         # Above the diagonal the row is ranked higher; both halves say the same.
         upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
         p = upper + upper.T
-    level = clusters.greedy_clusters(p, alpha)
+    places = ranks[order]
+    p = np.where(places[:, None] == places[None, :], 1.0, p)
+    level = clusters.greedy_clusters(_shared_by_rank(p, places), alpha)
     letters = ("",) * len(order)
     if len(order) <= MOST_SHOWN:
         with contextlib.suppress(DegenerateError):  # more groups than letters are good for
@@ -380,6 +396,13 @@ def tiers_by(
     for k, i in enumerate(order):
         cluster_of[i], letter_of[i] = int(level[k]), letters[k] or None
     return Tiers(name, tuple(cluster_of), tuple(letter_of))
+
+
+def _shared_by_rank(p: Floats, places: Floats) -> Floats:
+    """Give systems of one rank the smallest p-value that any of them has; ``places`` ascend."""
+    opens = np.flatnonzero(np.r_[True, places[1:] != places[:-1]])
+    least = np.minimum.reduceat(p, opens, axis=1)
+    return np.repeat(least, np.diff(np.r_[opens, len(places)]), axis=1)
 
 
 def _order(
@@ -403,7 +426,13 @@ def tie_note(counts: WinCounts, systems: Sequence[str], options: RankOptions) ->
         if [s for _, s in other] != [s for _, s in own]:
             place = {s: r for r, s in own}
             names = [s for r, s in other if place.get(s) != r]
-            moved.append(f"{policy} moves {', '.join(names[:4])}")
+            if not other:
+                moved.append(f"{policy} leaves nothing to rank by")
+            elif names:
+                moved.append(f"{policy} moves {', '.join(names[:4])}")
+            else:
+                lost = place.keys() - {s for _, s in other}
+                moved.append(f"{policy} leaves {', '.join(sorted(lost)[:4])} without a rank")
     shown = f"bt: {100 * share:.1f} % ties, treated as {options.ties}"
     if not moved:
         return [f"{shown}; the order is the same under the other treatments"]
@@ -415,15 +444,16 @@ def order_flips(counts: WinCounts, systems: Sequence[str], options: RankOptions)
     found = []
     fit = bradley_terry(counts.wins, counts.ties, ties_as=options.ties, prior=options.prior)
     half = counts.wins + counts.ties / 2
-    for i, one in enumerate(systems):
-        for j in range(i + 1, len(systems)):
-            joint = np.sign(fit.ranks[j] - fit.ranks[i])
-            alone = np.sign(half[i, j] - half[j, i])
-            if joint * alone < 0 or (joint == 0 and alone):
-                first, second = (one, systems[j]) if alone > 0 else (systems[j], one)
-                place = "below it" if joint else "with it"
-                found.append(f"{first} beats {second} head to head, but ranks {place} among all")
-    found = _first_few(found)
+    joint = np.sign(fit.ranks[None, :] - fit.ranks[:, None])
+    alone = np.sign(half - half.T)
+    against = np.triu((joint * alone < 0) | ((joint == 0) & (alone != 0)), 1)
+    for i, j in np.argwhere(against):
+        first, second = (i, j) if alone[i, j] > 0 else (j, i)
+        place = "below it" if joint[i, j] else "with it"
+        found.append(
+            f"{systems[first]} beats {systems[second]} head to head, but ranks {place} among all"
+        )
+    found = first_few(found)
     if not 2 < len(systems) <= _MOST:
         return found
     flips = []
@@ -436,11 +466,4 @@ def order_flips(counts: WinCounts, systems: Sequence[str], options: RankOptions)
         for a, b in np.argwhere(np.triu(before * after < 0, 1)):
             pair = f"{systems[rest[a]]} and {systems[rest[b]]}"
             flips.append(f"bt: without {systems[out]}, {pair} change places")
-    return found + _first_few(flips)
-
-
-def _first_few(found: list[str]) -> list[str]:
-    """Keep a list of like warnings short."""
-    if len(found) <= _FEW + 1:
-        return found
-    return [*found[:_FEW], f"{found[_FEW]} (and {len(found) - _FEW - 1} more of this kind)"]
+    return found + first_few(flips)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +14,11 @@ from steelyard.table import Cell, Column, Frame, Table, interval_decimals, plura
 
 MOST_SHOWN = 300  # systems up to which every pair gets intervals and a place in a report
 #: Which test asks the question that a ranking answers, and why.
-FITTING = {"mean": "t", "median": "mood", "bt": "sign", "elo": "sign", "trueskill": "sign"}
+FITTING = {"mean": "t", "median": "mood", "bt": "sign", "elo": "sign", "trueskill": "sign",
+           "sentence-mean": "t"}  # fmt: skip
+#: Rankings by numbers of the score's own scale; the others give strengths, of which more is better.
+AVERAGES = ("mean", "median", "sentence-mean")
+CORPUS, SENTENCES, PROPORTION = "corpus score", "sentence scores", "proportion"  # what is ranked by
 REASONS = {
     "t": "t tests means of paired differences, as mean ranks by them",
     "permutation": "permutation tests means of paired differences without assuming their shape",
@@ -23,12 +27,29 @@ REASONS = {
     "sign": "sign tests who wins more segments, as bt, elo and trueskill rank",
     "gap": "gap tests differences of the scores by their spread over resamples",
     "wilcoxon": "wilcoxon weighs wins by the rank of their size: between mean and bt",
+    "mcnemar": "mcnemar tests proportions by the segments that only one of two systems has right",
 }
+_OF_CORPUS = {
+    "permutation": "permutation tests corpus scores: outputs are swapped, and both scored again",
+    "bootstrap": "bootstrap tests corpus scores by resampling segments",
+}
+
+
+def reason(test: str, of: str | None = None) -> str:
+    """Say which question a test asks; ``of`` is what it tests, where a corpus score is compared."""
+    if of == CORPUS:
+        return _OF_CORPUS[test]
+    told = REASONS[test.rpartition("-")[2]]
+    return f"{told} (on {SENTENCES})" if of == SENTENCES else told
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One ranking of the systems, in the order of :attr:`Comparison.systems`."""
+    """One ranking of the systems, in the order of :attr:`Comparison.systems`.
+
+    Scores are in the numbers of the score itself; ``pairwise[i, j]`` of a mean or a median is that
+    of i minus that of j. ``of`` says what is ranked by, where that is not the segment scores.
+    """
 
     scores: Floats
     ranks: Floats
@@ -41,6 +62,25 @@ class Ranked:
     gap_high: Floats | None = None
     spread: Floats | None = None
     rank_shares: Floats | None = None  # share of the resamples in which i takes place j + 1
+    higher_is_better: bool = True
+    of: str | None = None
+
+    def turned(self) -> Ranked:
+        """Give the same ranking in numbers of the other sign, of which less is better."""
+
+        def minus(values: Floats | None) -> Floats | None:
+            return None if values is None else 0.0 - values  # no -0.0
+
+        return replace(
+            self,
+            scores=0.0 - self.scores,
+            pairwise=0.0 - self.pairwise,
+            low=minus(self.high),
+            high=minus(self.low),
+            gap_low=minus(self.gap_high),
+            gap_high=minus(self.gap_low),
+            higher_is_better=not self.higher_is_better,
+        )
 
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -70,6 +110,8 @@ class Ranked:
             if self.gap_low is None
             else {"low": self.gap_low, "high": self.gap_high},
             "spread": named(self.spread),
+            "higher_is_better": self.higher_is_better,
+            "of": self.of,
         }
 
 
@@ -79,12 +121,13 @@ def _number(value: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class PairTest:
-    """p-values of all pairs of systems, raw and corrected."""
+    """p-values of all pairs of systems, raw and corrected; ``of`` is what a corpus metric tests."""
 
     p: Floats
     p_adjusted: Floats
     alternative: str
     correction: str
+    of: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -93,6 +136,7 @@ class PairTest:
             "p_adjusted": self.p_adjusted,
             "alternative": self.alternative,
             "correction": self.correction,
+            "of": self.of,
         }
 
 
@@ -115,7 +159,12 @@ class Tiers:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Systems against systems on the same segments."""
+    """Systems against systems on the same segments.
+
+    Numbers are those of the score itself, also where less is better (``higher_is_better``); ranks
+    count from the best. ``effects`` of who is better (``superiority``, ``cliffs_delta``) are that
+    of the row, whatever the direction.
+    """
 
     score: str
     systems: tuple[str, ...]
@@ -129,6 +178,12 @@ class Comparison:
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     alpha: float = 0.05
+    higher_is_better: bool = True
+
+    def shown(self, by: str) -> str:
+        """Give the name of a ranking as tables and figures show it: ``corpus`` where it is that."""
+        of = self.aggregations[by].of
+        return {CORPUS: "corpus", PROPORTION: PROPORTION}.get(of or "", by)
 
     def ranking(self, by: str) -> list[str]:
         """Give the systems from best to worst; those without a rank come last, by name."""
@@ -142,6 +197,7 @@ class Comparison:
             "score": self.score,
             "systems": list(self.systems),
             "n_segments": self.n_segments,
+            "higher_is_better": self.higher_is_better,
             "aggregations": {k: v.to_dict(self.systems) for k, v in self.aggregations.items()},
             "tests": {name: test.to_dict() for name, test in self.tests.items()},
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
@@ -162,10 +218,15 @@ class Comparison:
         first = names[0]
         columns = [Column("system")]
         for name in names:
-            columns.append(Column(f"{name} rank" if len(names) > 1 else "rank"))
+            shown, many = self.shown(name), len(names) > 1
+            key = f"{name} rank" if many else None
+            columns.append(Column(f"{shown} rank" if many else "rank", key=key))
             columns += [Column("tier", key=f"{name} tier")] if name in self.tiers else []
             digits = _digits(self.aggregations[name])
-            columns.append(Column(name, "higher", digits=digits))
+            better: Literal["higher", "lower"] = (
+                "higher" if self.aggregations[name].higher_is_better else "lower"
+            )
+            columns.append(Column(shown, better, digits=digits, key=name))
             if self.aggregations[name].low is not None:
                 columns += [
                     Column(end, digits=digits, key=f"{name} {end}") for end in ("low", "high")
@@ -194,7 +255,7 @@ class Comparison:
             rules = frozenset(i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
         notes = [self.size()]
         if self.tiers:
-            used = ", ".join(f"{name} by {tiers.test}" for name, tiers in self.tiers.items())
+            used = ", ".join(f"{self.shown(by)} by {own.test}" for by, own in self.tiers.items())
             notes.append(f"tiers at {self.alpha:g}: {used}")
         notes += self.notes
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
@@ -216,8 +277,7 @@ class Comparison:
                 (system, *(_number(value) for value in row))
                 for system, row in zip(order, p, strict=True)
             )
-            reason = REASONS[name.rpartition("-")[2]]
-            note = f"p ({test.alternative}, {test.correction}); {reason}"
+            note = f"p ({test.alternative}, {test.correction}); {reason(name, test.of)}"
             tables.append(Table("", columns, rows, (note,)))
         return tables
 

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from steelyard.comparison import document_codes, the_score
+from steelyard.comparedscores import direction_warnings, is_binary, official_differs
+from steelyard.comparison import check_segments, document_codes, the_score
+from steelyard.comparisonresults import CORPUS, PROPORTION
 from steelyard.errors import UsageError, hint
-from steelyard.evalset import EvalSet
+from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
-from steelyard.stats import bootstrap, effects, pairedtests
-from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats import bootstrap, corpuspairs, effects, pairedtests
+from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.corpus import bootstrap_scores, pseudo_values
 from steelyard.stats.permutation import block_sums
 from steelyard.table import Column, Table
 
 _SHOWN = 5  # regressions that are listed
+_FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,12 @@ class Regression:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The difference of two systems by one score: ``difference`` is the first minus the second."""
+    """The difference of two systems by one score: ``difference`` is the first minus the second.
+
+    Numbers are those of the score itself, also where less is better. ``means`` are corpus scores
+    where the score is one (``of``), and proportions where all scores are 0 or 1; these have a
+    ``two_by_two`` table of segments: right by both, by the first, by the second, by neither.
+    """
 
     score: str
     pair: tuple[str, str]
@@ -67,6 +78,9 @@ class Decision:
     human: dict[str, Any] | None = None
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = field(default=None, repr=False)
+    higher_is_better: bool = True
+    of: str | None = None
+    two_by_two: tuple[int, int, int, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -75,6 +89,8 @@ class Decision:
             "pair": list(self.pair),
             "systems": list(self.pair),
             "n_segments": self.n_segments,
+            "higher_is_better": self.higher_is_better,
+            "of": self.of,
             "means": list(self.means),
             "difference": self.difference,
             "ci": list(self.ci),
@@ -82,7 +98,11 @@ class Decision:
             "wins": self.wins,
             "ties": self.ties,
             "losses": self.losses,
-            "p": {"permutation": self.p, "sign": self.p_sign},
+            "two_by_two": None
+            if self.two_by_two is None
+            else dict(zip(_FOUR, self.two_by_two, strict=True)),
+            "p": {"permutation": self.p, "sign": self.p_sign}
+            | ({} if self.two_by_two is None else {"mcnemar": self.p_sign}),
             "superiority": self.superiority,
             "standardised_difference": self.effect,
             "segments_needed": self.needed,
@@ -98,23 +118,33 @@ class Decision:
     def table(self) -> Table:
         """Give the card as two columns."""
         a, b = self.pair
+        direction = "" if self.higher_is_better else ", lower is better"
+        what = {CORPUS: "corpus scores", PROPORTION: "proportions"}.get(self.of or "", "means")
+        name = f"{CORPUS} {self.score}" if self.of == CORPUS else self.score
         rows: list[tuple[str, str]] = [
-            (f"{a}, {b}", f"{self.means[0]:.4g}, {self.means[1]:.4g} ({self.score})"),
-            ("difference", f"{self.difference:+.4g} ({self.ci[0]:+.4g} to {self.ci[1]:+.4g})"),
+            (f"{a}, {b}", f"{self.means[0]:.4g}, {self.means[1]:.4g} ({name}{direction})"),
+            ("difference", _interval(self.difference, self.ci)),
             (f"{a} better, wherever resampled", f"{100 * self.probability:.1f} %"),
             ("wins, ties, losses", f"{self.wins}, {self.ties}, {self.losses}"),
-            ("p of the means (permutation)", f"{self.p:.4f}"),
-            ("p of wins (sign)", f"{self.p_sign:.4f}"),
-            (f"chance that {a} wins a segment", f"{100 * self.superiority:.1f} %"),
-            ("difference in standard deviations", f"{self.effect:+.3f}"),
+            (f"p of the {what} (permutation)", shown_p(self.p)),
         ]
+        if self.two_by_two is None:
+            rows.append(("p of wins (sign)", shown_p(self.p_sign)))
+        else:
+            both, first, second, neither = self.two_by_two
+            rows.insert(3, (f"1 by both, {a} alone, {b} alone, neither",
+                            f"{both}, {first}, {second}, {neither}"))  # fmt: skip
+            rows.append(("p of the proportions (McNemar, exact)", shown_p(self.p_sign)))
+        rows.append((f"chance that {a} wins a segment", f"{100 * self.superiority:.1f} %"))
+        if not math.isnan(self.effect):
+            rows.append(("difference in standard deviations", f"{self.effect:+.3f}"))
         if self.needed is not None:
             text = f"{self.needed:,} (there are {self.n_segments:,})"
             rows.append((f"segments for {100 * self.power:.0f} % power", text))
         if self.human is not None:
-            low, high = self.human["ci"]
-            text = f"{self.human['difference']:+.4g} ({low:+.4g} to {high:+.4g})"
-            rows.append((f"in human terms ({self.human['score']})", text))
+            text = _interval(self.human["difference"], self.human["ci"])
+            direction = "" if self.human["higher_is_better"] else ", lower is better"
+            rows.append((f"in human terms ({self.human['score']}{direction})", text))
         for one in self.regressions:
             text = f"{one.first:.4g}, {one.second:.4g}"
             rows.append((f"worst for the better one: {one.segment}", text))
@@ -167,54 +197,118 @@ def decide(
         raise UsageError(f"a pair needs two systems, got '{pair[0]}' twice")
     chosen = the_score(es, score)
     i, j = (es.systems.index(name) for name in pair)
-    values = es[chosen].oriented[[i, j]]
-    known = np.asarray(~np.isnan(values).any(axis=0))
+    check_segments(es, chosen)
+    table = es[chosen]
+    sign = 1.0 if table.higher_is_better else -1.0
+    values = table.oriented[[i, j]]
+    stats = None if table.statistics is None else table.statistics.select(systems=(i, j))
+    known = np.asarray((~np.isnan(values) if stats is None else stats.known).all(axis=0))
     if not known.any():
         raise UsageError(f"{pair[0]} and {pair[1]} share no segment with a '{chosen}' score")
     stream = generator(rng)
     blocks = document_codes(es)[known] if unit == "document" else None
     both = values[:, known]
     gap = both[0] - both[1]
+    binary = stats is None and is_binary(sign * both)
     counts = bootstrap.segment_counts(n_bootstrap, len(gap), stream, blocks)
-    replicates = bootstrap.bootstrap_means(gap[None, :], counts)[:, 0]
+    if stats is None:
+        means, moved = row_means(both), gap
+        replicates = bootstrap.bootstrap_means(gap[None, :], counts)[:, 0]
+        p = float(pairedtests.permutation_test(both, blocks=blocks)[0, 1])
+    else:
+        stats = stats.select(segments=np.flatnonzero(known))
+        means, moved = sign * stats.corpus_scores(), sign * np.subtract(*pseudo_values(stats))
+        replicates = sign * np.subtract(*bootstrap_scores(stats, counts).T)
+        p = float(corpuspairs.permutation_test(stats, blocks=blocks, rng=stream)[0, 1])
     low, high = (float(x[0]) for x in bootstrap.interval(replicates[:, None]))
-    p = float(pairedtests.permutation_test(both, blocks=blocks)[0, 1])
     p_sign = float(pairedtests.sign_test(both)[0, 1])
-    difference = float(gap.mean())
-    needed = _needed(gap, blocks, alpha, power)
-    warnings = [*es.notes]
+    lead = float(gap.mean()) if stats is None else float(means[0] - means[1])
+    needed = _needed(moved, blocks, alpha, power)
+    warnings = [*es.notes, *direction_warnings(chosen, table)]
+    warnings += _unofficial(chosen, table, (i, j), sign * means)
     if not known.all():
         warnings.append(
             f"{int((~known).sum()):,} segments that only one of the two has take no part"
         )
     wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
-    if p < alpha and (wins - losses) * difference < 0:
+    if p < alpha and (wins - losses) * lead < 0:
         warnings.append("the mean and the number of wins point in different directions")
+    drawn = replicates[~np.isnan(replicates)]
+    ends = (low, high) if sign > 0 else (0.0 - high, 0.0 - low)
+    difference = sign * lead + 0.0
     settings = {"score": chosen, "pair": ",".join(pair), "unit": unit, "bootstrap": n_bootstrap}
     return Decision(
         chosen,
         pair,
         len(gap),
-        (float(both[0].mean()), float(both[1].mean())),
+        (float(sign * means[0] + 0.0), float(sign * means[1] + 0.0)),
         difference,
-        (low, high),
-        float(((replicates > 0) + 0.5 * (replicates == 0)).mean()),
+        ends,
+        float(row_means((drawn > 0) + 0.5 * (drawn == 0))),
         wins,
         int((gap == 0).sum()),
         losses,
         p,
         p_sign,
         float(effects.superiority(both)[0, 1]),
-        float(effects.standardised_difference(both)[0, 1]),
+        sign * float(effects.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]) + 0.0,
         needed,
         power,
         unit,
-        _verdict(pair, chosen, difference, (low, high), p, alpha, needed, power),
-        _regressions(es, pair, both, known, difference),
+        _verdict(pair, chosen, lead, _interval(difference, ends), p, alpha, needed, power,
+                 higher_is_better=table.higher_is_better),
+        _regressions(es, pair, sign, both, known, lead),
         None if human is None else _human(es, human, (i, j), counts, known),
         tuple(dict.fromkeys(warnings)),
         Provenance("compare", settings, es.inputs, rng if isinstance(rng, int) else None),
+        table.higher_is_better,
+        CORPUS if stats is not None else PROPORTION if binary else None,
+        _two_by_two(sign * both) if binary else None,
+    )  # fmt: skip
+
+
+def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
+    """Count segments that both, only the first, only the second, and neither has right."""
+    one, two = both == 1
+    counts = ((one & two).sum(), (one & ~two).sum(), (~one & two).sum(), (~one & ~two).sum())
+    a, b, c, d = (int(n) for n in counts)
+    return a, b, c, d
+
+
+def _unofficial(name: str, table: ScoreTable, rows: tuple[int, int], means: Floats) -> list[str]:
+    """Warn where the official scores of the two are something else than what is compared."""
+    if table.system_scores is None or table.statistics is not None:
+        return []
+    official = table.system_scores[list(rows)]
+    if np.isnan(official).any() or not official_differs(official, means):
+        return []
+    told = (
+        f"means of segment scores are compared, which the official system scores of '{name}' "
+        f"({official[0]:.4g}, {official[1]:.4g}) are not"
     )
+    if np.subtract(*official) * np.subtract(*means) < 0:
+        told += "; these order the two the other way"
+    return [told]
+
+
+def shown_p(p: float) -> str:
+    """Write a p-value for a card; one that is too small for four digits is not 0.
+
+    Examples
+    --------
+    >>> shown_p(0.00004), shown_p(0.0312), shown_p(float("nan"))
+    ('< 0.0001', '0.0312', 'undefined')
+    """
+    return "undefined" if math.isnan(p) else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def _interval(value: float, ends: Sequence[float]) -> str:
+    """Write a difference with its interval, as far as there is one."""
+    if math.isnan(value):
+        return "undefined"
+    if np.isnan(ends).any():
+        return f"{value:+.4g} (no interval)"
+    return f"{value:+.4g} ({ends[0]:+.4g} to {ends[1]:+.4g})"
 
 
 def _needed(gap: Floats, blocks: Counts | None, alpha: float, power: float) -> int | None:
@@ -236,19 +330,21 @@ def _needed(gap: Floats, blocks: Counts | None, alpha: float, power: float) -> i
 def _verdict(
     pair: tuple[str, str],
     score: str,
-    difference: float,
-    ci: tuple[float, float],
+    lead: float,
+    shown: str,
     p: float,
     alpha: float,
     needed: int | None,
     power: float,
+    *,
+    higher_is_better: bool,
 ) -> str:
-    shown = f"{difference:+.4g} ({ci[0]:+.4g} to {ci[1]:+.4g})"
-    sure = f"p < {0.0001}" if p < 0.0001 else f"p = {p:.4f}"
+    by = score if higher_is_better else f"{score} (lower is better)"
+    sure = f"p {'' if p < 0.0001 or math.isnan(p) else '= '}{shown_p(p)}"
     if p < alpha:
-        better, worse = pair if difference > 0 else pair[::-1]
-        return f"{better} is better than {worse} by {score}: {shown}, {sure}."
-    text = f"{score} does not settle which of {pair[0]} and {pair[1]} is better: {shown}, {sure}."
+        better, worse = pair if lead > 0 else pair[::-1]
+        return f"{better} is better than {worse} by {by}: {shown}, {sure}."
+    text = f"{by} does not settle which of {pair[0]} and {pair[1]} is better: {shown}, {sure}."
     if needed is not None:
         text += (
             f" A difference this large would take about {needed:,} segments ({power:.0%} power)."
@@ -257,16 +353,21 @@ def _verdict(
 
 
 def _regressions(
-    es: EvalSet, pair: tuple[str, str], both: Floats, known: np.ndarray, difference: float
+    es: EvalSet,
+    pair: tuple[str, str],
+    sign: float,
+    both: Floats,
+    known: np.ndarray,
+    lead: float,
 ) -> tuple[Regression, ...]:
-    """Segments on which the system with the higher mean loses most."""
+    """Segments on which the system that is ahead loses most."""
     gap = both[0] - both[1]
-    loss = gap if difference >= 0 else -gap
+    loss = gap if lead >= 0 else -gap
     order = np.argsort(loss, kind="stable")[:_SHOWN]
     places = np.flatnonzero(known)
     found = []
     for k in order:
-        if loss[k] >= 0:
+        if not loss[k] < 0:
             break
         s = int(places[k])
         sources = es.segments.sources
@@ -274,8 +375,8 @@ def _regressions(
         found.append(
             Regression(
                 es.segments.ids[s],
-                float(both[0][k]),
-                float(both[1][k]),
+                float(sign * both[0][k] + 0.0),
+                float(sign * both[1][k] + 0.0),
                 None if sources is None else sources[s],
                 (texts[0], texts[1]),
             )
@@ -287,7 +388,7 @@ def _human(
     es: EvalSet, human: str, pair: tuple[int, int], counts: Floats, known: np.ndarray
 ) -> dict[str, Any]:
     """Show the same difference in human terms, on the segments that people scored for both."""
-    values = es[human].oriented[list(pair)][:, known]
+    values = es[human].values[list(pair)][:, known]
     gap = values[0] - values[1]
     if np.isnan(gap).all():
         raise UsageError(f"no segment has a '{human}' score of both systems")
@@ -295,6 +396,7 @@ def _human(
     low, high = bootstrap.interval(replicates)
     return {
         "score": human,
+        "higher_is_better": es[human].higher_is_better,
         "difference": float(np.nanmean(gap)),
         "ci": [float(low[0]), float(high[0])],
         "n_segments": int((~np.isnan(gap)).sum()),

@@ -8,34 +8,37 @@ from typing import Any
 import numpy as np
 
 from steelyard.aggregation import Aggregate
+from steelyard.comparedscores import Compared
+from steelyard.comparisonresults import MOST_SHOWN
 from steelyard.evalset import EvalSet
 from steelyard.stats.arrays import Floats
+from steelyard.stats.corpus import CorpusStatistics, pseudo_values
 
 _NAMED = 5  # segments, or pairs, that are named at most
 _GRID = 256
 
 
-def diagnose(
-    es: EvalSet, scores: Floats, systems: tuple[str, ...], ranks: Mapping[str, Aggregate]
-) -> dict[str, Any]:
+def diagnose(es: EvalSet, data: Compared, ranks: Mapping[str, Aggregate]) -> dict[str, Any]:
     """Explain the pairs that rankings order differently.
 
     Gives ``disagreements`` (the pairs, with the segments that sway the mean, the modes of their
-    differences and the domains that go the other way), ``best`` (the winner by each ranking) and
-    ``warnings``.
+    differences and the domains that go the other way; none for more than 300 systems), ``best``
+    (the winners by each ranking) and ``warnings``. Winners that tie are all best.
     """
-    names = [name for name in ("mean", "median", "bt") if name in ranks]
+    systems = data.systems
+    names = [name for name in ("mean", "sentence-mean", "median", "bt") if name in ranks]
     best = {name: _best(found, systems) for name, found in ranks.items()}
     warnings = []
-    if len({tuple(own) for own in best.values() if own}) > 1:
+    known = [set(own) for own in best.values() if own]
+    if known and not set.intersection(*known):
         shown = "; ".join(f"{name}: {', '.join(own)}" for name, own in best.items() if own)
         warnings.append(f"rankings disagree on the best system ({shown})")
     found = []
-    for i in range(len(systems)):
+    for i in range(len(systems) if len(systems) <= MOST_SHOWN else 0):
         for j in range(i + 1, len(systems)):
             signs = {name: _ahead(ranks[name], i, j) for name in names}
             if len({s for s in signs.values() if s}) > 1:
-                found.append(_explain(es, scores, systems, (i, j), signs))
+                found.append(_explain(es, data, (i, j), signs))
     return {"best": best, "disagreements": found, "warnings": warnings}
 
 
@@ -50,14 +53,10 @@ def _ahead(found: Aggregate, i: int, j: int) -> int:
 
 
 def _explain(
-    es: EvalSet,
-    scores: Floats,
-    systems: tuple[str, ...],
-    pair: tuple[int, int],
-    signs: dict[str, int],
+    es: EvalSet, data: Compared, pair: tuple[int, int], signs: dict[str, int]
 ) -> dict[str, Any]:
     i, j = pair
-    gap = scores[i] - scores[j]
+    systems, gap = data.systems, data.scores[i] - data.scores[j]
     ahead = {
         name: systems[i] if sign > 0 else systems[j] if sign < 0 else None
         for name, sign in signs.items()
@@ -65,12 +64,13 @@ def _explain(
     result: dict[str, Any] = {"pair": [systems[i], systems[j]], "ahead": ahead}
     result["wins"], result["losses"] = int((gap > 0).sum()), int((gap < 0).sum())
     result["ties"] = int((gap == 0).sum())
-    swaying = swaying_segments(gap)
+    two = None if data.statistics is None else data.statistics.select(systems=pair)
+    swaying = swaying_segments(gap) if two is None else swaying_corpus(two)
     ids = es.segments.ids
     result["swaying_segments"] = [ids[k] for k in swaying[:_NAMED]]
     result["n_swaying"] = len(swaying)
     result["modes"] = modes(gap[~np.isnan(gap)])
-    result["domains"] = _domains(es, gap)
+    result["domains"] = _domains(es, data.sign * gap, two)
     return result
 
 
@@ -92,6 +92,25 @@ def swaying_segments(gap: Floats) -> list[int]:
     left = total - np.cumsum(gap[order])
     turned = np.flatnonzero(np.sign(left) != side)
     return [int(k) for k in order[: int(turned[0]) + 1]] if turned.size else []
+
+
+def swaying_corpus(stats: CorpusStatistics) -> list[int]:
+    """Few segments whose removal turns which of two systems has the higher corpus score.
+
+    Segments are left out one after the other, those that add most to the lead first.
+    """
+    known = np.flatnonzero(stats.known.all(axis=0))
+    both = stats.select(segments=known)
+    one, two = both.corpus_scores()
+    side = np.sign(one - two)
+    if not side:
+        return []
+    pull = side * np.subtract(*pseudo_values(both))
+    order = np.argsort(-pull, kind="stable")[: max(0, len(known) - 1)]
+    sums = both.values.sum(axis=1, keepdims=True) - np.cumsum(both.values[:, order], axis=1)
+    left = both.combine(sums)
+    turned = np.flatnonzero(np.sign(left[0] - left[1]) == -side)
+    return [int(known[k]) for k in order[: int(turned[0]) + 1]] if turned.size else []
 
 
 def modes(values: Floats) -> int:
@@ -128,8 +147,8 @@ def modes(values: Floats) -> int:
     return max(1, len(kept))
 
 
-def _domains(es: EvalSet, gap: Floats) -> dict[str, Any] | None:
-    """Mean difference and share of segments in each domain, if there are several."""
+def _domains(es: EvalSet, gap: Floats, two: CorpusStatistics | None) -> dict[str, Any] | None:
+    """Difference of the scores and share of segments in each domain, if there are several."""
     names = es.segments.domains
     if names is None or len(es.domains) < 2:
         return None
@@ -139,8 +158,13 @@ def _domains(es: EvalSet, gap: Floats) -> dict[str, Any] | None:
     for domain in es.domains:
         here = known & (labels == domain)
         if here.any():
+            if two is None:
+                difference = float(gap[here].mean())
+            else:
+                one, other = two.select(segments=np.flatnonzero(here)).corpus_scores()
+                difference = float(one - other)
             result[domain] = {
-                "difference": float(gap[here].mean()),
+                "difference": difference,
                 "share": float(here.sum() / known.sum()),
             }
     return result

@@ -33,7 +33,8 @@ class ScoreTable:
     official scores per system where they are not the mean of the segments (corpus BLEU), and
     likewise ``domain_scores`` (sorted by name) and ``document_scores`` (in order of segments).
     ``statistics`` are what a corpus score is made of, where texts were scored here; they follow
-    every selection, and no file keeps them.
+    every selection, and no file keeps them. ``direction_given`` says whether somebody said which
+    direction is better, or whether that was assumed.
     """
 
     values: Floats
@@ -44,6 +45,7 @@ class ScoreTable:
     domain_scores: Floats | None = None
     document_scores: Floats | None = None
     statistics: CorpusStatistics | None = None
+    direction_given: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("values", "system_scores", "domain_scores", "document_scores"):
@@ -82,7 +84,8 @@ class ScoreTable:
 
     def identical(self, other: ScoreTable) -> bool:
         """Tell whether the other table holds the same bits (NaN equals NaN)."""
-        return all(_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        named = [f.name for f in fields(self) if f.compare]
+        return all(_equal(getattr(self, name), getattr(other, name)) for name in named)
 
     def _map(
         self,

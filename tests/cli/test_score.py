@@ -176,8 +176,10 @@ def test_two_text_files_make_a_decision_card(folder, capsys):
     card = result(capsys, "compare", "poor.txt", "good.txt", "--ref", "ref.txt", "--metric", "chrf")
     table = sy.score("texts.jsonl", "chrf", references=["refA"]).evalset["chrf"]
     assert card["systems"] == ["poor", "good"]
-    gap = np.subtract(*table.values.mean(axis=1)[::-1])
-    assert card["difference"] == pytest.approx(gap)
+    good, poor = table.system_means()
+    assert card["means"] == pytest.approx([poor, good], rel=1e-12)
+    assert card["difference"] == pytest.approx(poor - good, rel=1e-12)
+    assert card["of"] == "corpus score"
 
 
 def test_two_files_of_numbers_make_a_decision_card(folder, capsys):

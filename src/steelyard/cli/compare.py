@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from steelyard.parallel import Workers
     from steelyard.table import Table
 
-RANKINGS = ("mean", "median", "bt", "elo", "trueskill")
-TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon")
+TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon", "mcnemar")
 # What report.comparefigures draws; importing it would cost start-up.
 PLOTS = ("forest", "pairwise", "density", "differences", "wins", "ranks", "disagreement")
 PAIR_PLOTS = ("density", "differences", "wins")
@@ -48,10 +47,12 @@ PAIR_PLOTS = ("density", "differences", "wins")
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
-@click.option("--by", type=Names(), default="mean,median,bt", show_default=True,
-              help="Rankings: mean median bt elo trueskill.")  # fmt: skip
+@click.option("--by", type=Names(), help="Rankings: mean median bt elo trueskill, and, of corpus "
+              "metrics, sentence-mean; by default mean,median,bt (mean,bt of scores that are 0 or "
+              "1).")  # fmt: skip
 @click.option("--test", "tests", type=Names(), help="Tests of all pairs: t permutation bootstrap "
-              "mood sign wilcoxon, or all; by default those that fit the rankings.")  # fmt: skip
+              "mood sign wilcoxon mcnemar, or all; by default those that fit the rankings (none of "
+              "more than 300 systems).")  # fmt: skip
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
 @click.option("--power", type=click.FloatRange(0.01, 0.99), default=0.8, show_default=True,
               help="Power at which the card counts the segments needed.")  # fmt: skip
@@ -156,7 +157,7 @@ def _load(
 def _scores(
     es: EvalSet, options: InputOptions, settings: dict[str, Any], *, pairwise: bool
 ) -> tuple[dict[str, Any], list[Table], Callable[[str], Any]]:
-    from steelyard import comparison, decision, manyscores
+    from steelyard import comparedscores, comparison, decision, manyscores
 
     pair, power, scores = settings.pop("pair"), settings.pop("power"), settings.pop("score")
     names = scores or tuple(n for n, table in es.scores.items() if table.has_segments)
@@ -171,9 +172,10 @@ def _scores(
         )  # fmt: skip
         return card.to_dict(), [card.table()], partial(_draw_pair, es, card)
     if settings["tests"] == ("all",):
-        settings["tests"] = TESTS
+        right_or_wrong = names and all(comparedscores.is_binary(es[name].values) for name in names)
+        settings["tests"] = TESTS if right_or_wrong else TESTS[:-1]
     if len(names) > 1:
-        by = settings.pop("by")
+        by = settings.pop("by") or ("mean",)
         many = manyscores.compare_scores(es, names, by=by[0], **settings)
         return many.to_dict(), [many.table()], _draw_none
     found = comparison.compare(es, names[0] if names else None, **settings)
@@ -189,10 +191,15 @@ def _draw(es: EvalSet | None, found: Comparison, name: str) -> Any:
 
 
 def _draw_pair(es: EvalSet, card: Decision, name: str) -> Any:
+    from steelyard import comparisonresults
     from steelyard.report import pairfigures
 
     rows = [es.systems.index(system) for system in card.pair]
-    return pairfigures.draw_pair(name, es[card.score].oriented[rows], card.pair, card.score)
+    return pairfigures.draw_pair(
+        name, es[card.score].values[rows], card.pair,
+        pairfigures.segment_label(card.score, corpus=card.of == comparisonresults.CORPUS),
+        higher_is_better=card.higher_is_better,
+    )  # fmt: skip
 
 
 def _draw_none(name: str) -> Any:

@@ -106,6 +106,7 @@ class InputOptions:
     systems: tuple[str, ...] | None
     drop_systems: tuple[str, ...]
     lower_is_better: tuple[str, ...]
+    higher_is_better: tuple[str, ...]
     domain: str | None
     where: tuple[tuple[str, str], ...]
     ignore: tuple[str, ...]
@@ -132,6 +133,7 @@ class InputOptions:
             systems=self.systems,
             drop_systems=self.drop_systems,
             lower_is_better=self.lower_is_better,
+            higher_is_better=self.higher_is_better,
             domain=self.domain,
             **of_columns,
         )
@@ -140,7 +142,8 @@ class InputOptions:
         """Refuse what applies to scores only, for inputs that are raw judgements."""
         given = {"--human": self.human, "--kind": self.kind, "--systems": self.systems,
                  "--drop-systems": self.drop_systems, "--domain": self.domain,
-                 "--lower-is-better": self.lower_is_better}  # fmt: skip
+                 "--lower-is-better": self.lower_is_better,
+                 "--higher-is-better": self.higher_is_better}  # fmt: skip
         for option, value in given.items():
             if value:
                 raise UsageError(f"{option} applies to scores, not to raw judgements")
@@ -160,6 +163,8 @@ _INPUT = (
     click.option("--drop-systems", type=Names(), default=(), help="Leave out these systems."),
     click.option("--lower-is-better", type=Names(), default=(),
                  help="Scores where less is better."),
+    click.option("--higher-is-better", type=Names(), default=(),
+                 help="Scores where more is better, as is assumed: no question about their names."),
     click.option("--domain", metavar="NAME", help="Keep only the segments of this domain."),
     click.option("--where", type=Pair(), multiple=True,
                  help="Keep only rows with this value, before anything is aligned (repeatable)."),

@@ -53,7 +53,9 @@ class TextOptions:
         paths = [Path(name) for name in inputs]
         own = {name for name, _ in (*self.commands, *self.score_files)}
         options = replace(
-            options, lower_is_better=tuple(n for n in options.lower_is_better if n not in own)
+            options,
+            lower_is_better=tuple(n for n in options.lower_is_better if n not in own),
+            higher_is_better=tuple(n for n in options.higher_is_better if n not in own),
         )
         if self.plain:
             es = plaintext.read(paths, self.src, self.ref, allow_empty=self.allow_empty)
@@ -99,13 +101,24 @@ class TextOptions:
         from steelyard.metrics.external import Command, ScoreFile
 
         cache = None if self.no_cache else ScoreCache.default()
-        lower = set(options.lower_is_better)
+        lower, higher = set(options.lower_is_better), set(options.higher_is_better)
         commands = [
-            Command.parse(name, line, higher_is_better=name not in lower, cache=cache)
+            Command.parse(
+                name,
+                line,
+                higher_is_better=name not in lower,
+                cache=cache,
+                direction_given=name in lower | higher,
+            )
             for name, line in self.commands
         ]
         files = [
-            ScoreFile(name, path, higher_is_better=name not in lower)
+            ScoreFile(
+                name,
+                path,
+                higher_is_better=name not in lower,
+                direction_given=name in lower | higher,
+            )
             for name, path in self.score_files
         ]
         return [*commands, *files]

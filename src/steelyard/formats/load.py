@@ -146,7 +146,7 @@ def _with_input(es: EvalSet, path: Path, form: str) -> EvalSet:
     return replace(es, inputs=(InputFile(str(path), form, provenance.sha256([path])),))
 
 
-def load(
+def load(  # noqa: PLR0913 - every option has a default
     *sources: Source,
     human: str | None = None,
     kind: Mapping[str, Collection[str]] | None = None,
@@ -154,6 +154,7 @@ def load(
     systems: Collection[str] | None = None,
     drop_systems: Collection[str] = (),
     lower_is_better: Collection[str] = (),
+    higher_is_better: Collection[str] = (),
     domain: str | None = None,
     where: Mapping[str, str] | Iterable[tuple[str, str]] = (),
     ignore: Collection[str] = (),
@@ -173,8 +174,8 @@ def load(
         The language pair, for folders that hold several; otherwise the name to give the set.
     systems, drop_systems, domain
         What to keep.
-    lower_is_better
-        Names of scores where less is better.
+    lower_is_better, higher_is_better
+        Names of scores where less is better, or more, which is assumed of those not named.
     where
         Column and value that select rows, for tables that hold several sets.
     ignore
@@ -207,7 +208,7 @@ def load(
         if column not in columns:
             raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
     joined = join(_with_kinds(sets, human))
-    joined = _settle(joined, human, kind or {}, lower_is_better)
+    joined = _settle(joined, human, kind or {}, lower_is_better, higher_is_better)
     if lp is not None and joined.language_pair not in (None, lp):
         raise UsageError(f"the input is {joined.language_pair}, not {lp}")
     joined = replace(joined, language_pair=lp or joined.language_pair)
@@ -279,19 +280,24 @@ def _settle(
     human: str | None,
     kind: Mapping[str, Collection[str]],
     lower_is_better: Collection[str],
+    higher_is_better: Collection[str],
 ) -> EvalSet:
     """Apply what the user said of single scores, and what their names say once texts are known."""
     for other in set(kind) - {"human", "metric"}:
         raise UsageError(f"unknown kind '{other}'; {hint(other, ('human', 'metric'))}")
     people = {*kind.get("human", ()), *([human] if human else ())}
     machines = set(kind.get("metric", ()))
-    for name in (*people, *machines, *lower_is_better):
+    for name in (*people, *machines, *lower_is_better, *higher_is_better):
         es[name]  # an unknown name is an error that shows the known ones
+    for name in set(lower_is_better) & set(higher_is_better):
+        raise UsageError(f"'{name}': both lower and higher is said to be better")
 
     def settled(name: str, table: ScoreTable) -> ScoreTable:
         kind = "human" if name in people else "metric" if name in machines else table.kind
         uses = table.uses or layout.uses(name, es.references) if kind == "metric" else ()
-        higher = table.higher_is_better and name not in lower_is_better
-        return replace(table, kind=kind, uses=uses, higher_is_better=higher)
+        said = name in lower_is_better or name in higher_is_better
+        higher = name in higher_is_better if said else table.higher_is_better
+        given = said or table.direction_given
+        return replace(table, kind=kind, uses=uses, higher_is_better=higher, direction_given=given)
 
     return replace(es, scores={name: settled(name, table) for name, table in es.scores.items()})

@@ -313,6 +313,7 @@ class _Reader:
             system_scores=None if system_scores is None else system_scores[:, 0],
             domain_scores=levels.get("domain"),
             document_scores=levels.get("doc"),
+            direction_given="higher_is_better" in about,
         )
         return str(about.get("name", stem)), table
 

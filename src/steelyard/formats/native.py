@@ -69,6 +69,7 @@ def _assemble(columns: dict[str, Any], about: dict[str, Any], path: Path) -> Eva
             facts["kind"],
             facts["higher_is_better"],
             tuple(facts["uses"]),
+            direction_given=facts.get("direction_given", True),
             **extra,
         )
     output = columns.get("output")
@@ -125,6 +126,7 @@ def write(es: EvalSet, path: Path) -> None:
             name: {
                 "kind": table.kind,
                 "higher_is_better": table.higher_is_better,
+                "direction_given": table.direction_given,
                 "uses": table.uses,
                 **{level: getattr(table, level) for level in _LEVELS},
             }

@@ -13,7 +13,7 @@ from steelyard.stats.arrays import Floats
 
 
 def _scored(values: Floats, references: tuple[str, ...], settings: str) -> Scored:
-    table = ScoreTable(values, higher_is_better=False, uses=references)
+    table = ScoreTable(values, higher_is_better=False, uses=references, direction_given=True)
     signature = f"nrefs:{len(references)}|{settings}|version:steelyard-{installed_version()}"
     return Scored(table, signature)
 

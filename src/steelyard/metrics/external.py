@@ -51,10 +51,17 @@ class Command:
     argv: tuple[str, ...]
     higher_is_better: bool = True
     cache: ScoreCache | None = None
+    direction_given: bool = False
 
     @classmethod
     def parse(
-        cls, name: str, line: str, *, higher_is_better: bool = True, cache: ScoreCache | None = None
+        cls,
+        name: str,
+        line: str,
+        *,
+        higher_is_better: bool = True,
+        cache: ScoreCache | None = None,
+        direction_given: bool = False,
     ) -> Command:
         """Split a command line as a shell would, without running one."""
         try:
@@ -63,7 +70,7 @@ class Command:
             raise UsageError(f"{name}: can't split '{line}' into words ({error})") from None
         if not argv:
             raise UsageError(f"{name}: no command")
-        return cls(name, argv, higher_is_better, cache)
+        return cls(name, argv, higher_is_better, cache, direction_given)
 
     @property
     def signature(self) -> str:
@@ -87,7 +94,12 @@ class Command:
         for cell, item in items.items():
             values[cell] = known[keys[item]]
         seen = (*(("src",) if es.segments.sources else ()), *uses)
-        table = ScoreTable(values, higher_is_better=self.higher_is_better, uses=seen)
+        table = ScoreTable(
+            values,
+            higher_is_better=self.higher_is_better,
+            uses=seen,
+            direction_given=self.direction_given,
+        )
         cached = len(keys) - len(left)
         notes = (f"{self.name}: {cached} of {len(keys)} scores from the cache",) if cached else ()
         return Scored(table, signature, notes)
@@ -146,11 +158,14 @@ class ScoreFile:
     name: str
     path: str
     higher_is_better: bool = True
+    direction_given: bool = False
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
         """Read the scores of the systems of a set."""
         values = self._lines(es) if SYSTEM in self.path else self._table(es)
-        table = ScoreTable(values, higher_is_better=self.higher_is_better)
+        table = ScoreTable(
+            values, higher_is_better=self.higher_is_better, direction_given=self.direction_given
+        )
         return Scored(table, f"file:{self.path}{_fingerprint(self.path)}")
 
     def _lines(self, es: EvalSet) -> Floats:

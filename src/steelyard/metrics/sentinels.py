@@ -33,6 +33,7 @@ def _scored(stats: CorpusStatistics, uses: tuple[str, ...]) -> Scored:
         uses=uses,
         system_scores=stats.corpus_scores(),
         statistics=stats,
+        direction_given=True,
     )
     return Scored(table, stats.signature)
 

@@ -142,6 +142,7 @@ def surface_table(
         uses=chosen,
         system_scores=stats.corpus_scores(),
         statistics=stats,
+        direction_given=True,
     )
 
 

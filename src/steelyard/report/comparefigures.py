@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparisonresults import Comparison, Ranked
+from steelyard.comparisonresults import AVERAGES, CORPUS, Comparison, Ranked
 from steelyard.errors import UsageError, hint, printable
 from steelyard.evalset import EvalSet
 from steelyard.report.figures import (
@@ -33,7 +33,7 @@ from steelyard.report.figures import (
     number,
     panel_title,
 )
-from steelyard.report.pairfigures import draw_pair, wins
+from steelyard.report.pairfigures import draw_pair, segment_label, wins
 from steelyard.report.panels import (
     cell_size,
     cells,
@@ -47,9 +47,9 @@ FIGURES = ("forest", "pairwise", "density", "differences", "wins", "ranks", "dis
 
 
 def scores_of(es: EvalSet, found: Comparison) -> Floats:
-    """Give the scores behind a comparison, its systems x segments, higher is better."""
+    """Give the scores behind a comparison, its systems x segments, in their own numbers."""
     rows = [es.systems.index(system) for system in found.systems]
-    return np.asarray(es[found.score].oriented[rows])
+    return np.asarray(es[found.score].values[rows])
 
 
 def draw(
@@ -77,9 +77,16 @@ def draw(
         raise UsageError(f"figure '{name}' needs scores of segments")
     order = found.ranking(_first(found))
     if name == "wins":
-        return wins(order, _rows(found, scores, order))
+        better = 1.0 if found.higher_is_better else -1.0
+        return wins(order, better * _rows(found, scores, order))
     two = pair or tuple(order[:2])
-    return draw_pair(name, _rows(found, scores, two), two, found.score)
+    return draw_pair(
+        name,
+        _rows(found, scores, two),
+        two,
+        segment_label(found.score, corpus=any(own.of == CORPUS for own in _all(found))),
+        higher_is_better=found.higher_is_better,
+    )
 
 
 def _first(found: Comparison) -> str:
@@ -113,8 +120,8 @@ def forest(found: Comparison) -> Chart:
                 None if own.low is None else own.low[index],
                 None if own.high is None else own.high[index],
                 None if tiers is None else [tiers.clusters[i] for i in index],
-                title=by,
-                axis="score" if by in ("mean", "median") else "strength",
+                title=found.shown(by) + ("" if own.higher_is_better else " ↓"),
+                axis="score" if by in AVERAGES else "strength",
                 first=k == 0,
                 width=250 if len(found.aggregations) <= 2 else 190,
             )
@@ -149,7 +156,7 @@ def pairwise(found: Comparison, by: str | None = None) -> Chart:
     index = [found.systems.index(system) for system in order]
     values = own.pairwise[np.ix_(index, index)].copy()
     np.fill_diagonal(values, np.nan)
-    chance = own_by not in ("mean", "median")
+    chance = own_by not in AVERAGES
     reach = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     ends = (0.0, 1.0) if chance else (-reach, reach)
     sure = _significant(found, own_by, index)
@@ -164,13 +171,14 @@ def pairwise(found: Comparison, by: str | None = None) -> Chart:
         texts = [["*" if s else "" for s in marks] for marks in sure]
     size = cell_size(len(names), most=42, least=13)
     what = "probability that the row beats the column" if chance else "row minus column"
+    what += "" if own.higher_is_better else " (lower is better)"
     chart = matrix(names, names, cells(names, names, values, texts=texts, ends=ends), ends=ends,
                    diverging=True, size=size, legend="row wins" if chance else "difference",
                    numbers=True)  # fmt: skip
     tiers = found.tiers.get(own_by)
     test = "" if tiers is None else f"*: p < {found.alpha:g} by {tiers.test}, corrected"
     more = limited(len(found.systems), "systems")
-    return finish(chart, f"Pairs by {own_by}: {what}", [_size(found), test, more])
+    return finish(chart, f"Pairs by {found.shown(own_by)}: {what}", [_size(found), test, more])
 
 
 def _significant(found: Comparison, by: str, index: list[int]) -> Floats:
@@ -198,7 +206,7 @@ def ranks(found: Comparison) -> Chart:
         size = cell_size(len(names), most=23, least=12, whole=420)
         data = [row for row in cells(names, places, shares, texts=texts) if row["value"] > 0]
         how: dict[str, Any] = {"row_labels": not panels, "angle": 0, "numbers": len(names) <= 20}
-        panels.append(matrix(names, places, data, size=size, title=by, **how))
+        panels.append(matrix(names, places, data, size=size, title=found.shown(by), **how))
     if not panels:
         raise UsageError(
             "figure 'ranks' needs resamples: choose --intervals (and at most 100 systems)"
@@ -218,7 +226,8 @@ def disagreement(found: Comparison) -> Chart:
         raise UsageError("figure 'disagreement' needs two rankings of mean, median and bt (--by)")
     order = found.ranking(by[0])[:MOST]
     index = [found.systems.index(system) for system in order]
-    places = {name: found.aggregations[name].ranks[index] for name in by}
+    places = {found.shown(name): found.aggregations[name].ranks[index] for name in by}
+    by = list(places)
     names = labels(order)
     odd = _odd_ones(by, places, names)
     height = max(13.0, min(24.0, 640 / len(names))) * len(names)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.comparisonresults import REASONS, Comparison
+from steelyard.comparisonresults import Comparison, reason
 from steelyard.errors import printable
 from steelyard.metaresults import MetaEvaluation
 from steelyard.stats.arrays import Floats
@@ -118,9 +118,11 @@ def system_grids(found: Comparison, systems: Sequence[str]) -> list[Grid]:
             win = np.where(ahead, p, np.where(np.isnan(p), np.nan, np.maximum(p, found.alpha)))
         else:
             win = p
-        caption = f"p-values ({test.alternative}, {test.correction}); {REASONS[name]}."
+        caption = f"p-values ({test.alternative}, {test.correction}); {reason(name, test.of)}."
         pairs = [place[s] for s in order]
-        grids.append(_grid(f"By {by}: {name} test", caption, order, win, found.alpha, pairs))
+        grids.append(
+            _grid(f"By {found.shown(by)}: {name} test", caption, order, win, found.alpha, pairs)
+        )
     return grids
 
 

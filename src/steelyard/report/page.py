@@ -156,7 +156,7 @@ def _many(es: EvalSet, main: str | None, rivals: Sequence[str], alpha: float) ->
     names += [n for n in (*es.human, *rivals) if n != main and es[n].has_segments]
     if len(names) < 2 or es.n_systems < 2:
         return None
-    return compare_scores(es, names, tests="t", intervals=None, alpha=alpha)
+    return compare_scores(es, names, intervals=None, alpha=alpha)
 
 
 def _explored(

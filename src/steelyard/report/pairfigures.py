@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from steelyard.comparedscores import is_binary
+from steelyard.comparisonresults import SENTENCES
 from steelyard.errors import UsageError, hint
 from steelyard.report.figures import (
     BLUE,
@@ -28,8 +30,10 @@ from steelyard.report.figures import (
     number,
 )
 from steelyard.report.panels import (
+    cells,
     heat,
     histogram,
+    matrix,
 )
 from steelyard.stats.arrays import Floats
 from steelyard.stats.wins import win_counts
@@ -44,25 +48,78 @@ _LINES = (
 _LEGEND = "means (solid) and medians (dashed)"
 
 
-def draw_pair(name: str, scores: Floats, pair: Sequence[str], score: str = "score") -> Chart:
-    """Draw one of :data:`PAIR_FIGURES` of two systems; ``scores`` is 2 x segments."""
+def draw_pair(
+    name: str,
+    scores: Floats,
+    pair: Sequence[str],
+    score: str = "score",
+    *,
+    higher_is_better: bool = True,
+) -> Chart:
+    """Draw one of :data:`PAIR_FIGURES` of two systems; ``scores`` is 2 x segments.
+
+    Scores are shown as they are; ``higher_is_better`` says who wins.
+    """
     if name not in PAIR_FIGURES:
         raise UsageError(f"no figure '{name}' of two systems; {hint(name, PAIR_FIGURES)}")
     if len(pair) != 2:
         raise UsageError(f"figure '{name}' needs two systems")
     if name == "wins":
-        return wins(pair, scores)
+        return wins(pair, scores if higher_is_better else -scores)
+    if name == "density" and is_binary(scores):
+        return two_by_two(scores[0], scores[1], pair[0], pair[1], score)
     function = density if name == "density" else differences
-    return function(scores[0], scores[1], pair[0], pair[1], score)
+    return function(
+        scores[0], scores[1], pair[0], pair[1], score, higher_is_better=higher_is_better
+    )
 
 
-def density(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score") -> Chart:
+def segment_label(score: str, *, corpus: bool) -> str:
+    """Name what segments are scored by: of a corpus metric that is not its score of systems."""
+    return f"{score}, {SENTENCES}" if corpus else score
+
+
+def two_by_two(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score") -> Chart:
+    """Draw scores of two systems that are 0 or 1: how many segments each of the four cases has.
+
+    Only the segments that one system alone has right tell the two apart: McNemar's test.
+    """
+    both = np.isfinite(a) & np.isfinite(b)
+    if not both.any():
+        raise UsageError(f"{name_a} and {name_b} share no segment with scores")
+    one, two = a[both] == 1, b[both] == 1
+    counts = np.array([[(one & two).sum(), (one & ~two).sum()],
+                       [(~one & two).sum(), (~one & ~two).sum()]], dtype=np.float64)  # fmt: skip
+    first, second = labels([name_a, name_b])
+    rows, columns = [f"{first}: 1", f"{first}: 0"], [f"{second}: 1", f"{second}: 0"]
+    ends = (0.0, float(counts.max()))
+    texts = [[f"{int(n):,}" for n in row] for row in counts]
+    chart = matrix(rows, columns, cells(rows, columns, counts, texts=texts, ends=ends), ends=ends,
+                   size=90, legend="segments", numbers=True, angle=0)  # fmt: skip
+    shares = f"{first} {one.mean():.3f}, {second} {two.mean():.3f}"
+    return finish(
+        chart,
+        f"{first} against {second}: segments by {label(score)}",
+        [f"share of 1: {shares}", "the two systems differ on the other diagonal alone"],
+    )
+
+
+def density(
+    a: Floats,
+    b: Floats,
+    name_a: str,
+    name_b: str,
+    score: str = "score",
+    *,
+    higher_is_better: bool = True,
+) -> Chart:
     """Draw the scores of two systems on the same segments, and what three rankings make of them.
 
     The first system's scores are on the x-axis, the second's on the y-axis. Above the diagonal the
     second one scored higher. Where the lines of the means (solid) cross above the diagonal, the
     mean prefers the second; the same for the medians (dashed); Bradley-Terry prefers the system
-    whose half-plane holds more segments, which is shaded.
+    whose half-plane holds more segments, which is shaded. Where lower is better, it is the other
+    way round.
     """
     alt = altair()
     both = np.isfinite(a) & np.isfinite(b)
@@ -103,27 +160,39 @@ def density(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score"
     )
     ties = len(a) - above - below
     counts = f"{second} is higher on {above:,} segments, {first} on {below:,}, {ties:,} ties"
+    better = 1 if higher_is_better else -1
+    arrow = "" if higher_is_better else "; lower is better"
     return finish(
         grid,
         f"{first} against {second}, segment by segment",
         [
-            f"{counts}; the half-plane with more segments is shaded",
-            f"lines: {_LEGEND}; {_verdicts(middles, above - below, first, second)}",
+            f"{counts}; the half-plane with more segments is shaded{arrow}",
+            f"lines: {_LEGEND}; {_verdicts(middles, above - below, first, second, better)}",
         ],
     )
 
 
-def _verdicts(middles: dict[str, tuple[float, float]], lead: int, first: str, second: str) -> str:
+def _verdicts(
+    middles: dict[str, tuple[float, float]], lead: int, first: str, second: str, better: int
+) -> str:
     """Say which of the two each ranking prefers."""
 
     def ahead(gap: float) -> str:
-        return second if gap > 0 else first if gap < 0 else "neither"
+        return second if gap * better > 0 else first if gap * better < 0 else "neither"
 
     found = [f"{of}: {ahead(v - u)}" for of, (u, v) in middles.items()]
     return "preferred by " + ", by ".join([*found, f"bt: {ahead(lead)}"])
 
 
-def differences(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score") -> Chart:
+def differences(
+    a: Floats,
+    b: Floats,
+    name_a: str,
+    name_b: str,
+    score: str = "score",
+    *,
+    higher_is_better: bool = True,
+) -> Chart:
     """Draw the paired differences of two systems, the first minus the second, as a histogram."""
     alt = altair()
     gap = a - b
@@ -154,7 +223,9 @@ def differences(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "sc
         for v, style in zip(marks.values(), _LINES, strict=True)
     ]
     zero = alt.Chart(inline([{"at": 0}])).mark_rule(color=INK).encode(x="at:Q")
-    counts = f"{(gap > 0).sum():,} wins, {(gap == 0).sum():,} ties, {(gap < 0).sum():,} losses"
+    lead = gap if higher_is_better else -gap
+    counts = f"{(lead > 0).sum():,} wins, {(lead == 0).sum():,} ties, {(lead < 0).sum():,} losses"
+    counts += "" if higher_is_better else " (lower is better)"
     shown = f"mean {marks['mean']:+.4g} (solid), median {marks['median'] + 0.0:+.4g} (dashed)"
     return finish(
         alt.layer(bars, zero, *lines),

@@ -161,7 +161,8 @@ def _rankings(content: Content, writer: Writer) -> Section | None:
         )
     blocks = [
         writer.words(
-            f"Systems by {found.score}. Systems in one tier are not told apart by the tests; "
+            f"Systems by {found.score}{'' if found.higher_is_better else ' (lower is better)'}. "
+            "Systems in one tier are not told apart by the tests; "
             "that does not make them equally good."
         ),
         *writer.charts(drawn[:1]),
@@ -200,11 +201,13 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
         )
     ]
     if not lines:
-        text = "Mean, median and Bradley-Terry order every pair of systems alike."
+        names = words.rankings(found)
+        text = f"{names[:1].upper()}{names[1:]} order every pair of systems alike."
         return Section("disagreement", "Disagreement", (writer.words(text),))
     text = (
-        "The mean asks by how much, the median what a typical segment looks like, Bradley-Terry "
-        "who wins more segments. Where they disagree, the answer depends on the question."
+        "The mean (or the score of the whole corpus) asks by how much, the median what a typical "
+        "segment looks like, Bradley-Terry who wins more segments. Where they disagree, the answer "
+        "depends on the question."
     )
     more = len(lines) - _LISTED
     tail = [writer.words(f"And {plural(more, 'pair')} more.")] if more > 0 else []

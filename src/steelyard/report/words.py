@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.comparisonresults import Comparison
+from steelyard.comparisonresults import CORPUS, PROPORTION, Comparison
 from steelyard.errors import printable
 from steelyard.evalset import EvalSet
 from steelyard.metaresults import UNITS, MetaEvaluation
@@ -25,6 +25,7 @@ _RANKINGS = {
     "bt": "Bradley-Terry strength",
     "elo": "Elo rating",
     "trueskill": "TrueSkill",
+    "sentence-mean": "mean of sentence scores",
 }
 _TESTS = {
     "t": "paired t-test",
@@ -33,6 +34,7 @@ _TESTS = {
     "mood": "Mood's median test",
     "sign": "sign test",
     "wilcoxon": "Wilcoxon's signed-rank test",
+    "mcnemar": "McNemar's exact test",
 }
 _CORRECTIONS = {
     "holm": "Holm's correction",
@@ -130,7 +132,7 @@ def _systems(found: Comparison, settled: list[str], undecided: list[str], sure: 
     ranking = found.ranking(first)
     ranked = found.aggregations[first]
     place = {system: i for i, system in enumerate(found.systems)}
-    by = f"{_RANKINGS[first]} {found.score}"
+    by = f"{_named(found, first)} {found.score}"
     tiers = found.tiers.get(first)
     top = ranking[:1]
     if tiers is not None:
@@ -174,9 +176,23 @@ def _systems(found: Comparison, settled: list[str], undecided: list[str], sure: 
         i = place[ranking[0]]
         low, high = int(ranked.best_rank[i]), int(ranked.worst_rank[i])
         span = f"rank {low}" if low == high else f"ranks {low} to {high}"
-        sure.append(f"In 95 % of the resampled test sets, {ranking[0]} takes {span} by {first}.")
+        sure.append(
+            f"In 95 % of the resampled test sets, {ranking[0]} takes {span} by "
+            f"{found.shown(first)}."
+        )
     if len(found.aggregations) > 1:
         _agreement_of_rankings(found, ranking, settled, undecided, sure)
+
+
+def _named(found: Comparison, by: str) -> str:
+    """Name a ranking in a sentence: the mean of 0 and 1 is a proportion, that of BLEU no mean."""
+    of = found.aggregations[by].of
+    return of if of in (CORPUS, PROPORTION) else _RANKINGS[by]
+
+
+def rankings(found: Comparison) -> str:
+    """List the rankings of a comparison."""
+    return listed([_named(found, name) for name in found.aggregations])
 
 
 def _beats_all(found: Comparison, i: int, test: str) -> bool:
@@ -194,11 +210,11 @@ def _agreement_of_rankings(
 ) -> None:
     """Say whether the rankings name the same best system, and how many pairs they turn round."""
     best = {name: tuple(own) for name, own in found.diagnosis.get("best", {}).items() if own}
-    names = listed([_RANKINGS[name] for name in found.aggregations])
+    names = rankings(found)
     common = [s for s in ranking if best and all(s in own for own in best.values())]
     if common:
         beside = [
-            f"by {_RANKINGS[name]} together with {listed([s for s in own if s not in common])}"
+            f"by {_named(found, name)} together with {listed([s for s in own if s not in common])}"
             for name, own in best.items()
             if set(own) != set(common)
         ]
@@ -206,7 +222,7 @@ def _agreement_of_rankings(
         tail = f" ({'; '.join(beside)})" if beside else ""
         settled.append(f"{listed(common)} {rank} first by {names}{tail}.")
     elif best:
-        shown = "; ".join(f"{_RANKINGS[name]}: {listed(own)}" for name, own in best.items())
+        shown = "; ".join(f"{_named(found, name)}: {listed(own)}" for name, own in best.items())
         undecided.append(f"The rankings do not agree on the best system ({shown}).")
     pairs = found.diagnosis.get("disagreements", [])
     if pairs:
@@ -273,9 +289,9 @@ def disagreements(found: Comparison) -> list[str]:
     for one in found.diagnosis.get("disagreements", []):
         a, b = one["pair"]
         ahead = one["ahead"]
-        for_a = [_RANKINGS[name] for name, own in ahead.items() if own == a]
-        for_b = [_RANKINGS[name] for name, own in ahead.items() if own == b]
-        level = [_RANKINGS[name] for name, own in ahead.items() if own is None]
+        for_a = [_named(found, name) for name, own in ahead.items() if own == a]
+        for_b = [_named(found, name) for name, own in ahead.items() if own == b]
+        level = [_named(found, name) for name, own in ahead.items() if own is None]
         text = f"{a} is ahead of {b} by {listed(for_a)}, behind by {listed(for_b)}"
         text += f", level by {listed(level)}." if level else "."
         text += (
@@ -284,10 +300,10 @@ def disagreements(found: Comparison) -> list[str]:
         )
         n = one["n_swaying"]
         if n:
-            text += (
-                f" Without {plural(n, 'segment')} ({listed(one['swaying_segments'])}) the means "
-            )
-            text += "would change places."
+            of = found.aggregations["mean"].of if "mean" in found.aggregations else None
+            what = "corpus scores" if of == CORPUS else "means"
+            text += f" Without {plural(n, 'segment')} ({listed(one['swaying_segments'])}) the "
+            text += f"{what} would change places."
         if one["modes"] > 1:
             text += (
                 f" The differences have {one['modes']} peaks: there may be two kinds of segments."
@@ -322,10 +338,11 @@ def _settings(value: Mapping[str, object] | None) -> Mapping[str, object]:
 
 
 def _comparison_methods(found: Comparison, cited: list[str]) -> list[str]:
-    names = [_RANKINGS[name] for name in found.aggregations]
+    names = [_named(found, name) for name in found.aggregations]
     _cite(cited, *found.aggregations)
     size = f"{plural(len(found.systems), 'system')} on {plural(found.n_segments, 'segment')}"
-    parts = [f"We compared {size} by {found.score}, ranked by {listed(names)}."]
+    lower = "" if found.higher_is_better else " (lower is better)"
+    parts = [f"We compared {size} by {found.score}{lower}, ranked by {listed(names)}."]
     options = _settings(None if found.provenance is None else found.provenance.options)
     if found.tests:
         test = next(iter(found.tests.values()))
@@ -341,6 +358,9 @@ def _comparison_methods(found: Comparison, cited: list[str]) -> list[str]:
             f"Intervals are 95 % percentile bootstrap intervals over {options['bootstrap']:,} "
             f"resamples of {UNITS[str(options['intervals'])]} (seed {seed})."
         )
+        proportions = PROPORTION in {own.of for own in found.aggregations.values()}
+        if proportions and options["intervals"] == "segment":
+            parts.append("Intervals of proportions are Wilson's.")
         _cite(cited, "bootstrap")
     if "bt" in found.aggregations:
         parts.append(f"Ties were treated as '{options.get('ties')}' by the Bradley-Terry model.")

@@ -27,6 +27,7 @@ from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.corpus import Combine, CorpusStatistics, Mask, gradient
 from steelyard.stats.expansions import expansion
 from steelyard.stats.lattice import as_lattice, lattice_tails
+from steelyard.stats.pairedtests import sided
 from steelyard.stats.permutation import (
     PairwisePValues,
     block_sums,
@@ -108,6 +109,30 @@ def pairwise_pvalues(
             n[i, j] = n[j, i] = units
             worst = max(worst, error)
     return PairwisePValues(p, worst, how, n)
+
+
+def permutation_test(
+    stats: CorpusStatistics,
+    *,
+    blocks: Counts | None = None,
+    alternative: str = "two-sided",
+    n_resamples: int = 10_000,
+    rng: Rng = 0,
+) -> Floats:
+    """Paired permutation test of corpus scores; identical systems give p = 1, the diagonal NaN.
+
+    ``alternative`` is ``two-sided``, ``greater`` (i is better than j) or ``less``; the others are
+    those of :func:`pairwise_pvalues`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> words = np.array([[[3, 9], [2, 9], [5, 9]], [[1, 9], [2, 9], [2, 9]]])
+    >>> permutation_test(CorpusStatistics(words, lambda x: x[..., 0] / x[..., 1])).tolist()
+    [[nan, 0.5], [0.5, nan]]
+    """
+    p = pairwise_pvalues(stats, n_resamples=n_resamples, rng=rng, blocks=blocks, tail="ge").p
+    return sided(p, alternative)
 
 
 def corpus_spa(human: Floats, stats: CorpusStatistics, **options: Any) -> float:

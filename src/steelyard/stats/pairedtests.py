@@ -10,6 +10,7 @@ wherever a test is undefined. Which test fits which way of ranking systems:
 ``bootstrap``    means, by resampling segments or documents
 ``mood``         medians of the scores, as if they were not paired
 ``sign``         Bradley-Terry: who wins more segments
+``mcnemar``      proportions: scores that are 0 or 1
 ``wilcoxon``     in between: wins weighted by the rank of their size
 ``gap``          any, from resamples of its scores
 ===============  =================================================================================
@@ -115,6 +116,25 @@ def sign_test(scores: Floats, *, tolerance: float = 0.0, alternative: str = "two
         return _sign_tails((gap > tolerance).sum(axis=1), (gap < -tolerance).sum(axis=1), compared)
 
     return _assemble(scores, alternative, tails)
+
+
+def mcnemar_test(scores: Floats, *, alternative: str = "two-sided") -> Floats:
+    """McNemar's exact test of scores that are 0 or 1 (or 0 and -1).
+
+    Of the segments that only one of two systems has right, each is as likely to have had either.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first = np.repeat([1.0, 1.0, 0.0, 0.0], [20, 9, 2, 5])
+    >>> second = np.repeat([1.0, 0.0, 1.0, 0.0], [20, 9, 2, 5])
+    >>> round(float(mcnemar_test(np.stack([first, second]))[0, 1]), 4)
+    0.0654
+    """
+    known = np.abs(scores[~np.isnan(scores)])
+    if not ((known == 0) | (known == 1)).all():
+        raise UsageError("McNemar's test is of scores that are 0 or 1")
+    return sign_test(scores, alternative=alternative)
 
 
 def _sign_tails(
@@ -282,11 +302,17 @@ def permutation_test(
 ) -> Floats:
     """Paired permutation test of means, computed without draws; identical systems give p = 1."""
     _checked(scores, alternative)
-    p = pairwise_pvalues(scores, blocks=blocks, tail="ge").p
+    return sided(pairwise_pvalues(scores, blocks=blocks, tail="ge").p, alternative)
+
+
+def sided(p: Floats, alternative: str) -> Floats:
+    """Make p-values of an alternative of those that row is better than column, ties in full."""
+    if alternative not in ALTERNATIVES:
+        raise UsageError(f"unknown alternative '{alternative}'; {hint(alternative, ALTERNATIVES)}")
     if alternative == "two-sided":
         p = np.minimum(1.0, 2 * np.minimum(p, p.T))
-    elif alternative == "less":
-        p = p.T.copy()
+    else:
+        p = p.copy() if alternative == "greater" else p.T.copy()
     np.fill_diagonal(p, np.nan)
     return p
 

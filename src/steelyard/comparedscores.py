@@ -1,0 +1,159 @@
+"""What is compared: one score of the systems that have it, turned so that more is better."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from steelyard.errors import UsageError
+from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.stats.arrays import Floats
+from steelyard.stats.corpus import CorpusStatistics, pseudo_values
+from steelyard.table import plural
+
+_FEW = 4  # warnings of a kind before the last one counts the rest
+#: Words in the names of scores of which less is usually better.
+_LESS_IS_BETTER = frozenset(
+    ("latency", "delay", "duration", "time", "times", "seconds", "cost", "costs", "price", "loss",
+     "losses", "error", "errors", "mistakes", "edits", "distance", "perplexity", "ppl", "nll",
+     "ter", "hter", "wer", "cer", "mer", "eed", "mse", "rmse", "mae")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """One score of the systems that have it.
+
+    ``scores`` is systems x segments, and higher is better in it: where the score itself is better
+    the lower it is, it has the other sign (``sign`` is -1). ``statistics`` are those of a corpus
+    score, such as BLEU, in its own numbers.
+    """
+
+    name: str
+    systems: tuple[str, ...]
+    scores: Floats
+    higher_is_better: bool = True
+    statistics: CorpusStatistics | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def sign(self) -> float:
+        """1 where higher is better, else -1."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    @property
+    def binary(self) -> bool:
+        """Whether segments are right or wrong: every score is 0 or 1, and both occur."""
+        return self.statistics is None and is_binary(self.sign * self.scores)
+
+    def additive(self) -> Floats:
+        """Segment scores whose means are the scores of systems (of a corpus score: nearly)."""
+        if self.statistics is None:
+            return self.scores
+        return self.sign * pseudo_values(self.statistics)
+
+
+def compared(es: EvalSet, name: str) -> Compared:
+    """Take one score of the systems that have it, and say what was noticed on the way."""
+    table = es[name]
+    values = table.oriented
+    some = np.asarray((~np.isnan(values)).any(axis=1))
+    warnings = [*es.notes, *direction_warnings(name, table)]
+    lost = [s for s, known in zip(es.systems, some, strict=True) if not known]
+    if lost:
+        warnings.append(f"{plural(len(lost), 'system')} without '{name}' left out: {_named(lost)}")
+    systems = tuple(s for s, known in zip(es.systems, some, strict=True) if known)
+    kept = values[some]
+    missing = int(np.isnan(kept).sum())
+    if missing:
+        shared = int((~np.isnan(kept)).all(axis=0).sum())
+        warnings.append(
+            f"{missing:,} of {kept.size:,} scores are missing: pairs are compared on the segments "
+            f"both have, means and medians over what each has ({shared:,} segments are complete)"
+        )
+    if not systems:
+        raise UsageError(f"no system has a '{name}' score")
+    if len(systems) == 1:
+        warnings.append(f"one system ({systems[0]}): there is nothing to compare it with")
+    warnings += _twins(kept, systems)
+    stats = table.statistics
+    if stats is not None:
+        stats = stats.select(systems=np.flatnonzero(some))
+    return Compared(name, systems, kept, table.higher_is_better, stats, tuple(warnings))
+
+
+def is_binary(values: Floats) -> bool:
+    """Tell whether all known values are 0 or 1, and both occur.
+
+    Examples
+    --------
+    >>> is_binary(np.array([0.0, 1.0, np.nan])), is_binary(np.array([1.0, 1.0]))
+    (True, False)
+    """
+    known = values[~np.isnan(values)]
+    wrong, right = known == 0, known == 1
+    return bool((wrong | right).all() and wrong.any() and right.any())
+
+
+def _named(names: Sequence[str], most: int = 30) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _twins(scores: Floats, systems: Sequence[str]) -> list[str]:
+    """Name systems with the same scores; found by their bytes, since there may be many systems."""
+    found: dict[bytes, list[int]] = {}
+    for i, row in enumerate(scores + 0.0):  # no -0.0
+        found.setdefault(np.where(np.isnan(row), np.nan, row).tobytes(), []).append(i)
+    groups = [group for group in found.values() if len(group) > 1]
+    total = sum(len(group) * (len(group) - 1) // 2 for group in groups)
+    pairs: list[tuple[int, int]] = []
+    for group in groups:
+        pairs += [pair for pair, _ in zip(combinations(group, 2), range(_FEW + 1), strict=False)]
+    told = [f"'{systems[i]}' and '{systems[j]}' have the same scores" for i, j in sorted(pairs)][
+        : _FEW + 1
+    ]
+    if total > len(told):
+        told[-1] += f" (and {total - len(told):,} more of this kind)"
+    return told
+
+
+def first_few(found: list[str]) -> list[str]:
+    """Keep a list of like warnings short."""
+    if len(found) <= _FEW + 1:
+        return found
+    return [*found[:_FEW], f"{found[_FEW]} (and {len(found) - _FEW - 1} more of this kind)"]
+
+
+def sounds_lower(name: str) -> bool:
+    """Tell whether a score's name has a word in it that stands for something unwanted.
+
+    Examples
+    --------
+    >>> sounds_lower("latency_ms"), sounds_lower("wordErrorRate"), sounds_lower("TER-refA")
+    (True, True, True)
+    >>> sounds_lower("COMET"), sounds_lower("closeness")
+    (False, False)
+    """
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return not _LESS_IS_BETTER.isdisjoint(part.lower() for part in parts)
+
+
+def direction_warnings(name: str, table: ScoreTable) -> list[str]:
+    """Ask about a direction that nobody gave and that the name speaks against."""
+    known = table.values[~np.isnan(table.values)]
+    asked = not (table.direction_given or not table.higher_is_better) and sounds_lower(name)
+    if not asked or (known.size and (known <= 0).all() and (known < 0).any()):
+        return []  # what is never positive was turned round already
+    asking = f"--lower-is-better {name}, or --higher-is-better {name} to say that it is meant"
+    return [f"'{name}' sounds as if lower were better; taken as higher is better: {asking}"]
+
+
+def official_differs(official: Floats, shown: Floats) -> bool:
+    """Tell whether official system scores are not those ``shown``; they often have six digits."""
+    size = np.abs(shown[~np.isnan(shown)]).max(initial=0.0)
+    return not np.allclose(official, shown, rtol=0.0, atol=1e-6 * size, equal_nan=True)
