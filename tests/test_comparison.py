@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -345,6 +346,48 @@ def test_several_scores():
     assert "By m A beats B significantly, by o B beats A (and 2 more pairs)" in found.verdict
     agree = compare_scores(es, ["m", "n"], intervals=None)
     assert agree.verdict == "All scores put A first."
+
+
+def test_nothing_quadratic_in_systems_unless_asked_for():
+    rng = np.random.default_rng(0)
+    n = 3000
+    rows = {f"s{i:04d}": row for i, row in enumerate(rng.normal(size=(n, 5)))}
+    rows["s0001"] = rows["s0000"]
+    es = make(rows)
+    tracemalloc.start()
+    try:
+        found = compare(es, n_bootstrap=20)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * n * n  # half a matrix of all pairs
+    assert list(found.aggregations) == ["mean", "median"]
+    assert not found.tests
+    assert not found.tiers
+    result = found.to_dict()
+    assert result["aggregations"]["mean"]["pairwise"] is None
+    assert [note for note in found.notes if "--test t" in note]
+    assert "'s0000' and 's0001' have the same scores" in found.warnings
+    assert len(found.table().rows) == n
+
+
+def test_many_systems_are_tested_where_asked_for():
+    rng = np.random.default_rng(0)
+    es = make({f"s{i:03d}": row for i, row in enumerate(rng.normal(size=(301, 4)))})
+    assert not compare(es, by="mean", intervals=None).tests
+    found = compare(es, by="mean", tests="t", intervals=None)
+    assert found.tests["t"].p.shape == (301, 301)
+    assert found.tiers["mean"].test == "t"
+    assert found.aggregations["mean"].pairwise.shape == (301, 301)
+    assert not [note for note in found.notes if "--test t" in note]
+
+
+def test_twins_are_named_and_counted():
+    found = compare(make(np.tile(np.arange(5.0), (6, 1))), by="mean", intervals=None)
+    told = [w for w in found.warnings if "have the same scores" in w]
+    assert told[0] == "'A' and 'B' have the same scores"
+    assert len(told) == 5
+    assert told[-1].endswith("(and 10 more of this kind)")
 
 
 def test_json_contract(tmp_path, capsys):

@@ -126,7 +126,7 @@ def compare(  # noqa: PLR0913 - every option has a default
     stream, *streams, drawn = generator(rng).spawn(2 + len(AGGREGATIONS))
     data = compared(es, chosen)
     systems, scores, warnings = data.systems, data.scores, list(data.warnings)
-    names, notes = _rankings(given, data)
+    names, notes = _rankings(given, data, tested=wanted is not None)
     asked = fitting_tests(names, data) if wanted is None else wanted
     if "mcnemar" in asked and not data.binary:
         raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
@@ -177,7 +177,7 @@ def compare(  # noqa: PLR0913 - every option has a default
         {name: _shown(name, found, data, test, notes) for name, found in ranks.items()},
         pair_tests,
         tiers,
-        _effects(data, tolerance) if sample.pairs else {},
+        _effects(data, tolerance) if few else {},
         diagnosis,
         tuple(dict.fromkeys(notes)),
         tuple(dict.fromkeys(warnings)),
@@ -197,7 +197,9 @@ def check_segments(es: EvalSet, score: str) -> None:
     raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
 
 
-def _rankings(given: tuple[str, ...] | None, data: Compared) -> tuple[tuple[str, ...], list[str]]:
+def _rankings(
+    given: tuple[str, ...] | None, data: Compared, *, tested: bool
+) -> tuple[tuple[str, ...], list[str]]:
     """Give the rankings to make, and what must be known of them."""
     names = DEFAULT if given is None else given
     notes: list[str] = []
@@ -207,8 +209,11 @@ def _rankings(given: tuple[str, ...] | None, data: Compared) -> tuple[tuple[str,
         many = f"more than {MOST_SHOWN} systems"
         if given is None:
             names = tuple(name for name in names if name != "bt")
-            notes.append(f"{many}: pairs of systems are compared only where asked for (--by bt)")
-        notes.append(f"{many}: pairs of systems are tested only where asked for (--test t)")
+            notes.append(
+                f"{many}: no Bradley-Terry, which compares every pair (--by bt asks for it)"
+            )
+        if not tested:
+            notes.append(f"{many}: pairs are not tested, nor differences kept (--test t does both)")
     if data.statistics is not None:
         others = ", ".join(name for name in names if name != "mean")
         notes += ["corpus: the score of all segments together"] if "mean" in names else []
@@ -309,7 +314,7 @@ def ranked(found: Aggregate, level: float) -> Ranked:
     low, high = bootstrap.interval(replicates, level)
     undefined = np.isnan(found.scores)
     low, high = np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-    places = np.concatenate([bootstrap.ranks(row[None]) for row in replicates])
+    places = bootstrap.ranks(replicates)
     if not undefined.all():  # systems without a score can still rank above those with one
         places += found.ranks[~undefined].min() - 1
     best, worst = bootstrap.interval(places, level)

@@ -218,9 +218,12 @@ def ranks(replicates: Floats) -> Floats:
     >>> ranks(np.array([[0.5, 0.9, 0.5]])).tolist()
     [[2.0, 1.0, 2.0]]
     """
-    better = replicates[:, None, :] > replicates[:, :, None]
-    result: Floats = 1.0 + better.sum(axis=-1)
-    return np.where(np.isnan(replicates), np.nan, result)
+    result = np.full(replicates.shape, np.nan)
+    for row, places in zip(replicates, result, strict=True):
+        ascending = np.sort(row[~np.isnan(row)])
+        above = len(ascending) - np.searchsorted(ascending, row, side="right")
+        places[:] = np.where(np.isnan(row), np.nan, 1.0 + above)
+    return result
 
 
 def rank_shares(places: Floats) -> Floats:
