@@ -19,8 +19,11 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.cli.main import run
+from steelyard.comparison import compare
 from steelyard.demo import embedded
+from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.metaevaluation import meta_evaluate
 from steelyard.report import comparefigures, drawing, explorer, mistakes, sections, words
 from steelyard.report.inlining import script_json
 from steelyard.report.page import make_report
@@ -396,3 +399,18 @@ def test_raw_judgements_add_raters_and_errors(no_charts, tmp_path, capsys):
         "warnings",
     }
     assert "Raters with each other" in out.read_text(encoding="utf-8")
+
+
+def test_results_at_hand_are_shown_as_they_are():
+    es = small()
+    compared = compare(es, "h", by=["mean"], n_bootstrap=30, rng=5)
+    weighed = meta_evaluate(es, "h", n_bootstrap=30, rng=5)
+    found = make_report(es, "h", comparison=compared, meta=weighed)
+    assert found.comparison is compared
+    assert found.meta is weighed
+    assert found.provenance is not None
+    assert "bootstrap" not in found.provenance.options  # nothing was drawn here
+    with pytest.raises(UsageError, match="the comparison is by 'h'"):
+        make_report(es, "h", score=es.metrics[0], comparison=compared)
+    with pytest.raises(UsageError, match="systems that the set does not have"):
+        make_report(es.select(systems=es.systems[:2]), "h", comparison=compared)

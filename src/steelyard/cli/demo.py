@@ -37,8 +37,9 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
 
     es = embedded.demo_set()
     view = overview(es, "mqm")
-    weighed = meta_evaluate(es, "mqm", significance=True, n_resamples=1000, rng=output.seed)
-    compared = compare(es, "learned-refA", by=["mean", "bt"], rng=output.seed)
+    # One computation for the terminal and for the page, with the draws that the commands make.
+    weighed = meta_evaluate(es, "mqm", significance=True, rng=output.seed)
+    compared = compare(es, "mqm", by=["mean", "bt"], rng=output.seed)
     texts = {lp: embedded.demo_texts(lp) for lp in embedded.ENTITY_PAIRS}
     result: dict[str, Any] = {
         "data": view.to_dict(),
@@ -60,7 +61,7 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
         f"{view.summary()}\n\n{view.table().text()}",
         "Which metric agrees with people (steelyard meta): ranks are clusters, tested at 5 %",
         weighed.table().text(),
-        "Which system is better (steelyard compare): means, and who wins more segments",
+        "Which system is better by mqm, as people judged (steelyard compare): means, and wins",
         compared.table().text(),
         sentences,
         "Which names and numbers they keep (steelyard score --metric kobe), German to English",
@@ -70,7 +71,7 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
     if not no_report:
         from steelyard.report.page import make_report
 
-        made = make_report(es, "mqm", n_bootstrap=200, n_resamples=200, rng=output.seed)
+        made = make_report(es, "mqm", comparison=compared, meta=weighed, rng=output.seed)
         made.save(page)
         result["report"] = str(page)
         text += f"\n\nAll of it in one page (steelyard report): open {page} in a browser"

@@ -40,9 +40,9 @@ from steelyard.table import dumps
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=10), default=1000,
               show_default=True, metavar="B", help="Resamples for intervals.")  # fmt: skip
-@click.option("--resamples", "n_resamples", type=click.IntRange(min=1), default=1000,
-              show_default=True, metavar="K",
-              help="Draws of the tests between metrics.")  # fmt: skip
+@click.option("--resamples", "n_resamples", type=click.IntRange(min=1), metavar="K",
+              help="Draws of the tests between metrics; by default as many as take "
+              "seconds.")  # fmt: skip
 @input_options
 @partial(output_options, suffixes=("html", "htm"))
 def report(

@@ -67,8 +67,10 @@ def make_report(  # noqa: PLR0913 - every option has a default
     title: str | None = None,
     alpha: float = 0.05,
     n_bootstrap: int = 1000,
-    n_resamples: int | None = 1000,
+    n_resamples: int | None = None,
     rng: Rng = 0,
+    comparison: Comparison | None = None,
+    meta: MetaEvaluation | None = None,
 ) -> Report:
     """Make a report of one test set.
 
@@ -89,7 +91,11 @@ def make_report(  # noqa: PLR0913 - every option has a default
     title
         Heading of the page; by default the name of the set.
     alpha, n_bootstrap, n_resamples, rng
-        Level of the tests, resamples for intervals, draws of the tests between metrics, seed.
+        Level of the tests, resamples for intervals, draws of the tests between metrics (None: as
+        many as take seconds), seed: as :func:`~steelyard.comparison.compare` and
+        :func:`~steelyard.metaevaluation.meta_evaluate` have them.
+    comparison, meta
+        Results of this set that are at hand, to be shown instead of new ones.
 
     Examples
     --------
@@ -100,14 +106,17 @@ def make_report(  # noqa: PLR0913 - every option has a default
     'Amber is the best of 3 systems by mean mqm over 450 segments: its lead...'
     """
     gold = the_human(es, human) if human is not None or len(es.human) == 1 else None
-    main = _main_score(es, score, gold)
+    main = _main_score(es, score if comparison is None else comparison.score, gold)
+    _check_results(es, gold, score, comparison, meta)
     chosen = None if metrics is None else tuple(metrics)
     rivals = [m for m in (es.metrics if chosen is None else chosen) if m != gold]
-    found = None
-    if main is not None and es[main].has_segments:
+    settings: dict[str, Any] = {"score": main, "human": gold, "alpha": alpha}
+    found = comparison
+    if found is None and main is not None and es[main].has_segments:
         found = compare(es, main, alpha=alpha, n_bootstrap=n_bootstrap, rng=rng)
-    meta = None
-    if gold is not None and rivals:
+        settings["bootstrap"] = n_bootstrap
+    if meta is None and gold is not None and rivals:
+        settings |= {"bootstrap": n_bootstrap, "resamples": n_resamples}
         meta = meta_evaluate(
             es, gold, metrics=chosen, significance=len(rivals) > 1, alpha=alpha,
             n_bootstrap=n_bootstrap, n_resamples=n_resamples, rng=rng,
@@ -120,8 +129,6 @@ def make_report(  # noqa: PLR0913 - every option has a default
     packed = explore(es, names, pair=pair, mistakes=marks) if es.n_segments else None
     content = sections.Content(es, overview(es, gold), found, meta, many, tuple(check(es)), packed)
     warnings = [*(found.warnings if found else es.notes), *(meta.warnings if meta else ())]
-    settings: dict[str, Any] = {"score": main, "human": gold, "alpha": alpha,
-                                "bootstrap": n_bootstrap, "resamples": n_resamples}  # fmt: skip
     signed = Provenance(
         "report",
         {name: value for name, value in settings.items() if value is not None},
@@ -131,6 +138,26 @@ def make_report(  # noqa: PLR0913 - every option has a default
     summary = words.summarise(es, found, meta)
     page = _page(content, summary, signed, title)
     return Report(page, summary, found, meta, many, tuple(dict.fromkeys(warnings)), signed)
+
+
+def _check_results(
+    es: EvalSet,
+    gold: str | None,
+    score: str | None,
+    comparison: Comparison | None,
+    meta: MetaEvaluation | None,
+) -> None:
+    """Refuse results that can't be of this set."""
+    if comparison is not None:
+        if score not in (None, comparison.score):
+            raise UsageError(f"the comparison is by '{comparison.score}', not by '{score}'")
+        if not set(comparison.systems) <= set(es.systems):
+            raise UsageError("the comparison names systems that the set does not have")
+    if meta is not None:
+        if meta.human != gold:
+            raise UsageError(f"the meta-evaluation is against '{meta.human}', not '{gold}'")
+        for result in meta.results:
+            es[result.metric]
 
 
 def _main_score(es: EvalSet, score: str | None, gold: str | None) -> str | None:
