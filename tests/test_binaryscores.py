@@ -75,6 +75,8 @@ def test_errors_are_proportions_too():
     assert wrong.ranking("mean") == right.ranking("mean")
     one, two = right.aggregations["mean"], wrong.aggregations["mean"]
     np.testing.assert_allclose(two.scores, 1 - one.scores)
+    assert one.high is not None
+    assert two.low is not None
     np.testing.assert_allclose(two.low, 1 - one.high)
     np.testing.assert_array_equal(wrong.tests["mcnemar"].p, right.tests["mcnemar"].p)
     card = decide(make(1 - values, higher_is_better=False), ("s000", "s001"), n_bootstrap=20)
@@ -145,7 +147,7 @@ def test_systems_of_one_rank_share_a_tier(seed, by):
     level = rng.integers(0, 3, (7, 1))
     values = np.where(rng.random((7, 90)) < 0.5, level, rng.integers(0, 5, (7, 90))).astype(float)
     found = compare(make(values), by=by, correction="none", alpha=0.2, intervals=None)
-    ranks, tiers = found.aggregations[by].ranks, found.tiers[by].clusters
+    ranks, tiers = found.aggregations[by].ranks, [t or 0 for t in found.tiers[by].clusters]
     for i in range(7):
         for j in range(7):
             if ranks[i] == ranks[j]:

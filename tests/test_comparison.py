@@ -390,6 +390,51 @@ def test_twins_are_named_and_counted():
     assert told[-1].endswith("(and 10 more of this kind)")
 
 
+def test_one_segment_has_no_interval():
+    es = make([[2.0], [3.0], [1.0]])
+    found = compare(es)
+    assert found.aggregations["mean"].low is None
+    assert "one segment: there is nothing to resample, and no interval" in found.warnings
+    card = decide(es, ("A", "B"))
+    assert np.isnan(card.ci).all()
+    text = card.table().text()
+    assert "difference                         -1 (no interval)" in text
+    assert "nan" not in text
+    assert card.to_dict()["warnings"]
+    whole = make(noisy(2, 6)["m"].values, documents=("d",) * 6)
+    assert compare(whole, intervals="document").aggregations["mean"].low is None
+    assert np.isnan(decide(whole, ("A", "B"), unit="document").probability)
+
+
+def test_words_where_nothing_differs():
+    es = make(np.full((3, 5), 2.0))
+    found = compare(es)
+    assert any(note.endswith("drop leaves nothing to rank by") for note in found.notes)
+    card = decide(es, ("A", "B"))
+    assert card.verdict.endswith("they tie on every segment.")
+    text = card.table().text()
+    assert "undefined (no spread)" in text
+    assert "0 (0 to 0)" in text
+    assert "nan" not in text
+
+
+def test_a_small_p_value_is_not_shown_as_zero():
+    rows = np.random.default_rng(0).normal(size=(2, 60))
+    card = decide(make([rows[0] + 5, rows[1]]), ("A", "B"), n_bootstrap=50)
+    assert card.p < 1e-4
+    values = dict(zip(*card.table().to_columns().values(), strict=True))
+    assert values["p of the means (permutation)"] == "< 0.0001"
+    assert values["p of wins (sign)"] == "< 0.0001"
+    assert card.verdict.endswith("p < 0.0001.")
+
+
+def test_a_score_without_any_cell():
+    es = make(np.full((2, 3), NAN))
+    for call in (lambda: compare(es), lambda: decide(es, ("A", "B"))):
+        with pytest.raises(UsageError, match="'m' has no scores: every cell is missing"):
+            call()
+
+
 def test_json_contract(tmp_path, capsys):
     path = tmp_path / "wide.csv"
     path.write_text(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
 import steelyard as sy
@@ -75,6 +77,8 @@ def test_resamples_are_scored_again(four):
     assert stats is not None
     naive = [stats.combine(stats.values[:, row].sum(axis=1)) for row in drawn]
     own = found.aggregations["mean"]
+    assert own.low is not None
+    assert own.high is not None
     np.testing.assert_allclose(own.low, np.quantile(naive, 0.025, axis=0))
     np.testing.assert_allclose(own.high, np.quantile(naive, 0.975, axis=0))
 
@@ -86,10 +90,9 @@ def test_pairs_are_tested_as_sacrebleu_does():
     assert found.tiers["mean"].test == "permutation"
     assert test.of == "corpus score"
     references = [list(es.segments.references["refA"])]
-    named = [(name, list(es.outputs[name])) for name in es.systems]
-    theirs = PairedTest(
-        named, {"BLEU": BLEU(references=references)}, None, test_type="ar", n_samples=4000
-    )()[1]["BLEU"][1]
+    named: list[Any] = [(name, list(es.outputs[name])) for name in es.systems]
+    own = {"BLEU": BLEU(references=references)}
+    theirs: Any = PairedTest(named, own, None, test_type="ar", n_samples=4000)()[1]["BLEU"][1]
     assert test.p[0, 1] == test.p[1, 0]
     assert 0.01 < theirs.p_value < 0.6
     error = np.sqrt(theirs.p_value * (1 - theirs.p_value) / 4000)

@@ -47,8 +47,9 @@ def test_negating_a_score_and_its_direction_negates_numbers_alone(values, seed):
         same(two.ranks, one.ranks)
         same(two.best_rank, one.best_rank)
         same(two.scores, sign * one.scores)
-        same(two.low, sign * (one.high if sign < 0 else one.low))
-        same(two.gap_low, sign * (one.gap_high if sign < 0 else one.gap_low))
+        ends, gaps = np.array([one.low, one.high]), np.array([one.gap_low, one.gap_high])
+        same([two.low, two.high], sign * (ends[::-1] if sign < 0 else ends))
+        same([two.gap_low, two.gap_high], sign * (gaps[::-1] if sign < 0 else gaps))
         if by in AVERAGES:
             same(two.pairwise, -one.pairwise)
             assert (one.higher_is_better, two.higher_is_better) == (True, False)

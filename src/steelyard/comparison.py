@@ -131,7 +131,7 @@ def compare(  # noqa: PLR0913 - every option has a default
     if "mcnemar" in asked and not data.binary:
         raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
     few = len(systems) <= MOST_SHOWN
-    sample = _sample(es, data, test, stream, pairs=few or wanted is not None)
+    sample = _sample(es, data, test, stream, warnings, pairs=few or wanted is not None)
     ranks = {
         name: aggregate(name, sample, options, rng=own)
         for name, own in zip(AGGREGATIONS, streams, strict=True)
@@ -286,7 +286,13 @@ def the_score(es: EvalSet, score: str | None) -> str:
 
 
 def _sample(
-    es: EvalSet, data: Compared, test: PairOptions, stream: np.random.Generator, *, pairs: bool
+    es: EvalSet,
+    data: Compared,
+    test: PairOptions,
+    stream: np.random.Generator,
+    warnings: list[str],
+    *,
+    pairs: bool,
 ) -> Sample:
     sample = Sample(data.scores, data.systems, statistics=data.statistics, pairs=pairs)
     if test.intervals is None:
@@ -294,8 +300,16 @@ def _sample(
     blocks = document_codes(es) if test.intervals == "document" else None
     if test.intervals not in UNITS:
         raise UsageError(f"unknown unit '{test.intervals}'; {hint(test.intervals, UNITS)}")
+    if n_units(es.n_segments, blocks) < 2:
+        warnings.append(f"one {test.intervals}: there is nothing to resample, and no interval")
+        return replace(sample, blocks=blocks)
     counts = bootstrap.segment_counts(test.n_bootstrap, es.n_segments, stream, blocks)
     return replace(sample, counts=counts, blocks=blocks)
+
+
+def n_units(n_segments: int, blocks: Counts | None) -> int:
+    """Count what is resampled: segments, or the documents of these codes."""
+    return n_segments if blocks is None else len(np.unique(blocks))
 
 
 def document_codes(es: EvalSet) -> Counts:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from steelyard.comparedscores import direction_warnings, is_binary, official_differs
-from steelyard.comparison import check_segments, document_codes, the_score
+from steelyard.comparison import check_segments, document_codes, n_units, the_score
 from steelyard.comparisonresults import CORPUS, PROPORTION
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet, ScoreTable
@@ -124,7 +124,11 @@ class Decision:
         rows: list[tuple[str, str]] = [
             (f"{a}, {b}", f"{self.means[0]:.4g}, {self.means[1]:.4g} ({name}{direction})"),
             ("difference", _interval(self.difference, self.ci)),
-            (f"{a} better, wherever resampled", f"{100 * self.probability:.1f} %"),
+            *(
+                []
+                if math.isnan(self.probability)
+                else [(f"{a} better, wherever resampled", f"{100 * self.probability:.1f} %")]
+            ),
             ("wins, ties, losses", f"{self.wins}, {self.ties}, {self.losses}"),
             (f"p of the {what} (permutation)", shown_p(self.p)),
         ]
@@ -132,12 +136,12 @@ class Decision:
             rows.append(("p of wins (sign)", shown_p(self.p_sign)))
         else:
             both, first, second, neither = self.two_by_two
-            rows.insert(3, (f"1 by both, {a} alone, {b} alone, neither",
+            rows.insert(2, (f"1 by both, {a} alone, {b} alone, neither",
                             f"{both}, {first}, {second}, {neither}"))  # fmt: skip
             rows.append(("p of the proportions (McNemar, exact)", shown_p(self.p_sign)))
         rows.append((f"chance that {a} wins a segment", f"{100 * self.superiority:.1f} %"))
-        if not math.isnan(self.effect):
-            rows.append(("difference in standard deviations", f"{self.effect:+.3f}"))
+        shown = "undefined (no spread)" if math.isnan(self.effect) else f"{self.effect:+.3f}"
+        rows.append(("difference in standard deviations", shown))
         if self.needed is not None:
             text = f"{self.needed:,} (there are {self.n_segments:,})"
             rows.append((f"segments for {100 * self.power:.0f} % power", text))
@@ -220,12 +224,17 @@ def decide(
         means, moved = sign * stats.corpus_scores(), sign * np.subtract(*pseudo_values(stats))
         replicates = sign * np.subtract(*bootstrap_scores(stats, counts).T)
         p = float(corpuspairs.permutation_test(stats, blocks=blocks, rng=stream)[0, 1])
+    several = n_units(len(gap), blocks) > 1
+    if not several:  # the same segments again and again are no resamples
+        replicates = np.full(len(replicates), np.nan)
     low, high = (float(x[0]) for x in bootstrap.interval(replicates[:, None]))
     p_sign = float(pairedtests.sign_test(both)[0, 1])
     lead = float(gap.mean()) if stats is None else float(means[0] - means[1])
     needed = _needed(moved, blocks, alpha, power)
     warnings = [*es.notes, *direction_warnings(chosen, table)]
     warnings += _unofficial(chosen, table, (i, j), sign * means)
+    if not several:
+        warnings.append(f"one {unit}: there is nothing to resample, and no interval")
     if not known.all():
         warnings.append(
             f"{int((~known).sum()):,} segments that only one of the two has take no part"
@@ -255,8 +264,8 @@ def decide(
         needed,
         power,
         unit,
-        _verdict(pair, chosen, lead, _interval(difference, ends), p, alpha, needed, power,
-                 higher_is_better=table.higher_is_better),
+        _verdict(pair, chosen, lead if wins or losses else None, _interval(difference, ends), p,
+                 alpha, needed, power, higher_is_better=table.higher_is_better),
         _regressions(es, pair, sign, both, known, lead),
         None if human is None else _human(es, human, (i, j), counts, known),
         tuple(dict.fromkeys(warnings)),
@@ -306,9 +315,8 @@ def _interval(value: float, ends: Sequence[float]) -> str:
     """Write a difference with its interval, as far as there is one."""
     if math.isnan(value):
         return "undefined"
-    if np.isnan(ends).any():
-        return f"{value:+.4g} (no interval)"
-    return f"{value:+.4g} ({ends[0]:+.4g} to {ends[1]:+.4g})"
+    shown, low, high = (f"{x:+.4g}" if x else "0" for x in (value, *ends))
+    return f"{shown} (no interval)" if np.isnan(ends).any() else f"{shown} ({low} to {high})"
 
 
 def _needed(gap: Floats, blocks: Counts | None, alpha: float, power: float) -> int | None:
@@ -330,7 +338,7 @@ def _needed(gap: Floats, blocks: Counts | None, alpha: float, power: float) -> i
 def _verdict(
     pair: tuple[str, str],
     score: str,
-    lead: float,
+    lead: float | None,
     shown: str,
     p: float,
     alpha: float,
@@ -341,6 +349,11 @@ def _verdict(
 ) -> str:
     by = score if higher_is_better else f"{score} (lower is better)"
     sure = f"p {'' if p < 0.0001 or math.isnan(p) else '= '}{shown_p(p)}"
+    if lead is None:
+        return (
+            f"{by} does not settle which of {pair[0]} and {pair[1]} is better: they tie on every "
+            "segment."
+        )
     if p < alpha:
         better, worse = pair if lead > 0 else pair[::-1]
         return f"{better} is better than {worse} by {by}: {shown}, {sure}."

@@ -233,3 +233,12 @@ def test_a_leaderboard_over_several_sets(look):
         mf.draw_protocol("scatter", found)
     with pytest.raises(UsageError, match="add --significance"):
         mf.draw_protocol("comparison", replace(found, significance=None))
+
+
+def test_scatter_shows_scores_as_they_are(look):
+    es, name = sy.demo_set(), "edit-rate-refA"
+    found = meta_evaluate(es, "mqm", by="pearson", metrics=[name], intervals=None)
+    chart = mf.draw("scatter", mf.MetaInput(found, es))
+    shown = [row["y"] for row in look.rows(chart, "name", "x", "y")]
+    assert min(shown) > 0
+    assert "edit-rate-refA (lower is better)" in json.dumps(chart.to_dict(validate=False))

@@ -286,10 +286,16 @@ def _thinned(own: Calibration) -> list[int]:
 def _scatter(given: MetaInput) -> Chart:
     data, metric = given.data("scatter"), given.best[0]
     human = given.found.human
+    people, own = data.sign(human), data.sign(metric)  # shown in their own numbers
     return scatter(
-        data.es.systems, data.human_systems, data.systems(metric), data.human,
-        data.segments(metric), metric=metric, human=human,
-    )  # fmt: skip
+        data.es.systems,
+        people * data.human_systems,
+        own * data.systems(metric),
+        people * data.human,
+        own * data.segments(metric),
+        metric=metric if own > 0 else f"{metric} (lower is better)",
+        human=human if people > 0 else f"{human}, lower is better",
+    )
 
 
 def scatter(
@@ -304,7 +310,7 @@ def scatter(
 ) -> Chart:
     """Draw a metric against people: systems as named points, segments as a density.
 
-    Scores are oriented (higher is better); segments are systems x segments, NaN where missing.
+    Segments are systems x segments, NaN where missing.
     """
     alt = altair()
     titles = (f"people ({label(human)})", label(metric))
