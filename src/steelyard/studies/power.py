@@ -234,7 +234,7 @@ def _differences(
     es: EvalSet, score: str, pair: tuple[str, str], unit: str, difference: float | None
 ) -> Floats:
     """Differences of the two systems, one per unit, with the mean that is asked for."""
-    values = es[score].oriented
+    values = es[score].values
     rows = []
     for name in pair:
         if name not in es.systems:
