@@ -346,6 +346,9 @@ def test_several_scores():
     assert "By m A beats B significantly, by o B beats A (and 2 more pairs)" in found.verdict
     agree = compare_scores(es, ["m", "n"], intervals=None)
     assert agree.verdict == "All scores put A first."
+    tied = es.with_scores("p", np.array([es["m"].values[0]] * 3)).drop(scores=["n", "o"])
+    assert compare_scores(tied, ["p", "m"], intervals=None).verdict == "All scores put A first."
+    assert compare_scores(tied, ["p", "m"], intervals=None).table().rows[0][1] == "A, B, C"
 
 
 def test_nothing_quadratic_in_systems_unless_asked_for():

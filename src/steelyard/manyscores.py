@@ -52,7 +52,7 @@ class ManyScores:
                 top = [s for s in ranking if place[s] == 1]
             others = np.delete(self.agreement[i], i)
             mean = float(np.nanmean(others)) if (~np.isnan(others)).any() else None
-            rows.append((name, ranking[0], ", ".join(top), mean))
+            rows.append((name, ", ".join(_best(found, self.by)), ", ".join(top), mean))
         columns = (Column("score"), Column("best"), Column("first tier"),
                    Column("agreement", "higher", digits=3))  # fmt: skip
         notes = (f"ranked by {self.by}; agreement: mean tau-b with the other scores", self.verdict)
@@ -84,13 +84,22 @@ def compare_scores(
     return ManyScores(by, found, agreement, _verdict(found, by), tuple(dict.fromkeys(warnings)))
 
 
+def _best(found: Comparison, by: str) -> list[str]:
+    """Give all systems of the first rank, or whoever stands first where nobody has one."""
+    ranks = dict(zip(found.systems, found.aggregations[by].ranks, strict=True))
+    ranking = found.ranking(by)
+    return [system for system in ranking if ranks[system] == 1] or ranking[:1]
+
+
 def _verdict(found: Mapping[str, Comparison], by: str) -> str:
     """Say whether the scores name the same best system, and who contradicts whom for sure."""
+    first = {name: _best(own, by) for name, own in found.items()}
     best: dict[str, list[str]] = {}
-    for name, own in found.items():
-        best.setdefault(own.ranking(by)[0], []).append(name)
-    if len(best) == 1:
-        text = f"All scores put {next(iter(best))} first."
+    for name, top in first.items():
+        best.setdefault(", ".join(top), []).append(name)
+    common = [s for s in next(iter(first.values())) if all(s in top for top in first.values())]
+    if common:  # a tie for the first place is no disagreement
+        text = f"All scores put {', '.join(common)} first."
     else:
         shown = "; ".join(f"{system} by {', '.join(names)}" for system, names in best.items())
         text = f"The scores do not agree on the best system: {shown}."
@@ -99,7 +108,7 @@ def _verdict(found: Mapping[str, Comparison], by: str) -> str:
         a, b, one, other = against[0]
         more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
         text += f" By {one} {a} beats {b} significantly, by {other} {b} beats {a}{more}."
-    elif len(best) > 1:
+    elif not common:
         text += " No two of them contradict each other significantly on any pair."
     return text
 
