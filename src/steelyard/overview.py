@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.errors import printable
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.stats import describe
 from steelyard.table import Cell, Column, Table, plural
@@ -118,7 +119,7 @@ class Overview:
         for name, ratings in es.ratings.items():
             raters = plural(len(ratings.raters), "rater")
             known.append(f"{plural(len(ratings), 'rating')} '{name}' by {raters}")
-        return "\n".join([*lines, "; ".join(known)] if known else lines)
+        return "\n".join(map(printable, [*lines, "; ".join(known)] if known else lines))
 
     def table(self) -> Table:
         """Give a row per score, human scores first."""

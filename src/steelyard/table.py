@@ -108,7 +108,7 @@ class Table:
             return "  ".join(padded).rstrip()
 
         rule = "  ".join("-" * w for w in widths)
-        lines = [self.title] if self.title else []
+        lines = [printable(self.title)] if self.title else []
         lines += [line(head), rule]
         for i, row in enumerate(body):
             lines += [rule] if i in self.rules else []
@@ -392,6 +392,10 @@ def _plain(value: object) -> object:
     return value
 
 
+#: What JSON may hold raw, and a terminal would obey.
+_STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
 def dumps(value: object, *, indent: int | None = 2) -> str:
     """Write JSON as all of Steelyard does: NaN is null, text stays readable.
 
@@ -400,4 +404,5 @@ def dumps(value: object, *, indent: int | None = 2) -> str:
     >>> dumps({"x": float("nan"), "name": "ä"}, indent=None)
     '{"x": null, "name": "ä"}'
     """
-    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

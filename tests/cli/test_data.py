@@ -284,3 +284,18 @@ def test_a_closed_pipe_is_no_traceback(scores):
     shown = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert "Traceback" not in shown.stderr
     assert "Exception" not in shown.stderr
+
+
+def test_names_do_not_steer_the_terminal(tmp_path, capsys):
+    path = tmp_path / "scores.csv"
+    name, domain = "\x1b]0;title\x07A", "\x9b31md\u202e"
+    path.write_text(
+        f"system,segment,domain,m\n{name},1,{domain},1\nB\0,1,{domain},2\n", encoding="utf-8"
+    )
+    for more in ([], ["--json"]):
+        assert run(["data", "info", str(path), *more]) == 0
+        shown = "".join(capsys.readouterr())
+        assert "title" in shown
+        assert not set(shown) & set("\x1b\x07\x9b\u202e\0")
+        if more:
+            assert json.loads(shown)["domains"] == {domain: 1}

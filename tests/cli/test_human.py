@@ -215,3 +215,24 @@ def test_demo_scores_follow_what_was_simulated(capsys, quick):
         r = np.corrcoef(np.array(pairs).T)[0, 1]
         assert r > 0.7
         assert not any(math.isnan(s["score"]) for s in found)
+
+
+def test_a_table_of_weights_need_not_say_what_no_error_costs(tmp_path, capsys):
+    ratings, weights = tmp_path / "mqm.tsv", tmp_path / "weights.toml"
+    ratings.write_text(
+        "rater\tsystem\tseg_id\tcategory\tseverity\n"
+        "r1\tA\t1\tno-error\tno-error\nr1\tB\t1\tstyle\tminor\nr1\tC\t1\tNo-error\t-\n"
+    )
+    weights.write_text("[severity]\nminor = 2\n")
+    command = ["human", str(ratings), "--protocol", "mqm", "--weights", str(weights), "--json"]
+    assert run(command) == 0
+    found = json.loads(capsys.readouterr().out)["systems"]
+    assert {row["system"]: row["score"] for row in found} == {"A": 0, "B": -2, "C": 0}
+
+
+def test_deeply_nested_weights_are_one_line(tmp_path, capsys):
+    ratings, weights = tmp_path / "mqm.tsv", tmp_path / "weights.toml"
+    ratings.write_text("rater\tsystem\tseg_id\tcategory\tseverity\nr1\tA\t1\tstyle\tminor\n")
+    weights.write_text("x = " + "[" * 3000)
+    assert run(["human", str(ratings), "--protocol", "mqm", "--weights", str(weights)]) == 2
+    assert capsys.readouterr().err == f"error: {weights}: TOML nested too deeply\n"

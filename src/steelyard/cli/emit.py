@@ -59,7 +59,7 @@ def emit(
         note(f"wrote {output.out}", output)
     if output.json:
         click.echo(dumps(result))
-    elif text is not None:
-        click.echo(text)
-    else:
-        click.echo("\n\n".join(table.text() for table in tables))
+        return
+    shown = "\n\n".join(table.text() for table in tables) if text is None else text
+    # Whatever made the text: names of the user's must not steer the terminal.
+    click.echo("\n".join(map(printable, shown.split("\n"))))

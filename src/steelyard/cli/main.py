@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from steelyard import __version__
-from steelyard.errors import SteelyardError, hint
+from steelyard.errors import SteelyardError, hint, printable
 
 #: name: (module:function, one line of help); modules load only when their command is called.
 COMMANDS = {
@@ -105,5 +105,5 @@ def _fail(message: str, code: int, *, debug: bool) -> int:
         import traceback
 
         traceback.print_exc()
-    click.echo(f"error: {' '.join(message.splitlines())}", err=True)
+    click.echo(printable(f"error: {' '.join(message.splitlines())}"), err=True)
     return code

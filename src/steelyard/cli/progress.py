@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from steelyard.cli.emit import note
 from steelyard.cli.options import OutputOptions
+from steelyard.errors import printable
 from steelyard.parallel import Workers
 
 
@@ -32,6 +33,7 @@ def progress_of(
     else:
         from rich import progress
         from rich.console import Console
+        from rich.markup import escape
 
         columns = list(progress.Progress.get_default_columns()[:2])
         if in_bytes:
@@ -39,7 +41,7 @@ def progress_of(
         columns.append(progress.TimeRemainingColumn())
         bar = progress.Progress(*columns, console=Console(stderr=True), transient=not in_bytes)
         with bar:
-            task = bar.add_task(title, total=None)
+            task = bar.add_task(escape(printable(title)), total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
 

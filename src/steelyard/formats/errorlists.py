@@ -80,8 +80,9 @@ def _listed(table: RawTable, row: int) -> Any:
 def check_severities(table: RawTable, known: Collection[str]) -> None:
     """Refuse a severity that has no weight, with its line."""
     if "errors" not in table:
-        for row, severity in enumerate(table.labels("severity")):
-            if severity.casefold() not in known:
+        pairs = zip(table.labels("category"), table.labels("severity"), strict=True)
+        for row, (category, severity) in enumerate(pairs):
+            if not _no_error(category, severity) and severity.casefold() not in known:
                 _unknown_severity(table, severity, known, row)
         return
     for row in range(table.n_rows):
@@ -90,6 +91,11 @@ def check_severities(table: RawTable, known: Collection[str]) -> None:
             given = error.get("severity") if isinstance(error, dict) else None
             if isinstance(given, str) and given.casefold() not in known:
                 _unknown_severity(table, given, known, row)
+
+
+def _no_error(category: str, severity: str) -> bool:
+    """Tell whether a row says that a rater found nothing wrong."""
+    return "no-error" in (category.casefold(), severity.casefold())
 
 
 def _unknown_severity(table: RawTable, found: str, known: Collection[str], row: int) -> NoReturn:
@@ -105,7 +111,7 @@ def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Rating
         names, categories, severities, targets, strict=True
     ):
         errors = found.setdefault(name, [])
-        if "no-error" not in (category.casefold(), severity.casefold()):
+        if not _no_error(category, severity):
             errors.append(ErrorSpan(category, severity, *_place(target)))
     return spans.ratings(
         [spans.Rating(*name, float("nan"), tuple(errors)) for name, errors in found.items()]

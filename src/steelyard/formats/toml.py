@@ -75,3 +75,5 @@ def read(path: Path) -> Section:
         return Section(tomllib.loads(text), path)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML: {error}", path=path) from None
+    except RecursionError:
+        raise InputError("TOML nested too deeply", path=path) from None

@@ -105,6 +105,7 @@ def read_weights(path: str | Path = "wmt") -> Weights:
     if not isinstance(listed, dict) or not listed:
         raise file.error("expected a table [severity] with a weight for each severity")
     severities = {name.casefold(): _weight(value, name, file) for name, value in listed.items()}
+    severities.setdefault("no-error", Fraction(0))  # what raters write where nothing is wrong
     read = [rule for own in file.sections("rule") for rule in _rules(own, severities)]
     seen = Counter((rule.category, rule.severity) for rule in read)
     for (category, severity), count in seen.items():
