@@ -17,6 +17,7 @@ from steelyard.comparisonresults import MOST_SHOWN, Comparison, PairTest, Tiers
 from steelyard.errors import UsageError, hint
 from steelyard.formats.battlecounts import from_log, log_files, read_counts
 from steelyard.formats.battlescan import LogColumns
+from steelyard.formats.streams import kept, on_disk
 from steelyard.judgements import BattleLog
 from steelyard.parallel import Workers
 from steelyard.provenance import InputFile, Provenance
@@ -60,6 +61,7 @@ class BattleComparison(Comparison):
         return f"{size}, {plural(self.n_segments, 'unit')}" if self.n_segments else size
 
 
+@kept()
 def compare_battles(  # noqa: PLR0913 - every option has a default
     log: Path | str | BattleLog,
     *,
@@ -135,7 +137,8 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         counted = read_counts(log, columns, by_unit=by_unit, in_order=in_order, workers=workers)
         paths = log_files(Path(log))
         root = None if paths == [Path(log)] else Path(log)
-        inputs = (InputFile(str(log), counted.form, provenance.sha256(paths, root)),)
+        digest = provenance.sha256([on_disk(path) for path in paths], root)
+        inputs = (InputFile(str(log), counted.form, digest),)
     played = n_orders(orders, counted.n_battles)
     options = RankOptions(ties, 0.0, prior, method, played, EloOptions(k=k))
     sample = LogSample(counted, n_bootstrap if intervals else 0)

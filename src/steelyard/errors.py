@@ -19,6 +19,8 @@ import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+STDIN = "-"  # the path of standard input
+
 
 def printable(text: str) -> str:
     r"""Show control and bidi-override characters as escapes: a name must not steer the terminal.
@@ -69,7 +71,8 @@ class InputError(SteelyardError):
         self.message = message
         self.path = None if path is None else str(path)
         self.line = line
-        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        name = "<stdin>" if self.path == STDIN else self.path
+        place = "" if name is None else f"{name}: " if line is None else f"{name}:{line}: "
         super().__init__(f"{place}{message}")
 
 

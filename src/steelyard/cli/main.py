@@ -11,6 +11,7 @@ import click
 
 from steelyard import __version__
 from steelyard.errors import SteelyardError, hint, printable
+from steelyard.formats.streams import kept
 
 #: name: (module:function, one line of help); modules load only when their command is called.
 COMMANDS = {
@@ -80,7 +81,8 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911 - one exit for each kind 
     """Run the command line and give the exit code."""
     debug = "--debug" in arguments
     try:
-        result = cli.main(args=arguments, prog_name="steelyard", standalone_mode=False)
+        with kept():
+            result = cli.main(args=arguments, prog_name="steelyard", standalone_mode=False)
     except SteelyardError as error:
         return _fail(str(error), error.exit_code, debug=debug)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -25,6 +25,7 @@ from steelyard.errors import InputError, UsageError
 from steelyard.formats import battles, bigtables, files, rankings, tables
 from steelyard.formats.battleparts import GatherTask, UnitParts, gather_part, gone, keep_part
 from steelyard.formats.battlescan import LogColumns, RowTask, count_rows, explain, scanned
+from steelyard.formats.streams import kept, on_disk
 from steelyard.judgements import BattleLog
 from steelyard.parallel import Workers
 from steelyard.stats.battles import Battles, UnitCounts, battle_pairs
@@ -80,7 +81,7 @@ def log_files(path: Path) -> list[Path]:
     underscore in front: to leave out a file silently is to leave out battles.
     """
     if not files.is_folder(path):
-        if not path.exists():
+        if not on_disk(path).exists():
             raise InputError("no such file", path=path)
         return [path]
     found = sorted(
@@ -102,6 +103,7 @@ def log_files(path: Path) -> list[Path]:
     return found
 
 
+@kept()
 def read_counts(
     path: Path | str,
     columns: LogColumns | None = None,
@@ -115,7 +117,8 @@ def read_counts(
     Parameters
     ----------
     path
-        CSV, TSV, JSON lines (all of them also ``.gz``) or Parquet; or a folder of such logs.
+        CSV, TSV, JSON lines (all of them also ``.gz``) or Parquet; or a folder of such logs; ``-``
+        is standard input.
     columns
         How the columns are called, where not by the usual names.
     by_unit
@@ -129,7 +132,13 @@ def read_counts(
     paths = log_files(path)
     asked = workers.cluster is not None or workers.resume is not None
     if asked or len(paths) > 1 or bigtables.is_parquet(paths[0]) or _is_long(paths[0]):
-        counted = _LongLog(paths, columns, workers).counted(by_unit=by_unit, in_order=in_order)
+        seen = [on_disk(each) for each in paths]  # as other processes see them
+        try:
+            counted = _LongLog(seen, columns, workers).counted(by_unit=by_unit, in_order=in_order)
+        except InputError as error:
+            if error.path != str(seen[0]) or seen[0] == path:
+                raise
+            raise InputError(error.message, path=path, line=error.line) from None
         if counted is not None:
             return counted
     log, form = _read(paths[0], columns)
@@ -137,7 +146,8 @@ def read_counts(
 
 
 def _is_long(path: Path) -> bool:
-    return path.is_file() and path.stat().st_size >= _LONG
+    found = on_disk(path)
+    return found.is_file() and found.stat().st_size >= _LONG
 
 
 def _read(path: Path, columns: LogColumns) -> tuple[BattleLog, str]:
@@ -369,7 +379,7 @@ class _LongLog:
 def _guessed(path: Path) -> int:
     """Guess the number of battles in a text."""
     size = path.stat().st_size // _ROW
-    return size * _PACKED if path.name.lower().endswith(".gz") else size
+    return size * _PACKED if files.is_packed(path) else size
 
 
 def _merged(

@@ -7,7 +7,6 @@ readers of small tables: one row of a :class:`Scan` is a table, too.
 
 from __future__ import annotations
 
-import gzip
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -119,7 +118,7 @@ class Scan:
 
 def is_parquet(path: Path) -> bool:
     """Tell by its name whether a file is Parquet."""
-    return files.suffix(path) in ("parquet", "pq")
+    return files.kind(path) in ("parquet", "pq")
 
 
 @contextmanager
@@ -155,7 +154,7 @@ def opened(path: Path, wanted: Callable[[str], bool], connection: Any) -> Iterat
             yield _scan(path, connection, source, None, lambda row: row + 1)
         return
     text = _head(path)
-    kind = files.suffix(path)
+    kind = files.kind(path)
     lines = kind in ("jsonl", "ndjson") or (kind not in ("csv", "tsv") and text.lstrip()[0] == "{")
     with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
         copy = Path(folder) / "table.parquet"
@@ -180,16 +179,10 @@ def _scan(
     return Scan(path, connection, parquet.numbered(source), columns, line_of, tuple(known))
 
 
-def _stream(path: Path) -> Any:
-    with path.open("rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-    return gzip.open(path) if packed else path.open("rb")
-
-
 def _head(path: Path) -> str:
     """Decode the first lines of a file."""
     try:
-        with _stream(path) as stream:
+        with files.opened(path) as stream:
             data = stream.read(_HEAD)
             data += stream.readline() if data[-1:] not in (b"", b"\n") else b""
     except (OSError, EOFError):
@@ -202,7 +195,7 @@ def _head(path: Path) -> str:
 
 def _lines(path: Path) -> Iterator[str]:
     """Go through the lines of a file without holding it."""
-    with _stream(path) as stream:
+    with files.opened(path) as stream:
         for number, line in enumerate(stream, 1):
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -211,11 +204,6 @@ def _lines(path: Path) -> Iterator[str]:
                 raise InputError(
                     f"byte 0x{byte:02x} is not UTF-8", path=path, line=number
                 ) from None
-
-
-def _compression(path: Path) -> str:
-    with path.open("rb") as raw:
-        return "gzip" if raw.read(2) == b"\x1f\x8b" else "none"
 
 
 class _Text:
@@ -259,7 +247,7 @@ class _Delimited(_Text):
                     f"read_csv({literal(name)}, auto_detect=false, header=true, "
                     f"delim={literal(self.delimiter)}, quote={mark}, escape={mark}, "
                     f"strict_mode=true, columns={{{struct}}}, max_line_size=8000000, "
-                    f"hive_partitioning=false, compression={literal(_compression(self.path))})"
+                    f"hive_partitioning=false, compression={literal(duck.compression(self.path))})"
                 )
                 try:
                     self._copy(chosen, source, target, connection)
@@ -313,7 +301,7 @@ class _JsonLines(_Text):
         with duck.plain_path(self.path) as name:
             source = (
                 f"read_json({literal(name)}, format='newline_delimited', columns={{{struct}}}, "
-                f"hive_partitioning=false, compression={literal(_compression(self.path))})"
+                f"hive_partitioning=false, compression={literal(duck.compression(self.path))})"
             )
             try:
                 self._copy(chosen, source, target, connection)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import InputError, SteelyardError
+from steelyard.formats import files
+from steelyard.formats.streams import on_disk
 from steelyard.judgements import Floats
 
 
@@ -36,12 +38,12 @@ def connect(threads: int | None = None) -> Any:
 @contextmanager
 def plain_path(path: Path) -> Iterator[str]:
     """Give a path that DuckDB takes literally: wildcards in a name must not match other files."""
-    absolute = path.absolute()
+    absolute = on_disk(path).absolute()
     if not set("*?[]{}") & set(str(absolute)):
         yield str(absolute)
         return
     with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
-        ending = "".join(c for c in "".join(path.suffixes[-2:]) if c.isalnum() or c == ".")
+        ending = "".join(c for c in "".join(absolute.suffixes[-2:]) if c.isalnum() or c == ".")
         link = Path(folder) / f"input{ending}"
         link.symlink_to(absolute)
         yield exactly(link)
@@ -60,6 +62,11 @@ def failure(error: Exception, path: Path, what: str) -> SteelyardError:
     if isinstance(error, duckdb.OutOfMemoryException) or "Could not write" in reason:
         return SteelyardError(f"{path}: {reason}")
     return InputError(f"not a readable {what} ({reason})", path=path)
+
+
+def compression(path: Path) -> str:
+    """Give the word for how a file is packed, which its name need not tell."""
+    return "gzip" if files.is_packed(path) else "none"
 
 
 def quote(name: str) -> str:
@@ -91,7 +98,7 @@ def read_plain_csv(
             f"SELECT * FROM read_csv({literal(name)}, auto_detect=false, header=true, "
             f"delim={literal(delimiter)}, quote='', escape='', strict_mode=true, "
             f"columns={{{struct}}}, nullstr=[{nulls}], max_line_size=100000000, "
-            f"hive_partitioning=false)"
+            f"hive_partitioning=false, compression={literal(compression(path))})"
         )
         try:
             found = connection.execute(sql).fetchnumpy()

@@ -10,9 +10,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
-from steelyard.errors import InputError
+from steelyard import provenance
+from steelyard.errors import STDIN, InputError
+from steelyard.formats.streams import on_disk
 
 _GZIP = b"\x1f\x8b"
 
@@ -20,8 +22,10 @@ _GZIP = b"\x1f\x8b"
 def read_bytes(path: Path) -> bytes:
     """Read a file whole, unpacked if it is gzip (told by its first bytes, not by its name)."""
     try:
-        data = path.read_bytes()
+        data = on_disk(path).read_bytes()
         return gzip.decompress(data) if data.startswith(_GZIP) else data
+    except MemoryError:
+        raise InputError("too large for the memory that there is, unpacked", path=path) from None
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
     except IsADirectoryError:
@@ -38,13 +42,27 @@ def read_text(path: Path) -> str:
     return decode(read_bytes(path), path)
 
 
+def is_packed(path: Path) -> bool:
+    """Tell by its first bytes whether a file is gzip."""
+    with on_disk(path).open("rb") as raw:
+        return raw.read(2) == _GZIP
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Open a file to be read from its beginning, unpacked if it is gzip."""
+    found = on_disk(path)
+    return gzip.open(found) if is_packed(found) else found.open("rb")  # type: ignore[return-value]
+
+
+def sha256(path: Path) -> str:
+    """Hash a file, or what came out of a stream."""
+    return provenance.sha256([on_disk(path)])
+
+
 def first_line(path: Path) -> str:
     """Read the first line only, however large the file is; undecodable bytes are replaced."""
     try:
-        with path.open("rb") as raw:
-            packed = raw.read(2) == _GZIP
-            raw.seek(0)
-            stream = gzip.GzipFile(fileobj=raw) if packed else raw
+        with opened(path) as stream:
             line: bytes = stream.readline(1 << 20)
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
@@ -150,7 +168,7 @@ def encode(text: str, path: Path) -> bytes:
 def is_folder(path: Path) -> bool:
     """Tell whether a path is a folder; a name that no file can have is an error."""
     try:
-        return path.is_dir()
+        return str(path) != STDIN and path.is_dir()
     except (OSError, ValueError) as error:
         raise InputError(f"can't be a file ({error})", path=path) from None
 
@@ -161,6 +179,11 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         _cannot_write(path, error)
+
+
+def kind(path: Path) -> str:
+    """Give the suffix that tells how to read a file (or what came out of a stream)."""
+    return suffix(on_disk(path))
 
 
 def suffix(path: Path) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from steelyard import provenance
 from steelyard.alignment import join
 from steelyard.errors import InputError, UsageError, hint
 from steelyard.evalset import EvalSet, ScoreTable
@@ -30,6 +29,7 @@ from steelyard.formats import (
     texts,
     wide,
 )
+from steelyard.formats.streams import kept
 from steelyard.formats.tables import RawTable
 from steelyard.provenance import InputFile
 
@@ -121,7 +121,7 @@ def read_any(source: Source, reading: Reading | None = None) -> tuple[str, Any, 
             expected = "folder is not laid out like mt-metrics-eval (documents/, sources/, ...)"
             raise InputError(expected, path=path)
         return "mt-metrics-eval", mtme.read(path, reading.lp), set()
-    if files.suffix(path) in ("parquet", "pq"):
+    if files.kind(path) in ("parquet", "pq"):
         if native.recognise(path):
             return "native", _with_input(native.read(path), path, "native"), set()
     elif submission.recognise(files.first_line(path)):
@@ -143,9 +143,10 @@ def _read_table(table: RawTable, reading: Reading) -> tuple[str, Any, set[str]]:
 
 
 def _with_input(es: EvalSet, path: Path, form: str) -> EvalSet:
-    return replace(es, inputs=(InputFile(str(path), form, provenance.sha256([path])),))
+    return replace(es, inputs=(InputFile(str(path), form, files.sha256(path)),))
 
 
+@kept()
 def load(  # noqa: PLR0913 - every option has a default
     *sources: Source,
     human: str | None = None,
@@ -165,7 +166,8 @@ def load(  # noqa: PLR0913 - every option has a default
     ----------
     *sources
         Paths of tables (CSV, TSV, JSONL, Parquet, also ``.gz``), texts, mt-metrics-eval folders or
-        native files; pandas or polars frames. Several are joined on (system, segment).
+        native files; pandas or polars frames. Several are joined on (system, segment). ``-`` is
+        standard input.
     human
         The human score. Its neighbours in the same table are human too if another one has scores.
     kind
@@ -216,6 +218,7 @@ def load(  # noqa: PLR0913 - every option has a default
     return joined.drop(systems=drop_systems) if drop_systems else joined
 
 
+@kept()
 def column_values(*sources: Source, column: str) -> list[str]:
     """List the values of a column that splits tables into several sets, in their order.
 

@@ -25,7 +25,7 @@ _LEVELS = ("system_scores", "domain_scores", "document_scores")
 
 def recognise(path: Path) -> bool:
     """Tell whether a Parquet file was written by :func:`write`."""
-    return files.suffix(path) in ("parquet", "pq") and parquet.read_footer(path, KEY) is not None
+    return files.kind(path) in ("parquet", "pq") and parquet.read_footer(path, KEY) is not None
 
 
 def read(path: Path) -> EvalSet:

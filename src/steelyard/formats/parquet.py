@@ -11,6 +11,7 @@ import numpy as np
 
 from steelyard.errors import InputError
 from steelyard.formats import duck, files
+from steelyard.formats.streams import on_disk
 from steelyard.judgements import Floats
 from steelyard.table import dumps
 
@@ -155,7 +156,7 @@ def opened(path: Path, connection: Any = None) -> Iterator[tuple[Any, str]]:
     """Give a connection and the SQL for the file; whatever DuckDB says of it becomes one line."""
     import duckdb
 
-    if not path.is_file():
+    if not on_disk(path).is_file():
         raise InputError("no such file", path=path)
     with duck.plain_path(path) as name, ExitStack() as stack:
         own = stack.enter_context(duck.connect()) if connection is None else connection

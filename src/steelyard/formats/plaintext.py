@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard import provenance
-from steelyard.errors import InputError, UsageError
+from steelyard.errors import STDIN, InputError, UsageError
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.formats import files
+from steelyard.formats.streams import kept
 from steelyard.formats.tables import parse_number
 from steelyard.provenance import InputFile
 from steelyard.segments import Segments, Texts
@@ -35,6 +35,8 @@ def stem(path: Path) -> str:
     >>> stem(Path("out/online-A.0.en.gz")), stem(Path("README"))
     ('online-A.0', 'README')
     """
+    if str(path) == STDIN:
+        return "stdin"
     name = path.name.removesuffix(".gz")
     return name.rpartition(".")[0] or name
 
@@ -52,6 +54,7 @@ def _stems(paths: Sequence[Path], what: str) -> list[str]:
     return list(names)
 
 
+@kept()
 def read(
     outputs: Sequence[Path],
     source: Path | None = None,
@@ -82,7 +85,7 @@ def read(
 
 
 def _inputs(paths: Sequence[Path], form: str) -> tuple[InputFile, ...]:
-    return tuple(InputFile(str(path), form, provenance.sha256([path])) for path in paths)
+    return tuple(InputFile(str(path), form, files.sha256(path)) for path in paths)
 
 
 def _texts(path: Path, *, allow_empty: bool) -> Texts:
@@ -134,6 +137,7 @@ def need_one_length(paths: Sequence[Path], lengths: Sequence[int], noun: str) ->
             raise InputError(message, path=path, line=min(n, lengths[0]) + 1)
 
 
+@kept()
 def read_scores(paths: Sequence[Path], name: str = SCORE) -> EvalSet:
     """Read the scores of systems, a file for each with a number on each line."""
     systems = _stems(paths, "system")

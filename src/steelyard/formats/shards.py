@@ -18,6 +18,7 @@ import numpy as np
 from steelyard.errors import InputError, UsageError
 from steelyard.formats import duck, files
 from steelyard.formats.plaintext import need_one_length, stem
+from steelyard.formats.streams import is_stream
 
 _BLOCK = 1 << 22  # bytes read at a time to find the ends of lines
 _FETCHED = 2000  # rows of Parquet
@@ -72,6 +73,9 @@ def find_shards(
     """
     if size < 1:
         raise UsageError(f"shards of {size} lines, expected at least 1")
+    for path in (*inputs, *references, *([] if source is None else [source])):
+        if is_stream(path):
+            raise InputError("is a stream, which can't be split into shards", path=path)
     if source is not None or references:
         return _plain_shards(inputs, size, source, references, allow_empty=allow_empty)
     shards: list[TextShard] = []
@@ -135,8 +139,7 @@ def _line_starts(path: Path, every: int) -> tuple[list[int], int]:
 
 def _is_packed(path: Path) -> bool:
     try:
-        with path.open("rb") as raw:
-            return raw.read(2) == b"\x1f\x8b"
+        return files.is_packed(path)
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
     except OSError as error:

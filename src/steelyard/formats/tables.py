@@ -180,7 +180,7 @@ def parse_number(cell: object) -> float | None:
 
 def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> RawTable:
     """Read a table; columns that ``is_text`` names stay text even if they look like numbers."""
-    kind = files.suffix(path)
+    kind = files.kind(path)
     if kind in ("parquet", "pq"):
         from steelyard.formats.parquet import read_columns
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import provenance
 from steelyard.alignment import join
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.formats import da, errorlists, layout
+from steelyard.formats.files import sha256
 from steelyard.formats.load import Reading, TableFormat, read_any
+from steelyard.formats.streams import kept
 from steelyard.formats.tables import RawTable
 from steelyard.judgements import BattleLog, Rankings, Ratings
 from steelyard.provenance import InputFile
@@ -74,6 +75,7 @@ class _Inspector:
         return self.protocol != "darr"
 
 
+@kept()
 def read_inputs(
     sources: Sequence[Any],
     protocol: str,
@@ -108,7 +110,7 @@ def read_inputs(
         else:
             judged.append(value)
             if isinstance(source, (str, Path)):
-                files.append(InputFile(str(source), form, provenance.sha256([Path(source)])))
+                files.append(InputFile(str(source), form, sha256(Path(source))))
     for column in (*ignore, *(name for name, _ in where)):
         if columns and column not in columns:
             raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
