@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.errors import ShapeError, UsageError
+from steelyard.errors import ShapeError, SteelyardError, UsageError
 from steelyard.evalset import EvalSet, ScoreTable
-from steelyard.judgements import ErrorSpan, Ratings
+from steelyard.judgements import BattleLog, ErrorSpan, Rankings, Ratings
 from steelyard.segments import Segments, natural_key
+from steelyard.stats.corpus import CorpusStatistics
 
 NAN = float("nan")
 
@@ -236,3 +239,114 @@ def test_ratings_are_kept_in_canonical_order():
     assert ratings.item == ("system", "repeat", "system")
     assert ratings.take(np.array([True, False, True])).raters == ("x",)
     assert ratings.select(systems=["B"]).systems == ("B",)
+
+
+def test_a_set_does_not_share_the_callers_arrays():
+    values, official = np.arange(12.0).reshape(3, 4), np.arange(3.0)
+    es = EvalSet(
+        ("A", "B", "C"),
+        Segments(("1", "2", "3", "4")),
+        {"m": ScoreTable(values, system_scores=official), "view": ScoreTable(values[:, ::1])},
+    )
+    hidden = values.view()
+    hidden.flags.writeable = False  # read-only for us, not for the caller
+    es = es.with_scores("hidden", hidden).with_scores("added", values)
+    values[:], official[:] = 0, 0
+    for name in es.scores:
+        assert es[name].values.tolist() == np.arange(12.0).reshape(3, 4).tolist()
+    assert es["m"].system_means().tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        es["m"].values[0, 0] = 1
+
+
+def test_a_set_copies_its_own_arrays_no_further():
+    es = small()
+    again = replace(es, name="same").select(segments=["1", "2"])
+    assert np.shares_memory(es["m"].values, again["m"].values)
+
+
+def test_judgements_do_not_share_the_callers_arrays():
+    codes, value = np.zeros(2, np.int32), np.array([1.0, 2.0])
+    ratings = Ratings(("A",), ("1",), ("r",), codes, codes, codes, value, seconds=value)
+    log = BattleLog(("A", "B"), codes, np.ones(2, np.int32), value / 2, weight=value)
+    ranks = Rankings(("A",), ("1",), ("r",), codes, codes, codes[:, None], value[:, None])
+    counts = np.ones((1, 1, 2))
+    stats = CorpusStatistics(counts, lambda sums: sums[..., 0])
+    value[:], codes[:], counts[:] = 9, 9, 9
+    assert ratings.value.tolist() == ratings.seconds.tolist() == [1, 2]  # type: ignore[union-attr]
+    assert log.weight.tolist() == [1, 2]  # type: ignore[union-attr]
+    assert ranks.rank.ravel().tolist() == [1, 2]
+    assert ratings.system.tolist() == log.left.tolist() == ranks.system.ravel().tolist() == [0, 0]
+    assert stats.values.ravel().tolist() == [1, 1]
+
+
+Scores: Any = ScoreTable  # what the types forbid is what is tried
+Items: Any = Segments
+Set: Any = EvalSet
+Rated: Any = Ratings
+FOUND: Any = small()
+ONE: Any = np.zeros((1, 1))
+ZERO = np.zeros(1, np.int32)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Scores(ONE, kind="humann"), "did you mean 'human'"),
+        (lambda: Scores(ONE, kind=None), "unknown kind None"),
+        (lambda: Scores(np.zeros(3)), "a matrix, got shape (3,)"),
+        (lambda: Scores(None), "a matrix, got shape ()"),
+        (lambda: Scores([["a"]]), "real numbers, found <U1"),
+        (lambda: Scores([["1"]]), "real numbers, found <U1"),
+        (lambda: Scores([[1, "b"]]), "real numbers"),
+        (lambda: Scores(np.array([[1, "b"]], object)), "found 'b'"),
+        (lambda: Scores([[1.0], [1.0, 2.0]]), "different lengths"),
+        (lambda: Scores(ONE + 1j), "real numbers, found complex128"),
+        (lambda: Scores(ONE + np.inf), "infinite"),
+        (lambda: Scores(ONE, uses="src"), "uses: expected a list"),
+        (lambda: Scores(ONE, higher_is_better="no"), "True or False"),
+        (lambda: Scores(ONE, system_scores=ONE), "one row of numbers"),
+        (lambda: Scores(ONE, domain_scores=np.zeros(1)), "domain_scores: expected a matrix"),
+        (lambda: Scores(ONE, statistics=ONE), "expected CorpusStatistics"),
+        (lambda: Items("abc"), "expected a list of texts"),
+        (lambda: Items((1, 2)), "expected texts, found 1"),
+        (lambda: Items(None), "expected a list of texts"),
+        (lambda: Items(("1", "1")), "segment ids repeat"),
+        (lambda: Items(("1",), documents="d"), "documents: expected a list"),
+        (lambda: Items(("1",), sources=(3,)), "sources: expected texts"),
+        (lambda: Items(("1",), references=("x",)), "got tuple"),
+        (lambda: Set((1, 2), Segments(())), "expected texts, found 1"),
+        (lambda: Set("AB", Segments(())), "expected a list of texts"),
+        (lambda: Set(("A", "A"), Segments(())), "system names repeat"),
+        (lambda: Set(("A",), ("1",)), "segments: expected Segments"),
+        (lambda: Set(("A",), Segments(("1",)), {"m": ONE}), "expected ScoreTable"),
+        (lambda: Set(("A",), Segments(("1",)), {1: ScoreTable(ONE)}), "names of scores"),
+        (lambda: Set(("A",), Segments(("1",)), [ONE]), "scores: expected Mapping"),
+        (lambda: Set(("A",), Segments(("1",)), outputs={"A": "x"}), "outputs['A']"),
+        (lambda: Set(("A",), Segments(("1",)), ratings={"h": 1}), "expected Ratings"),
+        (lambda: Set(("A",), Segments(("1",)), language_pair=3), "language_pair"),
+        (lambda: FOUND[5], "no score named '5'"),
+        (lambda: FOUND[None], "no score named 'None'"),
+        (lambda: FOUND[["m"]], "no score named"),
+        (lambda: Rated(("A",), ("1",), ("r",), ZERO + 1, ZERO, ZERO, ONE[0]), "1 names"),
+        (lambda: Rated(("A",), ("1",), ("r",), ONE[0], ZERO, ZERO, ONE[0]), "expected codes"),
+        (lambda: Rated((1,), ("1",), ("r",), ZERO, ZERO, ZERO, ONE[0]), "names of systems"),
+        (lambda: Rated(("A",), ("1",), ("r",), ZERO, ZERO, ZERO, ONE), "value: expected one row"),
+        (lambda: BattleLog(("A", "B"), ZERO, ZERO + 2, ONE[0]), "right: codes 2 to 2"),
+        (lambda: BattleLog(("A", "B"), ZERO, ZERO + 1, ONE[0], unit=ZERO), "or neither"),
+        (lambda: Rankings(("A",), ("1",), ("r",), ZERO, ZERO, ZERO, ONE), "system: expected a mat"),
+    ],
+)  # fmt: skip
+def test_constructors_refuse_what_can_not_be(make, said):
+    with pytest.raises(SteelyardError) as caught:
+        make()
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_masked_cells_and_none_are_missing():
+    masked = np.ma.array([[1.0, 99.0]], mask=[[False, True]])
+    listed: Any = [[1.0, None]]
+    for values in (masked, listed):
+        np.testing.assert_array_equal(ScoreTable(values).values, [[1.0, NAN]])
+    assert ScoreTable(np.array([[True, False]])).values.tolist() == [[1, 0]]

@@ -20,9 +20,13 @@ from steelyard.provenance import InputFile
 from steelyard.segments import Frozen, Index, Segments, Texts
 from steelyard.stats.arrays import row_means
 from steelyard.stats.corpus import CorpusStatistics
+from steelyard.stats.owned import own_floats, own_texts
 from steelyard.table import Frame, frame
 
 Kind = Literal["human", "metric"]
+KINDS: tuple[Kind, ...] = ("human", "metric")
+#: The arrays of a score, and how many axes each has.
+_AXES = {"values": 2, "system_scores": 1, "domain_scores": 2, "document_scores": 2}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,15 +52,18 @@ class ScoreTable:
     direction_given: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("values", "system_scores", "domain_scores", "document_scores"):
+        for name, ndim in _AXES.items():
             array = getattr(self, name)
-            if array is not None:
-                checked = np.asarray(array, dtype=np.float64)
-                if np.isinf(checked).any():
-                    raise ShapeError(f"{name}: infinite scores; a missing score is NaN")
-                object.__setattr__(self, name, freeze(checked))
-        object.__setattr__(self, "uses", tuple(self.uses))
+            if array is not None or name == "values":
+                object.__setattr__(self, name, own_floats(array, name, ndim))
+        if self.kind not in KINDS:
+            raise UsageError(f"unknown kind {self.kind!r}; {hint(str(self.kind), KINDS)}")
+        if not isinstance(self.higher_is_better, (bool, np.bool_)):
+            raise UsageError(f"higher_is_better: {self.higher_is_better!r}, expected True or False")
+        object.__setattr__(self, "uses", own_texts(self.uses, "uses"))
         stats = self.statistics
+        if not isinstance(stats, CorpusStatistics | None):
+            raise UsageError(f"statistics: expected CorpusStatistics, got {type(stats).__name__}")
         if stats is not None and stats.higher_is_better != self.higher_is_better:
             stats = replace(stats, higher_is_better=self.higher_is_better)
             object.__setattr__(self, "statistics", stats)
@@ -95,8 +102,7 @@ class ScoreTable:
         segments: Index | None = None,
     ) -> ScoreTable:
         """Change every array, and select the same systems or segments of the statistics."""
-        names = ("values", "system_scores", "domain_scores", "document_scores")
-        arrays = {name: getattr(self, name) for name in names}
+        arrays = {name: getattr(self, name) for name in _AXES}
         changed: dict[str, Any] = {
             name: None if array is None else change(name, array) for name, array in arrays.items()
         }
@@ -153,8 +159,7 @@ class EvalSet:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(set(self.systems)) != len(self.systems):
-            raise ShapeError("system names repeat")
+        self._check_types()
         self._check_shapes()
         self._check_names()
         rows = np.array(sorted(range(len(self.systems)), key=self.systems.__getitem__), np.int64)
@@ -166,6 +171,24 @@ class EvalSet:
         object.__setattr__(self, "segments", segments)
         for name in ("scores", "outputs", "ratings"):
             object.__setattr__(self, name, Frozen(sorted(getattr(self, name).items())))
+
+    def _check_types(self) -> None:
+        names = own_texts(self.systems, "system names", distinct=True)
+        object.__setattr__(self, "systems", names)
+        object.__setattr__(self, "notes", own_texts(self.notes, "notes"))
+        _need(self.segments, Segments, "segments")
+        for name in ("name", "language_pair"):
+            _need(getattr(self, name), str | None, name)
+        for name, kind in (("scores", ScoreTable), ("outputs", None), ("ratings", Ratings)):
+            given = getattr(self, name)
+            _need(given, Mapping, name)
+            own_texts(given, f"names of {name}")
+            if kind is not None:
+                for key, value in given.items():
+                    _need(value, kind, f"{name}['{key}']")
+        outputs = {n: own_texts(t, f"outputs['{n}']", optional=True)
+                   for n, t in self.outputs.items()}  # fmt: skip
+        object.__setattr__(self, "outputs", outputs)
 
     def _check_shapes(self) -> None:
         n, s = len(self.systems), len(self.segments)
@@ -261,8 +284,8 @@ class EvalSet:
         return tuple(name for name, table in self.scores.items() if table.kind == "metric")
 
     def __getitem__(self, name: str) -> ScoreTable:
-        if name not in self.scores:
-            raise UsageError(f"no score named '{name}'; {hint(name, self.scores)}")
+        if not isinstance(name, str) or name not in self.scores:
+            raise UsageError(f"no score named '{name}'; {hint(str(name), self.scores)}")
         return self.scores[name]
 
     def with_scores(self, name: str, scores: ScoreTable | ArrayLike, **attributes: Any) -> EvalSet:
@@ -270,7 +293,7 @@ class EvalSet:
         if isinstance(scores, ScoreTable):
             table = replace(scores, **attributes)
         else:
-            table = ScoreTable(np.asarray(scores, dtype=np.float64), **attributes)
+            table = ScoreTable(scores, **attributes)  # type: ignore[arg-type]
         return replace(self, scores={**self.scores, name: table})
 
     def select(
@@ -414,6 +437,12 @@ class EvalSet:
             and self.ratings.keys() == other.ratings.keys()
             and all(r.identical(other.ratings[n]) for n, r in self.ratings.items())
         )
+
+
+def _need(value: object, kind: Any, what: str) -> None:
+    if not isinstance(value, kind):
+        expected = getattr(kind, "__name__", str(kind))
+        raise UsageError(f"{what}: expected {expected}, got {type(value).__name__}")
 
 
 def _whole_documents(before: Texts | None, after: Texts | None) -> set[str]:

@@ -13,7 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import ShapeError
+from steelyard.errors import ShapeError, UsageError
+from steelyard.stats.owned import own_codes, own_floats, own_texts, owned
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -64,6 +65,27 @@ def _same_length(owner: object, columns: dict[str, Any]) -> None:
     lengths = {name: len(column) for name, column in columns.items() if column is not None}
     if len(set(lengths.values())) > 1:
         raise ShapeError(f"{type(owner).__name__}: columns of different lengths: {lengths}")
+
+
+def _own_names(owner: object, *names: str) -> None:
+    for name in names:
+        if getattr(owner, name) is not None:
+            own = own_texts(getattr(owner, name), f"names of {name}", distinct=True)
+            object.__setattr__(owner, name, own)
+
+
+def _own_codes(owner: object, **columns: str) -> None:
+    """Check columns of codes, and the names that they are codes of."""
+    for name, names in columns.items():
+        if getattr(owner, name) is not None:
+            own = own_codes(getattr(owner, name), name, len(getattr(owner, names)))
+            object.__setattr__(owner, name, own)
+
+
+def _own_floats(owner: object, *names: str) -> None:
+    for name in names:
+        if getattr(owner, name) is not None:
+            object.__setattr__(owner, name, own_floats(getattr(owner, name), name, 1))
 
 
 def freeze(array: NDArray[Any]) -> NDArray[Any]:
@@ -140,19 +162,25 @@ class Ratings(_Columns):
     seconds: Floats | None = None
 
     def __post_init__(self) -> None:
+        _own_names(self, "systems", "segments", "raters")
+        _own_codes(self, system="systems", segment="segments", rater="raters")
+        _own_floats(self, "value", "seconds")
+        for name in ("item", "unit"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, own_texts(getattr(self, name), name))
+        if self.errors is not None:
+            listed = tuple(None if own is None else tuple(own) for own in self.errors)
+            object.__setattr__(self, "errors", listed)
         names = ("system", "segment", "rater", "value", "errors", "item", "unit", "seconds")
         _same_length(self, {name: getattr(self, name) for name in names})
         order = np.lexsort((np.arange(len(self)), self.rater, self.segment, self.system))
         if not np.array_equal(order, np.arange(len(self))):
             self._set(order)
-        for name in ("system", "segment", "rater", "value", "seconds"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def _set(self, rows: NDArray[np.int64]) -> None:
         for name in ("system", "segment", "rater", "value", "seconds"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, getattr(self, name)[rows])
+                object.__setattr__(self, name, owned(getattr(self, name)[rows]))
         for name in ("errors", "item", "unit"):
             column = getattr(self, name)
             if column is not None:
@@ -238,12 +266,15 @@ class Rankings(_Columns):
     rank: Floats
 
     def __post_init__(self) -> None:
+        _own_names(self, "systems", "segments", "raters")
+        _own_codes(self, segment="segments", rater="raters")
+        system = own_codes(self.system, "system", len(self.systems), ndim=2, least=-1)
+        object.__setattr__(self, "system", system)
+        object.__setattr__(self, "rank", own_floats(self.rank, "rank", 2))
         names = ("segment", "rater", "system", "rank")
         _same_length(self, {name: getattr(self, name) for name in names})
         if self.system.shape != self.rank.shape:
             raise ShapeError(f"{self.system.shape} systems but {self.rank.shape} ranks")
-        for name in names:
-            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.segment)
@@ -267,12 +298,13 @@ class BattleLog(_Columns):
     unit: Codes | None = None
 
     def __post_init__(self) -> None:
+        if (self.unit is None) != (self.units is None):
+            raise UsageError("unit: expected codes and the names of units, or neither")
+        _own_names(self, "systems", "units")
+        _own_codes(self, left="systems", right="systems", unit="units")
+        _own_floats(self, "outcome", "weight", "time")
         names = ("left", "right", "outcome", "weight", "time", "unit")
         _same_length(self, {name: getattr(self, name) for name in names})
-        for name in names:
-            column = getattr(self, name)
-            if column is not None:
-                object.__setattr__(self, name, freeze(column))
 
     def __len__(self) -> int:
         return len(self.outcome)

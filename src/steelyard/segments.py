@@ -11,7 +11,8 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import ShapeError
+from steelyard.errors import ShapeError, UsageError
+from steelyard.stats.owned import own_texts
 
 Texts = tuple[str | None, ...]
 Index = NDArray[np.int64]
@@ -63,14 +64,26 @@ class Segments:
     in_order: bool = field(default=False, compare=False, repr=False)  # known to be canonical
 
     def __post_init__(self) -> None:
-        columns = {"documents": self.documents, "domains": self.domains, "sources": self.sources}
-        columns |= {f"reference {name}": texts for name, texts in self.references.items()}
-        for name, column in columns.items():
-            if column is not None and len(column) != len(self.ids):
-                raise ShapeError(f"{len(self.ids)} segments but {len(column)} {name}")
-        if len(set(self.ids)) != len(self.ids):
-            raise ShapeError("segment ids repeat")
-        object.__setattr__(self, "references", Frozen(sorted(self.references.items())))
+        object.__setattr__(self, "ids", own_texts(self.ids, "segment ids", distinct=True))
+        for name in ("documents", "domains", "sources"):
+            object.__setattr__(self, name, self._column(getattr(self, name), name))
+        if not isinstance(self.references, Mapping):
+            kind = type(self.references).__name__
+            raise UsageError(f"references: expected texts by the name of a reference, got {kind}")
+        own_texts(self.references, "names of references")
+        references = {
+            name: self._column(texts, f"reference {name}")
+            for name, texts in sorted(self.references.items())
+        }
+        object.__setattr__(self, "references", Frozen(references))
+
+    def _column(self, texts: Texts | None, name: str) -> Texts | None:
+        if texts is None:
+            return None
+        column = own_texts(texts, name, optional=True)
+        if len(column) != len(self.ids):
+            raise ShapeError(f"{len(self.ids)} segments but {len(column)} {name}")
+        return column
 
     def __len__(self) -> int:
         return len(self.ids)

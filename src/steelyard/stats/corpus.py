@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.owned import own_floats
 
 _STEP = 1e-5  # of central differences, relative to the totals: errors of 1e-10 from either side
 
@@ -56,13 +57,13 @@ class CorpusStatistics:
     signature: str = ""
 
     def __post_init__(self) -> None:
-        values = np.asarray(self.values, dtype=np.float64).view()
-        if values.ndim != 3 or not values.shape[2]:
-            raise ShapeError(f"expected systems x segments x statistics, got shape {values.shape}")
+        if np.ndim(self.values) != 3 or not np.shape(self.values)[2]:
+            got = np.shape(self.values)
+            raise ShapeError(f"expected systems x segments x statistics, got shape {got}")
+        values = own_floats(self.values, "statistics", 3, finite=False)
         absent = np.isnan(values)
         if (absent.any(axis=-1) != absent.all(axis=-1)).any() or np.isinf(values).any():
             raise ShapeError("statistics must be finite, or all NaN where an output is missing")
-        values.flags.writeable = False
         object.__setattr__(self, "values", values)
 
     @property
