@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import EvalSet, ScoreTable, Segments, load
+from steelyard.errors import InputError, UsageError
 
 Refusal = Callable[..., str]
 
@@ -70,11 +71,51 @@ def test_pandas_frames(types: dict[str, Any]) -> None:
     assert load(pandas_frame(**types)).identical(expected())
 
 
-def test_pandas_index_is_not_looked_at() -> None:
-    frame = pandas_frame()
-    for index in ([5, 5, 5, 5], ["a", "b", "c", "d"]):
-        frame.index = pd.Index(index)
-        assert load(frame).identical(expected())
+def test_named_levels_of_an_index_are_columns() -> None:
+    for names in (["segment"], ["system"], ["system", "segment"], ["segment", "doc", "system"]):
+        assert load(pandas_frame().set_index(names)).identical(expected())
+
+
+def test_a_pivot_keeps_its_segments() -> None:
+    """Pandas sorts ids as texts: without the index, row 2 would be taken for segment 2."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        [(s, str(i), rng.normal()) for s in "ABCD" for i in range(1, 31)],
+        columns=["system", "segment", "m1"],
+    )
+    human = rows.assign(mqm=rows["m1"] + rng.normal(size=len(rows)) / 10).drop(columns="m1")
+    wide = rows.pivot(index="segment", columns="system", values="m1")
+    for frame in (wide, wide.set_axis(pd.CategoricalIndex(list("ABCD")), axis=1)):
+        joined = load(human, frame, human="mqm")
+        direct = load(human, rows, human="mqm")
+        np.testing.assert_array_equal(joined["score"].values, direct["m1"].values)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.set_axis(["a", "b", "c", "d"]), ["no plain range", "reset_index()"]),
+        (lambda f: f.set_axis([5, 5, 5, 5]), ["no plain range"]),
+        (lambda f: f[f["segment"] == 9], ["no plain range", "reset_index(drop=True)"]),
+        (lambda f: f.iloc[1:], ["no plain range"]),
+        (lambda f: f.set_index(["system", "segment"]).rename_axis([None, "segment"]), ["no name"]),
+        (lambda f: f.set_index("segment", drop=False), ["'segment' occurs twice"]),
+        (lambda f: f.rename_axis(3), ["named 3"]),
+        (lambda f: f.set_axis(range(6), axis=1), ["named 0", "expected a text"]),
+        (lambda f: f.pivot(index="segment", columns="system"), ["('doc', 'A')", "several levels"]),
+        (lambda _: pd.DataFrame(np.ones((2, 3))), ["named 0", "expected a text"]),
+    ],
+)
+def test_what_pandas_leaves_unnamed_is_refused(change: Any, words: list[str]) -> None:
+    with pytest.raises((UsageError, InputError)) as caught:
+        load(change(pandas_frame()))
+    assert str(caught.value).startswith("<frame>")
+    assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_a_reset_index_is_taken() -> None:
+    frame = pandas_frame().iloc[::-1]
+    assert load(frame.reset_index(drop=True)).identical(expected())
 
 
 @pytest.mark.parametrize(

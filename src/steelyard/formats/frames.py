@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError
+from steelyard.errors import InputError, UsageError
 from steelyard.formats import layout
 from steelyard.formats.tables import RawTable, check_header
 
@@ -27,9 +28,11 @@ def recognise(value: object) -> bool:
 
 
 def read(value: Any) -> RawTable:
-    """Take the columns of a frame; its index, if it has one, is not looked at."""
+    """Take the columns of a frame, and the levels of its index that have names."""
     import narwhals as nw
 
+    if hasattr(value, "iloc"):  # pandas, or made like it: names can be anything there
+        _check_names(value.columns)
     try:
         frame = nw.from_native(value)
     except nw.exceptions.DuplicateError:
@@ -37,17 +40,51 @@ def read(value: Any) -> RawTable:
         raise
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    check_header(PLACE, [str(name) for name in frame.columns])
     if not len(frame):
         raise InputError("has no rows", path=PLACE)
-    columns: dict[str, Any] = {}
-    for name in frame.columns:
-        column = frame[name]
+    columns: dict[str, Any] = _index_columns(nw.maybe_get_index(frame), len(frame))
+    names = check_header(PLACE, [*columns, *frame.columns])[len(columns) :]
+    for name, given in zip(names, frame.columns, strict=True):
+        column = frame[given]
         if column.dtype.is_float() and not layout.is_text(name):
-            columns[str(name)] = column.cast(nw.Float64).to_numpy().astype(np.float64)
+            columns[name] = column.cast(nw.Float64).to_numpy().astype(np.float64)
         else:
-            columns[str(name)] = [None if _is_missing(v) else v for v in column.to_list()]
+            columns[name] = [None if _is_missing(v) else v for v in column.to_list()]
     return RawTable(PLACE, columns, len(frame), blank_is_missing=False)
+
+
+def _check_names(names: Iterable[Any]) -> None:
+    """Refuse names of columns that are no texts: numbers, or several levels of names."""
+    for name in names:
+        if isinstance(name, tuple):
+            raise UsageError(
+                f"{PLACE}: a column is named {name!r}, in several levels; give each column one "
+                "name (df.columns = [...])"
+            )
+        if not isinstance(name, str):
+            raise UsageError(
+                f"{PLACE}: a column is named {name!r}, expected a text: system, segment, a score "
+                "or, in a wide table, a system"
+            )
+
+
+def _index_columns(index: Any, n_rows: int) -> dict[str, Any]:
+    """Give the named levels of an index (of pandas) as columns; any other must count the rows."""
+    if index is None:
+        return {}
+    names = list(index.names)
+    if names == [None]:
+        if not np.array_equal(index, np.arange(n_rows)):
+            raise UsageError(
+                f"{PLACE}: the index is no plain range, and may name segments: reset_index() makes "
+                "a column of it, reset_index(drop=True) forgets it"
+            )
+        return {}
+    if None in names:
+        raise UsageError(f"{PLACE}: a level of the index has no name; reset_index() makes columns")
+    _check_names(names)
+    levels = ((name, index.get_level_values(k)) for k, name in enumerate(names))
+    return {name: [None if _is_missing(v) else v for v in level.tolist()] for name, level in levels}
 
 
 def _is_missing(value: object) -> bool:
