@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import InputError, UsageError
-from steelyard.formats import layout
+from steelyard.formats.roles import stays_text
 from steelyard.formats.tables import RawTable, check_header
 
 PLACE = Path("<frame>")
@@ -46,7 +46,7 @@ def read(value: Any) -> RawTable:
     names = check_header(PLACE, [*columns, *frame.columns])[len(columns) :]
     for name, given in zip(names, frame.columns, strict=True):
         column = frame[given]
-        if column.dtype.is_float() and not layout.is_text(name):
+        if column.dtype.is_float() and not stays_text(name):
             columns[name] = column.cast(nw.Float64).to_numpy().astype(np.float64)
         else:
             columns[name] = [None if _is_missing(v) else v for v in column.to_list()]

@@ -25,6 +25,14 @@ OUTPUT = ("output", "hyp")
 LANGUAGES = ("lp", "langpair", "language_pair")
 REFERENCE_PREFIX = "ref:"
 
+#: Words of a name that say that a column numbers or names rows.
+_ID = frozenset(("id", "ids", "idx", "index", "uid", "uuid", "guid", "qid", "docid", "rowid"))
+_THING = frozenset(
+    ("item", "example", "prompt", "question", "query", "segment", "seg", "sentence", "row", "line",
+     "instance")
+)  # fmt: skip
+_NUMBER = frozenset(("no", "nr", "num", "number", "#"))
+
 #: Columns of tables of scores that are names or texts even where they look like numbers.
 TEXT = frozenset((*SYSTEM, *SEGMENT, *DOCUMENT, *DOMAIN, *SOURCE, *REFERENCE, *OUTPUT, *LANGUAGES))
 
@@ -34,10 +42,35 @@ def is_text(name: str) -> bool:
     return name in TEXT or name.startswith(REFERENCE_PREFIX)
 
 
-def check_free(names: Iterable[str], what: str) -> None:
-    """Refuse names of scores or systems that a table would take for a column of its own."""
+def words(name: str) -> list[str]:
+    """Split a name where a blank, a sign or a capital letter parts it, in small letters."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return re.findall(r"[^\W_]+|#", parted.casefold())
+
+
+def says_id(name: str) -> bool:
+    """Tell from its name that a column numbers or names rows, and holds no score.
+
+    Examples
+    --------
+    >>> [says_id(name) for name in ("id", "questionId", "doc_id", "Unnamed: 0", "row no", "BLEU")]
+    [True, True, True, True, True, False]
+    """
+    found = words(name)
+    if not found:
+        return False
+    numbered = len(found) == 2 and found[0] in _THING and found[1] in _NUMBER
+    whole = len(found) == 1 and found[0] in _THING
+    return found[-1] in _ID or found[0] == "id" or numbered or whole or found[0] == "unnamed"
+
+
+def check_free(names: Iterable[str], what: str, *, ids: bool = False) -> None:
+    """Refuse names of scores or systems that a table would take for a column of its own.
+
+    With ``ids`` some may read like ids, for formats that say which columns are scores.
+    """
     for name in names:
-        if is_text(name) or not name.strip():
+        if is_text(name) or not name.strip() or (says_id(name) and not ids):
             raise UsageError(f"a {what} named '{name}' can't be told from the column of that name")
 
 

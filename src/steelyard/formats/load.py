@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +24,7 @@ from steelyard.formats import (
     mtme,
     native,
     rankings,
+    roles,
     submission,
     systemtable,
     tables,
@@ -57,6 +59,9 @@ TABLE_FORMATS = (
 )
 
 
+_OF_SCORES = (long, systemtable, wide)
+
+
 class JudgementsError(InputError):
     """An input holds raw judgements where scores were expected; ``value`` is what it holds."""
 
@@ -87,6 +92,7 @@ class Reading:
     ignore: tuple[str, ...] = ()
     lp: str | None = None
     inspect: Callable[[TableFormat, RawTable], None] | None = None  # sees a table before it is read
+    named: roles.Named = field(default_factory=roles.Named)  # which columns are beyond doubt
 
     def narrow(self, table: RawTable) -> RawTable:
         """Select rows, then drop columns."""
@@ -98,10 +104,11 @@ class Reading:
     def table(self, path: Path) -> RawTable:
         """Read a file's table, with the columns that select rows as text."""
         selects = {column for column, _ in self.where}
-        known = (layout, battles, da, errorlists, rankings)
+        known = (battles, da, errorlists, rankings)
 
         def is_text(name: str) -> bool:
-            return name in selects or any(module.is_text(name) for module in known)
+            own = name in selects or roles.stays_text(name)
+            return own or any(module.is_text(name) for module in known)
 
         return tables.read(path, is_text=is_text)
 
@@ -134,9 +141,18 @@ def _read_table(table: RawTable, reading: Reading) -> tuple[str, Any, set[str]]:
     columns = set(table.columns)
     table = reading.narrow(table)
     found = recognise(table)
+    notes: list[str] = []
+    if found.module in _OF_SCORES:
+        named, said = roles.settled(table, reading.named)
+        as_named = recognise(named)
+        if as_named.module in _OF_SCORES:  # raw judgements go by our names only
+            found, (table, odd) = as_named, roles.checked(named, reading.named)
+            notes = said + odd
     if reading.inspect is not None:
         reading.inspect(found, table)
     value = found.module.read(table)
+    if notes:
+        value = replace(value, notes=(*value.notes, *notes))
     if isinstance(value, EvalSet) and table.path != frames.PLACE:
         value = _with_input(value, table.path, found.name)
     return found.name, value, columns
@@ -196,7 +212,9 @@ def load(  # noqa: PLR0913 - every option has a default
     pairs = tuple(where.items() if isinstance(where, Mapping) else where)
     chosen = dict(pairs)
     lp = lp or next((chosen[name] for name in layout.LANGUAGES if name in chosen), None)
-    reading = Reading(pairs, tuple(ignore), lp)
+    scores = {*([human] if human else ()), *lower_is_better, *chain(*(kind or {}).values())}
+    named = roles.Named(frozenset(scores), None if systems is None else frozenset(systems))
+    reading = Reading(pairs, tuple(ignore), lp, named=named)
     sets: list[EvalSet] = []
     columns: set[str] = set()
     for source in sources:

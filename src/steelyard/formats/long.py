@@ -43,7 +43,7 @@ def read(table: RawTable) -> EvalSet:
     for name in table.columns:
         if name not in known:
             values = np.full(len(systems) * len(ids), np.nan)
-            values[cell] = table.numbers(name)
+            values[cell] = table.scores(name)
             scores[name] = ScoreTable(
                 values.reshape(len(systems), len(ids)),
                 uses=layout.uses(name, tuple(segments.references)),

@@ -109,7 +109,7 @@ def write(es: EvalSet, path: Path) -> None:
     """Write a set; :func:`read` gives it back bit for bit."""
     if not es.systems:
         raise UsageError("a set without systems has no rows to write")
-    layout.check_free(es.scores, "score")
+    layout.check_free(es.scores, "score", ids=True)
     for name in es.scores:
         if name.startswith(_RATINGS):
             raise UsageError(f"a score named '{name}' can't be told from ratings")

@@ -35,7 +35,7 @@ def read(table: RawTable) -> EvalSet:
     for name in table.columns:
         if name != layout.SYSTEM[0]:
             values = np.full(len(systems), np.nan)
-            values[system] = table.numbers(name)
+            values[system] = table.scores(name)
             scores[name] = ScoreTable(
                 np.empty((len(systems), 0)), uses=layout.uses(name), system_scores=values
             )

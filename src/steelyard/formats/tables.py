@@ -30,6 +30,7 @@ Cells = Sequence[Any] | NDArray[np.float64]
 
 MISSING = {"", "nan", "NaN", "None", "NA"}
 NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
+_ROLES = "system, segment, doc, domain, source, reference or output"
 _FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
 
 
@@ -43,6 +44,7 @@ class RawTable:
     line_of: Callable[[int], int] = field(repr=False, default=lambda row: row + 1)
     rows: NDArray[np.int64] | None = None  # rows of the file that a selection kept
     blank_is_missing: bool = True  # delimited files can't tell an empty text from none
+    given: Mapping[str, str] = field(default_factory=dict)  # what the file calls a renamed column
 
     def __contains__(self, column: str) -> bool:
         return column in self.columns
@@ -55,6 +57,10 @@ class RawTable:
         """Raise an InputError at a row."""
         raise InputError(message, path=self.path, line=None if row is None else self.line(row))
 
+    def named(self, column: str) -> str:
+        """Give the column as messages call it: by the name that it has in the file."""
+        return f"column '{self.given.get(column, column)}'"
+
     def labels(self, column: str) -> list[str]:
         """Read a column of names: text as it stands, whole numbers as digits; none is missing."""
         cells = self.columns[column]
@@ -62,7 +68,7 @@ class RawTable:
         names = [cell if type(cell) is str else _label(cell) for cell in values]
         for row, name in enumerate(names):
             if not name:
-                self.fail(f"column '{column}' is empty, expected a name", row)
+                self.fail(f"{self.named(column)} is empty, expected a name", row)
         return names  # type: ignore[return-value]
 
     def texts(self, column: str) -> list[str | None]:
@@ -75,7 +81,11 @@ class RawTable:
                 self.fail(f"column '{column}': expected text, found {_brief(cell)}", row)
         return [text or None for text in texts] if self.blank_is_missing else texts
 
-    def numbers(self, column: str) -> Floats:
+    def scores(self, column: str) -> Floats:
+        """Read a column that must be scores, since its name says nothing else."""
+        return self.numbers(column, f"; columns of names and texts are called {_ROLES}")
+
+    def numbers(self, column: str, hint: str = "") -> Floats:
         """Read a column of numbers exactly; NaN where a cell is missing.
 
         A word, an infinity or a boolean is an error with its line, as is a whole number that JSON,
@@ -86,19 +96,20 @@ class RawTable:
             values = cells
         else:
             fast = fast_numbers(cells)
-            values = self._careful_numbers(column, cells) if fast is None else fast
+            values = self._careful_numbers(column, cells, hint) if fast is None else fast
         for row in np.flatnonzero(np.isinf(values))[:1]:
             self.fail(f"column '{column}': infinite score, expected a finite number", row)
         return values
 
-    def _careful_numbers(self, column: str, cells: Sequence[Any]) -> Floats:
+    def _careful_numbers(self, column: str, cells: Sequence[Any], hint: str) -> Floats:
         values = np.empty(len(cells))
         for row, cell in enumerate(cells):
             number = parse_number(cell)
             if number is None:
                 whole = isinstance(cell, int) and not isinstance(cell, bool)
                 what = "is beyond 2^53, so not exact" if whole else "is not a number"
-                skip = f"(--ignore {_shell(column)} skips the column)"
+                what += hint if row == 0 else ""  # further down it is a slip among numbers
+                skip = f"(--ignore {shell(column)} skips the column)"
                 self.fail(f"column '{column}': {_brief(cell)} {what} {skip}", row)
             values[row] = number
         return values
@@ -141,7 +152,8 @@ def _brief(cell: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _shell(name: str) -> str:
+def shell(name: str) -> str:
+    """Give a name as one types it into a shell."""
     return name if re.fullmatch(r"[\w.+-]+", name) else f"'{name}'"
 
 

@@ -32,6 +32,8 @@ def read(table: RawTable, score: str = "score") -> EvalSet:
     if repeat is not None:
         first, second = repeat
         message = f"segment '{labels[second]}' stands on line {table.line(first)} already"
+        if column is not None and column in table.given:
+            message += f" ({table.named(column)} is taken as the segment; a document is a 'doc')"
         table.fail(message, second)
     described = layout.SegmentColumns.find(table)
     systems = [name for name in table.columns if name != column and name not in described.names]
@@ -39,7 +41,7 @@ def read(table: RawTable, score: str = "score") -> EvalSet:
         table.fail("no column holds the scores of a system")
     values = np.full((len(systems), len(ids)), np.nan)
     for i, name in enumerate(systems):
-        values[i, segment] = table.numbers(name)
+        values[i, segment] = table.scores(name)
     segments = described.read(table, ids, segment)
     scores = {score: ScoreTable(values, uses=layout.uses(score, tuple(segments.references)))}
     return EvalSet(tuple(systems), segments, scores, language_pair=languages)

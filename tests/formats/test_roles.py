@@ -1,0 +1,227 @@
+"""Columns that number rows are never taken for scores without a word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from steelyard import EvalSet, load
+from steelyard.cli.main import run
+from steelyard.errors import InputError, UsageError
+from steelyard.formats import tables
+from steelyard.formats.layout import says_id
+
+N = 20
+RNG = np.random.default_rng(0)
+GOOD, BAD = (RNG.random(N).round(3) for _ in range(2))
+
+
+def as_csv(path: Path, columns: dict[str, Any]) -> Path:
+    tables.write(path.with_suffix(".csv"), columns)
+    return path.with_suffix(".csv")
+
+
+def as_jsonl(path: Path, columns: dict[str, Any]) -> Path:
+    tables.write(path.with_suffix(".jsonl"), columns)
+    return path.with_suffix(".jsonl")
+
+
+def as_parquet(path: Path, columns: dict[str, Any]) -> Path:
+    tables.write(path.with_suffix(".parquet"), columns)
+    return path.with_suffix(".parquet")
+
+
+def as_pandas(_path: Path, columns: dict[str, Any]) -> Any:
+    return pd.DataFrame(columns)
+
+
+def as_polars(_path: Path, columns: dict[str, Any]) -> Any:
+    return pl.DataFrame(columns)
+
+
+FORMS = (as_csv, as_jsonl, as_parquet, as_pandas, as_polars)
+
+
+def wide(**more: Any) -> dict[str, Any]:
+    return {**more, "baseline": BAD, "candidate": GOOD}
+
+
+def long(system: str = "system", segment: str = "segment", **more: Any) -> dict[str, Any]:
+    return {
+        system: ["gpt-4o"] * N + ["llama"] * N,
+        segment: list(range(N)) * 2,
+        **more,
+        "accuracy": np.concatenate([GOOD, BAD]),
+    }
+
+
+def said(es: EvalSet) -> str:
+    return "\n".join(es.notes)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["id", "ID", "questionId", "doc_id", "index", "prompt", "example"])
+@pytest.mark.parametrize("values", [range(N), range(7, 7 + N), [f"q{i}" for i in range(N)]])
+def test_an_id_is_the_segment_of_a_wide_table(form, name, values, tmp_path):
+    es = load(form(tmp_path / "x", wide(**{name: list(values)})))
+    assert es.systems == ("baseline", "candidate")
+    assert es.segments.ids == tuple(map(str, values)) or isinstance(values, list)
+    np.testing.assert_allclose(es["score"].system_means(), [BAD.mean(), GOOD.mean()])
+    assert f"column '{name}' is taken as the segment" in said(es)
+
+
+def test_ids_are_kept_as_they_are_written(tmp_path):
+    """Ids are no numbers: leading zeros and more digits than a double holds stay."""
+    path = tmp_path / "x.csv"
+    for first in ("007", "9007199254740993"):
+        rows = [first, *map(str, range(100, 103))]
+        path.write_text("id,a,b\n" + "".join(f"{i},0.5,0.25\n" for i in rows) * 1)
+        assert first in load(path).segments.ids
+        whole = pd.DataFrame({"id": [int(first), 1, 2], "a": [0.5, 1, 2], "b": [1.0, 2, 3]})
+        assert str(int(first)) in load(whole).segments.ids
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_a_column_that_counts_the_rows_is_no_system(form, start, shuffled, place, tmp_path):
+    counted = np.arange(start, start + N)
+    if shuffled:
+        counted = RNG.permutation(counted)
+    columns = wide(k=counted) if place == "first" else {**wide(), "k": counted}
+    with pytest.raises(InputError, match=r"column 'k' counts the rows.*--ignore k.*--systems k"):
+        load(form(tmp_path / "x", columns))
+    assert load(form(tmp_path / "x", columns), ignore=["k"]).systems == ("baseline", "candidate")
+    assert load(form(tmp_path / "x", columns), systems=["k", "candidate"]).n_systems == 2
+
+
+def test_a_few_numbers_may_count_by_chance_and_are_named(tmp_path):
+    es = load(as_csv(tmp_path / "x", {"A": [1, 2, 3], "B": [2, 2, 2]}))
+    assert "column 'A' counts the rows" in said(es)
+    es = load(as_csv(tmp_path / "x", {"segment": range(N), "A": range(N), "B": [2] * N}))
+    assert "column 'A' counts the rows" in said(es)
+    assert not said(load(as_csv(tmp_path / "x", {"A": [0, 1], "B": [2, 2]})))
+    assert not said(load(as_csv(tmp_path / "x", {"A": [0, 1, 1], "B": [2, 2, 3]})))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_second_id_is_refused(form, tmp_path):
+    columns = {"id": range(N), "question_id": range(5, 5 + N), **wide()}
+    columns = {name: list(cells) for name, cells in columns.items()}
+    with pytest.raises(InputError, match=r"'question_id' reads like an id.*--ignore question_id"):
+        load(form(tmp_path / "x", columns))
+    with pytest.raises(UsageError, match="item_id and question_id could both be the segment"):
+        load(form(tmp_path / "x", {**wide(), "item_id": GOOD, "question_id": BAD}))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["id", "index", "example_id", "rater_id", "Unnamed: 0"])
+def test_an_id_is_no_score_of_a_long_table(form, name, tmp_path):
+    columns = {**long(), name: [3.5] * (2 * N)}
+    with pytest.raises(InputError, match=f"column '{name}' reads like an id"):
+        load(form(tmp_path / "x", columns))
+    assert list(load(form(tmp_path / "x", columns), ignore=[name]).scores) == ["accuracy"]
+    assert load(form(tmp_path / "x", columns), kind={"metric": [name]}).n_systems == 2
+    with pytest.raises(InputError, match=r"reads like an id|is another on every row"):
+        load(form(tmp_path / "x", {"system": ["A", "B"], name: [1, 2], "m": [0.5, 0.25]}))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("system", ["model", "model_name", "name"])
+@pytest.mark.parametrize("segment", ["id", "example_id", "item_id", "question_id", "prompt_id"])
+def test_other_names_of_systems_and_segments(form, system, segment, tmp_path):
+    es = load(form(tmp_path / "x", long(system, segment)))
+    assert es.systems == ("gpt-4o", "llama")
+    assert es.segments.ids == tuple(map(str, range(N)))
+    np.testing.assert_array_equal(es["accuracy"].values, [GOOD, BAD])
+    assert f"column '{system}' is taken as the system" in said(es)
+    assert f"column '{segment}' is taken as the segment" in said(es)
+
+
+def test_a_system_of_a_wide_table_may_be_called_model(tmp_path):
+    es = load(as_csv(tmp_path / "x", {"baseline": GOOD, "model": BAD}))
+    assert (es.systems, es.notes) == (("baseline", "model"), ())
+
+
+def test_a_running_number_is_no_segment(tmp_path):
+    columns = long(segment="id") | {"id": list(range(2 * N))}
+    with pytest.raises(InputError, match=r"'id' is another on every row.*--ignore id"):
+        load(as_csv(tmp_path / "x", columns))
+
+
+def test_documents_are_no_segments(tmp_path):
+    columns = wide(doc_id=[i // 2 for i in range(N)])
+    with pytest.raises(InputError, match=r"'doc_id' is taken as the segment; a document"):
+        load(as_csv(tmp_path / "x", columns))
+
+
+def test_errors_call_a_column_as_the_file_does(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("model,example_id,m\nA,1,0.5\nA,,0.5\n")
+    with pytest.raises(InputError, match=r"x\.csv:3: column 'example_id' is empty"):
+        load(path)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_row_of_numbers_is_no_table_of_systems(form, tmp_path):
+    with pytest.raises(InputError, match="one row of cells under 'foo', 'bar'"):
+        load(form(tmp_path / "x", {"foo": [1.0], "bar": [2.0]}))
+    assert load(form(tmp_path / "x", {"segment": ["1"], "foo": [1.0], "bar": [2.0]})).n_systems == 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_of_several_kinds_are_named(form, tmp_path):
+    es = load(form(tmp_path / "x", {"segment": range(N), "accuracy": GOOD, "latency": BAD * 900}))
+    assert "'latency' goes up to" in said(es)
+    assert not said(load(form(tmp_path / "x", {"segment": range(N), "a": GOOD, "b": BAD * 5})))
+
+
+def test_an_unknown_column_of_words_shows_the_known_names(tmp_path):
+    words = r"column 'topic': 'x' is not a number; .*system, segment, doc.*\(--ignore topic skips"
+    with pytest.raises(InputError, match=words):
+        load(as_csv(tmp_path / "x", long(topic=["x"] * (2 * N))))
+
+
+@pytest.mark.parametrize("command", ["compare", "data info", "data check"])
+def test_commands_say_what_was_guessed(command, tmp_path, capsys):
+    path = as_csv(tmp_path / "x", wide(id=range(N)))
+    more = ["--by", "mean", "--bootstrap", "20"] if command == "compare" else []
+    assert run([*command.split(), str(path), *more, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert f"{path}: column 'id' is taken as the segment" in found["warnings"]
+
+
+def test_written_tables_can_be_read_again(tmp_path):
+    es = load(as_csv(tmp_path / "x", {"segment": range(N), "A": range(N), "B": [2] * N}))
+    from steelyard.formats import wide as format_
+
+    format_.write(es, tmp_path / "again.csv")
+    assert load(tmp_path / "again.csv").identical(es)
+    odd = EvalSet(("id", "B"), es.segments, es.scores)
+    with pytest.raises(UsageError, match="system named 'id'"):
+        format_.write(odd, tmp_path / "odd.csv")
+
+
+def names(text: str) -> Iterable[str]:
+    return text.split(",")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("id,Id,ID,idx,index,uuid,qid,item,example,prompt,question,segment,row,line,doc_id", True),
+        ("questionId,exampleID,prompt-id,id_question,row number,line_no,Unnamed: 0", True),
+        ("BLEU,chrF-refA,A,model,baseline,candid,grid,sample,valid,readability,gpt-4o", False),
+        ("MQM,score,online-A,refA,idea,humid,prompting,lineage,arrow,itemised", False),
+    ],
+)  # fmt: skip
+def test_names_that_say_id(given, expected):
+    assert {name: says_id(name) for name in names(given)} == dict.fromkeys(names(given), expected)
