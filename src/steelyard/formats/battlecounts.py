@@ -147,7 +147,7 @@ def read_counts(
 
 def _is_long(path: Path) -> bool:
     found = on_disk(path)
-    return found.is_file() and found.stat().st_size >= _LONG
+    return found.is_file() and found.stat().st_size >= _LONG and not bigtables.is_list(path)
 
 
 def _read(path: Path, columns: LogColumns) -> tuple[BattleLog, str]:

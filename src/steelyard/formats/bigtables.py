@@ -121,6 +121,12 @@ def is_parquet(path: Path) -> bool:
     return files.kind(path) in ("parquet", "pq")
 
 
+def is_list(path: Path) -> bool:
+    """Tell whether a file is one JSON list, which is read whole."""
+    with files.opened(path) as stream:
+        return stream.read(1000).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+
+
 @contextmanager
 def session(threads: int | None = None) -> Iterator[Any]:
     """Open a database that holds so much in memory, and the rest in a folder of its own."""
@@ -155,7 +161,11 @@ def opened(path: Path, wanted: Callable[[str], bool], connection: Any) -> Iterat
         return
     text = _head(path)
     kind = files.kind(path)
-    lines = kind in ("jsonl", "ndjson") or (kind not in ("csv", "tsv") and text.lstrip()[0] == "{")
+    lines = files.is_json(text, kind)
+    if lines and text.lstrip()[0] == "[":
+        raise InputError(
+            "is one list, which can't be read in parts; expected JSON lines", path=path
+        )
     with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
         copy = Path(folder) / "table.parquet"
         form = _JsonLines(path, text) if lines else _Delimited(path, text, kind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -105,6 +106,63 @@ def parse_json(text: str, path: Path, line: int) -> Any:
         raise InputError("JSON nested too deeply", path=path, line=line) from None
     except ValueError as error:  # json.JSONDecodeError and our own
         raise InputError(f"not valid JSON: {error}", path=path, line=line) from None
+
+
+def is_json(text: str, kind: str) -> bool:
+    """Tell by the suffix, or else by how it begins, whether a text is JSON of any sort."""
+    if kind in ("json", "jsonl", "ndjson"):
+        return True
+    return kind not in ("csv", "tsv", "tab") and bool(re.match(r"\s*(\[\s*)?\{", text))
+
+
+class JsonList(list[tuple[int, Any]]):
+    """The elements of a JSON list, each with the line that it begins on."""
+
+
+def json_document(text: str, path: Path) -> Any:
+    """Parse a text that is one JSON object or list (as :class:`JsonList`); None for JSON lines."""
+    decoder = json.JSONDecoder(object_pairs_hook=_no_repeats)
+    start = _blank(text, 0)
+    try:
+        if text[start : start + 1] == "[":
+            return _elements(text, start, decoder, path)
+        value, end = decoder.raw_decode(text, start)
+    except RecursionError:
+        raise InputError("JSON nested too deeply", path=path) from None
+    except ValueError:  # whoever reads it line by line says what is wrong
+        return None
+    return value if _blank(text, end) == len(text) else None
+
+
+def _elements(text: str, at: int, decoder: json.JSONDecoder, path: Path) -> JsonList | None:
+    """Parse a list that begins at a place, one element after the other."""
+    found = JsonList()
+    line, seen = 1, 0
+    at = _blank(text, at + 1)
+    more = text[at : at + 1] != "]"
+    while more:
+        line, seen = line + text.count("\n", seen, at), at
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except ValueError as error:
+            line = getattr(error, "lineno", line)
+            raise InputError(f"not valid JSON: {error}", path=path, line=line) from None
+        found.append((line, value))
+        at = _blank(text, at)
+        more = text[at : at + 1] == ","
+        if not more and text[at : at + 1] != "]":
+            line += text.count("\n", seen, at)
+            what = "a list that does not end" if at == len(text) else "expected a comma"
+            raise InputError(f"not valid JSON: {what}", path=path, line=line)
+        at = _blank(text, at + 1) if more else at
+    return found if _blank(text, at + 1) == len(text) else None
+
+
+def _blank(text: str, at: int) -> int:
+    """Give the place of the next character that is no blank."""
+    found = re.compile(r"\s*").match(text, at)
+    assert found is not None
+    return found.end()
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

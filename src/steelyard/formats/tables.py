@@ -31,6 +31,7 @@ Cells = Sequence[Any] | NDArray[np.float64]
 MISSING = {"", "nan", "NaN", "None", "NA"}
 NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
 _ROLES = "system, segment, doc, domain, source, reference or output"
+_NESTED = {"out", "refs", "errors", "entities"}  # what holds lists or objects in a row of ours
 _FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
 
 
@@ -206,8 +207,8 @@ def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> Raw
     decoded = files.decode(data, path)
     if not decoded.strip():
         raise InputError("empty file", path=path)
-    if kind in ("jsonl", "ndjson") or (kind not in ("csv", "tsv") and decoded.lstrip()[0] == "{"):
-        return _read_jsonl(decoded, path)
+    if files.is_json(decoded, kind):
+        return _read_json(decoded, path)
     delimiter = delimiter_of(decoded, kind)
     if len(data) >= _FAST_FROM and _plain(decoded):
         fast = _read_with_duckdb(path, decoded, delimiter, is_text)
@@ -334,17 +335,37 @@ def _read_with_duckdb(
     return RawTable(path, columns, n_rows, line_of) if n_rows else None
 
 
-def _read_jsonl(text: str, path: Path) -> RawTable:
+def _json_records(text: str, path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield (line, value) of each record: of a document that is a list, or of JSON lines."""
+    whole = files.json_document(text, path)
+    if isinstance(whole, files.JsonList):
+        yield from whole
+    elif isinstance(whole, dict):
+        nested = [name for name, value in whole.items() if isinstance(value, (dict, list))]
+        if nested and not _NESTED & whole.keys():
+            keys = ", ".join(list(whole)[:8]) + (", ..." if len(whole) > 8 else "")
+            raise InputError(
+                f"a JSON document with keys {keys}; expected JSON lines or a list of records",
+                path=path,
+            )
+        yield 1, whole
+    else:
+        for line, content in enumerate(files.lines(text), 1):
+            if content.strip():
+                yield line, files.parse_json(content, path, line)
+
+
+def _read_json(text: str, path: Path) -> RawTable:
     objects: list[dict[str, Any]] = []
     starts: list[int] = []
-    for line, content in enumerate(files.lines(text), 1):
-        if content.strip():
-            value = files.parse_json(content, path, line)
-            if not isinstance(value, dict):
-                found = type(value).__name__
-                raise InputError(f"expected a JSON object, found {found}", path=path, line=line)
-            objects.append(value)
-            starts.append(line)
+    for line, value in _json_records(text, path):
+        if not isinstance(value, dict):
+            found = type(value).__name__
+            raise InputError(f"expected a JSON object, found {found}", path=path, line=line)
+        objects.append(value)
+        starts.append(line)
+    if not objects:
+        raise InputError("has no rows", path=path)
     names = dict.fromkeys(name for value in objects for name in value)
     for line, value in zip(starts, objects, strict=True):
         if any(not name.strip() for name in value):
