@@ -240,7 +240,8 @@ def frame(columns: Mapping[str, Any], backend: str | None = None) -> Frame:
 
 def delimited(header: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str) -> str:
     """Write CSV or TSV: numbers so that they come back bit for bit, missing cells empty."""
-    special = re.compile(f'["\r\n{delimiter}]')
+    # Blanks at an end are quoted, too, lest a reader take them for padding.
+    special = re.compile(f'["\r\n{delimiter}]|^ | $')
 
     def written(cell: Any) -> str:
         text = "" if missing(cell) else cell if isinstance(cell, str) else repr(cell)
@@ -324,9 +325,29 @@ def _pipe(cells: Any) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+_FORMULA = r"(?:\s*[=+@-]|[\t\r])"
+_GUARDED = re.compile(f"'+{_FORMULA}")
+_TO_GUARD = re.compile(f"'*{_FORMULA}")
+
+
 def _inert(text: str) -> str:
-    formula = text.lstrip()[:1] in ("=", "+", "-", "@") or text[:1] in ("\t", "\r")
-    return "'" + text if formula else text
+    return "'" + text if _TO_GUARD.match(text) else text
+
+
+def guarded(text: str) -> str:
+    """Write a name so that :func:`unguarded` gives it back: one more apostrophe before a guard."""
+    return "'" + text if _GUARDED.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Take off the apostrophe that result tables put before what a spreadsheet would run.
+
+    Examples
+    --------
+    >>> unguarded("'-base"), unguarded("'s"), unguarded(guarded("'=x"))
+    ('-base', "'s", "'=x")
+    """
+    return text[1:] if text[:1] == "'" and _GUARDED.match(text) else text
 
 
 def escape_markdown(text: str) -> str:

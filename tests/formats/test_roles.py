@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from steelyard import EvalSet, load
+from steelyard import EvalSet, ScoreTable, Segments, load
 from steelyard.cli.main import run
 from steelyard.errors import InputError, UsageError
 from steelyard.formats import tables
@@ -225,3 +225,99 @@ def names(text: str) -> Iterable[str]:
 )  # fmt: skip
 def test_names_that_say_id(given, expected):
     assert {name: says_id(name) for name in names(given)} == dict.fromkeys(names(given), expected)
+
+
+PADDED = "system, segment, m1\nA, 1, 0.5\nA, 2, 0.25\nB, 1, 0.75\nB, 2, 1\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PADDED,
+        PADDED.replace(", ", " , "),
+        PADDED.replace(", ", " ,"),
+        PADDED.replace(", ", "; "),
+        PADDED.replace(", 1, ", ', "1", '),
+    ],
+)
+@pytest.mark.parametrize("fast", [True, False])
+def test_blanks_beside_separators_belong_to_no_name(text, fast, tmp_path, monkeypatch):
+    if fast:
+        monkeypatch.setattr(tables, "_FAST_FROM", 1)
+    plain, padded = tmp_path / "plain.csv", tmp_path / "padded.csv"
+    plain.write_text(PADDED.replace(", ", ","))
+    padded.write_text(text)
+    assert load(padded).identical(load(plain))
+
+
+def test_blanks_around_single_names_and_cells_stay(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("system,segment, m1 \nA,1,0.5\nA ,1,0.25\n")
+    es = load(path)
+    assert (list(es.scores), es.systems) == ([" m1 "], ("A", "A "))
+
+
+def test_padded_names_of_a_frame(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(PADDED)
+    assert load(pd.read_csv(path)).identical(load(path))  # which leaves the blanks to us
+    frame = pd.DataFrame({"m1": ["A"], " segment": [1], " m1": [0.5]})
+    with pytest.raises(InputError, match="'m1' occurs twice"):
+        load(frame)
+
+
+def test_written_names_with_blanks_are_not_taken_for_padding(tmp_path):
+    from steelyard.formats import wide as format_
+
+    es = EvalSet((" a ", " b"), Segments(("1", "2")), {"score": ScoreTable([[1.5, 2], [3, 4]])})  # type: ignore[arg-type]
+    format_.write(es, tmp_path / "x.csv")
+    assert load(tmp_path / "x.csv").identical(es)
+
+
+def test_a_padded_log_of_battles(tmp_path, monkeypatch):
+    from steelyard.formats import battlecounts
+
+    path = tmp_path / "log.csv"
+    path.write_text("left, right, outcome\nA, B, left\nA, B, right\nA, B, left\n")
+    for long in (battlecounts._LONG, 1):
+        monkeypatch.setattr(battlecounts, "_LONG", long)
+        counted = battlecounts.read_counts(path)
+        assert (counted.systems, counted.n_battles) == (("A", "B"), 3)
+
+
+GUARDED = ("-base", "=x", "+1", "@a", " -b", "'-base", "''=x", "'s", "plain")
+
+
+def test_guards_against_formulas_are_taken_off_again(tmp_path):
+    """A result table joins by name with the scores that it was made of."""
+    from steelyard.table import Column, Table
+
+    means = [k / 8 for k in range(len(GUARDED))]
+    rows = tuple(zip(GUARDED, means, strict=True))
+    path = tmp_path / "result.csv"
+    path.write_text(Table("", (Column("system"), Column("mean")), rows).csv())
+    assert "\n'-base," in path.read_text()
+    es = load(path)
+    assert es.systems == tuple(sorted(GUARDED))
+    assert dict(zip(es.systems, es["mean"].system_means().tolist(), strict=True)) == dict(rows)
+    assert "the apostrophe guards a name" in said(es)
+
+
+@pytest.mark.parametrize("form", ["long", "wide", "system"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_written_names_come_back_exactly(form, suffix, tmp_path):
+    from steelyard.formats.save import save
+
+    names = [name for name in GUARDED if name == name.strip()]
+    values = np.arange(2.0 * len(names)).reshape(len(names), 2) / 4
+    scores = (
+        {f"{names[0]}": ScoreTable(values)} if form != "wide" else {"score": ScoreTable(values)}
+    )
+    es = EvalSet(tuple(names), Segments(("'-1", "=2")), scores)
+    path = tmp_path / f"x.{suffix}"
+    save(es, path, to=form)
+    again = load(path)
+    assert again.systems == es.systems
+    assert list(again.scores) == list(es.scores)
+    if form != "system":
+        assert again.segments.ids == es.segments.ids

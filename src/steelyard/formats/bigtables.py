@@ -237,9 +237,11 @@ class _Delimited(_Text):
     def __init__(self, path: Path, text: str, kind: str) -> None:
         super().__init__(path)
         self.delimiter = tables.delimiter_of(text, kind)
-        self.quoted = True
+        self.quoted, self.padded = True, tables.is_padded(text, self.delimiter)
         first = next(
-            tables.csv_records(text.splitlines(keepends=True), self.delimiter, quoted=True)
+            tables.csv_records(
+                text.splitlines(keepends=True), self.delimiter, quoted=True, padded=self.padded
+            )
         )
         self.names = tables.check_header(path, first[1])
 
@@ -248,7 +250,9 @@ class _Delimited(_Text):
         import duckdb
 
         struct = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(self.names)))
-        chosen = ", ".join(f"c{self.names.index(name)}" for name in names) or "c0"
+        cell = "trim(c{k}, ' ') AS c{k}" if self.padded else "c{k}"
+        places = [self.names.index(name) for name in names] or [0]
+        chosen = ", ".join(cell.format(k=k) for k in places)
         with duck.plain_path(self.path) as name:
             for quoted in (True, False) if self.delimiter == "\t" else (True,):
                 self.quoted = quoted
@@ -269,7 +273,9 @@ class _Delimited(_Text):
         self._fail(failure)
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        return tables.csv_records(_lines(self.path), self.delimiter, quoted=self.quoted)
+        return tables.csv_records(
+            _lines(self.path), self.delimiter, quoted=self.quoted, padded=self.padded
+        )
 
     def _explain(self) -> None:
         """Find the record that has too many or too few cells."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.errors import InputError, UsageError
 from steelyard.formats.roles import stays_text
-from steelyard.formats.tables import RawTable, check_header
+from steelyard.formats.tables import RawTable, are_padded, check_header
 
 PLACE = Path("<frame>")
 
@@ -43,7 +43,9 @@ def read(value: Any) -> RawTable:
     if not len(frame):
         raise InputError("has no rows", path=PLACE)
     columns: dict[str, Any] = _index_columns(nw.maybe_get_index(frame), len(frame))
-    names = check_header(PLACE, [*columns, *frame.columns])[len(columns) :]
+    padded = are_padded(frame.columns)  # as pandas reads "system, segment, chrF"
+    shown = [name.strip(" ") if padded else name for name in frame.columns]
+    names = check_header(PLACE, [*columns, *shown])[len(columns) :]
     for name, given in zip(names, frame.columns, strict=True):
         column = frame[given]
         if column.dtype.is_float() and not stays_text(name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from steelyard.errors import InputError, UsageError
 from steelyard.formats.tables import RawTable, one_of
 from steelyard.judgements import Codes
 from steelyard.segments import Segments, Texts
+from steelyard.table import plural, unguarded
 
 SYSTEM = ("system",)
 SEGMENT = ("segment", "seg", "seg_id", "segment_id", "sid", "line", "item")
@@ -90,6 +91,29 @@ def uses(name: str, references: Sequence[str] = ()) -> tuple[str, ...]:
     names = ending.split(".")
     known = all(n in references or re.fullmatch(r"ref[A-Z0-9a-z]?", n) for n in names)
     return tuple(names) if known else ()
+
+
+def plain_names(table: RawTable) -> tuple[RawTable, list[str]]:
+    """Take guards against formulas off the names in a delimited table of scores, and say so."""
+    if not table.blank_is_missing:
+        return table, []
+    columns: dict[str, Any] = {}
+    found: dict[str, str] = {}
+    for given, cells in table.columns.items():
+        name = unguarded(given)
+        found |= {given: name} if name != given else {}
+        if name in (*SYSTEM, *SEGMENT) and not isinstance(cells, np.ndarray):
+            odd = {cell for cell in set(cells) if unguarded(cell) != cell}
+            found |= {cell: unguarded(cell) for cell in sorted(odd)}
+            columns[name] = [unguarded(cell) for cell in cells] if odd else cells
+        else:
+            columns[name] = cells
+    if not found or len(columns) < len(table.columns):
+        return table, []
+    first = next(iter(found))
+    more = f" and {plural(len(found) - 1, 'other')}" if len(found) > 1 else ""
+    note = f"{table.path}: \"{first}\"{more} read as '{found[first]}': the apostrophe guards a name"
+    return replace(table, columns=columns), [f"{note} against spreadsheets"]
 
 
 def segment_column(table: RawTable) -> str | None:

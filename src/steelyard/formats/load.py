@@ -143,11 +143,12 @@ def _read_table(table: RawTable, reading: Reading) -> tuple[str, Any, set[str]]:
     found = recognise(table)
     notes: list[str] = []
     if found.module in _OF_SCORES:
-        named, said = roles.settled(table, reading.named)
+        plain, notes = layout.plain_names(table)
+        named, said = roles.settled(plain, reading.named)
         as_named = recognise(named)
         if as_named.module in _OF_SCORES:  # raw judgements go by our names only
             found, (table, odd) = as_named, roles.checked(named, reading.named)
-            notes = said + odd
+            notes += said + odd
     if reading.inspect is not None:
         reading.inspect(found, table)
     value = found.module.read(table)

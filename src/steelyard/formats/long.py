@@ -68,4 +68,4 @@ def write(es: EvalSet, path: Path) -> None:
     columns = es.columns(texts=True)
     if es.language_pair is not None:
         columns = {"lp": [es.language_pair] * len(columns["system"]), **columns}
-    tables.write(path, columns)
+    tables.write(path, columns, names=("system", "segment"))

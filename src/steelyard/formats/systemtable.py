@@ -45,6 +45,5 @@ def read(table: RawTable) -> EvalSet:
 def write(es: EvalSet, path: Path) -> None:
     """Write the system scores: the official ones, else the means over the segments."""
     layout.check_free(es.scores, "score")
-    tables.write(
-        path, {"system": es.systems, **{n: t.system_means() for n, t in es.scores.items()}}
-    )
+    means = {name: table.system_means() for name, table in es.scores.items()}
+    tables.write(path, {"system": es.systems, **means}, names=("system",))

@@ -24,14 +24,15 @@ from numpy.typing import NDArray
 from steelyard.errors import InputError, UsageError, hint
 from steelyard.formats import files
 from steelyard.judgements import Floats
-from steelyard.table import delimited, dumps, missing
+from steelyard.table import delimited, dumps, guarded, missing
 
 Cells = Sequence[Any] | NDArray[np.float64]
 
 MISSING = {"", "nan", "NaN", "None", "NA"}
 NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
 _ROLES = "system, segment, doc, domain, source, reference or output"
-_NESTED = {"out", "refs", "errors", "entities"}  # what holds lists or objects in a row of ours
+#: Keys of ours that hold lists or objects.
+_NESTED = {"out", "refs", "errors", "entities", "annotated_sentence"}
 _FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
 
 
@@ -210,7 +211,7 @@ def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> Raw
     if files.is_json(decoded, kind):
         return _read_json(decoded, path)
     delimiter = delimiter_of(decoded, kind)
-    if len(data) >= _FAST_FROM and _plain(decoded):
+    if len(data) >= _FAST_FROM and _plain(decoded) and not is_padded(decoded, delimiter):
         fast = _read_with_duckdb(path, decoded, delimiter, is_text)
         if fast is not None:
             return fast
@@ -249,22 +250,40 @@ def check_header(path: Path, names: Sequence[str]) -> list[str]:
     return list(names)
 
 
+def is_padded(text: str, delimiter: str) -> bool:
+    """Tell from the header whether blanks stand beside all separators, and belong to no cell."""
+    header = text.lstrip("\r\n").partition("\n")[0].removesuffix("\r")
+    return are_padded(header.split(delimiter))
+
+
+def are_padded(names: Sequence[str]) -> bool:
+    """Tell whether every name but the first begins with a blank, or all but the last end so."""
+    before = all(name[:1] == " " for name in names[1:])
+    behind = all(name[-1:] == " " for name in names[:-1])
+    return len(names) > 1 and (before or behind)
+
+
 class BrokenQuotesError(Exception):
     """What is wrong with the quotes of a record, and the line it starts on."""
 
 
 def csv_records(
-    source: Iterable[str], delimiter: str, *, quoted: bool
+    source: Iterable[str], delimiter: str, *, quoted: bool, padded: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line, cells) of each record of a delimited file, given its lines."""
+    """Yield (line, cells) of each record of a delimited file, given its lines.
+
+    With ``padded``, blanks beside separators are left out.
+    """
     limit = csv.field_size_limit(sys.maxsize)
     try:
         quoting: Any = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-        reader = csv.reader(source, delimiter=delimiter, quoting=quoting, strict=True)
+        reader = csv.reader(
+            source, delimiter=delimiter, quoting=quoting, strict=True, skipinitialspace=padded
+        )
         start = 1
         for cells in reader:
             if cells:
-                yield start, cells
+                yield start, [cell.strip(" ") for cell in cells] if padded else cells
             start = reader.line_num + 1
     except csv.Error as error:
         raise BrokenQuotesError(f"not valid CSV: {error}", start) from None
@@ -272,20 +291,23 @@ def csv_records(
         csv.field_size_limit(limit)
 
 
-def _records(text: str, delimiter: str, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+def _records(
+    text: str, delimiter: str, *, quoted: bool, padded: bool
+) -> Iterator[tuple[int, list[str]]]:
     r"""Yield (line, cells) of each record; only ``\n`` and ``\r\n`` end one, a bare CR does not."""
     stand_in = None
     if re.search("\r(?!\n)", text):
         stand_in = next(c for c in map(chr, range(0xE000, 0xF8FF)) if c not in text)
         text = re.sub("\r(?!\n)", stand_in, text)
     source = io.StringIO(text, newline="")
-    for line, cells in csv_records(source, delimiter, quoted=quoted):
+    for line, cells in csv_records(source, delimiter, quoted=quoted, padded=padded):
         yield line, [c.replace(stand_in, "\r") for c in cells] if stand_in else cells
 
 
 def _read_delimited(path: Path, text: str, delimiter: str) -> RawTable:
+    padded = is_padded(text, delimiter)
     try:
-        records = list(_records(text, delimiter, quoted=True))
+        records = list(_records(text, delimiter, quoted=True, padded=padded))
         ragged = len({len(cells) for _, cells in records}) > 1
     except BrokenQuotesError as error:
         if delimiter != "\t":
@@ -293,7 +315,7 @@ def _read_delimited(path: Path, text: str, delimiter: str) -> RawTable:
         ragged = True
     if delimiter == "\t" and ragged:
         # Tab-separated texts often hold quotes that are just characters.
-        records = list(_records(text, delimiter, quoted=False))
+        records = list(_records(text, delimiter, quoted=False, padded=padded))
     header = check_header(path, records[0][1])
     for line, cells in records[1:]:
         if len(cells) != len(header):
@@ -394,10 +416,12 @@ def one_of(table: RawTable, names: Sequence[str], what: str) -> str | None:
     return found[0] if found else None
 
 
-def write(path: Path, columns: Mapping[str, Any]) -> None:
+def write(path: Path, columns: Mapping[str, Any], names: Collection[str] = ()) -> None:
     """Write columns as CSV, TSV, JSON lines (plain or .gz) or Parquet, by the name's suffix.
 
     Numbers are written so that reading them back gives the same bits; NaN and None are left empty.
+    The columns in ``names``, and those that are named by somebody, are read by
+    :func:`steelyard.formats.layout.plain_names`.
     """
     kind = files.suffix(path)
     if kind not in ("jsonl", "ndjson"):
@@ -415,6 +439,13 @@ def write(path: Path, columns: Mapping[str, Any]) -> None:
     cells = [c.tolist() if isinstance(c, np.ndarray) else list(c) for c in columns.values()]
     rows = list(zip(*cells, strict=True))
     if kind in ("csv", "tsv"):
+        if names:
+            marks = [name in names for name in columns]
+            columns = {guarded(name): column for name, column in columns.items()}
+            rows = [
+                tuple(guarded(c) if own else c for c, own in zip(row, marks, strict=True))
+                for row in rows
+            ]
         files.write_text(path, delimited(list(columns), rows, "," if kind == "csv" else "\t"))
     else:
         objects = (

@@ -55,6 +55,5 @@ def write(es: EvalSet, path: Path, score: str | None = None) -> None:
         score = next(iter(es.scores))
     layout.check_free(es.systems, "system")
     table = es[score]
-    tables.write(
-        path, {"segment": es.segments.ids, **dict(zip(es.systems, table.values, strict=True))}
-    )
+    systems = dict(zip(es.systems, table.values, strict=True))
+    tables.write(path, {"segment": es.segments.ids, **systems}, names=("segment",))
