@@ -22,6 +22,11 @@ from difflib import get_close_matches
 STDIN = "-"  # the path of standard input
 
 
+def shown_path(path: object) -> str:
+    """Give a path as messages name it."""
+    return "<stdin>" if str(path) == STDIN else str(path)
+
+
 def printable(text: str) -> str:
     r"""Show control and bidi-override characters as escapes: a name must not steer the terminal.
 
@@ -71,7 +76,7 @@ class InputError(SteelyardError):
         self.message = message
         self.path = None if path is None else str(path)
         self.line = line
-        name = "<stdin>" if self.path == STDIN else self.path
+        name = None if path is None else shown_path(path)
         place = "" if name is None else f"{name}: " if line is None else f"{name}:{line}: "
         super().__init__(f"{place}{message}")
 

@@ -205,3 +205,9 @@ def test_process_substitution(tmp_path):
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
     found = json.loads(done.stdout)
     assert (found["systems"], found["n_segments"]) == (["bad", "goodxxxxx"], 3000)
+
+
+def test_warnings_name_stdin(monkeypatch, capsys):
+    stdin(monkeypatch, b"id,A,B\n7,0.5,0.25\n8,0.5,0.75\n")
+    found = result(["data", "info", "-"], capsys)
+    assert found["warnings"] == ["<stdin>: column 'id' is taken as the segment"]

@@ -112,7 +112,9 @@ def plain_names(table: RawTable) -> tuple[RawTable, list[str]]:
         return table, []
     first = next(iter(found))
     more = f" and {plural(len(found) - 1, 'other')}" if len(found) > 1 else ""
-    note = f"{table.path}: \"{first}\"{more} read as '{found[first]}': the apostrophe guards a name"
+    note = (
+        f"{table.place}: \"{first}\"{more} read as '{found[first]}': the apostrophe guards a name"
+    )
     return replace(table, columns=columns), [f"{note} against spreadsheets"]
 
 

@@ -73,14 +73,14 @@ def _segment(table: RawTable, kept: Collection[str]) -> str | None:
     first = next(iter(table.columns))
     if len(found) > 1 and first not in found:
         raise UsageError(
-            f"{table.path}: columns {' and '.join(found)} could both be the segment; "
+            f"{table.place}: columns {' and '.join(found)} could both be the segment; "
             f"name the other one with --ignore"
         )
     return None if not found else first if first in found else found[0]
 
 
 def _renamed(table: RawTable, name: str, role: str, notes: list[str]) -> RawTable:
-    notes.append(f"{table.path}: column '{name}' is taken as the {role}")
+    notes.append(f"{table.place}: column '{name}' is taken as the {role}")
     columns = {role if key == name else key: cells for key, cells in table.columns.items()}
     return replace(table, columns=columns, given={**table.given, role: name})
 
@@ -106,7 +106,7 @@ def checked(table: RawTable, named: Named) -> tuple[RawTable, list[str]]:
         _refuse_running_ids(table)
         _refuse_ids(table, named.scores, "--kind metric:{name} takes it for a score")
         return table, [
-            f"{table.path}: column '{name}' counts the rows, and is taken for a score (--ignore "
+            f"{table.place}: column '{name}' counts the rows, and is taken for a score (--ignore "
             f"{shell(name)} skips it)"
             for name in _scores(table)
             if name not in named.scores and _counts(table, name)
@@ -150,7 +150,7 @@ def _odd_systems(table: RawTable) -> list[str]:
                 f"column '{name}' counts the rows: call it segment if it does, or --ignore "
                 f"{shell(name)}; --systems {shell(name)},... takes it for a system"
             )
-        notes.append(f"{table.path}: column '{name}' counts the rows, and is taken for a system")
+        notes.append(f"{table.place}: column '{name}' counts the rows, and is taken for a system")
     return notes + _apart(table, names)
 
 
@@ -179,7 +179,7 @@ def _apart(table: RawTable, names: list[str]) -> list[str]:
     if largest[high] < _FAR * largest[low]:
         return []
     ranges = f"'{high}' goes up to {largest[high]:g} and '{low}' up to {largest[low]:g}"
-    return [f"{table.path}: {ranges}: are all columns systems, and scores of one kind?"]
+    return [f"{table.place}: {ranges}: are all columns systems, and scores of one kind?"]
 
 
 def _numbers(cells: Any) -> Any:

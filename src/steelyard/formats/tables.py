@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import InputError, UsageError, hint
+from steelyard.errors import InputError, UsageError, hint, shown_path
 from steelyard.formats import files
 from steelyard.judgements import Floats
 from steelyard.table import delimited, dumps, guarded, missing
@@ -50,6 +50,11 @@ class RawTable:
 
     def __contains__(self, column: str) -> bool:
         return column in self.columns
+
+    @property
+    def place(self) -> str:
+        """The file, as messages name it."""
+        return shown_path(self.path)
 
     def line(self, row: int) -> int:
         """Give the line of the file on which a row starts."""
@@ -410,7 +415,7 @@ def one_of(table: RawTable, names: Sequence[str], what: str) -> str | None:
     found = [name for name in names if name in table]
     if len(found) > 1:
         raise UsageError(
-            f"{table.path}: columns {' and '.join(found)} could both be the {what}; "
+            f"{table.place}: columns {' and '.join(found)} could both be the {what}; "
             f"name the other one with --ignore"
         )
     return found[0] if found else None
