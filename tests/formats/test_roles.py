@@ -300,7 +300,7 @@ def test_guards_against_formulas_are_taken_off_again(tmp_path):
     es = load(path)
     assert es.systems == tuple(sorted(GUARDED))
     assert dict(zip(es.systems, es["mean"].system_means().tolist(), strict=True)) == dict(rows)
-    assert "the apostrophe guards a name" in said(es)
+    assert "is taken for a guard against formulas" in said(es)
 
 
 @pytest.mark.parametrize("form", ["long", "wide", "system"])

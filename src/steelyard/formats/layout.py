@@ -110,12 +110,9 @@ def plain_names(table: RawTable) -> tuple[RawTable, list[str]]:
             columns[name] = cells
     if not found or len(columns) < len(table.columns):
         return table, []
-    first = next(iter(found))
-    more = f" and {plural(len(found) - 1, 'other')}" if len(found) > 1 else ""
-    note = (
-        f"{table.place}: \"{first}\"{more} read as '{found[first]}': the apostrophe guards a name"
-    )
-    return replace(table, columns=columns), [f"{note} against spreadsheets"]
+    names = f"{plural(len(found), 'name')}, such as '{next(iter(found.values()))}'"
+    note = f"{table.place}: an apostrophe before {names}, is taken for a guard against formulas"
+    return replace(table, columns=columns), [note]
 
 
 def segment_column(table: RawTable) -> str | None:
