@@ -213,7 +213,8 @@ def load(  # noqa: PLR0913 - every option has a default
     pairs = tuple(where.items() if isinstance(where, Mapping) else where)
     chosen = dict(pairs)
     lp = lp or next((chosen[name] for name in layout.LANGUAGES if name in chosen), None)
-    scores = {*([human] if human else ()), *lower_is_better, *chain(*(kind or {}).values())}
+    scores = {*([human] if human else ()), *lower_is_better, *higher_is_better}
+    scores |= set(chain(*(kind or {}).values()))
     named = roles.Named(frozenset(scores), None if systems is None else frozenset(systems))
     reading = Reading(pairs, tuple(ignore), lp, named=named)
     sets: list[EvalSet] = []
