@@ -99,19 +99,127 @@ def test_means_and_groups_against_copies(n, s, seed):
                 )
 
 
-def test_blocks_are_drawn_whole():
-    blocks = np.array([0, 0, 1, 1, 1, 2])
-    for own in bootstrap.segment_counts(20, 6, np.random.default_rng(0), blocks):
-        assert own[0] == own[1]
-        assert own[2] == own[3] == own[4]
-    with pytest.raises(ShapeError):
-        bootstrap.segment_counts(2, 5, np.random.default_rng(0), blocks)
+codes = st.lists(st.integers(-3, 6), min_size=1, max_size=30)
+
+
+@given(codes, st.integers(0, 10**6))
+def test_a_resample_of_documents_draws_as_many_as_there_are(names, seed):
+    """Each document comes whole, and the draws of all documents add up to their number."""
+    blocks = np.array(names)
+    for own in bootstrap.segment_counts(5, len(blocks), np.random.default_rng(seed), blocks):
+        drawn = {int(code): set(own[blocks == code]) for code in blocks}
+        assert all(len(counts) == 1 for counts in drawn.values())
+        assert sum(counts.pop() for counts in drawn.values()) == len(drawn)
+
+
+def test_documents_of_one_segment_are_segments():
+    plain = bootstrap.segment_counts(7, 9, np.random.default_rng(3))
+    blocks = np.arange(9) * 2 + 1
+    one_each = bootstrap.segment_counts(7, 9, np.random.default_rng(3), blocks)
+    np.testing.assert_array_equal(plain, one_each)
+    assert plain.sum(axis=1).tolist() == [9] * 7
+
+
+def test_every_document_is_drawn_equally_often():
+    blocks = np.repeat([5, 1, 9, 4], [1, 2, 3, 4])
+    counts = bootstrap.segment_counts(20_000, 10, np.random.default_rng(0), blocks)
+    np.testing.assert_allclose(counts.mean(axis=0), 1.0, atol=0.03)
+    # Binomial(4, 1/4), as for any four units that are drawn four times.
+    np.testing.assert_allclose(counts.var(axis=0), 0.75, atol=0.04)
+
+
+def test_block_codes_must_fit_the_segments():
+    with pytest.raises(ShapeError, match="5 segments"):
+        bootstrap.segment_counts(2, 5, np.random.default_rng(0), np.zeros(6, dtype=np.int64))
+
+
+@given(st.integers(1, 6), st.integers(1, 12), st.integers(1, 9), st.integers(0, 10**6))
+def test_draws_of_another_size(n_resamples, n, size, seed):
+    counts = bootstrap.draw_counts(n_resamples, n, np.random.default_rng(seed), size)
+    assert counts.shape == (n_resamples, n)
+    assert (counts.sum(axis=1) == size).all()
+    assert (counts >= 0).all()
+    assert (counts == np.rint(counts)).all()
+
+
+def test_there_is_nothing_to_draw():
+    assert bootstrap.segment_counts(3, 0, np.random.default_rng(0)).shape == (3, 0)
+    none = np.zeros(0, dtype=np.int64)
+    assert bootstrap.segment_counts(3, 0, np.random.default_rng(0), none).shape == (3, 0)
 
 
 def test_ranks_against_counting():
     values = np.array([[0.3, 0.9, 0.3, NAN]])
     assert bootstrap.ranks(values)[0, :3].tolist() == [2, 1, 2]
     assert np.isnan(bootstrap.ranks(values)[0, 3])
+
+
+columns = st.integers(1, 12).flatmap(
+    lambda n: st.lists(
+        st.lists(st.one_of(st.just(NAN), st.integers(-5, 5).map(float)), min_size=n, max_size=n),
+        min_size=1,
+        max_size=4,
+    )
+)
+
+
+@given(columns, st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.999]))
+def test_intervals_against_quantiles_of_what_is_known(values, level):
+    replicates = np.array(values).T
+    low, high = bootstrap.interval(replicates, level)
+    for column, a, b in zip(replicates.T, low, high, strict=True):
+        known = column[~np.isnan(column)]
+        if not known.size or 2 * known.size < len(column):
+            assert np.isnan(a)
+            assert np.isnan(b)
+            continue
+        expected = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+        np.testing.assert_allclose([a, b], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_ends_of_an_interval_by_hand():
+    """Of 0, 1, 2 and 4 the middle 80 %: places 0.3 and 2.7 of 0 to 3, so 0.3 and 2 + 0.7 x 2."""
+    replicates = np.array([[4.0, NAN], [0.0, 7.0], [2.0, 7.0], [1.0, NAN]])
+    low, high = bootstrap.interval(replicates, 0.8)
+    assert low.round(12).tolist() == [0.3, 7.0]
+    assert high.round(12).tolist() == [3.4, 7.0]
+
+
+def naive_ci(values, groups, n_resamples, rng):
+    """Percentile interval of a mean, drawing whole groups one by one."""
+    names = sorted(set(groups.tolist()))
+    means = []
+    for _ in range(n_resamples):
+        drawn = [names[k] for k in rng.integers(0, len(names), len(names))]
+        means.append(np.concatenate([values[groups == name] for name in drawn]).mean())
+    return np.quantile(means, [0.025, 0.975])
+
+
+def test_documents_by_counts_and_by_copies_have_one_interval():
+    rng = np.random.default_rng(5)
+    groups = np.repeat(np.arange(12), rng.integers(1, 6, 12))
+    values = rng.normal(0, 1, 12)[groups] + rng.normal(0, 0.3, len(groups))
+    counts = bootstrap.segment_counts(4000, len(groups), np.random.default_rng(0), groups)
+    ends = bootstrap.interval(bootstrap.bootstrap_means(values[None], counts))
+    expected = naive_ci(values, groups, 4000, np.random.default_rng(1))
+    # An end of 4,000 resamples is good to some 0.02 of these means.
+    np.testing.assert_allclose(np.ravel(ends), expected, atol=0.06)
+
+
+def covers(groups, blocks, seed):
+    """Whether the interval of a mean that is 0 holds it, in a set of documents."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(0, 1, groups.max() + 1)[groups] + rng.normal(0, 0.5, len(groups))
+    counts = bootstrap.segment_counts(200, len(groups), rng, blocks)
+    low, high = bootstrap.interval(bootstrap.bootstrap_means(values[None], counts))
+    return bool(low[0] <= 0 <= high[0])
+
+
+def test_intervals_cover_a_mean_of_documents():
+    """40 documents of 5 segments that vary together: segments drawn alone say too much."""
+    groups, trials = np.repeat(np.arange(40), 5), range(300)
+    assert 0.90 <= np.mean([covers(groups, groups, seed) for seed in trials]) <= 0.98
+    assert np.mean([covers(groups, None, seed) for seed in trials]) < 0.75
 
 
 def test_interval_of_columns_that_are_mostly_undefined():

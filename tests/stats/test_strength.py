@@ -385,6 +385,13 @@ def test_two_worlds_that_never_met():
     np.testing.assert_allclose(joined.strength[:2], joined.strength[2:])
 
 
+def test_one_defeat_is_enough_to_be_winless_and_one_win_to_be_unbeaten():
+    fit = bradley_terry([[0, 2, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]])
+    assert fit.winless == (2,)
+    assert fit.unbeaten == (3,)
+    assert fit.unmet == ()
+
+
 def test_winless_systems_that_only_tie_are_named():
     # Two winless systems that always tie made other code divide 0 by 0 for ever.
     wins = np.array([[0.0, 4, 4, 4], [2, 0, 4, 4], [0, 0, 0, 0], [0, 0, 0, 0]])

@@ -32,6 +32,16 @@ matrices = hnp.array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=7).flat
 tolerances = st.sampled_from([0.0, 0.125, 0.3, 2.0])
 
 
+def test_met_of_resamples_is_that_of_each():
+    wins = np.array([[[0.0, 3.0, 1.0], [2.0, 0.0, 0.0], [4.0, 5.0, 0.0]], np.zeros((3, 3))])
+    ties = np.array([np.zeros((3, 3)), [[0.0, 1.0, 0.0], [1.0, 0.0, 7.0], [0.0, 7.0, 0.0]]])
+    met = WinCounts(wins, ties).met
+    assert met.tolist() == [
+        [[0.0, 5.0, 5.0], [5.0, 0.0, 5.0], [5.0, 5.0, 0.0]],
+        [[0.0, 1.0, 0.0], [1.0, 0.0, 7.0], [0.0, 7.0, 0.0]],
+    ]
+
+
 def naive(scores, tolerance=0.0, weights=None):
     """Count segment by segment."""
     n, size = scores.shape
