@@ -24,6 +24,7 @@ from steelyard.stats.elo import EloOptions, elo_probability, elo_ratings, elo_sc
 from steelyard.stats.medians import bootstrap_medians, row_medians
 from steelyard.stats.orders import sequences
 from steelyard.stats.permutation import pair_index
+from steelyard.stats.ranks import FITTED, SAME, ranks, rounding
 from steelyard.stats.strength import Strengths, bradley_terry, win_probability
 from steelyard.stats.strength_batch import bradley_terry_batch
 from steelyard.stats.trueskill import (
@@ -71,7 +72,10 @@ class RankOptions:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One ranking: ``pairwise[i, j]`` compares i with j, ``spread`` is over random orders."""
+    """One ranking: ``pairwise[i, j]`` compares i with j, ``spread`` is over random orders.
+
+    ``close`` and ``floor`` say what a tie is, in resamples too: see :mod:`steelyard.stats.ranks`.
+    """
 
     name: str
     scores: Floats
@@ -81,6 +85,8 @@ class Aggregate:
     spread: Floats | None = None
     warnings: tuple[str, ...] = ()
     strengths: Strengths | None = None
+    close: float = SAME
+    floor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +104,6 @@ class Sample:
     blocks: Counts | None = None
     statistics: CorpusStatistics | None = None
     pairs: bool = True
-
-
-def ranks_of(values: Floats) -> Floats:
-    """Rank from the highest, equal values sharing the better rank; NaN stays NaN.
-
-    Examples
-    --------
-    >>> ranks_of(np.array([0.5, 0.9, 0.5, np.nan])).tolist()
-    [2.0, 1.0, 2.0, nan]
-    """
-    # Rounding must not separate what is equal.
-    shown = np.array([float(f"{value:.12g}") for value in values])
-    above = (shown[None, :] > shown[:, None]).sum(axis=1)
-    return np.where(np.isnan(values), np.nan, 1.0 + above)
 
 
 def _gaps(sample: Sample, middle: Callable[[Floats], Floats]) -> Floats:
@@ -162,7 +154,8 @@ def _mean(sample: Sample, _o: RankOptions, _r: np.random.Generator) -> Aggregate
     scores, replicates = means(sample)
     stats = sample.statistics
     gaps = corpus_gaps(stats) if stats and sample.pairs else _gaps(sample, row_means)
-    return Aggregate("mean", scores, ranks_of(scores), gaps, replicates)
+    floor = 0.0 if stats else rounding(sample.scores)
+    return Aggregate("mean", scores, ranks(scores, floor=floor), gaps, replicates, floor=floor)
 
 
 def _sentence_mean(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
@@ -176,7 +169,7 @@ def _median(sample: Sample, _o: RankOptions, _r: np.random.Generator) -> Aggrega
     if sample.counts is not None:
         replicates = bootstrap_medians(sample.scores, sample.counts)
     gaps = _gaps(sample, row_medians)
-    return Aggregate("median", scores, ranks_of(scores), gaps, replicates)
+    return Aggregate("median", scores, ranks(scores), gaps, replicates)
 
 
 def _bt(sample: Sample, options: RankOptions, _r: np.random.Generator) -> Aggregate:
@@ -205,6 +198,7 @@ def bt_aggregate(counts: WinCounts, names: tuple[str, ...], options: RankOptions
         win_probability(fit.strength),
         warnings=connection_warnings(fit, names),
         strengths=fit,
+        close=FITTED,
     )
 
 
@@ -255,7 +249,7 @@ def _elo(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggr
         scores, spread = elo_ratings(battles, options.elo), None
         replicates = _in_orders(sample, 1, play, rng)[2]
     pairwise = elo_probability(scores, options.elo)
-    return Aggregate("elo", scores, ranks_of(scores), pairwise, replicates, spread)
+    return Aggregate("elo", scores, ranks(scores), pairwise, replicates, spread)
 
 
 def _trueskill(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
@@ -282,7 +276,7 @@ def _trueskill(sample: Sample, options: RankOptions, rng: np.random.Generator) -
         scores, spread, sigma = skills.mu, None, skills.sigma
         replicates = _in_orders(sample, 1, play, rng)[2]
     pairwise = trueskill_probability(scores, sigma, options.trueskill)
-    return Aggregate("trueskill", scores, ranks_of(scores), pairwise, replicates, spread)
+    return Aggregate("trueskill", scores, ranks(scores), pairwise, replicates, spread)
 
 
 @dataclass(frozen=True, slots=True)

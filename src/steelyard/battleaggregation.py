@@ -14,7 +14,6 @@ from steelyard.aggregation import (
     Resampling,
     connection_warnings,
     in_orders,
-    ranks_of,
 )
 from steelyard.formats.battlecounts import CountedLog
 from steelyard.formats.battleparts import UnitParts
@@ -23,6 +22,7 @@ from steelyard.stats.battles import Battles, resampled_battles
 from steelyard.stats.bootstrap import segment_counts
 from steelyard.stats.elo import elo_orders, elo_probability, elo_ratings
 from steelyard.stats.orders import sequences
+from steelyard.stats.ranks import FITTED, ranks
 from steelyard.stats.strength import MOST_DENSE, bradley_terry_pairs, win_probability
 from steelyard.stats.strength_batch import bradley_terry_batch
 from steelyard.stats.trueskill import trueskill_orders, trueskill_probability, trueskill_ratings
@@ -134,7 +134,7 @@ def _share(pairs: PairWins, *, dense: bool) -> Aggregate:
         share = win_share(pairs.tables())
         pairwise = share - share.T
         np.fill_diagonal(pairwise, 0.0)
-    return Aggregate("mean", scores, ranks_of(scores), pairwise)
+    return Aggregate("mean", scores, ranks(scores), pairwise)
 
 
 def _bt(sample: LogSample, options: RankOptions) -> Aggregate:
@@ -148,6 +148,7 @@ def _bt(sample: LogSample, options: RankOptions) -> Aggregate:
         _pairwise(sample.n, lambda: win_probability(fit.strength)),
         warnings=connection_warnings(fit, sample.log.systems),
         strengths=fit,
+        close=FITTED,
     )
 
 
@@ -188,8 +189,8 @@ def _elo(sample: LogSample, options: RankOptions, rng: np.random.Generator) -> A
 
     scores, spread, replicates, warnings = _rated(sample, options, rng, one, many)
     pairwise = _pairwise(sample.n, lambda: elo_probability(scores, options.elo))
-    ranks = ranks_of(scores)
-    return Aggregate("elo", scores, ranks, pairwise, replicates, spread, _named("elo", warnings))
+    places = ranks(scores)
+    return Aggregate("elo", scores, places, pairwise, replicates, spread, _named("elo", warnings))
 
 
 def _trueskill(sample: LogSample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
@@ -213,7 +214,7 @@ def _trueskill(sample: LogSample, options: RankOptions, rng: np.random.Generator
     return Aggregate(
         "trueskill",
         scores,
-        ranks_of(scores),
+        ranks(scores),
         pairwise,
         replicates,
         spread,

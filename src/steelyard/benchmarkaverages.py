@@ -14,6 +14,7 @@ from steelyard.metasignificance import Procedure
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation import pair_index
+from steelyard.stats.ranks import ranks, whole
 from steelyard.stats.swaps import Null
 
 
@@ -78,10 +79,11 @@ def column_ranks(
     values: dict[str, float], names: tuple[str, ...], null: Null | None, procedure: Procedure | None
 ) -> dict[str, int]:
     """Rank metrics in a column: by clusters where they were tested, else by their values."""
-    known = {name: value for name, value in values.items() if not np.isnan(value)}
+    places = dict(zip(values, whole(ranks(list(values.values()))), strict=True))
+    known = {name: place for name, place in places.items() if place is not None}
     if null is None or procedure is None:
-        return {n: 1 + sum(other > value for other in known.values()) for n, value in known.items()}
-    order = sorted(names, key=lambda n: (-values[n], n))
+        return known
+    order = sorted(names, key=lambda n: (known.get(n, np.inf), n))
     index = [names.index(n) for n in order]
     p = null.compare(procedure.alternative).p[np.ix_(index, index)]
     found = clusters.greedy_clusters(np.where(np.isnan(p), 1.0, p), procedure.alpha)
@@ -103,14 +105,13 @@ def standings_of(
             standings.append(Standing(name, np.nan, np.nan, note=note))
             continue
         scaled = np.array([(c.values[name] - c.lowest) / (1 - c.lowest) for c in columns])
-        ranks = np.array([float(c.ranks.get(name, np.nan)) for c in columns])
-        standings.append(Standing(name, float(scaled @ weights), float(ranks @ weights)))
+        own = np.array([float(c.ranks.get(name, np.nan)) for c in columns])
+        standings.append(Standing(name, float(scaled @ weights), float(own @ weights)))
 
-    def key(standing: Standing) -> tuple[bool, float, str]:
-        better = standing.average_rank if order == "rank" else -standing.average
-        return bool(np.isnan(standing.average)), better, standing.metric
-
-    standings.sort(key=key)
+    better = [-s.average_rank if order == "rank" else s.average for s in standings]
+    better = [np.nan if np.isnan(s.average) else x for s, x in zip(standings, better, strict=True)]
+    places = dict(zip(names, np.nan_to_num(ranks(better), nan=np.inf).tolist(), strict=True))
+    standings.sort(key=lambda s: (places[s.metric], s.metric))
     test = None
     scaled_nulls = [(c.names, c.null, c.weight / (1 - c.lowest)) for c in columns]
     tested, null = pool_draws(scaled_nulls) if procedure is not None else ((), None)
@@ -123,8 +124,8 @@ def standings_of(
             tuple(listed), p, found.scheme, found.n_resamples, procedure.alternative
         )
         placed = clusters.greedy_clusters(np.where(np.isnan(p), 1.0, p), procedure.alpha)
-        ranks_of = dict(zip(listed, placed.tolist(), strict=True))
-        standings = [replace(s, rank=ranks_of.get(s.metric)) for s in standings]
+        clustered = dict(zip(listed, placed.tolist(), strict=True))
+        standings = [replace(s, rank=clustered.get(s.metric)) for s in standings]
     return tuple(standings), test
 
 

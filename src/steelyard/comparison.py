@@ -15,7 +15,6 @@ from steelyard.aggregation import (
     RankOptions,
     Sample,
     aggregate,
-    ranks_of,
 )
 from steelyard.comparedscores import Compared, compared, first_few, official_differs
 from steelyard.comparisonresults import (
@@ -46,6 +45,7 @@ from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, clusters, effects
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.elo import EloOptions
+from steelyard.stats.ranks import ranks
 from steelyard.stats.significance import wilson_interval
 from steelyard.stats.strength import bradley_terry
 from steelyard.stats.tiepolicy import TIES
@@ -265,7 +265,7 @@ def _unofficial(es: EvalSet, data: Compared, found: Aggregate | None) -> list[st
     )
     moved = [
         f"{system} is {int(here)}, officially {int(there)}"
-        for system, here, there in zip(data.systems, found.ranks, ranks_of(official), strict=True)
+        for system, here, there in zip(data.systems, found.ranks, ranks(official), strict=True)
         if not np.isnan(there) and here != there
     ]
     if not moved:
@@ -328,7 +328,7 @@ def ranked(found: Aggregate, level: float) -> Ranked:
     low, high = bootstrap.interval(replicates, level)
     undefined = np.isnan(found.scores)
     low, high = np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-    places = bootstrap.ranks(replicates)
+    places = ranks(replicates, close=found.close, floor=found.floor)
     if not undefined.all():  # systems without a score can still rank above those with one
         places += found.ranks[~undefined].min() - 1
     best, worst = bootstrap.interval(places, level)

@@ -14,6 +14,7 @@ from steelyard.stats.cellpairs import MAX_PAIRS, MAX_SEGMENTS
 from steelyard.stats.cellreplicates import cell_replicates
 from steelyard.stats.corpus import bootstrap_scores
 from steelyard.stats.itemreplicates import item_replicates
+from steelyard.stats.ranks import SINGLE, ranks
 from steelyard.table import plural
 
 _LISTED = 5  # metrics that a warning names
@@ -74,7 +75,7 @@ def _placed(
 ) -> tuple[list[MetaResult], list[str]]:
     """Give results their intervals, and the metrics that turned out to have none."""
     low, high = bootstrap.interval(values)
-    best, worst = bootstrap.interval(bootstrap.ranks(values))
+    best, worst = bootstrap.interval(ranks(values, close=SINGLE))
     where = {name: i for i, name in enumerate(able) if not np.isnan(low[i])}
     results = []
     for result in found:

@@ -16,6 +16,7 @@ from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.metametrics import GroupValues, MetaMetric, Options
 from steelyard.stats.permutation import pairwise_pvalues, stacked_pvalues
+from steelyard.stats.ranks import ranks
 from steelyard.stats.replicates import Statistic, statistic_of, system_replicates
 
 
@@ -108,8 +109,9 @@ class Run:
                 name, self.meta.name, self.level, self.group_by, value, epsilon=epsilon, note=note
             )
             found.append(result)
-        key = [(-r.value if not np.isnan(r.value) else np.inf, r.metric) for r in found]
-        return [found[i] for i in sorted(range(len(found)), key=key.__getitem__)]
+        places = np.nan_to_num(ranks([r.value for r in found]), nan=np.inf)
+        order = sorted(range(len(found)), key=lambda i: (places[i], found[i].metric))
+        return [found[i] for i in order]
 
     def _value(self, name: str) -> tuple[float, float | None, str | None]:
         if self.meta.name == "spa":

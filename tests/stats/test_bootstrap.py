@@ -148,12 +148,6 @@ def test_there_is_nothing_to_draw():
     assert bootstrap.segment_counts(3, 0, np.random.default_rng(0), none).shape == (3, 0)
 
 
-def test_ranks_against_counting():
-    values = np.array([[0.3, 0.9, 0.3, NAN]])
-    assert bootstrap.ranks(values)[0, :3].tolist() == [2, 1, 2]
-    assert np.isnan(bootstrap.ranks(values)[0, 3])
-
-
 columns = st.integers(1, 12).flatmap(
     lambda n: st.lists(
         st.lists(st.one_of(st.just(NAN), st.integers(-5, 5).map(float)), min_size=n, max_size=n),

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from steelyard.aggregation import ranks_of
 from steelyard.errors import UsageError
 from steelyard.stats.points import segment_points
+from steelyard.stats.ranks import ranks
 from steelyard.stats.strength import bradley_terry
 from steelyard.stats.wins import win_counts
 
@@ -26,11 +26,11 @@ def test_points_rank_as_bradley_terry(scores, tolerance, ties_as):
     points = segment_points(scores, ties_as=ties_as, tolerance=tolerance).sum(axis=1)
     counts = win_counts(scores, tolerance=tolerance)
     fit = bradley_terry(counts.wins, counts.ties, ties_as=ties_as)
-    assert ranks_of(points).tolist() == fit.ranks.tolist()
+    assert ranks(points).tolist() == fit.ranks.tolist()
     if ties_as == "half":
         assert points == pytest.approx(counts.wins.sum(axis=1) + counts.ties.sum(axis=1) / 2)
     weak = bradley_terry(counts.wins, counts.ties, ties_as=ties_as, prior=0.7)
-    assert ranks_of(points).tolist() == weak.ranks.tolist()
+    assert ranks(points).tolist() == weak.ranks.tolist()
 
 
 def test_bad_arguments():

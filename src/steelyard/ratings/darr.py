@@ -14,7 +14,6 @@ from steelyard.judgements import BattleLog, Rankings, Ratings
 from steelyard.ratings import values
 from steelyard.ratings.averages import Averages
 from steelyard.ratings.inputs import EXPECTED, Inputs
-from steelyard.ratings.ordering import ranks
 from steelyard.ratings.pairs import (
     Pairs,
     Rules,
@@ -26,6 +25,7 @@ from steelyard.ratings.pairs import (
 )
 from steelyard.ratings.results import HumanScores, SystemScore
 from steelyard.stats.arrays import group_sums, ratio
+from steelyard.stats.ranks import ranks, whole
 from steelyard.table import Table
 
 
@@ -180,8 +180,8 @@ def _win_rates(
             if name in place:
                 raw[i], segments[i] = means[place[name]], counts[place[name]]
     found = np.flatnonzero(met > 0)
-    order = found[np.argsort(-share[found], kind="stable")]
-    rank = ranks(share[order])
+    order = found[np.argsort(ranks(share[found]), kind="stable")]
+    rank = whole(ranks(share[order]))
     return [
         SystemScore(
             prefix + pairs.systems[i],

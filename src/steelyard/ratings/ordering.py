@@ -11,6 +11,7 @@ from steelyard.ratings.averages import Averages
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation import pairwise_pvalues
+from steelyard.stats.ranks import ranks, whole
 from steelyard.stats.ranktests import rank_sum_matrix
 from steelyard.stats.significance import CORRECTIONS, adjust
 
@@ -28,7 +29,7 @@ class Ordering:
     """
 
     order: Counts
-    rank: list[int]
+    rank: list[int | None]
     p: Floats | None = None
     wins: list[int] | None = None
     cluster: list[tuple[int, int]] | None = None
@@ -63,26 +64,16 @@ class Rule:
         }
 
 
-def ranks(scores: Floats) -> list[int]:
-    """Give places from 1, the highest first; equal scores share the better place.
-
-    Examples
-    --------
-    >>> ranks(np.array([5.0, 9.0, 5.0]))
-    [2, 1, 2]
-    """
-    return [1 + int((scores > score).sum()) for score in scores]
-
-
 def order(averages: Averages, name: str, rule: Rule) -> Ordering:
     """Order systems by the mean of a score, test all pairs, and cut the order into clusters.
 
     The correction counts every one-sided test: N (N - 1) for N systems.
     """
     means = averages.means(name)
+    places = ranks(means)
     # Equal means stand in the order of their names, which the systems are sorted by.
-    best_first = np.argsort(-means, kind="stable").astype(np.int64)
-    rank = ranks(means[best_first])
+    best_first = np.argsort(places, kind="stable").astype(np.int64)
+    rank = whole(places[best_first])
     if rule.clusters == "none" or not 1 < len(means) <= MAX_SYSTEMS:
         return Ordering(best_first, rank)
     if rule.test == "rank-sum":

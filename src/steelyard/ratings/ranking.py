@@ -18,10 +18,11 @@ from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts
 from steelyard.stats.battles import UnitCounts, battle_counts
 from steelyard.stats.bootstrap import segment_counts
+from steelyard.stats.ranks import FITTED, ranks, whole
 from steelyard.stats.strength import bradley_terry
 from steelyard.stats.strength_batch import bradley_terry_batch
 from steelyard.stats.trueskill import TrueSkillOptions, trueskill_orders
-from steelyard.stats.wins import expected_wins
+from steelyard.stats.wins import WinCounts, expected_wins
 from steelyard.table import Cell, Column, Table, plural
 
 MODELS = ("trueskill", "bt", "expected-wins")
@@ -104,10 +105,15 @@ def _resampled(found: Duels, model: str, n: int, rng: np.random.Generator) -> Fl
     for done in range(0, n, _BATCH):
         drawn = segment_counts(min(_BATCH, n - done), units.n_units, rng)
         counts = units.resampled(drawn)
-        parts.append(
-            bradley_terry_batch(counts).log_strength if model == "bt" else expected_wins(counts)
-        )
+        parts.append(_log_strengths(counts) if model == "bt" else expected_wins(counts))
     return np.concatenate(parts)
+
+
+def _log_strengths(counts: WinCounts) -> Floats:
+    """Log-strengths in resamples; their limit where one falls apart: minus infinity at the end."""
+    fits = bradley_terry_batch(counts)
+    with np.errstate(divide="ignore"):
+        return np.where(fits.connected[:, None], fits.log_strength, np.log(fits.strength))
 
 
 def accuracy(scores: Mapping[str, Floats], systems: Sequence[str], held: Duels) -> Table:
@@ -190,21 +196,21 @@ def _places(
 ) -> tuple[tuple[SystemScore, ...], Floats | None]:
     """Order systems; ranges of places hold 95 % of the resamples, clusters do not overlap."""
     score = scores[by]
-    order = np.argsort(np.where(np.isnan(score), np.inf, -score), kind="stable")
-    rank = ordering.ranks(score[order])
+    placed = _ranks(score, by)
+    order = np.argsort(placed, kind="stable")
+    rank = whole(placed[order])
     spans: list[tuple[int, int]] | None = None
     cut: list[tuple[int, int]] | None = None
     p = None
     if draws is not None:
-        ahead = draws[:, order, None] > draws[:, None, order]
-        p = (1 + (~ahead).sum(axis=0)) / (1 + len(draws))
+        places = _ranks(draws[:, order], by)
+        known = (~np.isnan(places)).astype(np.float64)
+        ahead = (places[:, :, None] < places[:, None, :]).sum(axis=0)
+        met = known.T @ known  # resamples that place both
+        p = (1 + met - ahead) / (1 + met)
         np.fill_diagonal(p, np.nan)
         p = np.asarray(ordering.adjusted(p, rule))
-        places = 1 + (draws[:, None, order] > draws[:, order, None]).sum(axis=2)
-        tail = rule.alpha / 2
-        low = np.quantile(places, tail, axis=0, method="lower")
-        high = np.quantile(places, 1 - tail, axis=0, method="higher")
-        spans = [(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+        spans = [_span(own[~np.isnan(own)], rule.alpha / 2, len(order)) for own in places.T]
         cut = _apart(spans) if rule.clusters == "wmt" else ordering.cut(p, rule)
     sides = np.concatenate([found.left, found.right])
     n_duels = np.bincount(sides, minlength=len(found.systems))
@@ -229,6 +235,18 @@ def _places(
         for k, i in enumerate(order.tolist())
     ]
     return tuple(result), p
+
+
+def _ranks(scores: Floats, by: str) -> Floats:
+    return ranks(np.exp(scores), close=FITTED) if by == "bt" else ranks(scores)
+
+
+def _span(places: Floats, tail: float, n: int) -> tuple[int, int]:
+    """Give the places that a system takes but for the tails; any of n, if no resample has one."""
+    if not places.size:
+        return 1, n
+    low = np.quantile(places, tail, method="lower")
+    return int(low), int(np.quantile(places, 1 - tail, method="higher"))
 
 
 def _apart(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

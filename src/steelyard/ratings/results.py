@@ -24,15 +24,15 @@ SHOWN_RATERS = 10
 class SystemScore:
     """One system: its score, the raw one, its place, and the places it could hold.
 
-    ``rank`` is the place by score; ``rank_from`` and ``rank_to`` are the first and the last place
-    of its cluster; ``range_from`` is 1 + the number of systems that beat it, ``range_to`` the
-    number of systems minus those it beats.
+    ``rank`` is the place by score, None without one; ``rank_from`` and ``rank_to`` are the first
+    and the last place of its cluster; ``range_from`` is 1 + the number of systems that beat it,
+    ``range_to`` the number of systems minus those it beats.
     """
 
     system: str
     score: float
     raw: float
-    rank: int
+    rank: int | None
     rank_from: int | None = None
     rank_to: int | None = None
     range_from: int | None = None
@@ -211,8 +211,8 @@ class HumanScores:
         return "\n\n".join(parts)
 
 
-def _places(first: int, last: int) -> str:
-    return str(first) if first == last else f"{first}-{last}"
+def _places(first: int | None, last: int | None) -> str | None:
+    return f"{first}-{last}" if first != last else None if first is None else str(first)
 
 
 def place_systems(

@@ -16,6 +16,7 @@ from steelyard.ratings.ordering import Rule
 from steelyard.ratings.ratertable import rater_table
 from steelyard.ratings.results import HumanScores, place_systems
 from steelyard.stats import agreement
+from steelyard.stats.ranks import ranks, whole
 from steelyard.table import Column, Table, plural
 
 
@@ -213,8 +214,8 @@ def _duplicates(ratings: Ratings) -> NDArray[np.int64]:
 def changes(before: Averages, after: Averages, name: str) -> Table:
     """Compare scores and places before and after raters were removed."""
     old, new = before.means(name), after.means(name)
-    old_rank = dict(zip(before.systems, ordering.ranks(old), strict=True))
-    new_rank = dict(zip(after.systems, ordering.ranks(new), strict=True))
+    old_rank = dict(zip(before.systems, whole(ranks(old)), strict=True))
+    new_rank = dict(zip(after.systems, whole(ranks(new)), strict=True))
     old_score = dict(zip(before.systems, old.tolist(), strict=True))
     new_score = dict(zip(after.systems, new.tolist(), strict=True))
     columns = (
@@ -226,7 +227,7 @@ def changes(before: Averages, after: Averages, name: str) -> Table:
     )
     rows = tuple(
         (s, old_score[s], new_score.get(s), old_rank[s], new_rank.get(s))
-        for s in sorted(before.systems, key=lambda s: (old_rank[s], s))
+        for s in sorted(before.systems, key=lambda s: (old_rank[s] or len(old) + 1, s))
     )
     return Table("What the quality control changed", columns, rows)
 

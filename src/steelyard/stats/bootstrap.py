@@ -209,27 +209,10 @@ def _quantile(ascending: Floats, known: NDArray[np.int64], q: float) -> Floats:
     return np.asarray(found, dtype=np.float64)
 
 
-def ranks(replicates: Floats) -> Floats:
-    """Rank of each metric (1 is best, ties share the better rank) in each resample.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ranks(np.array([[0.5, 0.9, 0.5]])).tolist()
-    [[2.0, 1.0, 2.0]]
-    """
-    result = np.full(replicates.shape, np.nan)
-    for row, places in zip(replicates, result, strict=True):
-        ascending = np.sort(row[~np.isnan(row)])
-        above = len(ascending) - np.searchsorted(ascending, row, side="right")
-        places[:] = np.where(np.isnan(row), np.nan, 1.0 + above)
-    return result
-
-
 def rank_shares(places: Floats) -> Floats:
     """Share of the resamples in which each row takes each place; NaN where it never has one.
 
-    ``places`` are resamples x rows, as :func:`ranks` gives them; the result is rows x places.
+    ``places`` are resamples x rows (:mod:`steelyard.stats.ranks`), the result is rows x places.
 
     Examples
     --------

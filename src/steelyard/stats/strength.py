@@ -21,12 +21,12 @@ from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.btfit import bt_covariance, centred, mm, newman, newton
 from steelyard.stats.connectivity import Components, find_components
+from steelyard.stats.ranks import FITTED, ranks
 from steelyard.stats.tiemodels import fit_ties, log_likelihood
 from steelyard.stats.tiepolicy import TIE_MODELS, TIES, effective_wins
 from steelyard.stats.wins import PairWins, pair_wins
 
 METHODS = ("newton", "newman", "mm")
-_SAME = 1e-9  # log-strengths closer than this are equal but for rounding
 MOST_DENSE = 5_000  # systems up to which tables and covariances are made
 
 
@@ -149,17 +149,17 @@ def bradley_terry_pairs(
     real = effective_wins(pairs, ties_as)
     padded = _with_prior(real, prior)
     groups = find_components(padded)
-    theta, ranks = np.full((2, padded.n), np.nan)
+    theta, places = np.full((2, padded.n), np.nan)
     main: tuple[Counts, _Fit] | None = None
     for c, members in enumerate(groups.members):
         if c != groups.main and np.isnan(groups.above[c]):
             continue
         own = np.array([k for k in members if k < real.n])
         fit = _fit(padded.within(members), ties_as, method, len(own))
-        ranks[own] = groups.above[c] + _places(fit.theta)
+        places[own] = groups.above[c] + ranks(np.exp(fit.theta - fit.theta.max()), close=FITTED)
         if c == groups.main:
             theta[own], main = fit.theta, (own, fit)
-    return _assemble(real, theta[: real.n], ranks[: real.n], groups, main, ties_as)
+    return _assemble(real, theta[: real.n], places[: real.n], groups, main, ties_as)
 
 
 def check_options(ties_as: str, method: str, prior: float) -> None:
@@ -234,19 +234,10 @@ def _recentred(spread: Floats) -> Floats:
     return np.asarray(spread - rows - rows[:, None] + spread.mean())
 
 
-def _places(theta: Floats) -> Floats:
-    """Rank log-strengths from 1; what differs by rounding only shares a rank."""
-    order = np.argsort(-theta, kind="stable")
-    opens = np.append(True, np.diff(theta[order]) < -_SAME)
-    places = np.empty(len(theta))
-    places[order] = np.maximum.accumulate(np.where(opens, np.arange(1, len(theta) + 1), 0))
-    return places
-
-
 def _assemble(
     real: PairWins,
     theta: Floats,
-    ranks: Floats,
+    places: Floats,
     groups: Components,
     main: tuple[Counts, _Fit] | None,
     ties_as: str,
@@ -272,7 +263,7 @@ def _assemble(
         strength=strength,
         log_strength=theta,
         covariance=spread,
-        ranks=ranks,
+        ranks=places,
         components=tuple(tuple(k for k in members if k < n) for members in groups.members),
         unbeaten=_where((won > 0) & (lost == 0)),
         winless=_where((won == 0) & (lost > 0)),

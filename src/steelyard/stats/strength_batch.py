@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from steelyard.errors import ShapeError
 from steelyard.stats.arrays import Floats
-from steelyard.stats.bootstrap import ranks as rank_rows
 from steelyard.stats.btfit import chord, newton
 from steelyard.stats.connectivity import all_connected
+from steelyard.stats.ranks import FITTED, ranks
 from steelyard.stats.strength import Strengths, bradley_terry, check_options
 from steelyard.stats.tiemodels import fit_ties
 from steelyard.stats.tiepolicy import TIE_MODELS, effective_tables
@@ -25,7 +25,6 @@ from steelyard.stats.wins import WinCounts
 
 _CELLS = 2_000_000  # cells of win tables fitted at a time
 _MANY = 100  # systems from which solving is what a step costs
-_DIGITS = 9  # log-strengths that agree so far are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +90,16 @@ def bradley_terry_batch(
         log_strength[part] = _fit(*tables, ties_as, prior, start, near=near)
     scaled = np.exp(log_strength - log_strength.max(axis=1, keepdims=True, initial=-np.inf))
     strength = scaled / scaled.sum(axis=1, keepdims=True)
-    ranks = _ranks(log_strength)
+    places = ranks(strength, close=FITTED)
     connected = np.ones(size, dtype=bool)
     for b in np.flatnonzero(np.isnan(log_strength).any(axis=1)):
         own = WinCounts(counts.wins[b], counts.ties[b])
         fit = bradley_terry(own.wins, own.ties, ties_as=ties_as, prior=prior)
-        connected[b], ranks[b] = fit.connected, fit.ranks
+        connected[b], places[b] = fit.connected, fit.ranks
         strength[b] = fit.strength if fit.connected else _limit(fit, own, ties_as)
         if fit.connected:
             log_strength[b] = fit.log_strength
-    return BatchStrengths(strength, log_strength, ranks, connected)
+    return BatchStrengths(strength, log_strength, places, connected)
 
 
 def _fit(
@@ -130,12 +129,6 @@ def _fit(
         theta = newton(wins[fast], start)[0]
     result[fast] = theta[:, :n] - theta[:, :n].mean(axis=1, keepdims=True)
     return result
-
-
-def _ranks(log_strength: Floats) -> Floats:
-    """Rank each row; differences that may be rounding share a rank."""
-    values = np.round(log_strength, _DIGITS)
-    return np.concatenate([rank_rows(values[k : k + 1]) for k in range(len(values))] or [values])
 
 
 def _limit(fit: Strengths, counts: WinCounts, ties_as: str) -> Floats:
