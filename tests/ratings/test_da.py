@@ -292,7 +292,7 @@ def test_clusters_by_rule_and_correction():
     assert plain.p is not None
     assert strict.p is not None
     off = ~np.eye(3, dtype=bool)
-    np.testing.assert_allclose(strict.p[off], np.minimum(1, 6 * plain.p[off]))
+    np.testing.assert_allclose(strict.p[off], np.minimum(1, 3 * plain.p[off]))
     paired = order(found, "raw", Rule(test="permutation"))
     assert paired.p is not None
     assert paired.p[0, 2] < 1e-6

@@ -6,7 +6,7 @@ import csv
 import gzip
 import math
 from collections import defaultdict
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
+from scipy.special import ndtr
 
 from steelyard.errors import ShapeError, UsageError
 from steelyard.stats import significance
@@ -318,10 +319,17 @@ def test_adjust_pairs_symmetric(p, method):
 
 @given(squares, st.sampled_from(CORRECTIONS))
 def test_adjust_pairs_directed(p, method):
-    pairs = list(permutations(range(len(p)), 2))
+    """A pair is one test: the smaller of its two p-values among the smaller ones of all pairs."""
+    pairs = [sorted(pair, key=lambda x: (np.isnan(p[x]), p[x]))
+             for pair in ([(i, j), (j, i)] for i, j in combinations(range(len(p)), 2))]  # fmt: skip
+    small = naive_adjust([p[first] for first, _ in pairs], method)
+    known = [p[first] if np.isnan(p[last]) else p[last] for first, last in pairs]
+    large = naive_adjust(known, method)
     expected = p.copy()
-    for pair, value in zip(pairs, naive_adjust([p[x] for x in pairs], method), strict=True):
-        expected[pair] = value
+    for (first, last), a, b in zip(pairs, small, large, strict=True):
+        expected[first] = a
+        if not np.isnan(p[last]):
+            expected[last] = a if p[first] == p[last] else max(a, b)
     np.testing.assert_allclose(adjust_pairs(p, method, symmetric=False), expected, rtol=1e-12)
 
 
@@ -331,7 +339,35 @@ def test_adjust_pairs_by_hand():
     expected = [[7.0, 0.03, 0.12], [0.03, NAN, 0.09], [0.12, 0.09, 0.5]]
     assert found == pytest.approx(np.array(expected), nan_ok=True)
     directed = np.array([[0.5, 0.01], [0.99, 0.5]])
-    assert adjust_pairs(directed, "holm", symmetric=False).tolist() == [[0.5, 0.02], [0.99, 0.5]]
+    assert adjust_pairs(directed, "holm", symmetric=False).tolist() == [[0.5, 0.01], [0.99, 0.5]]
+    # Three pairs, whichever way round: not six.
+    directed = np.array([[NAN, 0.01, 0.98], [0.99, NAN, 0.96], [0.02, 0.04, NAN]])
+    found = adjust_pairs(directed, "bonferroni", symmetric=False)
+    expected = [[NAN, 0.03, 1.0], [1.0, NAN, 1.0], [0.06, 0.12, NAN]]
+    assert found == pytest.approx(np.array(expected), nan_ok=True)
+    found = adjust_pairs(directed, "holm", symmetric=False)
+    assert found[0, 1] == pytest.approx(0.03)
+    assert found[2, :2].tolist() == pytest.approx([0.04, 0.04])
+
+
+@pytest.mark.parametrize("method", ["bonferroni", "holm"])
+def test_false_claims_among_equal_items(method):
+    """Of 5 equal items: rarely any claim, and twice as often if direction is up to the data."""
+    rng = np.random.default_rng(0)
+    either = upward = twosided = 0
+    for _ in range(2000):
+        z = rng.normal(size=5)
+        lower = ndtr((z[:, None] - z[None, :]) / np.sqrt(2))
+        claims = adjust_pairs(1 - lower, method, symmetric=False) < 0.05
+        np.fill_diagonal(claims, val=False)
+        either += claims.any()
+        upward += np.triu(claims).any()
+        both = adjust_pairs(2 * np.minimum(lower, 1 - lower), method, symmetric=True) < 0.05
+        np.fill_diagonal(both, val=False)
+        twosided += both.any()
+    assert 0.03 <= either / 2000 <= 0.1
+    assert upward / 2000 <= 0.05
+    assert twosided / 2000 <= 0.05
 
 
 def test_adjust_pairs_refuses():

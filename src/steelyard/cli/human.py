@@ -51,7 +51,7 @@ PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.humanf
               help="Level of the tests.")  # fmt: skip
 @click.option("--correction", default="none", show_default=True,
               type=click.Choice(["none", "bonferroni", "holm", "benjamini-hochberg"]),
-              help="Correction for the number of tests.")  # fmt: skip
+              help="Correct p-values for the number of pairs.")  # fmt: skip
 @click.option("--weights", metavar="FILE.toml",
               help="What errors cost (mqm, esa): a file, wmt or wmt21.")  # fmt: skip
 @click.option("--cap", type=float, metavar="X", help="The most that one rating may cost (mqm).")

@@ -13,7 +13,7 @@ from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation import pairwise_pvalues
 from steelyard.stats.ranks import ranks, whole
 from steelyard.stats.ranktests import rank_sum_matrix
-from steelyard.stats.significance import CORRECTIONS, adjust
+from steelyard.stats.significance import CORRECTIONS, adjust_pairs
 
 RULES = ("wmt", "strict", "neighbours", "none")
 TESTS = ("rank-sum", "permutation", "bootstrap")  # the last one for rankings only
@@ -67,7 +67,7 @@ class Rule:
 def order(averages: Averages, name: str, rule: Rule) -> Ordering:
     """Order systems by the mean of a score, test all pairs, and cut the order into clusters.
 
-    The correction counts every one-sided test: N (N - 1) for N systems.
+    The correction counts every pair of systems once.
     """
     means = averages.means(name)
     places = ranks(means)
@@ -95,7 +95,7 @@ def order(averages: Averages, name: str, rule: Rule) -> Ordering:
 
 def adjusted(p: Floats, rule: Rule) -> Floats:
     """Correct p-values of all pairs for their number."""
-    return adjust(p, rule.correction)
+    return adjust_pairs(p, rule.correction, symmetric=False)
 
 
 def cut(p: Floats, rule: Rule) -> list[tuple[int, int]]:

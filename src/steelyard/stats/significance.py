@@ -140,7 +140,11 @@ def adjust_pairs(p: Floats, method: str = "holm", *, symmetric: bool) -> Floats:
     symmetric
         True for two-sided p-values: each pair is one test, read above the diagonal and written to
         both halves (what the lower half holds must agree or be NaN). False for one-sided ones:
-        ``p[i, j]`` and ``p[j, i]`` are two tests.
+        a pair is one test there, too, in the direction that the data speak for, which has the
+        smaller p. (The other one says nothing that could be claimed; it is corrected along with
+        its likes.) As with a single pair, the level holds for a direction that was chosen before
+        the data were seen; who claims whichever is ahead errs up to twice as often, unless by
+        two-sided tests.
 
     Examples
     --------
@@ -152,11 +156,14 @@ def adjust_pairs(p: Floats, method: str = "holm", *, symmetric: bool) -> Floats:
     result = np.array(p, dtype=np.float64)
     if result.ndim != 2 or result.shape[0] != result.shape[1]:
         raise ShapeError(f"expected a square matrix of p-values, got shape {result.shape}")
-    if not symmetric:
-        off = ~np.eye(len(result), dtype=bool)
-        result[off] = adjust(result[off], method)
-        return result
     i, j = np.triu_indices(len(result), 1)
+    if not symmetric:
+        p_ij, p_ji = result[i, j], result[j, i]
+        ahead = adjust(np.fmin(p_ij, p_ji), method)
+        behind = np.maximum(adjust(np.fmax(p_ij, p_ji), method), ahead)
+        for a, b, own, other in ((i, j, p_ij, p_ji), (j, i, p_ji, p_ij)):
+            result[a, b] = np.where(np.isnan(own), np.nan, np.where(own > other, behind, ahead))
+        return result
     _must_agree(result[i, j], result[j, i])
     result[i, j] = result[j, i] = adjust(result[i, j], method)
     return result
