@@ -13,10 +13,34 @@ from scipy import stats
 from steelyard.errors import UsageError
 from steelyard.stats.ranktests import rank_sum_matrix, signed_rank
 
-small = st.lists(st.integers(0, 5).map(float), min_size=1, max_size=25)
+small = st.lists(st.integers(0, 5).map(float), min_size=1, max_size=6)
+large = st.lists(st.integers(0, 5).map(float), min_size=21, max_size=25)
 
 
 @given(small, small)
+def test_rank_sum_is_exact_for_small_samples(a, b):
+    """All ways to choose which of the values are those of the first sample."""
+    p = rank_sum_matrix([np.array(a), np.array(b)])
+    if len({*a, *b}) == 1:
+        assert p[0, 1] == p[1, 0] == 1
+        return
+    ranks = stats.rankdata([*a, *b])
+    won = ranks[: len(a)].sum()
+    null = np.array([sum(x) for x in itertools.combinations(ranks, len(a))])
+    assert p[0, 1] == pytest.approx((null >= won - 1e-9).mean(), abs=1e-12)
+    assert p[1, 0] == pytest.approx((null <= won + 1e-9).mean(), abs=1e-12)
+
+
+def test_exact_rank_sums_are_those_of_scipy():
+    rng = np.random.default_rng(0)
+    for n, m in ((20, 20), (3, 100), (100, 3), (1, 400)):
+        x, y = rng.normal(0.3, 1, n), rng.normal(0, 1, m)
+        found = rank_sum_matrix([x, y])[0, 1]
+        expected = stats.mannwhitneyu(x, y, alternative="greater", method="exact").pvalue
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+@given(large, large)
 def test_rank_sum_against_scipy(a, b):
     x, y = np.array(a), np.array(b)
     p = rank_sum_matrix([x, y])
@@ -67,6 +91,14 @@ def test_signed_rank_without_ties_is_scipy_exact():
     for alternative in ("greater", "less", "two-sided"):
         expected = stats.wilcoxon(x, alternative=alternative, method="exact").pvalue
         assert signed_rank(x, alternative=alternative) == pytest.approx(expected, abs=1e-12)
+
+
+def test_signed_ranks_of_very_many():
+    """More untied ranks than can be counted: normal, not an error."""
+    x = np.random.default_rng(0).normal(0.02, 1, 3000)
+    for alternative in ("greater", "less", "two-sided"):
+        expected = stats.wilcoxon(x, alternative=alternative, correction=False).pvalue
+        assert signed_rank(x, alternative=alternative) == pytest.approx(expected, abs=1e-6)
 
 
 def test_signed_rank_of_nothing():

@@ -19,6 +19,7 @@ wherever a test is undefined. Which test fits which way of ranking systems:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,10 @@ from scipy.special import bdtr, chdtrc, ndtr, stdtr
 
 from steelyard.errors import UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.correlation import ranks
 from steelyard.stats.permutation import pair_index, pairwise_pvalues
+from steelyard.stats.ranktests import signed_rank_tails
 
 ALTERNATIVES = ("two-sided", "greater", "less")
-EXACT_RANKS = 50  # pairs up to which signed ranks are enumerated, if none are tied or zero
 _CELLS = 1 << 22  # differences held at a time
 
 
@@ -221,11 +221,13 @@ def gap_test(
     return p
 
 
-def wilcoxon_test(scores: Floats, *, alternative: str = "two-sided") -> Floats:
+def wilcoxon_test(scores: Floats, *, alternative: str = "two-sided", exact: bool = True) -> Floats:
     """Wilcoxon's signed-rank test: zero differences are left out, tied ones share their mean rank.
 
-    Exact for up to 50 differences without ties or zeros; otherwise normal with the correction for
-    ties and without one for continuity, as is common in the field. p = 1 if nothing differs.
+    Exact for up to 200 differences that are not zero, ties or not: over all signs of the ranks as
+    they are. With more it is normal, with the correction for ties and without one for continuity,
+    as is common in the field (and what ``exact=False`` gives for any number). p = 1 if nothing
+    differs.
 
     Examples
     --------
@@ -234,41 +236,7 @@ def wilcoxon_test(scores: Floats, *, alternative: str = "two-sided") -> Floats:
     >>> round(float(p[0, 1]), 12)
     0.03125
     """
-    return _assemble(scores, alternative, _signed_rank_tails)
-
-
-def _signed_rank_tails(gap: Floats) -> tuple[Floats, Floats]:
-    known = ~np.isnan(gap)
-    size = np.where(known & (gap != 0), np.abs(gap), np.nan)
-    rank = np.nan_to_num(ranks(size.T).T)
-    n = (rank > 0).sum(axis=1)
-    signed = (np.sign(np.where(known, gap, 0.0)) * rank).sum(axis=1)
-    # The squared ranks sum to less where some are tied: that is the correction for ties.
-    squares = (rank * rank).sum(axis=1)
-    untied = squares == n * (n + 1) * (2 * n + 1) / 6
-    z = signed / np.sqrt(np.maximum(squares, 1.0))
-    upper, lower = ndtr(-z), ndtr(z)
-    upper[n == 0] = lower[n == 0] = 1.0
-    exact = untied & (n > 0) & (n <= EXACT_RANKS) & (n == known.sum(axis=1))
-    for count in np.unique(n[exact]):
-        rows = np.flatnonzero(exact & (n == count))
-        won = ((signed[rows] + count * (count + 1) / 2) / 2).astype(np.int64)
-        at_most = _rank_sums(int(count))
-        lower[rows], upper[rows] = at_most[won], at_most[len(at_most) - 1 - won]
-    empty = ~known.any(axis=1)
-    upper[empty] = lower[empty] = np.nan
-    return upper, lower
-
-
-def _rank_sums(n: int) -> Floats:
-    """P(sum of the ranks won is at most w) for w = 0, 1, ..., if each of 1..n is won by a coin."""
-    ways = np.ones(1)
-    for rank in range(1, n + 1):
-        longer = np.zeros(len(ways) + rank)
-        longer[: len(ways)] += ways
-        longer[rank:] += ways
-        ways = longer
-    return np.cumsum(ways) / 2.0**n
+    return _assemble(scores, alternative, partial(signed_rank_tails, exact=exact))
 
 
 def mood_test(scores: Floats) -> Floats:
