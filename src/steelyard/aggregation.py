@@ -16,11 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import UsageError, hint
-from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 from steelyard.stats.battles import score_battles
 from steelyard.stats.bootstrap import bootstrap_means
 from steelyard.stats.corpus import CorpusStatistics, bootstrap_scores
-from steelyard.stats.elo import EloOptions, elo_probability, elo_ratings, elo_score_orders
+from steelyard.stats.elo import (
+    EloOptions,
+    elo_chance,
+    elo_probability,
+    elo_ratings,
+    elo_score_orders,
+)
 from steelyard.stats.medians import bootstrap_medians, row_medians
 from steelyard.stats.orders import sequences
 from steelyard.stats.permutation import pair_index
@@ -29,6 +35,7 @@ from steelyard.stats.strength import Strengths, bradley_terry, win_probability
 from steelyard.stats.strength_batch import bradley_terry_batch
 from steelyard.stats.trueskill import (
     TrueSkillOptions,
+    trueskill_chance,
     trueskill_probability,
     trueskill_ratings,
     trueskill_score_orders,
@@ -75,6 +82,8 @@ class Aggregate:
     """One ranking: ``pairwise[i, j]`` compares i with j, ``spread`` is over random orders.
 
     ``close`` and ``floor`` say what a tie is, in resamples too: see :mod:`steelyard.stats.ranks`.
+    ``against`` gives row i of ``pairwise`` in each resample, from the replicates; None where they
+    do not have it.
     """
 
     name: str
@@ -87,6 +96,7 @@ class Aggregate:
     strengths: Strengths | None = None
     close: float = SAME
     floor: float = 0.0
+    against: Callable[[Floats, int], Floats] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +134,16 @@ def _gaps(sample: Sample, middle: Callable[[Floats], Floats]) -> Floats:
     return result
 
 
+def lead(replicates: Floats, i: int) -> Floats:
+    """Lead of one system over every other, in each resample."""
+    return np.asarray(replicates[:, i : i + 1] - replicates)
+
+
+def chance(strengths: Floats, i: int) -> Floats:
+    """Chance that one system beats every other by Bradley-Terry, in each resample."""
+    return ratio(strengths[:, i : i + 1], strengths[:, i : i + 1] + strengths)
+
+
 def corpus_gaps(stats: CorpusStatistics) -> Floats:
     """Leads of all pairs by a corpus score, over the segments that both have; more is better."""
     n, known = len(stats.values), stats.known
@@ -155,7 +175,16 @@ def _mean(sample: Sample, _o: RankOptions, _r: np.random.Generator) -> Aggregate
     stats = sample.statistics
     gaps = corpus_gaps(stats) if stats and sample.pairs else _gaps(sample, row_means)
     floor = 0.0 if stats else rounding(sample.scores)
-    return Aggregate("mean", scores, ranks(scores, floor=floor), gaps, replicates, floor=floor)
+    places = ranks(scores, floor=floor)
+
+    def common(_: Floats, i: int) -> Floats:
+        """Means of differences, on the segments that both systems of a pair have."""
+        assert sample.counts is not None
+        return bootstrap_means(sample.scores[i] - sample.scores, sample.counts)
+
+    known = stats.known if stats else ~np.isnan(sample.scores)
+    against = lead if known.all() else None if stats else common
+    return Aggregate("mean", scores, places, gaps, replicates, floor=floor, against=against)
 
 
 def _sentence_mean(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
@@ -169,7 +198,8 @@ def _median(sample: Sample, _o: RankOptions, _r: np.random.Generator) -> Aggrega
     if sample.counts is not None:
         replicates = bootstrap_medians(sample.scores, sample.counts)
     gaps = _gaps(sample, row_medians)
-    return Aggregate("median", scores, ranks(scores), gaps, replicates)
+    against = None if np.isnan(sample.scores).any() else lead
+    return Aggregate("median", scores, ranks(scores), gaps, replicates, against=against)
 
 
 def _bt(sample: Sample, options: RankOptions, _r: np.random.Generator) -> Aggregate:
@@ -199,6 +229,7 @@ def bt_aggregate(counts: WinCounts, names: tuple[str, ...], options: RankOptions
         warnings=connection_warnings(fit, names),
         strengths=fit,
         close=FITTED,
+        against=chance,
     )
 
 
@@ -248,8 +279,15 @@ def _elo(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggr
         battles = score_battles(sample.scores, tolerance=options.tolerance)
         scores, spread = elo_ratings(battles, options.elo), None
         replicates = _in_orders(sample, 1, play, rng)[2]
-    pairwise = elo_probability(scores, options.elo)
-    return Aggregate("elo", scores, ranks(scores), pairwise, replicates, spread)
+    return Aggregate(
+        "elo",
+        scores,
+        ranks(scores),
+        elo_probability(scores, options.elo),
+        replicates,
+        spread,
+        against=lambda drawn, i: elo_chance(lead(drawn, i), options.elo),
+    )
 
 
 def _trueskill(sample: Sample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
@@ -275,8 +313,17 @@ def _trueskill(sample: Sample, options: RankOptions, rng: np.random.Generator) -
         skills = trueskill_ratings(battles, options.trueskill)
         scores, spread, sigma = skills.mu, None, skills.sigma
         replicates = _in_orders(sample, 1, play, rng)[2]
-    pairwise = trueskill_probability(scores, sigma, options.trueskill)
-    return Aggregate("trueskill", scores, ranks(scores), pairwise, replicates, spread)
+    return Aggregate(
+        "trueskill",
+        scores,
+        ranks(scores),
+        trueskill_probability(scores, sigma, options.trueskill),
+        replicates,
+        spread,
+        against=lambda drawn, i: trueskill_chance(
+            lead(drawn, i), sigma[i], sigma, options.trueskill
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)

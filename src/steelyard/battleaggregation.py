@@ -12,20 +12,27 @@ from steelyard.aggregation import (
     Orders,
     RankOptions,
     Resampling,
+    chance,
     connection_warnings,
     in_orders,
+    lead,
 )
 from steelyard.formats.battlecounts import CountedLog
 from steelyard.formats.battleparts import UnitParts
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.battles import Battles, resampled_battles
 from steelyard.stats.bootstrap import segment_counts
-from steelyard.stats.elo import elo_orders, elo_probability, elo_ratings
+from steelyard.stats.elo import elo_chance, elo_orders, elo_probability, elo_ratings
 from steelyard.stats.orders import sequences
 from steelyard.stats.ranks import FITTED, ranks
 from steelyard.stats.strength import MOST_DENSE, bradley_terry_pairs, win_probability
 from steelyard.stats.strength_batch import bradley_terry_batch
-from steelyard.stats.trueskill import trueskill_orders, trueskill_probability, trueskill_ratings
+from steelyard.stats.trueskill import (
+    trueskill_chance,
+    trueskill_orders,
+    trueskill_probability,
+    trueskill_ratings,
+)
 from steelyard.stats.wins import PairWins, WinCounts, win_share
 
 RANKINGS = ("mean", "bt", "elo", "trueskill")
@@ -149,6 +156,7 @@ def _bt(sample: LogSample, options: RankOptions) -> Aggregate:
         warnings=connection_warnings(fit, sample.log.systems),
         strengths=fit,
         close=FITTED,
+        against=chance,
     )
 
 
@@ -189,8 +197,16 @@ def _elo(sample: LogSample, options: RankOptions, rng: np.random.Generator) -> A
 
     scores, spread, replicates, warnings = _rated(sample, options, rng, one, many)
     pairwise = _pairwise(sample.n, lambda: elo_probability(scores, options.elo))
-    places = ranks(scores)
-    return Aggregate("elo", scores, places, pairwise, replicates, spread, _named("elo", warnings))
+    return Aggregate(
+        "elo",
+        scores,
+        ranks(scores),
+        pairwise,
+        replicates,
+        spread,
+        _named("elo", warnings),
+        against=lambda drawn, i: elo_chance(lead(drawn, i), options.elo),
+    )
 
 
 def _trueskill(sample: LogSample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
@@ -219,6 +235,9 @@ def _trueskill(sample: LogSample, options: RankOptions, rng: np.random.Generator
         replicates,
         spread,
         _named("trueskill", warnings),
+        against=lambda drawn, i: trueskill_chance(
+            lead(drawn, i), sigma[i], sigma, options.trueskill
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from steelyard.aggregation import (
     RankOptions,
     Sample,
     aggregate,
+    lead,
 )
 from steelyard.comparedscores import Compared, compared, first_few, official_differs
 from steelyard.comparisonresults import (
@@ -42,7 +43,7 @@ from steelyard.errors import DegenerateError, UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
-from steelyard.stats import bootstrap, clusters, effects
+from steelyard.stats import bootstrap, clusters, effects, pairedtests
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.elo import EloOptions
 from steelyard.stats.ranks import ranks
@@ -146,6 +147,7 @@ def compare(  # noqa: PLR0913 - every option has a default
         for name in asked
         if len(systems) > 1
     }
+    warnings += pairedtests.error_note(max((t.error for t in pair_tests.values()), default=0.0))
     tiers: dict[str, Tiers] = {}
     for name in names:
         tier = _tiers(name, ranks[name], pair_tests, data, test, warnings)
@@ -333,12 +335,11 @@ def ranked(found: Aggregate, level: float) -> Ranked:
         places += found.ranks[~undefined].min() - 1
     best, worst = bootstrap.interval(places, level)
     n = len(found.scores)
-    gap_low = gap_high = None
+    gap_low = gap_high = pair_low = pair_high = None
     if n <= MOST_SHOWN:
-        gap_low, gap_high = np.full((n, n), np.nan), np.full((n, n), np.nan)
-        for i in range(n):
-            down, up = bootstrap.interval(replicates[:, i : i + 1] - replicates, level)
-            gap_low[i], gap_high[i] = down, up
+        gap_low, gap_high = _pair_intervals(lead, replicates, level)
+        if found.against is not None and found.pairwise.size:
+            pair_low, pair_high = _pair_intervals(found.against, replicates, level)
     return Ranked(
         found.scores,
         found.ranks,
@@ -351,7 +352,19 @@ def ranked(found: Aggregate, level: float) -> Ranked:
         gap_high,
         found.spread,
         bootstrap.rank_shares(places) if n <= _DRAWN else None,
+        pair_low,
+        pair_high,
     )
+
+
+def _pair_intervals(
+    against: Callable[[Floats, int], Floats], replicates: Floats, level: float
+) -> tuple[Floats, Floats]:
+    """Intervals of what resamples say of every pair: row against column."""
+    n = replicates.shape[1]
+    found = [bootstrap.interval(against(replicates, i), level) for i in range(n)]
+    low, high = (np.array([row[end] for row in found]).reshape(n, n) for end in (0, 1))
+    return low, high
 
 
 def _tiers(

@@ -49,6 +49,8 @@ class Ranked:
 
     Scores are in the numbers of the score itself; ``pairwise[i, j]`` of a mean or a median is that
     of i minus that of j. ``of`` says what is ranked by, where that is not the segment scores.
+    ``pairwise_low`` and ``pairwise_high`` are the interval of ``pairwise``, ``gap_low`` and
+    ``gap_high`` that of the difference of two scores: of means, strengths or ratings.
     """
 
     scores: Floats
@@ -62,6 +64,8 @@ class Ranked:
     gap_high: Floats | None = None
     spread: Floats | None = None
     rank_shares: Floats | None = None  # share of the resamples in which i takes place j + 1
+    pairwise_low: Floats | None = None
+    pairwise_high: Floats | None = None
     higher_is_better: bool = True
     of: str | None = None
 
@@ -79,6 +83,8 @@ class Ranked:
             high=minus(self.low),
             gap_low=minus(self.gap_high),
             gap_high=minus(self.gap_low),
+            pairwise_low=minus(self.pairwise_high),
+            pairwise_high=minus(self.pairwise_low),
             higher_is_better=not self.higher_is_better,
         )
 
@@ -106,6 +112,9 @@ class Ranked:
             "ci": ranges(self.low, self.high),
             "rank_ci": ranges(self.best_rank, self.worst_rank),
             "pairwise": self.pairwise if self.pairwise.size else None,
+            "pairwise_ci": None
+            if self.pairwise_low is None
+            else {"low": self.pairwise_low, "high": self.pairwise_high},
             "gap_ci": None
             if self.gap_low is None
             else {"low": self.gap_low, "high": self.gap_high},
@@ -128,6 +137,7 @@ class PairTest:
     alternative: str
     correction: str
     of: str | None = None
+    error: float = 0.0  # numerical, of the raw p-values
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -137,6 +147,7 @@ class PairTest:
             "alternative": self.alternative,
             "correction": self.correction,
             "of": self.of,
+            "error": self.error,
         }
 
 

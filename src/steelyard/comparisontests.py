@@ -74,10 +74,16 @@ def pair_test(
     of = None
     if data.statistics is not None:
         of = CORPUS if name in ("permutation", "bootstrap") else SENTENCES
-    p = _p_values(name, data, sample, test.alternative, tolerance, rng)
+    error = 0.0
+    if name == "permutation" and data.statistics is None:
+        p, error = pairedtests.permutation_p(
+            data.scores, blocks=sample.blocks, alternative=test.alternative
+        )
+    else:
+        p = _p_values(name, data, sample, test.alternative, tolerance, rng)
     symmetric = test.alternative == "two-sided"
     adjusted = adjust_pairs(p, test.correction, symmetric=symmetric)
-    return PairTest(p, adjusted, test.alternative, test.correction, of)
+    return PairTest(p, adjusted, test.alternative, test.correction, of, error)
 
 
 def _p_values(
@@ -103,8 +109,7 @@ def _p_values(
             raise UsageError("mood's test is two-sided; choose another --test for one side")
         return pairedtests.mood_test(scores)
     if name == "permutation":
-        if data.statistics is None:
-            return pairedtests.permutation_test(scores, blocks=blocks, alternative=side)
+        assert data.statistics is not None
         return corpuspairs.permutation_test(
             data.statistics, blocks=blocks, alternative=side, rng=rng
         )

@@ -218,20 +218,20 @@ def decide(
     if stats is None:
         means, moved = row_means(both), gap
         replicates = bootstrap.bootstrap_means(gap[None, :], counts)[:, 0]
-        p = float(pairedtests.permutation_test(both, blocks=blocks)[0, 1])
+        tested, error = pairedtests.permutation_p(both, blocks=blocks)
     else:
         stats = stats.select(segments=np.flatnonzero(known))
         means, moved = sign * stats.corpus_scores(), sign * np.subtract(*pseudo_values(stats))
         replicates = sign * np.subtract(*bootstrap_scores(stats, counts).T)
-        p = float(corpuspairs.permutation_test(stats, blocks=blocks, rng=stream)[0, 1])
+        tested, error = corpuspairs.permutation_test(stats, blocks=blocks, rng=stream), 0.0
+    p, p_sign = float(tested[0, 1]), float(pairedtests.sign_test(both)[0, 1])
     several = n_units(len(gap), blocks) > 1
     if not several:  # the same segments again and again are no resamples
         replicates = np.full(len(replicates), np.nan)
     low, high = (float(x[0]) for x in bootstrap.interval(replicates[:, None]))
-    p_sign = float(pairedtests.sign_test(both)[0, 1])
     lead = float(gap.mean()) if stats is None else float(means[0] - means[1])
     needed = _needed(moved, blocks, alpha, power)
-    warnings = [*es.notes, *direction_warnings(chosen, table)]
+    warnings = [*es.notes, *direction_warnings(chosen, table), *pairedtests.error_note(error)]
     warnings += _unofficial(chosen, table, (i, j), sign * means)
     if not several:
         warnings.append(f"one {unit}: there is nothing to resample, and no interval")

@@ -155,6 +155,7 @@ class Run:
             known = {name: x for name, x in known.items() if not np.isnan(x).all()}
             results = stacked_pvalues([*known.values()], method=self.method, blocks=self.blocks)
             self.tests.update((name, found.p) for name, found in zip(known, results, strict=True))
+            self._note_error("metrics", max((found.error for found in results), default=0.0))
         return self.tests[name]
 
     def human_p(self, known: NDArray[np.bool_]) -> Floats:
@@ -164,7 +165,20 @@ class Run:
             scores = np.where(known, self.data.human, np.nan)
             found = pairwise_pvalues(scores, method=self.method, blocks=self.blocks)
             self.cache[key] = found.p
+            self._note_error("the human score", found.error)
         return self.cache[key]
+
+    def _note_error(self, whose: str, error: float) -> None:
+        """Say how good exact p-values are, where it is not to six digits."""
+        start = f"{self.meta.name}: p-values of {whose} are good to "
+        if (
+            self.method != "exact"
+            or error <= 1e-6
+            or any(w.startswith(start) for w in self.warnings)
+        ):
+            return
+        why = "scores are nearly on a lattice, or a few differences outweigh all others"
+        self.warnings.append(f"{start}{error:.1g} ({why})")
 
     def _spa(self, name: str) -> tuple[float, None, str | None]:
         if np.isnan(self.data.human).all():

@@ -6,6 +6,7 @@ import csv
 import gzip
 import itertools
 from collections import Counter, defaultdict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,7 +84,7 @@ def test_wilcoxon_is_exact_with_ties_and_zeros(scores, alternative):
 
 
 def test_wilcoxon_by_hand():
-    """Four share the rank 2.5, one of them lost: 5 of 128 signs lose 2.5 or less, on either side."""
+    """Four share rank 2.5, one of them lost: 5 of 128 signs lose 2.5 or less, on either side."""
     gap = np.array([2.0, 2, 2, -2, 5, 6, 4])
     scores = np.stack([gap, np.zeros(7)])
     assert wilcoxon_test(scores)[0, 1] == 2 * 5 / 128 == 0.078125
@@ -109,7 +110,7 @@ def test_wilcoxon_of_steps_of_a_tenth():
 def test_wilcoxon_of_many_equals_scipy(n, alternative):
     gap = np.random.default_rng(n).normal(0.1, 1, n)
     found = wilcoxon_test(np.stack([gap, np.zeros(n)]), alternative=alternative)[0, 1]
-    method = "exact" if n <= 200 else "approx"
+    method: Any = "exact" if n <= 200 else "approx"
     expected = reference.wilcoxon(gap, alternative=alternative, method=method).pvalue
     assert found == pytest.approx(expected, abs=1e-9)
 

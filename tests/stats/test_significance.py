@@ -360,11 +360,11 @@ def test_false_claims_among_equal_items(method):
         lower = ndtr((z[:, None] - z[None, :]) / np.sqrt(2))
         claims = adjust_pairs(1 - lower, method, symmetric=False) < 0.05
         np.fill_diagonal(claims, val=False)
-        either += claims.any()
-        upward += np.triu(claims).any()
+        either += int(claims.any())
+        upward += int(np.triu(claims).any())
         both = adjust_pairs(2 * np.minimum(lower, 1 - lower), method, symmetric=True) < 0.05
         np.fill_diagonal(both, val=False)
-        twosided += both.any()
+        twosided += int(both.any())
     assert 0.03 <= either / 2000 <= 0.1
     assert upward / 2000 <= 0.05
     assert twosided / 2000 <= 0.05

@@ -294,8 +294,8 @@ def _twin_tail(linear: Floats, reach: float) -> tuple[float, float]:
         unit = np.abs(linear[linear != 0]).min(initial=np.inf)
         whole = as_lattice(np.append(linear, 0.0) / unit)
         found = None if whole is None else lattice_tails([(whole[:-1] - whole[-1])[None]])
-    above, at, error = found or product_tails(linear[None], np.array([reach]))
-    p = max(0.0, float(above[0] + at[0] / 2))
+    above, at, bound = found or product_tails(linear[None], np.array([reach]))
+    p, error = max(0.0, float(above[0] + at[0] / 2)), float(np.max(bound))
     if error > 1e-6:  # a bound for the worst; what moments say by themselves is often a better one
         powers = (linear**2).sum(), (linear**4).sum(), (linear**6).sum()
         other, last = expansion(*(np.array([x]) for x in (reach, *powers)))

@@ -138,5 +138,9 @@ def elo_probability(rating: ArrayLike, options: EloOptions | None = None) -> Flo
     [[0.5, 0.091], [0.909, 0.5]]
     """
     r = np.asarray(rating, dtype=np.float64)
-    slope = (options or EloOptions()).slope
-    return np.asarray(expit(slope * (r[..., :, None] - r[..., None, :])))
+    return elo_chance(r[..., :, None] - r[..., None, :], options)
+
+
+def elo_chance(lead: Floats, options: EloOptions | None = None) -> Floats:
+    """Expected score with a lead of so many points."""
+    return np.asarray(expit((options or EloOptions()).slope * lead))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from steelyard.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats
 
 #: Tails beyond this many standard deviations are dropped; Hoeffding bounds them by exp(-Z^2 / 2).
@@ -19,32 +20,36 @@ _COMMON = 16  # steps that decide whether a frequency matters
 _SILENT = -34.0  # logarithm of a product that does not
 SCALES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 40, 50, 60, 100)
 _SCALES = np.array(SCALES, dtype=np.float64)
-TOLERANCE = 1e-4  # published averages are rounded: this far from a fraction is on it
+_FAR = 1e-6  # of a step: further off nothing is a whole number, however large
+_ROUNDED = 0.01  # of a declared step: what may be rounding of what was published
+_NOISE = 2.0**-48  # of the largest score: sixteen times what rounding a number takes away
 
 
-def lattice_scale(scores: Floats, tolerance: float = TOLERANCE) -> int | None:
+def lattice_scale(scores: Floats) -> int | None:
     """Find the smallest factor that makes all scores whole numbers, None if none does.
 
-    Published averages are rounded, so a whole number is recognised within ``tolerance`` of the
-    factor; float noise such as -1.3000000000000003 does not matter.
+    Scores are on a lattice if they are no further from it than rounding in double precision takes
+    them (-1.3000000000000003 is -1.3), or if they are its numbers in single precision. Any other
+    score is what it says: 0.333333 is not a third.
 
     Examples
     --------
     >>> import numpy as np
-    >>> lattice_scale(np.array([-1.0, -0.1])), lattice_scale(np.array([0.333333, -2.0]))
+    >>> lattice_scale(np.array([-1.0, -0.1])), lattice_scale(np.array([1 / 3, -2.0]))
     (10, 3)
-    >>> lattice_scale(np.array([0.12345, 3.0])) is None
+    >>> lattice_scale(np.array([0.333333, 3.0])) is None
     True
     """
     known = np.unique(scores[~np.isnan(scores)])
-    if not known.size or np.abs(known).max() > 2**40:
+    size = float(np.abs(known).max(initial=0.0))
+    if not known.size or size > 2**40:
         return None
-    different = np.diff(known) > 1e-9 * np.abs(known).max()
     for scale in SCALES:
         scaled = known * scale
         whole = np.rint(scaled)
-        kept = np.diff(whole)[different].all()  # values that differ stay different
-        if kept and np.abs(scaled - whole).max() < tolerance * scale:
+        if np.abs(scaled - whole).max() <= min(scale * _NOISE * size, _FAR):
+            return scale
+        if (np.float32(whole / scale) == known).all():
             return scale
     return None
 
@@ -76,16 +81,37 @@ def as_lattice(scores: Floats) -> Floats | None:
     if step is None:
         return None
     span = float(high - low)
-    whole = (scores - low) / (span / round(span / step))
-    fits = np.abs(whole - np.rint(whole)) < 1e-3
-    return np.rint(whole) if fits[~np.isnan(whole)].all() else None
+    step = span / round(span / step)
+    whole = np.rint((scores - low) / step)
+    off = np.fmax.reduce(np.abs(scores - (low + whole * step)), axis=None)
+    return whole if off <= _NOISE * max(-low, high) else None
+
+
+def declared_lattice(scores: Floats, step: float) -> Floats:
+    """Take scores as multiples of a step, whatever they were rounded to: 0.333333 as a third.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> declared_lattice(np.array([0.333333, 2.0]), 1 / 3).tolist()
+    [1.0, 6.0]
+    """
+    if not (step > 0 and math.isfinite(step)):
+        raise UsageError(f"a step is a number above 0, got {step:g}")
+    whole = np.rint(scores / step)
+    off = float(np.fmax.reduce(np.abs(scores / step - whole), axis=None, initial=0.0))
+    if off > _ROUNDED:
+        raise UsageError(f"scores are no multiples of {step:g}: one is {off * step:g} off")
+    return whole
 
 
 def _settled(some: Floats, low: float, high: float) -> bool:
     """Tell whether these scores alone fit neither one of the scales nor any step."""
     scaled = np.multiply.outer(_SCALES, some)
-    scaled -= np.rint(scaled)
-    fit = np.abs(scaled).max(axis=1, initial=0) < TOLERANCE * _SCALES
+    whole = np.rint(scaled)
+    off = np.abs(scaled - whole).max(axis=1, initial=0)
+    fit = off <= np.minimum(_SCALES * _NOISE * max(-low, high), _FAR)
+    fit |= ((whole / _SCALES[:, None]).astype(np.float32) == some).all(axis=1)
     return not fit.any() and _shared_step(np.sort(some), low, high) is None
 
 

@@ -33,6 +33,7 @@ from steelyard.stats.ranktests import signed_rank_tails
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 _CELLS = 1 << 22  # differences held at a time
+_NOTED = 1e-6  # numerical error of a p-value that is worth a word
 
 
 def _checked(scores: Floats, alternative: str) -> None:
@@ -269,8 +270,17 @@ def permutation_test(
     scores: Floats, *, blocks: Counts | None = None, alternative: str = "two-sided"
 ) -> Floats:
     """Paired permutation test of means, computed without draws; identical systems give p = 1."""
+    return permutation_p(scores, blocks=blocks, alternative=alternative)[0]
+
+
+def permutation_p(
+    scores: Floats, *, blocks: Counts | None = None, alternative: str = "two-sided"
+) -> tuple[Floats, float]:
+    """Test as :func:`permutation_test` does, and give the largest numerical error of a p-value."""
     _checked(scores, alternative)
-    return sided(pairwise_pvalues(scores, blocks=blocks, tail="ge").p, alternative)
+    found = pairwise_pvalues(scores, blocks=blocks, tail="ge")
+    twice = 2 if alternative == "two-sided" else 1
+    return sided(found.p, alternative), twice * found.error
 
 
 def sided(p: Floats, alternative: str) -> Floats:
@@ -283,6 +293,14 @@ def sided(p: Floats, alternative: str) -> Floats:
         p = p.copy() if alternative == "greater" else p.T.copy()
     np.fill_diagonal(p, np.nan)
     return p
+
+
+def error_note(error: float) -> list[str]:
+    """Say how good p-values of the permutation test are, where it is not to six digits."""
+    if error <= _NOTED:
+        return []
+    why = "scores are nearly on a lattice, or a few differences outweigh all others"
+    return [f"permutation: p-values are good to {error:.1g} ({why})"]
 
 
 def bootstrap_test(

@@ -32,7 +32,7 @@ from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.expansions import expansion, stacked_pair_sums
-from steelyard.stats.lattice import as_lattice, lattice_tails
+from steelyard.stats.lattice import as_lattice, declared_lattice, lattice_tails
 from steelyard.stats.transform import product_tails, series_tails
 
 _CHUNK = 4_000_000  # signs or differences held at a time
@@ -63,6 +63,7 @@ def pairwise_pvalues(
     blocks: Counts | None = None,
     n_resamples: int = 10_000,
     rng: Rng = 0,
+    step: float | None = None,
 ) -> PairwisePValues:
     """Test every pair of systems on the segments that both have.
 
@@ -79,6 +80,10 @@ def pairwise_pvalues(
         A code per segment: segments with the same code change sign together (documents, windows).
     n_resamples, rng
         For ``monte-carlo``.
+    step
+        For ``exact``: what all scores are multiples of but for the rounding of what was published
+        (1/3 for the means of three raters). Without it only scores that are on a lattice in double
+        or single precision are taken for one; any other score counts as it stands.
 
     Examples
     --------
@@ -88,7 +93,13 @@ def pairwise_pvalues(
     ([[0.5, 0.125], [0.875, 0.5]], 'lattice')
     """
     return stacked_pvalues(
-        [scores], method=method, tail=tail, blocks=blocks, n_resamples=n_resamples, rng=rng
+        [scores],
+        method=method,
+        tail=tail,
+        blocks=blocks,
+        n_resamples=n_resamples,
+        rng=rng,
+        step=step,
     )[0]
 
 
@@ -100,6 +111,7 @@ def stacked_pvalues(
     blocks: Counts | None = None,
     n_resamples: int = 10_000,
     rng: Rng = 0,
+    step: float | None = None,
 ) -> list[PairwisePValues]:
     """Test every pair of systems by several scores, as :func:`pairwise_pvalues` does by each.
 
@@ -125,7 +137,7 @@ def stacked_pvalues(
         return _assemble(stack, blocks, partial(_expansion, order=order), tail, name, quick)
     found: dict[int, PairwisePValues] = {}
     for place, x in enumerate(stack):
-        whole = as_lattice(x)
+        whole = as_lattice(x) if step is None else declared_lattice(x, step)
         result = None if whole is None else _try_lattice(whole, blocks, tail)
         if result is not None:
             found[place] = result
@@ -190,7 +202,7 @@ def _units(x: Floats, blocks: Counts | None) -> Floats | None:
     return block_sums(x, blocks)
 
 
-Tails = Callable[[Floats], tuple[Floats, Floats, float]]
+Tails = Callable[[Floats], tuple[Floats, Floats, Floats | float]]
 Quick = Callable[[Sequence[Floats], Counts, Counts], tuple[Floats, Floats, Floats]]
 
 

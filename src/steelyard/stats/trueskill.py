@@ -290,8 +290,15 @@ def trueskill_probability(
     >>> trueskill_probability([25.0, 30.0], [1.0, 1.0]).round(3).tolist()
     [[0.5, 0.205], [0.795, 0.5]]
     """
+    m, s = np.asarray(mu, dtype=np.float64), np.asarray(sigma, dtype=np.float64)
+    lead = m[..., :, None] - m[..., None, :]
+    return trueskill_chance(lead, s[..., :, None], s[..., None, :], options)
+
+
+def trueskill_chance(
+    lead: Floats, sigma: ArrayLike, other: ArrayLike, options: TrueSkillOptions | None = None
+) -> Floats:
+    """Chance of the better performance with a lead in skill, given how sure both skills are."""
     beta = (options or TrueSkillOptions()).beta
-    m = np.asarray(mu, dtype=np.float64)
-    variance = np.asarray(sigma, dtype=np.float64) ** 2
-    spread = np.sqrt(2 * beta**2 + variance[..., :, None] + variance[..., None, :])
-    return np.asarray(ndtr((m[..., :, None] - m[..., None, :]) / spread))
+    one, two = (np.asarray(x, dtype=np.float64) for x in (sigma, other))
+    return np.asarray(ndtr(lead / np.sqrt(2 * beta**2 + one**2 + two**2)))
