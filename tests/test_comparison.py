@@ -15,13 +15,17 @@ from hypothesis.extra.numpy import arrays
 
 from steelyard.cli.main import run
 from steelyard.comparison import compare
-from steelyard.decision import decide
+from steelyard.decision import _more, decide
 from steelyard.diagnosis import modes, swaying_segments
 from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.manyscores import compare_scores
+from steelyard.rng import generator
 from steelyard.segments import Segments
+from steelyard.stats.bootstrap import segment_counts
 from steelyard.stats.medians import bootstrap_medians
+from steelyard.stats.strength import bradley_terry
+from steelyard.stats.wins import win_counts
 from steelyard.table import dumps
 
 NAN = float("nan")
@@ -295,6 +299,95 @@ def test_a_card_never_calls_systems_equal():
     same = decide(make([row, row]), ("A", "B"))
     assert same.needed is None
     assert same.p == 1
+
+
+@pytest.mark.parametrize(
+    ("gap", "p"),
+    [
+        ([1.0, 2, 3, 4], 0.125),  # all four won: six would do, and not fewer
+        ([30.0, 25, 20, 12, 8, -3], 0.0625),  # as TER on six segments
+        ([3.5, 33.3, 10, 8, -1, -2], 0.125),
+    ],
+)
+def test_the_card_does_not_ask_for_fewer_segments_than_its_test_needs(gap, p):
+    card = decide(make([gap, [0.0] * len(gap)]), ("A", "B"), n_bootstrap=100)
+    assert round(card.p, 4) == p
+    assert card.needed is not None
+    assert card.needed >= 6
+    assert card.needed > card.n_segments
+    assert f"would take about {card.needed:,} segments" in card.verdict
+    if len(gap) == 4:
+        assert card.needed == 6
+
+
+def test_the_card_does_not_ask_for_fewer_documents_than_its_test_needs():
+    names = tuple("aabbccdd")
+    card = decide(make([[1.0, 2] * 4, [0.0] * 8], documents=names), ("A", "B"), unit="document")
+    assert card.p == 0.125
+    assert card.needed == 12  # six documents of two segments
+
+
+@pytest.mark.parametrize("by", ["mean", "median", "bt", "elo", "trueskill"])
+def test_pairs_and_gaps_have_intervals_of_their_own(by):
+    found = compare(noisy(3, 60), by=by, orders=20, n_bootstrap=200)
+    own = found.to_dict()["aggregations"][by]
+    low, high = (np.array(own["pairwise_ci"][end]) for end in ("low", "high"))
+    pairwise = np.array(own["pairwise"])
+    off = ~np.eye(3, dtype=bool)
+    assert ((low <= pairwise) & (pairwise <= high))[off].all()
+    gap = np.array(own["gap_ci"]["low"]), np.array(own["gap_ci"]["high"])
+    if by in ("mean", "median"):
+        np.testing.assert_array_equal((low, high), gap)
+        np.testing.assert_allclose(low, -high.T, atol=1e-12)
+    else:
+        np.testing.assert_allclose(low, 1 - high.T, atol=1e-9)
+        assert ((low >= 0) & (high <= 1)).all()
+    if by == "elo":  # the lead in points, as a chance; the ends are between two resamples
+        for end, points in ((low, gap[0]), (high, gap[1])):
+            np.testing.assert_allclose(end[off], 1 / (1 + 10 ** (-points[off] / 400)), atol=1e-3)
+
+
+def test_intervals_of_pairs_by_bradley_terry_are_those_of_its_resamples():
+    es = noisy(3, 40)
+    own = compare(es, by="bt", n_bootstrap=100, rng=4).aggregations["bt"]
+    assert own.pairwise_low is not None
+    assert own.pairwise_high is not None
+    stream = generator(4).spawn(6)[0]
+    drawn = segment_counts(100, 40, stream)
+    chances = []
+    for counts in drawn.astype(int):
+        table = win_counts(np.repeat(es["m"].values, counts, axis=1))
+        fit = bradley_terry(table.wins, table.ties)
+        assert fit.connected
+        chances.append(fit.strength[0] / (fit.strength[0] + fit.strength[2]))
+    expected = np.quantile(chances, [0.025, 0.975])
+    found = own.pairwise_low[0, 2], own.pairwise_high[0, 2]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_intervals_of_pairs_where_scores_are_missing():
+    """The mean of a pair is over what both have, and so is its interval."""
+    es = noisy(3, 60)
+    values = es["m"].values.copy()
+    values[1, :30] = NAN
+    es = es.with_scores("m", values)
+    own = compare(es, by=["mean", "median"], n_bootstrap=300).aggregations
+    low, high = own["mean"].pairwise_low, own["mean"].pairwise_high
+    assert low is not None
+    assert high is not None
+    assert low[0, 1] <= own["mean"].pairwise[0, 1] <= high[0, 1]
+    gap = (values[0] - values[1])[30:]
+    assert high[0, 1] - low[0, 1] == pytest.approx(3.92 * gap.std() / np.sqrt(30), rel=0.25)
+    assert own["median"].pairwise_low is None
+
+
+def test_words_for_power_that_is_there_and_for_what_nobody_has():
+    assert "would take about 31 segments (80% power)" in _more(30, 31, 0.8)
+    assert _more(30, 30, 0.8) == "The power for a difference this large is 80% or more already."
+    tiny = decide(make([[1.0, -1, 1, -1 + 1e-9], [0.0] * 4]), ("A", "B"), n_bootstrap=50)
+    assert tiny.needed is None
+    assert "would take more than 10,000,000 segments" in tiny.verdict
+    assert "more than 10,000,000 (there are 4)" in tiny.table().text()
 
 
 def test_segments_needed_by_simulation():

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from steelyard.comparedscores import direction_warnings, is_binary, official_differs
 from steelyard.comparison import check_segments, document_codes, n_units, the_score
@@ -21,6 +20,7 @@ from steelyard.stats import bootstrap, corpuspairs, effects, pairedtests
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.corpus import bootstrap_scores, pseudo_values
 from steelyard.stats.permutation import block_sums
+from steelyard.stats.power import MOST, permutation_needed
 from steelyard.table import Column, Table
 
 _SHOWN = 5  # regressions that are listed
@@ -70,7 +70,7 @@ class Decision:
     p_sign: float
     superiority: float
     effect: float
-    needed: int | None  # segments to see a difference this large
+    needed: int | None  # segments to see a difference this large; None if none, or over 10 million
     power: float
     unit: str
     verdict: str
@@ -142,8 +142,9 @@ class Decision:
         rows.append((f"chance that {a} wins a segment", f"{100 * self.superiority:.1f} %"))
         shown = "undefined (no spread)" if math.isnan(self.effect) else f"{self.effect:+.3f}"
         rows.append(("difference in standard deviations", shown))
-        if self.needed is not None:
-            text = f"{self.needed:,} (there are {self.n_segments:,})"
+        if self.difference and not math.isnan(self.p) and self.n_segments > 1:
+            count = f"more than {MOST:,}" if self.needed is None else f"{self.needed:,}"
+            text = f"{count} (there are {self.n_segments:,})"
             rows.append((f"segments for {100 * self.power:.0f} % power", text))
         if self.human is not None:
             text = _interval(self.human["difference"], self.human["ci"])
@@ -230,7 +231,7 @@ def decide(
         replicates = np.full(len(replicates), np.nan)
     low, high = (float(x[0]) for x in bootstrap.interval(replicates[:, None]))
     lead = float(gap.mean()) if stats is None else float(means[0] - means[1])
-    needed = _needed(moved, blocks, alpha, power)
+    needed = _needed(moved, blocks, alpha, power, stream)
     warnings = [*es.notes, *direction_warnings(chosen, table), *pairedtests.error_note(error)]
     warnings += _unofficial(chosen, table, (i, j), sign * means)
     if not several:
@@ -265,7 +266,8 @@ def decide(
         power,
         unit,
         _verdict(pair, chosen, lead if wins or losses else None, _interval(difference, ends), p,
-                 alpha, needed, power, higher_is_better=table.higher_is_better),
+                 alpha, _more(len(gap), needed, power),
+                 higher_is_better=table.higher_is_better),
         _regressions(es, pair, sign, both, known, lead),
         None if human is None else _human(es, human, (i, j), counts, known),
         tuple(dict.fromkeys(warnings)),
@@ -319,20 +321,18 @@ def _interval(value: float, ends: Sequence[float]) -> str:
     return f"{shown} (no interval)" if np.isnan(ends).any() else f"{shown} ({low} to {high})"
 
 
-def _needed(gap: Floats, blocks: Counts | None, alpha: float, power: float) -> int | None:
-    """Segments at which a two-sided test would see a difference this large, None if there is none.
+def _needed(
+    gap: Floats, blocks: Counts | None, alpha: float, power: float, rng: np.random.Generator
+) -> int | None:
+    """Segments at which the permutation test would see a difference this large, None if never.
 
-    Segments of a document vary together; their number is scaled by how much more the mean varies.
+    Where documents are permuted, as many of them as it takes, of the length they have on average.
     """
-    difference = float(gap.mean())
-    if difference == 0 or len(gap) < 2:
+    units = block_sums(gap[None, :], blocks)[0]
+    if not float(gap.mean()) or len(gap) < 2:
         return None
-    variance = float(gap.var(ddof=1))
-    if blocks is not None:
-        rest = block_sums((gap - difference)[None, :], blocks)[0]
-        variance = max(variance, float((rest * rest).sum() / len(gap)))
-    reach = float(ndtri(1 - alpha / 2) + ndtri(power))
-    return int(np.ceil(max(2.0, variance * (reach / difference) ** 2)))
+    found = permutation_needed(units, alpha, power, rng)
+    return None if found is None else int(np.ceil(found * len(gap) / len(units)))
 
 
 def _verdict(
@@ -342,8 +342,7 @@ def _verdict(
     shown: str,
     p: float,
     alpha: float,
-    needed: int | None,
-    power: float,
+    more: str,
     *,
     higher_is_better: bool,
 ) -> str:
@@ -358,11 +357,17 @@ def _verdict(
         better, worse = pair if lead > 0 else pair[::-1]
         return f"{better} is better than {worse} by {by}: {shown}, {sure}."
     text = f"{by} does not settle which of {pair[0]} and {pair[1]} is better: {shown}, {sure}."
-    if needed is not None:
-        text += (
-            f" A difference this large would take about {needed:,} segments ({power:.0%} power)."
-        )
-    return text
+    return f"{text} {more}".rstrip() if lead and not math.isnan(p) else text
+
+
+def _more(n: int, needed: int | None, power: float) -> str:
+    """Say how many segments a difference like this would take; one alone does not tell."""
+    if n < 2:
+        return ""
+    if needed is not None and needed <= n:
+        return f"The power for a difference this large is {power:.0%} or more already."
+    count = f"more than {MOST:,}" if needed is None else f"about {needed:,}"
+    return f"A difference this large would take {count} segments ({power:.0%} power)."
 
 
 def _regressions(

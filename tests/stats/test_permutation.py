@@ -158,6 +158,15 @@ def test_a_score_beside_the_lattice_counts_as_it_stands(off):
     assert pairwise_pvalues(scores, tail="ge").p[0, 1] == pytest.approx(0.5, abs=1e-12)
 
 
+@pytest.mark.parametrize("n", [1, 5, 12, 20, 30])
+def test_few_signs_are_counted(n):
+    """All won: one of 2^n sign vectors, to the last bit."""
+    scores = np.stack([np.arange(1.0, n + 1), np.zeros(n)])
+    assert pairwise_pvalues(scores, tail="ge").p[0, 1] == 2.0**-n
+    assert pairwise_pvalues(scores).p[0, 1] == 2.0 ** -(n + 1)
+    assert pairwise_pvalues(scores[::-1], tail="ge").p[0, 1] == 1.0
+
+
 def test_rounding_does_not_break_ties():
     assert pairwise_pvalues(np.array([[1 + 2**-51, 2, -3], np.zeros(3)])).p[0, 1] == 0.5
 

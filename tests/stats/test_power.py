@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import UsageError
+from steelyard.stats.pairedtests import permutation_test
 from steelyard.stats.power import (
+    fewest_signs,
     needed,
     normal_power,
+    permutation_needed,
     resampled_p,
     sign_power,
     t_power,
@@ -82,6 +85,89 @@ def test_needed_is_the_least():
     assert needed(lambda _: 1.0, 0.8) == 2
     with pytest.raises(UsageError, match="between 0 and 1"):
         needed(lambda _: 1.0, 1.0)
+
+
+@pytest.mark.parametrize(("win", "target"), [(0.75, 0.8), (0.6, 0.8), (0.55, 0.9), (0.9, 0.5)])
+def test_needed_for_the_sign_test_is_enough_from_there_on(win, target):
+    n = needed(lambda k: sign_power(win, k), target, ragged=True)
+    assert n is not None
+    assert sign_power(win, n - 1) < target
+    assert all(sign_power(win, k) >= target for k in range(n, 2 * n))
+    # Bisection alone may stop at a tooth before that.
+    first = needed(lambda k: sign_power(win, k), target)
+    assert first is not None
+    assert first <= n
+
+
+def test_power_of_the_sign_test_goes_up_and_down():
+    """22 of 30 win often enough, 23 of 31 and 32: the 32nd unit takes power away."""
+    assert sign_power(0.75, 30) > 0.8 > sign_power(0.75, 31)
+    assert needed(lambda k: sign_power(0.75, k), 0.8, ragged=True) == 35
+
+
+@given(st.integers(1, 300), st.floats(1e-6, 0.999), st.booleans())
+def test_the_level_of_the_sign_test_is_found_without_looking_at_all_counts(n, alpha, two_sided):
+    tail = alpha / 2 if two_sided else alpha
+    allowed = np.flatnonzero(reference.binom.cdf(np.arange(n + 1), n, 0.5) <= tail)
+    expected = 0.0
+    if allowed.size:
+        expected = reference.binom.cdf(allowed[-1], n, 0.3)
+        expected += reference.binom.cdf(allowed[-1], n, 0.7) if two_sided else 0.0
+    assert sign_power(0.7, n, alpha, two_sided=two_sided) == pytest.approx(min(expected, 1))
+
+
+@pytest.mark.parametrize(("alpha", "least"), [(0.05, 6), (0.01, 8), (0.5, 3), (0.0625, 6)])
+def test_fewest_signs_by_hand(alpha, least):
+    """0.0625 is two of 32 sign vectors of five: not below a level of 0.0625."""
+    assert fewest_signs(alpha) == least
+    for k in (least - 1, least):
+        p = permutation_test(np.stack([np.ones(k), np.zeros(k)]))[0, 1]
+        assert (p < alpha) == (k >= least)
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy", "binary"])
+def test_units_needed_by_the_sign_flip_test_are_enough(kind):
+    rng = np.random.default_rng(3)
+    x = {
+        "normal": rng.normal(0.7, 1, 60),
+        "heavy": rng.standard_t(2, 60) + 0.9,
+        "binary": rng.choice([1.0, 0.0, -1.0], 60, p=[0.5, 0.3, 0.2]),
+    }[kind]
+    n = permutation_needed(x, 0.05, 0.8, np.random.default_rng(0))
+    assert n is not None
+
+    def power(size):
+        drawn = np.random.default_rng(1).choice(x, (400, size))
+        p = [permutation_test(np.stack([row, np.zeros(size)]))[0, 1] for row in drawn]
+        return np.mean(np.array(p) < 0.05)
+
+    assert 0.72 <= power(n) <= 0.92
+    assert power(n // 2) < 0.75
+
+
+@given(
+    st.lists(st.floats(-3, 3).map(lambda v: round(v, 1)), min_size=2, max_size=7),
+    st.sampled_from([0.01, 0.05, 0.2]),
+)
+@settings(max_examples=15)
+def test_units_needed_are_never_below_what_the_test_needs(x, alpha):
+    found = permutation_needed(np.array(x), alpha, 0.8, np.random.default_rng(0))
+    least = fewest_signs(alpha)
+    assert least is not None
+    assert found is None or found >= least
+
+
+def test_units_needed_at_the_edges():
+    rng = np.random.default_rng(0)
+    assert permutation_needed(np.zeros(5), 0.05, 0.8, rng) is None
+    assert permutation_needed(np.ones(5), 0.0, 0.8, rng) is None
+    assert permutation_needed(np.full(5, 0.1), 0.05, 0.8, rng) == 6
+    assert permutation_needed(np.array([3.0]), 0.05, 0.8, rng) == 6
+    assert permutation_needed(np.array([1.0, -1 + 1e-9]), 0.05, 0.8, rng) is None
+    many = np.random.default_rng(1).normal(0.1, 1, 400)
+    effect = many.mean() / many.std(ddof=1)
+    expected = needed(lambda n: t_power(effect, n), 0.8)
+    assert permutation_needed(many, 0.05, 0.8, rng) == expected
 
 
 @settings(max_examples=20)

@@ -13,6 +13,7 @@ from steelyard.stats.arrays import Counts, Floats
 #: Tails beyond this many standard deviations are dropped; Hoeffding bounds them by exp(-Z^2 / 2).
 Z = 7.5
 TAIL = 2 * math.exp(-Z * Z / 2)
+_COUNTED = 30  # differences that are not zero up to which p-values are counts of signs
 _CELLS = 30_000_000  # distinct steps x frequencies up to which a lattice is transformed
 _TABLE = 500_000  # rows x steps up to which they are counted without sorting
 _SMALL = 16_000  # numbers at a time: fewer than what makes the allocator ask for fresh pages
@@ -161,6 +162,13 @@ def lattice_tails(
         used = counts[live].any(axis=0)
         some = counts[np.ix_(live, used)]
         mid[live], at[live] = _inverted(some, values[used], t[live], width, ties=ties)
+    # So few signs that their shares are known: whole numbers of them.
+    few = counts.sum(axis=1) <= _COUNTED
+    signs = 2.0 ** counts.sum(axis=1)[few]
+    mid[few], at[few] = (
+        np.rint(mid[few] * 2 * signs) / (2 * signs),
+        np.rint(at[few] * signs) / signs,
+    )
     return mid - at / 2, at, TAIL + 1e-12
 
 

@@ -185,7 +185,7 @@ def power_of_effect(
     --------
     >>> study = power_of_effect(0.1)
     >>> [(row["what"], row["needed"]) for row in study.table("needed").records()]
-    [('t', 787), ('sign', 1265)]
+    [('t', 787), ('sign', 1280)]
     """
     if (effect is None) == (correlations is None):
         raise UsageError("expected an effect, or three correlations")
@@ -216,7 +216,7 @@ def power_of_effect(
         chosen, unit = sizes or SYSTEM_SIZES, "systems"
         title = f"Power for correlations {a:g} and {b:g} ({c:g} with each other)"
     found = {name: np.array([rule(n) for n in chosen]) for name, rule in rules.items()}
-    exact = {name: powers.needed(rule, target) for name, rule in rules.items()}
+    exact = {n: powers.needed(rule, target, ragged=n == "sign") for n, rule in rules.items()}
     settings: dict[str, Any] = {"alpha": alpha, "target": target}
     settings |= {"effect": effect} if effect is not None else {"correlations": str(correlations)}
     return _study(title, unit, chosen, found, {}, target, {}, Provenance("study power", settings),
