@@ -18,6 +18,7 @@ from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.expansions import ROUNDING, stacked_pair_sums
 from steelyard.stats.lattice import SCALES, TAIL, Z, lattice_tails
 
+_SCALES = np.array(SCALES, dtype=np.float64)
 _EPSILON = float(np.finfo(np.float64).eps)
 _NODES = 600  # frequencies at most: reached only with very few segments
 _MORE_NODES = (8 * _NODES, 64 * _NODES)  # if those leave too much, as outliers may
@@ -76,9 +77,9 @@ def product_tails(gap: Floats, reach: Floats | None = None) -> tuple[Floats, Flo
 
 def _nearly_whole(sample: Floats) -> NDArray[np.bool_]:
     """Tell which rows may be nearly whole multiples of a fraction, by a sample of each."""
-    near = np.zeros(len(sample), dtype=bool)
-    for scale in SCALES:
-        near |= np.abs(sample * scale - np.rint(sample * scale)).sum(axis=-1) < 0.5
+    off = np.multiply.outer(_SCALES, sample)
+    off -= np.rint(off)
+    near: NDArray[np.bool_] = (np.abs(off).sum(axis=-1) < 0.5).any(axis=0)
     return near
 
 
@@ -89,7 +90,7 @@ def _near_lattice(gap: Floats) -> tuple[Floats, Floats, Floats | float] | None:
     the two steps between sums: so the mid-p is off by half of the ties, at most.
     """
     off = np.array([np.abs(gap * k - np.rint(gap * k)).sum(axis=-1).max() for k in SCALES])
-    exact = off <= gap.shape[1] * _EPSILON * np.abs(gap).max() * np.array(SCALES)
+    exact = off <= gap.shape[1] * _EPSILON * np.abs(gap).max() * _SCALES
     fits = np.flatnonzero(exact if exact.any() else off < 0.5)
     found = lattice_tails([np.rint(gap * SCALES[fits[0]])]) if fits.size else None
     if found is None or exact.any():
@@ -106,7 +107,7 @@ def series_tails(matrices: Sequence[Floats], i: Counts, j: Counts) -> tuple[Floa
     for x, own in zip(matrices, bound, strict=True):
         own[own > _SURE] = np.inf
         if not np.isinf(own).all():
-            if _nearly_whole(x[:, :: x.shape[1] // _SAMPLE + 1].reshape(1, -1))[0]:
+            if _nearly_whole(x.reshape(1, -1)[:, :: x.size // _SAMPLE + 1])[0]:
                 own[:] = np.inf
             own[~_scattered(x, i, j)] = np.inf
     return p, np.zeros_like(p), bound
@@ -232,6 +233,12 @@ def _halves(counts: Counts) -> tuple[list[int], list[int]]:
 
 def _sums(values: Floats, counts: Counts) -> tuple[Floats, Floats]:
     """All signed sums in order, and their probabilities."""
+    if (counts == 1).all():  # all are equally likely
+        found = np.zeros(1)
+        for value in values:
+            found = np.concatenate([found - value, found + value])
+        found.sort()
+        return found, np.full(len(found), 1.0 / len(found))
     found, chance = np.zeros(1), np.ones(1)
     for value, count in zip(values, counts.tolist(), strict=True):
         won = np.arange(count + 1)
