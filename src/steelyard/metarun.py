@@ -59,6 +59,10 @@ class Data:
             return self.sign(metric) * official
         return row_means(self.segments(metric))
 
+    def n_systems(self, metric: str) -> int:
+        """How many systems have a score of people and of a metric."""
+        return int((~np.isnan(self.human_systems + self.systems(metric))).sum())
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
