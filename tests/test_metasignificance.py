@@ -73,7 +73,7 @@ def test_pairs_are_a_binomial_test_of_verdicts():
     result = meta_evaluate(es, "mqm", by="acc-eq", significance=True, scheme="pairs",
                            intervals=None)  # fmt: skip
     test = result.significance["acc-eq"]
-    assert test.scheme == "pairs (exact)"
+    assert test.scheme == "pairs"  # not exact: pairs of one segment share systems
     epsilon = {r.metric: r.epsilon for r in result.results}
     i, j = np.triu_indices(es.n_systems, 1)
     h = np.sign(es["mqm"].values[i] - es["mqm"].values[j])
@@ -86,6 +86,27 @@ def test_pairs_are_a_binomial_test_of_verdicts():
         only, other = int((one & ~two).sum()), int((two & ~one).sum())
         by_hand = binomtest(only, only + other, alternative="greater").pvalue
         assert test.p[a, b] == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_pairs_are_said_not_to_keep_their_level_and_inputs_stand_beside():
+    options: dict[str, Any] = {"by": ["acc-eq", "tau-eq"], "significance": True, "intervals": None}
+    found = meta_evaluate(small(), "mqm", scheme="pairs", correction="holm", **options)
+    plain = meta_evaluate(small(), "mqm", scheme="inputs", correction="holm", **options)
+    for by, test in found.significance.items():
+        told = [text for text in found.warnings if text.startswith(f"{by}: scheme pairs")]
+        assert len(told) == 1
+        assert "rejects about 18 % of true nulls at 5 %" in told[0]
+        assert "3 differences significant by it, 3 by inputs" in told[0]
+        assert test.note is not None
+        assert test.valid is not None
+        valid = plain.significance[by]
+        np.testing.assert_array_equal(test.valid.p, valid.p)
+        np.testing.assert_array_equal(test.valid.p_adjusted, valid.p_adjusted)
+        shown = test.to_dict()
+        assert shown["note"] == test.note
+        assert shown["valid"]["scheme"] == "inputs (exact)"
+        assert valid.to_dict()["valid"] is None
+        assert valid.note is None
 
 
 def test_pairs_with_missing_cells_weigh_by_segment():

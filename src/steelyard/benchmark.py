@@ -22,7 +22,7 @@ from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet
 from steelyard.formats import mtme
 from steelyard.formats.load import load
-from steelyard.metaevaluation import prepare
+from steelyard.metaevaluation import check_unit, prepare, unit_codes
 from steelyard.metarun import Data, Run
 from steelyard.metasignificance import Procedure
 from steelyard.parallel import Workers
@@ -46,6 +46,8 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
     significance: bool = False,
     procedure: Procedure | None = None,
     method: str = "exact",
+    unit: str = "segment",
+    common: bool = False,
     rng: Rng = 0,
     workers: Workers | None = None,
 ) -> BenchmarkResult:
@@ -68,13 +70,20 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
         Test all pairs of metrics in each task and on the average, by the same swaps everywhere.
     method
         How p-values inside soft pairwise accuracy are found; ``mtme`` gives official numbers.
+    unit
+        What changes sign and is swapped together: ``segment``, as published, ``document``, or a
+        number of consecutive segments.
+    common
+        Weigh all metrics of a set on what all of them have.
     rng
         Seed of the draws.
     workers
         What the parts run on; the result does not depend on it.
     """
+    check_unit(method, unit)
     procedure = procedure or Procedure()
-    runner = _Runner(benchmark, human, metrics, procedure if significance else None, method)
+    asked = _Asked(human, metrics, procedure if significance else None, method, unit, common)
+    runner = _Runner(benchmark, asked)
     stream = generator(rng)
     # One seed per set, whichever sets are there: every task of a set sees the same swaps.
     seeds = dict(
@@ -101,6 +110,8 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
         warnings.insert(0, f"partial: {plural(len(absent), 'set')} not found: {', '.join(absent)}")
     options: dict[str, Any] = {"benchmark": benchmark.name, "human": human or benchmark.human}
     options |= {"method": method}
+    options |= {"unit": unit} if unit != "segment" else {}
+    options |= {"common": True} if common else {}
     if significance:
         options |= {"scheme": procedure.scheme, "alternative": procedure.alternative}
     inputs = tuple(file for es in found.values() for file in es.inputs)
@@ -182,19 +193,25 @@ def _facts(procedure: Procedure) -> dict[str, Any]:
     return {name: value for name, value in asdict(procedure).items() if name != "tick"}
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What holds for all sets."""
+
+    human: str | None
+    metrics: Collection[str] | None
+    procedure: Procedure | None
+    method: str
+    unit: str
+    common: bool
+
+
 class _Runner:
     """What was found so far: parts of columns, summaries of sets, warnings."""
 
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        human: str | None,
-        metrics: Collection[str] | None,
-        procedure: Procedure | None,
-        method: str,
-    ) -> None:
-        self.benchmark, self.human, self.metrics = benchmark, human, metrics
-        self.procedure, self.method = procedure, method
+    def __init__(self, benchmark: Benchmark, asked: _Asked) -> None:
+        self.benchmark, self.human, self.metrics = benchmark, asked.human, asked.metrics
+        self.procedure, self.method = asked.procedure, asked.method
+        self.unit, self.common_only = asked.unit, asked.common
         self.parts: list[_Part] = []
         self.planned: list[tuple[PartTask, int, str, str | None, bool]] = []
         self.summaries: list[SetSummary] = []
@@ -221,11 +238,12 @@ class _Runner:
                 self.summaries.append(SetSummary(test.name, gold, data.es.systems, n))
             if domain is None:
                 self.warnings += [f"{test.name}: {text}" for text in warnings]
+            units = unit_codes(data.es, self.unit)
             data = lean(data)
             for number, task in enumerate(self.benchmark.tasks):
                 if (domain and not task.domains) or humans not in self._humans(test, es, task):
                     continue
-                part = PartTask(task, data, self.method, self.procedure, seed)
+                part = PartTask(task, data, self.method, self.procedure, seed, units)
                 self.planned.append((part, number, test.name, domain, humans))
 
     def run(self, workers: Workers) -> None:
@@ -291,7 +309,7 @@ class _Runner:
         part = es.drop(systems=[s for s in es.systems if s in out])
         if domain is not None:
             part = part.select(domain=domain)
-        return prepare(part, gold, names, keep_references=False)
+        return prepare(part, gold, names, keep_references=False, common=self.common_only)
 
     def common(self, test: SetSpec, metric: str) -> str:
         """Name of a metric that holds on every set, whatever the reference is called there."""

@@ -164,7 +164,8 @@ def _main_score(es: EvalSet, score: str | None, gold: str | None) -> str | None:
     if score is not None:
         es[score]  # an unknown name is an error that shows the known ones
         if not es[score].has_segments:
-            raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
+            what = "no scores" if es[score].system_scores is None else "system scores only"
+            raise UsageError(f"'{score}' has {what}: comparing needs segment scores")
         return score
     if gold is not None and es[gold].has_segments:
         return gold
