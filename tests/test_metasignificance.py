@@ -157,3 +157,34 @@ def test_names_nobody_knows():
         meta_evaluate(small(), "mqm", significance=True, correction="sidak")
     with pytest.raises(UsageError, match="unknown scheme 'rows'"):
         meta_evaluate(small(), "mqm", significance=True, scheme="rows")
+
+
+def exchangeable(seed, n=8, s=60):
+    """Two metrics that err in ways of their own on whole segments, swapped segment by segment.
+
+    After the swaps neither is better than the other, whatever they are.
+    """
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(0, 0.5, (n, 1)) + rng.normal(size=(n, s))
+    human = np.round(quality + rng.normal(0, 1, (n, s)))
+    one = quality * rng.gamma(1, 1, (1, s)) + rng.normal(0, 0.5, (n, s))
+    two = quality * rng.gamma(1, 1, (1, s)) + rng.normal(0, 0.5, (n, s))
+    swap = rng.random(s) < 0.5
+    scores = {"h": sy.ScoreTable(human, kind="human")}
+    scores["a"] = sy.ScoreTable(np.where(swap, two, one))
+    scores["b"] = sy.ScoreTable(np.where(swap, one, two))
+    systems = tuple(f"s{i}" for i in range(n))
+    return sy.EvalSet(systems, sy.Segments(tuple(str(i) for i in range(s))), scores)
+
+
+def rejected(scheme, by, trials, **options):
+    """Share of true nulls that a scheme rejects at 5 %, and whether it says that it may be off."""
+    count, told = 0, False
+    for seed in range(trials):
+        found = meta_evaluate(exchangeable(seed), "h", by=by, significance=True, scheme=scheme,
+                              n_resamples=99, intervals=None, rng=seed, **options)  # fmt: skip
+        test = found.significance[by]
+        a, b = (test.metrics.index(name) for name in "ab")
+        count += test.p[a, b] <= 0.05
+        told = told or test.note is not None
+    return count / trials, told

@@ -227,7 +227,8 @@ class MetaEvaluation:
         if lettered:
             notes.append("alike: metrics that share a letter do not differ significantly")
         if interval:
-            notes.append(f"low, high: 95 % interval over resampled {self.resampled_units}")
+            drawn = self.resampled_units
+            notes.append(f"low, high: 95 % interval over resampled {drawn}, of sets of this size")
         notes += [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
 
