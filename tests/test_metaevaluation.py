@@ -534,7 +534,8 @@ def test_values_intervals_and_ranks_have_one_unit(unit):
             assert one.rank_ci == other.rank_ci
     words = "documents" if unit == "document" else "blocks of 50 segments"
     notes = found.table().notes
-    assert f"low, high: 95 % interval over resampled {words} and systems, of sets of this size" in notes
+    legend = f"low, high: 95 % interval over resampled {words} and systems, of sets of this size"
+    assert legend in notes
     assert any(note.startswith("unit of values, intervals and tests: ") for note in notes)
 
 

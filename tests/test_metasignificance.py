@@ -188,3 +188,49 @@ def rejected(scheme, by, trials, **options):
         count += test.p[a, b] <= 0.05
         told = told or test.note is not None
     return count / trials, told
+
+
+SEGMENTS: dict[str, Any] = {"level": "seg", "group_by": "none"}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "by", "options"),
+    [("inputs", "acc-eq", {}), ("inputs", "pearson", SEGMENTS), ("pairs", "acc-eq", {}),
+     ("cells", "pearson", SEGMENTS)],
+)  # fmt: skip
+def test_a_scheme_keeps_its_level_or_says_that_it_does_not(scheme, by, options):
+    share, told = rejected(scheme, by, 200, **options)
+    assert told == (scheme != "inputs")
+    assert 0.03 <= share <= 0.07 if scheme == "inputs" else share > 0.1
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("scheme", ["inputs", "cells", "systems", "rows+columns", "williams"])
+@pytest.mark.parametrize(
+    ("by", "options"),
+    [("spa", {}), ("pa", {}), ("pearson", {"level": "sys"}), ("pearson", SEGMENTS)],
+)
+def test_every_scheme_keeps_its_level_or_says_that_it_does_not(scheme, by, options):
+    if scheme == "williams" and by != "pearson":
+        return
+    share, told = rejected(scheme, by, 1000, **options)
+    assert told or 0.03 <= share <= 0.075, share  # three standard errors beyond 5 %
+
+
+def test_a_scheme_that_may_be_off_has_the_valid_one_beside_it():
+    options: dict[str, Any] = {"significance": True, "intervals": None, "n_resamples": 99}
+    for scheme, by, level in (("cells", "spa", None), ("williams", "pearson", "seg")):
+        found = meta_evaluate(small(), "mqm", by=by, level=level, scheme=scheme, **options)
+        test = found.significance[by]
+        assert test.valid is not None
+        assert test.valid.scheme.startswith("inputs")
+        assert any(f"{by}: scheme {scheme} rejects about" in text for text in found.warnings)
+    slow = meta_evaluate(small(s=12), "mqm", by="kendall-b", scheme="cells", level="seg",
+                         group_by="none", **options | {"n_resamples": 9})  # fmt: skip
+    assert slow.significance["kendall-b"].valid is None
+    assert any("(--scheme inputs keeps its level)" in text for text in slow.warnings)
+    plain = meta_evaluate(small(), "mqm", by=["spa", "pa", "acc-eq"], **options)
+    assert {by: test.note is None for by, test in plain.significance.items()} == {
+        "spa": True, "pa": False, "acc-eq": True
+    }  # fmt: skip
+    assert not any("true nulls" in text for text in plain.warnings)

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.errors import SteelyardError
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.metarun import Data, Run
-from steelyard.metasignificance import Procedure, draw_null, n_blocks, swappable
+from steelyard.metasignificance import Procedure, caveat, draw_null, n_blocks, swappable
 from steelyard.presets import Task
 from steelyard.segments import Segments
 from steelyard.stats.arrays import Counts
@@ -104,6 +104,9 @@ def weigh(part: PartTask) -> dict[str, Any]:
             block = None if of == 1 else (part.block, of)
             stream = deepcopy(part.stream)
             null = draw_null(run, names, part.procedure, stream, slow=False, part=block)
+        reason = caveat(run, part.procedure.scheme)
+        if reason is not None and part.procedure.scheme != "inputs":
+            run.warnings.append(f"{run.meta.name}: {reason} (--scheme inputs keeps its level)")
         if null is None:
             how = f"{run.meta.name} grouped by {run.group_by}"
             run.warnings.append(f"{how}: not tested, its draws would be computed anew one by one")

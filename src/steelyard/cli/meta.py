@@ -66,8 +66,8 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @click.option("--significance", is_flag=True, help="Test all pairs of metrics; give clusters.")
 @click.option("--scheme", type=click.Choice(["inputs", "cells", "systems", "rows+columns", "pairs",
                                         "williams"]), default="inputs", show_default=True,
-              help="What is swapped between two metrics (pairs: verdicts, for acc-eq and tau-eq; "
-              "rejects too often), or Williams' test of pearson.")  # fmt: skip
+              help="What is swapped between two metrics (pairs: verdicts, for acc-eq and tau-eq), "
+              "or Williams' test of pearson; all but inputs can reject too often.")  # fmt: skip
 @click.option("--correction", type=click.Choice(["none", "holm", "bonferroni",
                                                  "benjamini-hochberg"]), default="none",
               show_default=True, help="Correct p-values for the number of pairs.")  # fmt: skip
