@@ -300,6 +300,153 @@ def test_bad_calls_end_with_exit_code_2(arguments, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
+LANGUAGES = {"en-de": "refA", "he-en": "refB", "zh-en": "refA"}  # with the reference of metrics
+
+
+def write_wmt23(folder, seed=0, segments=12):
+    """Write three made-up sets as tables; he-en has a second reference, which counts as a system.
+
+    Give what people and metrics say of the systems that take part.
+    """
+    rng = np.random.default_rng(seed)
+    kept = {}
+    for n, (lp, ref) in enumerate(LANGUAGES.items(), start=4):
+        refs = ["refA", "refB"] if lp == "he-en" else ["refA", "synthetic_ref"]
+        systems = [*(f"s{i}" for i in range(n)), *refs]
+        quality = rng.normal(0, 1, (len(systems), 1)) + rng.normal(0, 1, (len(systems), segments))
+        tables = {"mqm": np.round(quality)}
+        for name, noise in ((f"good-{ref}", 0.4), (f"fair-{ref}", 1.5), ("odd-src", 3.0)):
+            tables[name] = quality + rng.normal(0, noise, quality.shape)
+        es = sy.EvalSet(
+            tuple(systems),
+            sy.Segments(tuple(str(i) for i in range(segments))),
+            {name: sy.ScoreTable(values) for name, values in tables.items()},
+        )
+        sy.save(es.select(scores=["mqm"]), folder / f"{lp}.human.csv")
+        sy.save(es.drop(scores=["mqm"]), folder / f"{lp}.metrics.seg.csv")
+        texts = [{"seg": str(i), "src": "x", "refs": dict.fromkeys(refs, "y"), "out": {}}
+                 for i in range(segments)]  # fmt: skip
+        (folder / f"{lp}.text.jsonl").write_text("".join(f"{json.dumps(t)}\n" for t in texts))
+        out = {ref, "synthetic_ref"} | (set() if lp == "he-en" else set(refs))
+        rows = [i for i, system in enumerate(systems) if system not in out]
+        kept[lp] = {name.replace(f"-{ref}", "-ref"): v[rows] for name, v in tables.items()}
+    return kept
+
+
+def calibrated_accuracy(human, metric):
+    """Best share of pairs that are ordered or tied alike, over every epsilon; by definition."""
+    i, j = np.triu_indices(len(human), 1)
+    order = np.sign(human[i] - human[j])
+    gap = metric[i] - metric[j]
+    return max(
+        (np.where(np.abs(gap) <= epsilon, 0, np.sign(gap)) == order).mean(axis=0).mean()
+        for epsilon in {0.0, *np.abs(gap).ravel().tolist()}
+    )
+
+
+def test_wmt23_with_sets_that_differ_in_human_systems_by_hand(tmp_path):
+    kept = write_wmt23(tmp_path)
+    assert [len(own["mqm"]) for own in kept.values()] == [4, 6, 6]  # he-en with refA
+    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=400)}
+    result = run_benchmark(presets.preset("wmt23"), tmp_path, **options)
+    assert [len(own.systems) for own in result.sets] == [4, 6, 6]
+    assert [c.label for c in result.columns if c.by == "pa"] == ["all pa sys +human"]
+    expected = {}
+    for name in ("good-ref", "fair-ref", "odd-src"):
+        right = pairs = 0
+        total = 0.0
+        for own in kept.values():
+            h, m = own["mqm"].mean(axis=1), own[name].mean(axis=1)
+            for a, b in combinations(range(len(h)), 2):
+                right += np.sign(h[a] - h[b]) == np.sign(m[a] - m[b])
+                pairs += 1
+            total += (np.corrcoef(h, m)[0, 1] + 1) / 2
+            total += (np.corrcoef(own["mqm"].ravel(), own[name].ravel())[0, 1] + 1) / 2
+            total += calibrated_accuracy(own["mqm"], own[name])
+        assert pairs == 6 + 15 + 15
+        expected[name] = (3 * right / pairs + total) / 12  # the organisers' weights
+    found = {s.metric: s.average for s in result.standings}
+    assert found == pytest.approx(expected, abs=1e-12)
+    assert list(found) == sorted(expected, key=lambda n: -expected[n])
+    weights = {c.label: c.weight for c in result.columns}
+    assert weights.pop("all pa sys +human") == pytest.approx(3 / 12)
+    assert list(weights.values()) == pytest.approx([1 / 12] * 9)
+    # The test of the average weighs the same draws by the same weights.
+    test = result.significance
+    assert test is not None
+    one, two = "good-ref", "odd-src"
+    null, observed = np.zeros(400), 0.0
+    for c in result.columns:
+        assert c.null is not None
+        i, j = c.names.index(one), c.names.index(two)
+        pair = list(combinations(range(3), 2)).index((min(i, j), max(i, j)))
+        share = (1 if i < j else -1) * (3 if c.by == "pa" else 1) / 12 / (1 - c.lowest)
+        null += share * c.null.differences[:, pair]
+        observed += share * (c.null.values[i] - c.null.values[j]) * (1 if i < j else -1)
+    by_hand = (1 + (null >= observed - 1e-6).sum()) / 401
+    place = [test.metrics.index(name) for name in (one, two)]
+    assert test.p[tuple(place)] == pytest.approx(by_hand)
+    ranks = {s.metric: s.rank for s in result.standings}
+    assert (ranks[two] == ranks[one]) == (by_hand > 0.05)
+
+
+def test_settings_of_a_set_do_not_split_a_pooled_task():
+    """Whatever a set sets for itself, pairwise accuracy over all of them is one column."""
+    plain = presets.SetSpec("en-de", "refA")
+    other = presets.SetSpec("zh-en", "refA", "mqm", ("s4",), human_systems=True)
+    result = run_benchmark(benchmark(sets=(plain, other)), sets=SETS)
+    assert [c.weight for c in result.columns] == pytest.approx([2 / 6, 2 / 6, 2 / 6])
+    split = run_benchmark(benchmark(sets=(plain, other), weights="split"), sets=SETS)
+    assert [c.weight for c in split.columns] == pytest.approx([1 / 3] * 3)
+
+
+def with_references(es, *names):
+    """Call the last systems references."""
+    systems = (*es.systems[: es.n_systems - len(names)], *names)
+    refs = dict.fromkeys(("refA", *names), ("x",) * es.n_segments)
+    return sy.EvalSet(systems, sy.Segments(es.segments.ids, references=refs), dict(es.scores))
+
+
+def test_a_pooled_task_with_and_without_human_translations_has_all_sets_in_both():
+    sets = {"en-de": with_references(toy(n=6, seed=1), "refB"), "zh-en": toy(n=5, seed=2)}
+    tasks = (presets.Task("pa", pooled=True, both_humans=True),)
+    result = run_benchmark(benchmark(tasks=tasks), sets=sets)
+    assert [(c.label, c.weight) for c in result.columns] == [
+        ("all pa sys", 0.5), ("all pa sys +human", 0.5)
+    ]  # fmt: skip
+    for column, first in zip(result.columns, (5, 6), strict=True):
+        right, pairs = 0.0, 0
+        for es, n in ((sets["en-de"], first), (sets["zh-en"], 5)):
+            rows = [i for i, s in enumerate(es.systems) if n == 6 or s != "refB"]
+            means = [es[name].values[rows].mean(axis=1) for name in ("mqm", "fair-refA")]
+            right += pairwise_accuracy(*means).value * (n * (n - 1) // 2)
+            pairs += n * (n - 1) // 2
+        assert column.values["fair-refA"] == pytest.approx(right / pairs)
+
+
+def test_tasks_that_are_alike_are_not_merged():
+    tasks = (presets.Task("spa"), presets.Task("acc-eq"), presets.Task("acc-eq", group_by="item"))
+    result = run_benchmark(benchmark(tasks=tasks), sets={"en-de": SETS["en-de"]})
+    assert [c.weight for c in result.columns] == pytest.approx([1 / 3] * 3)
+    spa, *acc = (c.values["good-refA"] for c in result.columns)
+    average = next(s.average for s in result.standings if s.metric == "good-refA")
+    assert average == pytest.approx((spa + sum(acc)) / 3)
+
+
+def test_pooled_accuracy_counts_the_pairs_that_a_metric_has():
+    lost = SETS["zh-en"]["good-refA"].values.copy()
+    lost[0] = np.nan
+    sets = {**SETS, "zh-en": SETS["zh-en"].with_scores("good-refA", lost, uses=("refA",))}
+    result = run_benchmark(benchmark(), sets=sets)
+    right = pairs = 0
+    for es, rows in ((SETS["en-de"], slice(None)), (SETS["zh-en"], slice(1, None))):
+        h, m = (es[name].values[rows].mean(axis=1) for name in ("mqm", "good-refA"))
+        for a, b in combinations(range(len(h)), 2):
+            right += np.sign(h[a] - h[b]) == np.sign(m[a] - m[b])
+            pairs += 1
+    assert result.columns[0].values["good-refA"] == pytest.approx(right / pairs)
+
+
 def test_wmt23_on_real_data(shared, tmp_path):
     folder = shared / "wmt23-metrics"
     result = run_benchmark(presets.preset("wmt23"), folder)

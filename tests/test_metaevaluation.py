@@ -189,8 +189,8 @@ def test_a_metric_on_other_segments_than_the_humans():
     es = es.with_scores("human", human, kind="human").with_scores("half", half)
     result = meta_evaluate(es, by=["spa", "acc-eq"], metrics=["half"])
     assert [(r.by, r.note) for r in result.results] == [
-        ("spa", "no segment scores"),
-        ("acc-eq", "constant"),
+        ("spa", "no segment scores where people gave some"),
+        ("acc-eq", "no segment scores where people gave some"),
     ]
     assert all(np.isnan(r.value) for r in result.results)
 
@@ -370,3 +370,221 @@ def test_table_1_of_the_spa_paper(shared, lp, left_out):
     if lp == "en-de":
         named = "'sescoreX-refA' and 'instructscore-refA' are identical"
         assert any(text == named for text in found.warnings), found.warnings
+
+
+def holed() -> EvalSet:
+    """A metric without a system, one without single scores, one with all, one with none."""
+    es = small()
+    for name, rows, columns in (("no-B", 1, slice(None)), ("gaps", 0, slice(5))):
+        values = es["good-src"].values.copy()
+        values[rows, columns] = NAN
+        es = es.with_scores(name, values)
+    return es.with_scores("empty", np.full((5, 30), NAN))
+
+
+def test_metrics_that_lack_systems_or_scores_are_named_and_counted():
+    result = meta_evaluate(holed(), by=["spa", "pa", "acc-eq"], significance=True, n_resamples=20)
+    hint = "(--common weighs all metrics on what all of them have)"
+    assert f"'no-B' has no score for 1 of 5 systems (B): weighed on the pairs of the others {hint}" in result.warnings  # fmt: skip # noqa: E501
+    assert (
+        "'gaps' lacks 5 of 150 scores that people gave (A: 5): means of systems are over different "
+        f"segments {hint}"
+    ) in result.warnings
+    assert "spa, pa, acc-eq: no value for 'empty': no scores" in result.warnings
+    assert not any("official" in text for text in result.warnings)
+    sizes = {r.metric: (r.n_systems, r.n_cells, r.note) for r in result.results if r.by == "pa"}
+    assert sizes == {
+        "good-src": (5, 150, None),
+        "bad-src": (5, 150, None),
+        "no-B": (4, 120, "4 of 5 systems, 120 of 150 segment scores"),
+        "gaps": (5, 145, "145 of 150 segment scores"),
+        "empty": (0, 0, "no scores"),
+    }
+    row = result.to_dict()["results"][0]
+    assert row["n_systems"] in (4, 5)
+    assert row["n_cells"] <= 150
+    table = result.table()
+    assert [c.name for c in table.columns][:3] == ["metric", "systems", "cells"]
+    assert "systems, cells: what people and the metric both scored" in table.notes
+    assert {"n_systems", "n_cells"} <= set(result.to_frame().columns)
+    whole = meta_evaluate(small(), by="pa")
+    assert [c.name for c in whole.table().columns][:2] == ["metric", "pa"]
+    assert not whole.warnings
+
+
+def test_tests_of_a_metric_without_a_system_use_the_means_that_are_shown():
+    """What is missing is not taken for an average score."""
+    es = holed().drop(scores=["empty"])
+    for by in ("pa", "pearson"):
+        result = meta_evaluate(es, by=by, significance=True, n_resamples=50, intervals=None)
+        assert not any("tests use means" in text for text in result.warnings)
+
+
+def test_the_common_part_is_what_all_metrics_have():
+    es = holed().drop(scores=["empty"])
+    result = meta_evaluate(es, by=["spa", "pa", "pearson"], common=True)
+    assert "common: 1 system that a metric lacks left out: B" in result.warnings
+    assert "common: 5 of 30 segments that a metric lacks left out" in result.warnings
+    assert not any("--common" in text for text in result.warnings)
+    assert {(r.n_systems, r.n_cells, r.note) for r in result.results} == {(4, 100, None)}
+    by_hand = es.select(systems=list("ACDE"), segments=[str(i) for i in range(5, 30)])
+    expected = meta_evaluate(by_hand, by=["spa", "pa", "pearson"])
+    for by in ("spa", "pa", "pearson"):
+        assert result.values(by) == expected.values(by)
+    assert result.provenance is not None
+    assert result.provenance.options["common"] is True
+
+
+def test_a_metric_that_lacks_the_worst_segments_of_a_system():
+    """B is 5 above A on every segment, for people and metric alike; A's lowest scores are lost."""
+    human = np.arange(20.0) + np.array([[0.0], [5.0]])
+    metric = human.copy()
+    metric[0, :12] = NAN
+    es = EvalSet(
+        ("A", "B"),
+        Segments(tuple(str(i) for i in range(20))),
+        {"h": ScoreTable(human, kind="human"), "m": ScoreTable(metric)},
+    )
+    plain = meta_evaluate(es, by="pa", intervals=None)
+    assert plain.results[0].value == 0
+    assert "(A: 12): means of systems are over different segments" in plain.warnings[0]
+    assert meta_evaluate(es, by="pa", intervals=None, common=True).results[0].value == 1
+
+
+def test_official_scores_go_where_the_common_part_has_fewer_segments():
+    es = small()
+    es = es.with_scores("bad-src", es["bad-src"], system_scores=np.arange(5.0))
+    values = es["good-src"].values.copy()
+    values[2, 3] = NAN
+    result = meta_evaluate(es.with_scores("good-src", values), by="pa", common=True)
+    told = "common: official system scores of 'bad-src' are of all segments, so means of those "
+    assert any(text.startswith(told) for text in result.warnings)
+
+
+def test_nothing_in_common_is_an_error():
+    es = small()
+    halves = [es["good-src"].values.copy() for _ in range(2)]
+    halves[0][:, :15] = NAN
+    halves[1][:, 15:] = NAN
+    for name, values in zip(("one", "two"), halves, strict=True):
+        es = es.with_scores(name, values)
+    with pytest.raises(UsageError, match="no segment has scores of all metrics: 'one' has 75 of"):
+        meta_evaluate(es, common=True)
+    with pytest.raises(UsageError, match="no system has scores of all metrics: 'empty' has 0 of"):
+        meta_evaluate(holed(), common=True)
+
+
+def test_one_segment_has_no_interval():
+    es = small().select(segments=["3"])
+    result = meta_evaluate(es, by=["spa", "pa", "acc-eq"])
+    assert not any(r.ci for r in result.results)
+    assert (
+        "spa: no interval over segments for 'bad-src', 'good-src': there is only one to draw"
+    ) in result.warnings
+    one = meta_evaluate(small(s=5), by="pa", intervals="document")
+    assert "there is only one to draw" in one.warnings[-1]
+
+
+def test_one_system_is_said_to_be_too_few():
+    result = meta_evaluate(small().select(systems=["A"]), by=["spa", "pa", "acc-eq"])
+    names = "'bad-src', 'good-src'"
+    assert f"spa, pa, acc-eq: no value for {names}: fewer than two systems" in result.warnings
+    assert not result.chance
+    assert "nan" not in result.table().text()
+
+
+def by_document(seed=0, documents=10, size=50) -> EvalSet:
+    """Documents have effects of their own on people and metrics."""
+    rng = np.random.default_rng(seed)
+    n, s = 6, documents * size
+    quality = rng.normal(0, 0.5, (n, 1))
+    effect = np.repeat(rng.normal(0, 2, (n, documents)), size, axis=1)
+    other = np.repeat(rng.normal(0, 1.6, (n, documents)), size, axis=1)
+    tables = {"human": ScoreTable(quality + effect + rng.normal(0, 1, (n, s)), kind="human")}
+    for name, noise in (("m1", 1), ("m2", 4)):
+        tables[name] = ScoreTable(quality + effect / 2 + other + rng.normal(0, noise, (n, s)))
+    ids = tuple(str(i) for i in range(s))
+    names = tuple(f"d{i // size}" for i in range(s))
+    return EvalSet(tuple("ABCDEF"), Segments(ids, documents=names), tables)
+
+
+def summed(es: EvalSet, size=50) -> EvalSet:
+    """The same with one segment per document: the sums of its scores."""
+    tables = {
+        name: replace(table, values=table.values.reshape(6, -1, size).sum(axis=2))
+        for name, table in es.scores.items()
+    }
+    return EvalSet(
+        es.systems, Segments(tuple(f"{i}" for i in range(es.n_segments // size))), tables
+    )
+
+
+@pytest.mark.parametrize("unit", ["document", "50"])
+def test_values_intervals_and_ranks_have_one_unit(unit):
+    """Documents of one size: everything is as if each were one segment."""
+    es = by_document()
+    options: dict[str, Any] = {"by": ["spa", "pa"], "n_bootstrap": 200}
+    for intervals in ("segment", "both"):
+        found = meta_evaluate(es, unit=unit, intervals=intervals, **options)
+        expected = meta_evaluate(summed(es), intervals=intervals, **options)
+        for one, other in zip(found.results, expected.results, strict=True):
+            assert one.metric == other.metric
+            assert one.value == pytest.approx(other.value, abs=1e-9)
+            assert one.ci == pytest.approx(other.ci, abs=1e-6)
+            assert one.rank_ci == other.rank_ci
+    words = "documents" if unit == "document" else "blocks of 50 segments"
+    notes = found.table().notes
+    legend = f"low, high: 95 % interval over resampled {words} and systems, of sets of this size"
+    assert legend in notes
+    assert any(note.startswith("unit of values, intervals and tests: ") for note in notes)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_values_lie_in_their_intervals_by_document(seed):
+    result = meta_evaluate(by_document(seed), by=["spa", "pa", "acc-eq"], unit="document",
+                           n_bootstrap=300)  # fmt: skip
+    for row in result.results:
+        assert row.ci is not None
+        assert row.ci[0] <= row.value <= row.ci[1]
+    assert not any("does not hold" in text for text in result.warnings)
+
+
+def test_tests_of_metrics_have_the_unit_of_the_values():
+    """Ten documents: the exact test of acc-eq is over 2**10 swaps of documents."""
+    es = by_document(size=5)
+    result = meta_evaluate(es, by="acc-eq", unit="document", significance=True, intervals=None,
+                           epsilon=0.5)  # fmt: skip
+    i, j = np.triu_indices(6, 1)
+    h = es["human"].values
+    share = {}
+    for name in ("m1", "m2"):
+        gap = es[name].values[i] - es[name].values[j]
+        sign = np.where(np.abs(gap) <= 0.5, 0, np.sign(gap))
+        share[name] = (sign == np.sign(h[i] - h[j])).mean(axis=0)
+    gaps = (share["m1"] - share["m2"]).reshape(10, 5).sum(axis=1)
+    signs = 1 - 2 * ((np.arange(1024)[:, None] >> np.arange(10)) & 1)
+    expected = np.mean(signs @ gaps >= gaps.sum() - 1e-9)
+    test = result.significance["acc-eq"]
+    a, b = (test.metrics.index(name) for name in ("m1", "m2"))
+    assert test.p[a, b] == pytest.approx(expected, abs=1e-9)
+
+
+def test_units_that_do_not_fit():
+    es = by_document()
+    with pytest.raises(UsageError, match="intervals over documents, unit '5': expected one unit"):
+        meta_evaluate(es, unit="5", intervals="document")
+    with pytest.raises(UsageError, match="method mtme flips single segments"):
+        meta_evaluate(es, unit="document", method="mtme")
+
+
+def test_a_value_outside_its_interval_is_named():
+    """Near its best, on ten documents, soft accuracy falls in nearly every resample."""
+    result = meta_evaluate(by_document(2), by="spa", unit="document", n_bootstrap=300)
+    beyond = [r for r in result.results if r.ci is not None and r.value > r.ci[1] + 5e-4]
+    assert [r.metric for r in beyond] == ["m1"]
+    told = [text for text in result.warnings if "the interval does not hold the value of" in text]
+    assert len(told) == 1
+    assert told[0].startswith(
+        f"spa: the interval does not hold the value of 'm1' ({beyond[0].value:.3f}): resamples "
+        "repeat some documents and lack others"
+    )

@@ -73,7 +73,7 @@ def test_pairs_are_a_binomial_test_of_verdicts():
     result = meta_evaluate(es, "mqm", by="acc-eq", significance=True, scheme="pairs",
                            intervals=None)  # fmt: skip
     test = result.significance["acc-eq"]
-    assert test.scheme == "pairs (exact)"
+    assert test.scheme == "pairs"  # not exact: pairs of one segment share systems
     epsilon = {r.metric: r.epsilon for r in result.results}
     i, j = np.triu_indices(es.n_systems, 1)
     h = np.sign(es["mqm"].values[i] - es["mqm"].values[j])
@@ -86,6 +86,27 @@ def test_pairs_are_a_binomial_test_of_verdicts():
         only, other = int((one & ~two).sum()), int((two & ~one).sum())
         by_hand = binomtest(only, only + other, alternative="greater").pvalue
         assert test.p[a, b] == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_pairs_are_said_not_to_keep_their_level_and_inputs_stand_beside():
+    options: dict[str, Any] = {"by": ["acc-eq", "tau-eq"], "significance": True, "intervals": None}
+    found = meta_evaluate(small(), "mqm", scheme="pairs", correction="holm", **options)
+    plain = meta_evaluate(small(), "mqm", scheme="inputs", correction="holm", **options)
+    for by, test in found.significance.items():
+        told = [text for text in found.warnings if text.startswith(f"{by}: scheme pairs")]
+        assert len(told) == 1
+        assert "rejects about 18 % of true nulls at 5 %" in told[0]
+        assert "3 differences significant by it, 3 by inputs" in told[0]
+        assert test.note is not None
+        assert test.valid is not None
+        valid = plain.significance[by]
+        np.testing.assert_array_equal(test.valid.p, valid.p)
+        np.testing.assert_array_equal(test.valid.p_adjusted, valid.p_adjusted)
+        shown = test.to_dict()
+        assert shown["note"] == test.note
+        assert shown["valid"]["scheme"] == "inputs (exact)"
+        assert valid.to_dict()["valid"] is None
+        assert valid.note is None
 
 
 def test_pairs_with_missing_cells_weigh_by_segment():
@@ -136,3 +157,80 @@ def test_names_nobody_knows():
         meta_evaluate(small(), "mqm", significance=True, correction="sidak")
     with pytest.raises(UsageError, match="unknown scheme 'rows'"):
         meta_evaluate(small(), "mqm", significance=True, scheme="rows")
+
+
+def exchangeable(seed, n=8, s=60):
+    """Two metrics that err in ways of their own on whole segments, swapped segment by segment.
+
+    After the swaps neither is better than the other, whatever they are.
+    """
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(0, 0.5, (n, 1)) + rng.normal(size=(n, s))
+    human = np.round(quality + rng.normal(0, 1, (n, s)))
+    one = quality * rng.gamma(1, 1, (1, s)) + rng.normal(0, 0.5, (n, s))
+    two = quality * rng.gamma(1, 1, (1, s)) + rng.normal(0, 0.5, (n, s))
+    swap = rng.random(s) < 0.5
+    scores = {"h": sy.ScoreTable(human, kind="human")}
+    scores["a"] = sy.ScoreTable(np.where(swap, two, one))
+    scores["b"] = sy.ScoreTable(np.where(swap, one, two))
+    systems = tuple(f"s{i}" for i in range(n))
+    return sy.EvalSet(systems, sy.Segments(tuple(str(i) for i in range(s))), scores)
+
+
+def rejected(scheme, by, trials, **options):
+    """Share of true nulls that a scheme rejects at 5 %, and whether it says that it may be off."""
+    count, told = 0, False
+    for seed in range(trials):
+        found = meta_evaluate(exchangeable(seed), "h", by=by, significance=True, scheme=scheme,
+                              n_resamples=99, intervals=None, rng=seed, **options)  # fmt: skip
+        test = found.significance[by]
+        a, b = (test.metrics.index(name) for name in "ab")
+        count += test.p[a, b] <= 0.05
+        told = told or test.note is not None
+    return count / trials, told
+
+
+SEGMENTS: dict[str, Any] = {"level": "seg", "group_by": "none"}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "by", "options"),
+    [("inputs", "acc-eq", {}), ("inputs", "pearson", SEGMENTS), ("pairs", "acc-eq", {}),
+     ("cells", "pearson", SEGMENTS)],
+)  # fmt: skip
+def test_a_scheme_keeps_its_level_or_says_that_it_does_not(scheme, by, options):
+    share, told = rejected(scheme, by, 200, **options)
+    assert told == (scheme != "inputs")
+    assert 0.03 <= share <= 0.07 if scheme == "inputs" else share > 0.1
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("scheme", ["inputs", "cells", "systems", "rows+columns", "williams"])
+@pytest.mark.parametrize(
+    ("by", "options"),
+    [("spa", {}), ("pa", {}), ("pearson", {"level": "sys"}), ("pearson", SEGMENTS)],
+)
+def test_every_scheme_keeps_its_level_or_says_that_it_does_not(scheme, by, options):
+    if scheme == "williams" and by != "pearson":
+        return
+    share, told = rejected(scheme, by, 1000, **options)
+    assert told or 0.03 <= share <= 0.075, share  # three standard errors beyond 5 %
+
+
+def test_a_scheme_that_may_be_off_has_the_valid_one_beside_it():
+    options: dict[str, Any] = {"significance": True, "intervals": None, "n_resamples": 99}
+    for scheme, by, level in (("cells", "spa", None), ("williams", "pearson", "seg")):
+        found = meta_evaluate(small(), "mqm", by=by, level=level, scheme=scheme, **options)
+        test = found.significance[by]
+        assert test.valid is not None
+        assert test.valid.scheme.startswith("inputs")
+        assert any(f"{by}: scheme {scheme} rejects about" in text for text in found.warnings)
+    slow = meta_evaluate(small(s=12), "mqm", by="kendall-b", scheme="cells", level="seg",
+                         group_by="none", **options | {"n_resamples": 9})  # fmt: skip
+    assert slow.significance["kendall-b"].valid is None
+    assert any("(--scheme inputs keeps its level)" in text for text in slow.warnings)
+    plain = meta_evaluate(small(), "mqm", by=["spa", "pa", "acc-eq"], **options)
+    assert {by: test.note is None for by, test in plain.significance.items()} == {
+        "spa": True, "pa": False, "acc-eq": True
+    }  # fmt: skip
+    assert not any("true nulls" in text for text in plain.warnings)

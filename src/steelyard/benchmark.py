@@ -22,7 +22,7 @@ from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet
 from steelyard.formats import mtme
 from steelyard.formats.load import load
-from steelyard.metaevaluation import prepare
+from steelyard.metaevaluation import check_unit, prepare, unit_codes
 from steelyard.metarun import Data, Run
 from steelyard.metasignificance import Procedure
 from steelyard.parallel import Workers
@@ -46,6 +46,8 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
     significance: bool = False,
     procedure: Procedure | None = None,
     method: str = "exact",
+    unit: str = "segment",
+    common: bool = False,
     rng: Rng = 0,
     workers: Workers | None = None,
 ) -> BenchmarkResult:
@@ -68,13 +70,20 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
         Test all pairs of metrics in each task and on the average, by the same swaps everywhere.
     method
         How p-values inside soft pairwise accuracy are found; ``mtme`` gives official numbers.
+    unit
+        What changes sign and is swapped together: ``segment``, as published, ``document``, or a
+        number of consecutive segments.
+    common
+        Weigh all metrics of a set on what all of them have.
     rng
         Seed of the draws.
     workers
         What the parts run on; the result does not depend on it.
     """
+    check_unit(method, unit)
     procedure = procedure or Procedure()
-    runner = _Runner(benchmark, human, metrics, procedure if significance else None, method)
+    asked = _Asked(human, metrics, procedure if significance else None, method, unit, common)
+    runner = _Runner(benchmark, asked)
     stream = generator(rng)
     # One seed per set, whichever sets are there: every task of a set sees the same swaps.
     seeds = dict(
@@ -101,6 +110,8 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
         warnings.insert(0, f"partial: {plural(len(absent), 'set')} not found: {', '.join(absent)}")
     options: dict[str, Any] = {"benchmark": benchmark.name, "human": human or benchmark.human}
     options |= {"method": method}
+    options |= {"unit": unit} if unit != "segment" else {}
+    options |= {"common": True} if common else {}
     if significance:
         options |= {"scheme": procedure.scheme, "alternative": procedure.alternative}
     inputs = tuple(file for es in found.values() for file in es.inputs)
@@ -159,6 +170,7 @@ class _Part:
     """One meta-metric on one set: the values of its metrics, and the draws of their differences."""
 
     task: Task
+    number: int  # of the task
     test: str
     domain: str | None
     humans: bool
@@ -167,25 +179,41 @@ class _Part:
     found: PartResult
 
 
+def _pooled(parts: Sequence[tuple[_Part, str]]) -> float:
+    """Value of a metric over the pairs of systems of all sets, of those that it has scored."""
+    if len(parts) == 1:
+        return parts[0][0].found.values[parts[0][1]]
+    n = [part.run.data.n_systems(name) for part, name in parts]
+    pairs = [size * (size - 1) // 2 for size in n]
+    right = sum(k * part.found.values[name] for k, (part, name) in zip(pairs, parts, strict=True))
+    return right / sum(pairs) if sum(pairs) else float("nan")
+
+
 def _facts(procedure: Procedure) -> dict[str, Any]:
     return {name: value for name, value in asdict(procedure).items() if name != "tick"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What holds for all sets."""
+
+    human: str | None
+    metrics: Collection[str] | None
+    procedure: Procedure | None
+    method: str
+    unit: str
+    common: bool
 
 
 class _Runner:
     """What was found so far: parts of columns, summaries of sets, warnings."""
 
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        human: str | None,
-        metrics: Collection[str] | None,
-        procedure: Procedure | None,
-        method: str,
-    ) -> None:
-        self.benchmark, self.human, self.metrics = benchmark, human, metrics
-        self.procedure, self.method = procedure, method
+    def __init__(self, benchmark: Benchmark, asked: _Asked) -> None:
+        self.benchmark, self.human, self.metrics = benchmark, asked.human, asked.metrics
+        self.procedure, self.method = asked.procedure, asked.method
+        self.unit, self.common_only = asked.unit, asked.common
         self.parts: list[_Part] = []
-        self.planned: list[tuple[PartTask, str, str | None, bool]] = []
+        self.planned: list[tuple[PartTask, int, str, str | None, bool]] = []
         self.summaries: list[SetSummary] = []
         self.warnings: list[str] = []
         self.own: set[str] = set()
@@ -210,12 +238,13 @@ class _Runner:
                 self.summaries.append(SetSummary(test.name, gold, data.es.systems, n))
             if domain is None:
                 self.warnings += [f"{test.name}: {text}" for text in warnings]
+            units = unit_codes(data.es, self.unit)
             data = lean(data)
-            for task in self.benchmark.tasks:
+            for number, task in enumerate(self.benchmark.tasks):
                 if (domain and not task.domains) or humans not in self._humans(test, es, task):
                     continue
-                part = PartTask(task, data, self.method, self.procedure, seed)
-                self.planned.append((part, test.name, domain, humans))
+                part = PartTask(task, data, self.method, self.procedure, seed, units)
+                self.planned.append((part, number, test.name, domain, humans))
 
     def run(self, workers: Workers) -> None:
         """Do what was planned."""
@@ -226,11 +255,13 @@ class _Runner:
             about |= {"procedure": self.procedure and _facts(self.procedure)}
             about |= {"data": digest(tasks)}
         results = iter(workers.run(weigh, tasks, step="meta", about=about))
-        for (part, test, domain, humans), own in zip(self.planned, blocks, strict=True):
+        for (part, number, test, domain, humans), own in zip(self.planned, blocks, strict=True):
             found = joined([next(results) for _ in own])
             n = part.data.es.n_systems
             self.warnings += found.warnings
-            made = _Part(part.task, test, domain, humans, part.run(), n * (n - 1) // 2, found)
+            made = _Part(
+                part.task, number, test, domain, humans, part.run(), n * (n - 1) // 2, found
+            )
             self.parts.append(made)
 
     @staticmethod
@@ -278,7 +309,7 @@ class _Runner:
         part = es.drop(systems=[s for s in es.systems if s in out])
         if domain is not None:
             part = part.select(domain=domain)
-        return prepare(part, gold, names, keep_references=False)
+        return prepare(part, gold, names, keep_references=False, common=self.common_only)
 
     def common(self, test: SetSpec, metric: str) -> str:
         """Name of a metric that holds on every set, whatever the reference is called there."""
@@ -288,43 +319,54 @@ class _Runner:
         stem = metric.removesuffix(f"-{test.reference}")
         return metric if stem == metric else f"{stem}-ref"
 
+    def groups(self) -> dict[tuple[Any, ...], list[_Part]]:
+        """Parts by column: one per task and set, one for a pooled task.
+
+        Sets of a pooled task may differ in what is set for each of them, such as whether human
+        translations count as systems; it is one task all the same. Where it is asked for both
+        without and with them, a set that has none takes part in both as it is.
+        """
+        found: dict[tuple[Any, ...], list[_Part]] = {}
+        for part in self.parts:
+            task = part.task
+            key = (
+                "" if task.pooled else part.test,
+                part.domain or "",
+                part.run.level,
+                part.humans and (task.both_humans or not task.pooled),
+                part.run.group_by or "",
+                part.run.meta.name,
+                part.number,
+            )
+            found.setdefault(key, []).append(part)
+        for key, parts in found.items():
+            if parts[0].task.pooled and key[3]:
+                have = {part.test for part in parts}
+                without = found.get((*key[:3], False, *key[4:]), [])
+                parts += [part for part in without if part.test not in have]
+        return found
+
     def columns(self) -> tuple[Column, ...]:
         """Put parts together: one column per task and set, one for a pooled task."""
         tests = {test.name: test for test in self.benchmark.sets}
-        groups: dict[tuple[Any, ...], list[_Part]] = {}
-        for part in self.parts:
-            place = "" if part.task.pooled else part.test
-            key = (
-                place,
-                part.domain or "",
-                part.run.level,
-                part.humans,
-                part.run.group_by or "",
-                part.run.meta.name,
-            )
-            groups.setdefault(key, []).append(part)
-        n_sets = len({part.test for part in self.parts})
+        groups = self.groups()
         if self.benchmark.weights == "split":
             weights = split_weights(list(groups))
-        else:
-            weights = [
-                parts[0].task.weight * (n_sets if parts[0].task.pooled else 1)
-                for parts in groups.values()
-            ]
+        else:  # as many parts as there are sets in a pooled task, one in others
+            weights = [parts[0].task.weight * len(parts) for parts in groups.values()]
         if self.benchmark.weights == "domains":  # the whole is shown, the domains are averaged
             weights = [w if key[1] else 0.0 for key, w in zip(groups, weights, strict=True)]
         total = sum(weights)
         columns = []
         for (key, parts), weight in zip(groups.items(), weights, strict=True):
             share = np.array([part.n_pairs for part in parts], dtype=float)
-            share = share / share.sum() if len(parts) > 1 else np.ones(1)
-            values = [
-                {self.common(tests[p.test], name): v for name, v in p.found.values.items()}
-                for p in parts
+            share = share / max(share.sum(), 1) if len(parts) > 1 else np.ones(1)
+            own = [
+                {self.common(tests[p.test], name): name for name in p.found.values} for p in parts
             ]
-            shared = [name for name in values[0] if all(name in own for own in values)]
+            shared = [name for name in own[0] if all(name in names for names in own)]
             pooled = {
-                name: float(sum(w * own[name] for w, own in zip(share, values, strict=True)))
+                name: _pooled([(p, names[name]) for p, names in zip(parts, own, strict=True)])
                 for name in shared
             }
             first = parts[0]
@@ -339,7 +381,7 @@ class _Runner:
                     first.run.level,
                     first.run.group_by,
                     first.domain,
-                    first.humans,
+                    any(part.humans for part in parts),
                     weight / total,
                     pooled,
                     first.run.meta.lowest,

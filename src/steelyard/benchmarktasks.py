@@ -16,9 +16,10 @@ import numpy as np
 from steelyard.errors import SteelyardError
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.metarun import Data, Run
-from steelyard.metasignificance import Procedure, draw_null, n_blocks, swappable
+from steelyard.metasignificance import Procedure, caveat, draw_null, n_blocks, swappable
 from steelyard.presets import Task
 from steelyard.segments import Segments
+from steelyard.stats.arrays import Counts
 from steelyard.stats.swaps import Null
 
 _DRAWS = 1000
@@ -33,13 +34,16 @@ class PartTask:
     method: str
     procedure: Procedure | None
     stream: np.random.Generator
+    units: Counts | None = None  # of the segments, where these are not drawn one by one
     block: int = 0
     n_blocks: int = 1
 
     def run(self) -> Run:
         """Set the computation up."""
         meta, task = self.task.meta, self.task
-        return Run(self.data, meta, task.level, task.group_by, meta.options, self.method, None, [])
+        return Run(
+            self.data, meta, task.level, task.group_by, meta.options, self.method, self.units, []
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,9 @@ def weigh(part: PartTask) -> dict[str, Any]:
             block = None if of == 1 else (part.block, of)
             stream = deepcopy(part.stream)
             null = draw_null(run, names, part.procedure, stream, slow=False, part=block)
+        reason = caveat(run, part.procedure.scheme)
+        if reason is not None and part.procedure.scheme != "inputs":
+            run.warnings.append(f"{run.meta.name}: {reason} (--scheme inputs keeps its level)")
         if null is None:
             how = f"{run.meta.name} grouped by {run.group_by}"
             run.warnings.append(f"{how}: not tested, its draws would be computed anew one by one")
@@ -133,7 +140,9 @@ def digest(parts: Sequence[PartTask]) -> str:
         if key not in seen:
             seen[key] = _data_digest(part.data)
         run = part.run()
-        facts = (run.meta.name, run.level, run.group_by, part.method, part.block, part.n_blocks)
+        units = None if part.units is None else part.units.tolist()
+        facts = (run.meta.name, run.level, run.group_by, part.method, part.block, part.n_blocks,
+                 units)  # fmt: skip
         state = part.stream.bit_generator.state
         total.update(repr((seen[key], facts, state)).encode())
     return total.hexdigest()

@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.checks import uninformative
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
+from steelyard.metacoverage import common_part, lacking
 from steelyard.metaintervals import Resamples, with_intervals
 from steelyard.metaresults import UNITS, MetaEvaluation, MetaResult, Significance
 from steelyard.metarun import Data, Run
@@ -50,6 +51,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     threshold: float | None = None,
     pa_ties: str = "strict",
     keep_references: bool = False,
+    common: bool = False,
     sentinels: bool = False,
     rng: Rng = 0,
 ) -> MetaEvaluation:
@@ -86,6 +88,9 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         statistics, and ``strict`` or ``drop-human`` for pairwise accuracy.
     keep_references
         Keep systems that are the reference of one of the metrics.
+    common
+        Weigh all metrics on what all of them have: leave out systems that a metric lacks, and
+        segments on which a metric lacks a score that people gave.
     sentinels
         Weigh scores that know nothing of quality, too (:mod:`steelyard.metrics.floor`); a warning
         names the metrics that one of them beats.
@@ -105,11 +110,12 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     human = the_human(es, human)
     if sentinels:
         es, metrics = _with_sentinels(es, human, metrics, generator(rng).spawn(3)[2])
-    data, warnings = prepare(es, human, metrics, keep_references=keep_references)
+    data, warnings = prepare(es, human, metrics, keep_references=keep_references, common=common)
     procedure = Procedure(scheme, alternative, n_resamples, alpha, correction)
-    blocks = _blocks(data.es, unit)
+    check_unit(method, unit)
+    blocks = unit_codes(data.es, unit)
     stream, resampling = generator(rng).spawn(2)
-    weights = _resamples(data.es, intervals, n_bootstrap, resampling)
+    weights = _resamples(data, intervals, unit, n_bootstrap, resampling)
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
     chance: dict[str, float] = {}
@@ -126,15 +132,18 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
                 found = ranked(found, test, alpha)
         warnings += _beaten(found)
         found = with_intervals(run, found, weights)
-        if meta.name == "acc-eq" and run.group_by == "item":
+        if meta.name == "acc-eq" and run.group_by == "item" and data.es.n_systems > 1:
             chance[meta.name] = metametrics.chance_level(data.human)
         results += found
+    warnings += _without_value(results)
     settings: dict[str, Any] = {
         "human": human,
         "with": ",".join(meta.name for meta in metas),
         "method": method,
         "unit": unit,
     }
+    if common:
+        settings["common"] = True
     if intervals:
         settings |= {"intervals": intervals, "bootstrap": n_bootstrap}
     if significance:
@@ -152,6 +161,8 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         Provenance("meta", settings, es.inputs, seed),
         chance,
         intervals or "",
+        unit,
+        None if blocks is None else len(np.unique(blocks)),
     )
 
 
@@ -180,6 +191,26 @@ def _beaten(found: Sequence[MetaResult]) -> list[str]:
     return [f"{best.by}: {what} beats {shown}{rest}"]
 
 
+def _without_value(found: Sequence[MetaResult]) -> list[str]:
+    """Say which metrics have no value, and why."""
+    why: dict[str, dict[str, list[str]]] = {}  # reason, meta-metric, metrics
+    for result in found:
+        if np.isnan(result.value):
+            own = why.setdefault(result.note or "undefined", {})
+            own.setdefault(result.by, []).append(f"'{result.metric}'")
+    texts = []
+    for reason, by_meta in why.items():
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for by, names in by_meta.items():
+            alike.setdefault(tuple(sorted(names)), []).append(by)
+        for metrics, metas in alike.items():
+            rest = len(metrics) - _LISTED
+            more = f" and {plural(rest, 'other')}" if rest > 0 else ""
+            shown = ", ".join(metrics[:_LISTED])
+            texts.append(f"{', '.join(metas)}: no value for {shown}{more}: {reason}")
+    return texts
+
+
 def pair_preferences(
     es: EvalSet,
     human: str,
@@ -204,7 +235,7 @@ def pair_preferences(
     kept = es if systems is None else es.select(systems=systems)
     data, warnings = prepare(kept, human, [metric], keep_references=systems is not None)
     spa = metametrics.metametric("spa")
-    run = Run(data, spa, None, None, spa.options, method, _blocks(data.es, unit), warnings)
+    run = Run(data, spa, None, None, spa.options, method, unit_codes(data.es, unit), warnings)
     if np.isnan(data.segments(metric)).all():
         raise UsageError(f"'{metric}' has no segment scores where '{human}' has some")
     return (data.es.systems, *run.pair_pvalues(metric))
@@ -222,7 +253,12 @@ def the_human(es: EvalSet, human: str | None) -> str:
 
 
 def prepare(
-    es: EvalSet, human: str, metrics: Collection[str] | None, *, keep_references: bool
+    es: EvalSet,
+    human: str,
+    metrics: Collection[str] | None,
+    *,
+    keep_references: bool,
+    common: bool = False,
 ) -> tuple[Data, list[str]]:
     """Choose metrics and systems, and note what was left out and why."""
     names = _chosen(es, human, metrics)
@@ -244,6 +280,9 @@ def prepare(
     kept = es.drop(systems=unscored) if unscored else es
     if not kept.n_systems:
         raise UsageError(f"no system has a '{human}' score")
+    if common:
+        kept, left_out = common_part(kept, human, names)
+        warnings += left_out
     gold = kept[human]
     means = row_means(gold.values) if gold.system_scores is None else gold.system_scores
     sign = 1 if gold.higher_is_better else -1
@@ -251,6 +290,7 @@ def prepare(
     blank = int(np.isnan(gold.values).all(axis=0).sum()) if gold.has_segments else 0
     if blank:
         warnings.append(f"{plural(blank, 'segment')} without a '{human}' score take no part")
+    warnings += lacking(data)
     warnings += _look(data, human)
     return data, warnings
 
@@ -282,8 +322,14 @@ def _look(data: Data, human: str) -> list[str]:
     return found
 
 
-def _blocks(es: EvalSet, unit: str) -> Counts | None:
-    """Give the code of the block each segment belongs to, None for single segments."""
+def check_unit(method: str, unit: str) -> None:
+    """Refuse units that a method of p-values does not know."""
+    if method == "mtme" and unit != "segment":
+        raise UsageError(f"unit '{unit}': method mtme flips single segments, as its toolkit does")
+
+
+def unit_codes(es: EvalSet, unit: str) -> Counts | None:
+    """Give the code of the unit that each segment belongs to, None for single segments."""
     if unit == "segment":
         return None
     if unit == "document":
@@ -296,15 +342,27 @@ def _blocks(es: EvalSet, unit: str) -> Counts | None:
     return np.arange(es.n_segments, dtype=np.int64) // int(unit)
 
 
-def _resamples(es: EvalSet, unit: str | None, n: int, rng: np.random.Generator) -> Resamples | None:
-    if unit is None:
+def _resamples(
+    data: Data, intervals: str | None, unit: str, n: int, rng: np.random.Generator
+) -> Resamples | None:
+    """Draw systems, and segments in the units that also change sign and are swapped together."""
+    es, human = data.es, data.human
+    if intervals is None:
         return None
-    if unit not in UNITS:
-        raise UsageError(f"unknown unit of resampling '{unit}'; {hint(unit, UNITS)}")
+    if intervals not in UNITS:
+        raise UsageError(f"unknown unit of resampling '{intervals}'; {hint(intervals, UNITS)}")
+    if intervals == "document":
+        if unit not in ("segment", "document"):
+            raise UsageError(f"intervals over documents, unit '{unit}': expected one unit")
+        unit = "document"
     segments = systems = None
-    if unit != "system":
-        blocks = _blocks(es, "document") if unit == "document" and es.n_segments else None
+    least = len(human)  # of what is drawn
+    if intervals != "system":
+        blocks = unit_codes(es, unit) if es.n_segments else None
         segments = bootstrap.segment_counts(n, es.n_segments, rng, blocks)
-    if unit in ("system", "both"):
+        judged = np.flatnonzero((~np.isnan(human)).any(axis=0))
+        least = len(judged if blocks is None else np.unique(blocks[judged]))
+    if intervals in ("system", "both"):
         systems = bootstrap.draw_counts(n, es.n_systems, rng)
-    return Resamples(unit, segments, systems)
+        least = min(least, len(human))
+    return Resamples(intervals, segments, systems, unit, least)

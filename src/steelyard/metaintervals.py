@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.metaresults import UNITS, MetaResult
+from steelyard.metaresults import MetaResult, units
 from steelyard.metarun import Data, Run
 from steelyard.stats import bootstrap
 from steelyard.stats.arrays import Floats, row_means
@@ -27,6 +27,8 @@ class Resamples:
     unit: str
     segments: Floats | None = None
     systems: Floats | None = None
+    drawn: str = "segment"  # segments are drawn one by one, by document, or so many together
+    n_units: int = 2  # judged units to draw from: of one alone, every resample is the same
 
 
 def with_intervals(
@@ -51,7 +53,30 @@ def with_intervals(
         if undefined:
             reason = "it is undefined in most resamples"
             run.warnings.append(_warning(run, resamples, reason, undefined))
+        run.warnings.extend(_outside(run, found, resamples))
     return found
+
+
+def _outside(run: Run, found: list[MetaResult], resamples: Resamples) -> list[str]:
+    """Name metrics whose value their interval does not hold: resamples are not like the data.
+
+    A resample repeats some units and lacks others, which adds noise: a statistic near its best, of
+    few units, falls in nearly all of them.
+    """
+    slack = 5e-4  # p-values inside resampled soft accuracies are approximations
+    beyond = [
+        f"'{r.metric}' ({r.value:.3f})"
+        for r in found
+        if r.ci is not None and not r.ci[0] - slack <= r.value <= r.ci[1] + slack
+    ]
+    if not beyond:
+        return []
+    how = run.meta.name if run.level == "sys" else f"{run.meta.name} grouped by {run.group_by}"
+    rest = len(beyond) - _LISTED
+    shown = ", ".join(beyond[:_LISTED]) + (f" and {plural(rest, 'other')}" if rest > 0 else "")
+    drawn = units(resamples.unit, resamples.drawn)
+    text = f"{how}: the interval does not hold the value of {shown}: resamples repeat some {drawn} "
+    return [f"{text}and lack others, so they are noisier than the data; do not rely on it"]
 
 
 def resampled_metrics(run: Run, found: list[MetaResult], resamples: Resamples) -> list[str]:
@@ -93,11 +118,13 @@ def _warning(run: Run, resamples: Resamples, reason: str, names: list[str]) -> s
     shown = ", ".join(f"'{name}'" for name in sorted(names)[:_LISTED])
     rest = len(names) - _LISTED
     shown += f" and {plural(rest, 'other')}" if rest > 0 else ""
-    return f"{how}: no interval over {UNITS[resamples.unit]} for {shown}: {reason}"
+    return f"{how}: no interval over {units(resamples.unit, resamples.drawn)} for {shown}: {reason}"
 
 
 def _obstacle(run: Run, metric: str, resamples: Resamples) -> str | None:
     """Say why a metric that has a value can't have an interval, None if it can."""
+    if resamples.n_units == 1:
+        return "there is only one to draw"
     if run.meta.name == "spa":
         return None
     if run.level == "sys":
@@ -179,7 +206,9 @@ def replicates(run: Run, names: list[str], resamples: Resamples) -> Floats:
     if run.meta.name == "spa":
         stack = np.stack([data.additive(name) for name in names])
         pairs = None if w is None else bootstrap.pair_weights(w)
-        return bootstrap.bootstrap_spa(data.human, stack, segments=u, pairs=pairs)
+        return bootstrap.bootstrap_spa(
+            data.human, stack, segments=u, pairs=pairs, blocks=run.blocks
+        )
     if run.level == "sys":
         human = (
             data.human_systems[None, :] if u is None else bootstrap.bootstrap_means(data.human, u)

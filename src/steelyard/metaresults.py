@@ -22,6 +22,20 @@ UNITS: Mapping[str, str] = {
 }
 
 
+def units(intervals: str, unit: str = "segment") -> str:
+    """Name what is resampled: segments are drawn in units (segment, document, so many segments).
+
+    Examples
+    --------
+    >>> units("segment"), units("segment", "document"), units("both", "5")
+    ('segments', 'documents', 'blocks of 5 segments and systems')
+    """
+    if unit == "segment" or intervals not in ("segment", "both"):
+        return UNITS[intervals]
+    drawn = UNITS.get(unit) or f"blocks of {plural(int(unit), 'segment')}"
+    return drawn if intervals == "segment" else f"{drawn} and systems"
+
+
 @dataclass(frozen=True, slots=True)
 class MetaResult:
     """One metric under one meta-metric; ``rank`` is its cluster where significance was tested."""
@@ -37,6 +51,8 @@ class MetaResult:
     ci: tuple[float, float] | None = None
     rank_ci: tuple[int, int] | None = None  # places it takes in 95 % of the resamples
     letters: str | None = None
+    n_systems: int | None = None  # that it rests on: scored by people and by the metric
+    n_cells: int | None = None  # outputs (system, segment) that both scored
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -52,6 +68,8 @@ class MetaResult:
             "letters": self.letters,
             "epsilon": self.epsilon,
             "note": self.note,
+            "n_systems": self.n_systems,
+            "n_cells": self.n_cells,
         }
 
 
@@ -66,6 +84,8 @@ class Significance:
     alternative: str
     p_adjusted: Floats | None = None
     correction: str = "none"
+    note: str | None = None  # why p-values of the scheme are too small, where they are
+    valid: Significance | None = None  # the same comparisons by a scheme that keeps its level
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -77,6 +97,8 @@ class Significance:
             "alternative": self.alternative,
             "p_adjusted": self.p_adjusted,
             "correction": self.correction,
+            "note": self.note,
+            "valid": None if self.valid is None else self.valid.to_dict(),
         }
 
 
@@ -94,6 +116,13 @@ class MetaEvaluation:
     provenance: Provenance | None = None
     chance: Mapping[str, float] = field(default_factory=dict)
     resampled: str = "segment"
+    unit: str = "segment"
+    n_units: int | None = None
+
+    @property
+    def resampled_units(self) -> str:
+        """What is resampled, in words."""
+        return units(self.resampled or "segment", self.unit)
 
     @property
     def level(self) -> str:
@@ -124,10 +153,21 @@ class MetaEvaluation:
         """Give a row per result as a pandas or polars frame."""
         columns = (
             Column(name) for name in ("metric", "with", "level", "group_by", "value", "rank",
-                                      "epsilon", "note")
+                                      "epsilon", "note", "n_systems", "n_cells")
         )  # fmt: skip
         rows = tuple(
-            (r.metric, r.by, r.level, r.group_by, r.value, r.rank, r.epsilon, r.note)
+            (
+                r.metric,
+                r.by,
+                r.level,
+                r.group_by,
+                r.value,
+                r.rank,
+                r.epsilon,
+                r.note,
+                r.n_systems,
+                r.n_cells,
+            )
             for r in self.results
         )
         return Table("", tuple(columns), rows).to_frame(backend)
@@ -143,6 +183,9 @@ class MetaEvaluation:
         letters = {r.metric: r.letters for r in self.results if r.by == names[0]}
         lettered = 0 < max((len(own or "") for own in letters.values()), default=0) <= _LETTERS
         columns = [Column("metric")]
+        sizes = {r.metric: (r.n_systems, r.n_cells) for r in self.results}
+        differ = len(set(sizes.values())) > 1
+        columns += [Column("systems"), Column("cells")] if differ else []
         for name in names:
             columns += [Column("rank", key=f"{name} rank")] if ranked else []
             columns += [Column("alike")] if lettered and name == names[0] else []
@@ -156,6 +199,7 @@ class MetaEvaluation:
         bold: set[tuple[int, int]] = set()
         for k, metric in enumerate(dict.fromkeys([*first, *rest])):
             row: list[Cell] = [metric]
+            row += sizes[metric] if differ else ()
             for name in names:
                 result = found.get((metric, name))
                 row += [result.rank if result else None] if ranked else []
@@ -165,13 +209,26 @@ class MetaEvaluation:
                 if interval and name == names[0]:
                     row += (result.ci if result else None) or (None, None)
             rows.append(tuple(row))
-        rules = frozenset(i for i in range(1, len(rows)) if ranked and rows[i][1] != rows[i - 1][1])
+        at = 3 if differ else 1  # of the first meta-metric's ranks
+        rules = frozenset(
+            i for i in range(1, len(rows)) if ranked and rows[i][at] != rows[i - 1][at]
+        )
         size = f"{plural(self.n_systems, 'system')}, {plural(self.n_segments, 'segment')}"
         notes = [f"human score {self.human}: {size}"]
+        if self.n_units is not None:
+            what = (
+                f"{self.unit} ({self.n_units:,})"
+                if self.unit == "document"
+                else (f"{plural(self.n_units, 'block')} of {plural(int(self.unit), 'segment')}")
+            )
+            notes.append(f"unit of values, intervals and tests: {what}")
+        if differ:
+            notes.append("systems, cells: what people and the metric both scored")
         if lettered:
             notes.append("alike: metrics that share a letter do not differ significantly")
         if interval:
-            notes.append(f"low, high: 95 % interval over resampled {UNITS[self.resampled]}")
+            drawn = self.resampled_units
+            notes.append(f"low, high: 95 % interval over resampled {drawn}, of sets of this size")
         notes += [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
 

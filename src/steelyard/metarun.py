@@ -60,6 +60,25 @@ class Data:
             return self.sign(metric) * official
         return row_means(self.segments(metric))
 
+    def n_systems(self, metric: str) -> int:
+        """How many systems have a score of people and of a metric."""
+        return int((~np.isnan(self.human_systems + self.systems(metric))).sum())
+
+    def n_cells(self, metric: str) -> int:
+        """How many outputs have a segment score of people and of a metric."""
+        return int((~np.isnan(self.segments(metric))).sum())
+
+    def coverage(self, metric: str) -> str | None:
+        """Say how much of what people judged a metric has, None if that is all."""
+        systems, cells = self.n_systems(metric), self.n_cells(metric)
+        parts = []
+        if systems < len(self.human_systems):
+            parts.append(f"{systems} of {len(self.human_systems)} systems")
+        judged = int((~np.isnan(self.human)).sum())
+        if cells < judged and self.es.scores[metric].has_segments:
+            parts.append(f"{cells:,} of {judged:,} segment scores")
+        return ", ".join(parts) or None
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -105,9 +124,12 @@ class Run:
         found = []
         for name in self.data.metrics:
             value, epsilon, note = self._value(name)
+            if not np.isnan(value):
+                note = "; ".join(filter(None, (self.data.coverage(name), note))) or None
             result = MetaResult(
-                name, self.meta.name, self.level, self.group_by, value, epsilon=epsilon, note=note
-            )
+                name, self.meta.name, self.level, self.group_by, value, epsilon=epsilon, note=note,
+                n_systems=self.data.n_systems(name), n_cells=self.data.n_cells(name),
+            )  # fmt: skip
             found.append(result)
         places = np.nan_to_num(ranks([r.value for r in found]), nan=np.inf)
         order = sorted(range(len(found)), key=lambda i: (places[i], found[i].metric))
@@ -132,8 +154,20 @@ class Run:
         if lost > 0 and len(groups.values) > 1:
             note = f"undefined in {lost} of {len(groups.values)} groups"
         if not len(groups.defined):
-            note = "no segment scores" if not self.data.es.scores[name].has_segments else "constant"
+            note = self._nothing(name)
         return groups.mean, groups.epsilon, note
+
+    def _nothing(self, name: str) -> str:
+        """Say why a statistic of segments is nowhere defined."""
+        table = self.data.es.scores[name]
+        if not table.has_segments:
+            return "no scores" if table.system_scores is None else "no segment scores"
+        known = ~np.isnan(self.data.segments(name))
+        if not known.any():
+            return "no segment scores where people gave some"
+        if self.group_by == "item" and not (known.sum(axis=0) > 1).any():
+            return "fewer than two systems"
+        return "constant"
 
     def groups(self, name: str) -> GroupValues:
         """Values of a metric in each group, computed once: calibration is the costly part."""
@@ -184,7 +218,7 @@ class Run:
         if np.isnan(self.data.human).all():
             raise UsageError("spa needs segment scores: the human score has system scores only")
         if np.isnan(self.data.segments(name)).all():
-            return float("nan"), None, "no segment scores"
+            return float("nan"), None, self._nothing(name)
         agreement = soft_agreement(*self.pair_pvalues(name))
         return agreement.value, None, None if agreement.n_pairs else "fewer than two systems"
 

@@ -40,6 +40,22 @@ def test_spa_over_segments_against_copies(blocks):
             assert found[b, m] == pytest.approx(soft_agreement(p_human, p_metric).value, abs=2e-3)
 
 
+def test_spa_over_blocks_against_copies_of_blocks():
+    """Blocks are drawn and change sign together; each copy of a block is a unit of its own."""
+    human, metrics = data(s=80)
+    blocks = np.arange(80) // 8
+    counts = bootstrap.segment_counts(20, 80, np.random.default_rng(1), blocks)
+    found = bootstrap.bootstrap_spa(human, metrics, segments=counts, blocks=blocks)
+    for b, own in enumerate(counts):
+        drawn = [k for k in range(10) for _ in range(int(own[8 * k]))]
+        assert len(drawn) == 10
+        summed = [np.stack([x[:, blocks == k].sum(axis=1) for k in drawn], axis=1)
+                  for x in (human, *metrics)]  # fmt: skip
+        p_human, *p_metrics = (pairwise_pvalues(x, method="analytic").p for x in summed)
+        for m, p_metric in enumerate(p_metrics):
+            assert found[b, m] == pytest.approx(soft_agreement(p_human, p_metric).value, abs=0.01)
+
+
 def test_spa_over_systems_against_copies():
     human, metrics = data()
     rng = np.random.default_rng(2)

@@ -65,6 +65,36 @@ def test_pearson_against_swapping_by_hand(scheme, group_by, missing):
             assert row[q] == pytest.approx(by_hand, abs=1e-8)
 
 
+@pytest.mark.parametrize("scheme", swaps.SCHEMES)
+def test_blocks_are_swapped_whole(scheme):
+    human, metrics = data(missing=0.1)
+    blocks = np.arange(30) // 4
+    asked = {"scheme": scheme, "n_resamples": 9, "blocks": blocks}
+    null = null_pearson(human, metrics, group_by="none", **asked, rng=np.random.default_rng(4))
+    known = np.where(np.isnan(human), NAN, metrics)
+    slow = null_recomputed(lambda x: pearson_by_hand(human, x, "none"), known, **asked,
+                           rng=np.random.default_rng(4))  # fmt: skip
+    np.testing.assert_allclose(slow.differences, null.differences, atol=1e-8)
+    z = standardise(known)
+    for row, sign in zip(null.differences, draws_by_hand(scheme, (5, 8), 9, 4), strict=True):
+        keep = sign[:, blocks] > 0
+        for q, (a, b) in enumerate(zip(*pair_index(3), strict=True)):
+            one, two = np.where(keep, z[a], z[b]), np.where(keep, z[b], z[a])
+            by_hand = pearson_by_hand(human, one, "none") - pearson_by_hand(human, two, "none")
+            assert row[q] == pytest.approx(by_hand, abs=1e-8)
+
+
+def test_items_of_blocks_agree_with_the_exact_test():
+    rng = np.random.default_rng(0)
+    values = rng.choice([0.0, 0.25, 0.5, 1.0], size=(3, 40))
+    blocks = np.arange(40) // 3
+    ones = np.ones((3, 40))
+    exact = compare_items(values, ones, blocks=blocks)
+    drawn = null_items(values, ones, blocks=blocks, n_resamples=4000, rng=rng).compare()
+    off = ~np.eye(3, dtype=bool)
+    assert np.abs(drawn.p - exact.p)[off].max() < 0.04  # five standard errors
+
+
 def test_pearson_of_a_constant_metric_has_no_p_value():
     human, metrics = data()
     metrics[1] = 7.0

@@ -89,6 +89,91 @@ def test_spa_against_swapping_by_hand(scheme, alternative, s):
     assert np.isnan(np.diag(found.p)).all()
 
 
+BLOCKS = np.array([0, 0, 1, 1, 1, 2, 3, 3, 3, 3, 4, 4, 5, 5, 6, 7, 7, 8, 8, 9])
+
+
+def whole_blocks(sign):
+    return sign[:, BLOCKS]
+
+
+@pytest.mark.parametrize("scheme", swaps.SCHEMES)
+def test_spa_of_blocks_against_swapping_by_hand(scheme):
+    """The segments of a block are swapped together, and change sign together in the p-values."""
+    human, metrics = data(s=20)
+    p_human = pairwise_pvalues(human, blocks=BLOCKS).p
+    null = null_spa(p_human, metrics, scheme=scheme, n_resamples=20, blocks=BLOCKS,
+                    rng=np.random.default_rng(3))  # fmt: skip
+
+    def by_hand(scores):
+        sums = np.stack([scores[:, k == BLOCKS].sum(axis=1) for k in range(10)], axis=1)
+        return soft_agreement(p_human, pairwise_pvalues(sums, method="analytic").p).value
+
+    close = 0.02 if scheme == "inputs" else 0.05  # without an Edgeworth term
+    np.testing.assert_allclose(null.values, [by_hand(m) for m in metrics], atol=close)
+    z = standardise(metrics)
+    draws = signs_by_hand(scheme, 6, 10, 20, np.random.default_rng(3))
+    for row, sign in zip(null.differences, draws, strict=True):
+        for q, (a, b) in enumerate([(0, 1), (0, 2), (1, 2)]):
+            keep = whole_blocks(sign) > 0
+            one, two = np.where(keep, z[a], z[b]), np.where(keep, z[b], z[a])
+            assert row[q] == pytest.approx(by_hand(one) - by_hand(two), abs=close)
+
+
+@pytest.mark.parametrize("scheme", swaps.SCHEMES)
+@pytest.mark.parametrize("blocks", [None, BLOCKS])
+@pytest.mark.parametrize("lost", [0, 8, 20])
+def test_system_scores_with_missing_ones_and_blocks_against_swapping_by_hand(scheme, blocks, lost):
+    """A metric without a system has no mean there; what is missing is swapped with the rest."""
+    human, metrics = data(s=20)
+    goal = human.mean(axis=1)
+    metrics[1, 2, :lost] = NAN
+
+    def accuracy(means):
+        known = ~np.isnan(means)
+        return pairwise_accuracy(goal[known], means[known]).value
+
+    def each(means):
+        flat = means.reshape(-1, means.shape[-1])
+        return np.array([accuracy(row) for row in flat]).reshape(means.shape[:-1])
+
+    def mean(scores):
+        known = ~np.isnan(scores)
+        sizes = known.sum(axis=1)
+        return np.where(
+            sizes > 0, np.where(known, scores, 0).sum(axis=1) / np.maximum(sizes, 1), NAN
+        )
+
+    null = null_system_scores(each, metrics, scheme=scheme, n_resamples=30, blocks=blocks,
+                              rng=np.random.default_rng(5))  # fmt: skip
+    assert null.values == pytest.approx([accuracy(mean(m)) for m in metrics])
+    z = standardise(metrics)
+    size = 20 if blocks is None else 10
+    draws = signs_by_hand(scheme, 6, size, 30, np.random.default_rng(5))
+    for row, sign in zip(null.differences, draws, strict=True):
+        keep = (sign if blocks is None else whole_blocks(sign)) > 0
+        for q, (a, b) in enumerate([(0, 1), (0, 2), (1, 2)]):
+            one, two = np.where(keep, z[a], z[b]), np.where(keep, z[b], z[a])
+            assert row[q] == pytest.approx(accuracy(mean(one)) - accuracy(mean(two)))
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6))
+def test_items_of_blocks_against_all_swaps(seed):
+    values = np.round(np.random.default_rng(seed).normal(size=(2, 20)), 1)
+    found = compare_items(values, np.ones((2, 20)), blocks=BLOCKS)
+    gap = np.bincount(BLOCKS, values[0] - values[1])
+    nulls = np.array(list(product((-1, 1), repeat=10))) @ gap
+    assert found.p[0, 1] == pytest.approx(np.mean(nulls >= gap.sum() - 1e-9), abs=1e-9)
+
+
+def test_undefined_draws_count_against_a_metric():
+    null = swaps.Null(np.array([0.9, 0.1]), np.array([[NAN], [0.1], [NAN], [-0.2]]), "inputs")
+    p = null.compare().p
+    assert p[0, 1] == 3 / 5
+    assert p[1, 0] == 5 / 5
+    assert null.compare("two-sided").p[0, 1] == 3 / 5
+
+
 def test_values_are_spa():
     human, metrics = data(s=600)
     p_human = pairwise_pvalues(human).p

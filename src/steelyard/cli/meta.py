@@ -67,7 +67,7 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @click.option("--scheme", type=click.Choice(["inputs", "cells", "systems", "rows+columns", "pairs",
                                         "williams"]), default="inputs", show_default=True,
               help="What is swapped between two metrics (pairs: verdicts, for acc-eq and tau-eq), "
-              "or Williams' test of pearson.")  # fmt: skip
+              "or Williams' test of pearson; all but inputs can reject too often.")  # fmt: skip
 @click.option("--correction", type=click.Choice(["none", "holm", "bonferroni",
                                                  "benjamini-hochberg"]), default="none",
               show_default=True, help="Correct p-values for the number of pairs.")  # fmt: skip
@@ -78,15 +78,16 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
 @click.option("--intervals", type=click.Choice(["segment", "document", "system", "both", "none"]),
               default="segment", show_default=True,
-              help="What is resampled for intervals of every value and rank (both: segments and "
-              "systems).")  # fmt: skip
+              help="What is resampled for intervals of every value and rank (segment: whole units, "
+              "see --unit; both: segments and systems).")  # fmt: skip
 @click.option("--bootstrap", type=click.IntRange(min=10), default=1000, show_default=True,
               metavar="B", help="Resamples for intervals.")  # fmt: skip
 @click.option("--method", type=click.Choice(["exact", "analytic", "monte-carlo", "mtme"]),
               default="exact", show_default=True,
               help="p-values inside soft pairwise accuracy.")  # fmt: skip
 @click.option("--unit", default="segment", show_default=True, metavar="segment|document|N",
-              help="What changes sign together in the permutation test.")  # fmt: skip
+              help="What is independent: changes sign, is swapped and is resampled as a "
+              "whole.")  # fmt: skip
 @click.option("--epsilon", default="auto", show_default=True, metavar="auto|X",
               help="Metric differences that acc-eq and tau-eq take for ties.")  # fmt: skip
 @click.option("--threshold", type=float, metavar="X",
@@ -105,6 +106,8 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
               help="Scores of your own metric, for all sets of a protocol or one "
               "(repeatable).")  # fmt: skip
 @click.option("--keep-references", is_flag=True, help="Keep systems that are a metric's reference.")
+@click.option("--common", is_flag=True, help="Weigh all metrics on the systems and segments that "
+              "all of them have.")  # fmt: skip
 @click.option("--sentinels", is_flag=True, help="Weigh scores that know nothing of quality, too: "
               "random numbers, names of systems, segments, lengths.")  # fmt: skip
 @plot_option(PLOTS)
@@ -207,7 +210,8 @@ def _common(settings: dict[str, Any]) -> dict[str, Any]:
 
     names = ("scheme", "alternative", "n_resamples", "alpha", "correction")
     kept = {
-        name: settings[name] for name in ("metrics", "method", "significance", "rng", "workers")
+        name: settings[name]
+        for name in ("metrics", "method", "unit", "common", "significance", "rng", "workers")
     }
     return {**kept, "procedure": Procedure(**{name: settings[name] for name in names})}
 

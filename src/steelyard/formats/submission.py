@@ -93,7 +93,8 @@ def _one_metric(table: RawTable, metric: str, ref: str) -> EvalSet:
     renamed = {name if column == "score" else column: c for column, c in own.columns.items()}
     reader = long.read if "segment" in own else systemtable.read
     es = reader(replace(own, columns=renamed))
-    return es.with_scores(name, es.scores[name], uses=tuple(ref.split(".")))
+    named = replace(es, name=f"{table.path}: '{name}'")  # what a warning calls it
+    return named.with_scores(name, es.scores[name], uses=tuple(ref.split(".")))
 
 
 def write(es: EvalSet, path: Path, *, level: str = "seg") -> None:

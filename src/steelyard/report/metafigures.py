@@ -12,7 +12,7 @@ from steelyard.benchmarkresults import BenchmarkResult
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
 from steelyard.metaevaluation import pair_preferences, prepare
-from steelyard.metaresults import UNITS, MetaEvaluation, MetaResult
+from steelyard.metaresults import MetaEvaluation, MetaResult
 from steelyard.metarun import Data
 from steelyard.report.figures import (
     BLUE,
@@ -173,7 +173,7 @@ def forest(found: MetaEvaluation, most: int = 3) -> Chart:
         panels.append(interval_panel(shown, values, low, high, ranks, title=by, axis=axis, **look))
     what = ""
     if any(r.ci is not None for r in found.results):
-        what = f"lines: 95 % intervals over resampled {UNITS[found.resampled]}"
+        what = f"lines: 95 % intervals over resampled {found.resampled_units}"
     tested = any(r.rank is not None for r in found.results)
     what += "; numbers and colours: clusters" if tested else ""
     return finish(

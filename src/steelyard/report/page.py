@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.checks import check
-from steelyard.comparison import compare
+from steelyard.comparison import check_segments, compare
 from steelyard.comparisonresults import Comparison
 from steelyard.errors import UsageError, printable
 from steelyard.evalset import EvalSet
@@ -162,9 +162,7 @@ def _check_results(
 
 def _main_score(es: EvalSet, score: str | None, gold: str | None) -> str | None:
     if score is not None:
-        es[score]  # an unknown name is an error that shows the known ones
-        if not es[score].has_segments:
-            raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
+        check_segments(es, score)
         return score
     if gold is not None and es[gold].has_segments:
         return gold

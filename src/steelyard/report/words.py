@@ -262,7 +262,7 @@ def _metrics(
             low, high = best.rank_ci
             span = f"place {low}" if low == high else f"places {low} to {high}"
             sure.append(
-                f"Over resampled {UNITS.get(meta.resampled, 'segments')}, {best.metric} takes "
+                f"Over resampled {meta.resampled_units}, {best.metric} takes "
                 f"{span} by {by} in 95 % of the draws."
             )
     leaders = {}

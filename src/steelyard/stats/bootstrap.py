@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from steelyard.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.expansions import quick_p
-from steelyard.stats.permutation import pair_index
+from steelyard.stats.permutation import block_sums, pair_index
 
 
 def segment_counts(
@@ -113,6 +113,7 @@ def bootstrap_spa(
     *,
     segments: Floats | None = None,
     pairs: Floats | None = None,
+    blocks: Counts | None = None,
 ) -> Floats:
     """Soft pairwise accuracy of each metric in each resample: resamples x metrics.
 
@@ -124,12 +125,18 @@ def bootstrap_spa(
         Counts per segment (see :func:`segment_counts`), None to keep each once.
     pairs
         Weights per pair of systems (see :func:`pair_weights`), None for equal ones.
+    blocks
+        A code per segment: segments with the same code change sign together. They must have been
+        drawn together, too.
 
-    p-values are normal with the first Edgeworth term, in float32.
+    p-values are normal with the first Edgeworth term, in float32, from sums that are exact: the
+    result does not depend on how a library orders them, hence not on its number of threads.
     """
     i, j = pair_index(len(human))
     counts = np.ones((1, human.shape[1])) if segments is None else segments
-    counts = counts.astype(np.float32)
+    if blocks is not None:
+        counts = counts[:, np.unique(blocks, return_index=True)[1]]
+    most = float(counts.sum(axis=1).max(initial=0.0))
     weights = np.ones((1, len(i))) if pairs is None else pairs
     whole = human[i] - human[j]
     known: dict[bytes, np.ndarray] = {}
@@ -139,20 +146,56 @@ def bootstrap_spa(
         both = ~(np.isnan(whole) | np.isnan(gap))
         key = np.packbits(both).tobytes()
         if key not in known:
-            known[key] = _weighted_p(np.where(both, whole, 0.0), counts)
-        p = _weighted_p(np.where(both, gap, 0.0), counts)
+            gaps = block_sums(np.where(both, whole, 0.0), blocks)
+            known[key] = _weighted_p(gaps, human, counts, most, blocks)
+        gaps = block_sums(np.where(both, gap, 0.0), blocks)
+        p = _weighted_p(gaps, metric, counts, most, blocks)
         agreement = 1 - np.abs(p - known[key]).astype(np.float64)
         shared = both.any(axis=1) * weights
         columns.append(ratio((agreement * shared).sum(axis=1), shared.sum(axis=1)))
     return np.stack(columns, axis=1)
 
 
-def _weighted_p(gap: Floats, counts: np.ndarray) -> np.ndarray:
-    """p-values of all pairs in each resample: resamples x pairs."""
+def _weighted_p(
+    gap: Floats, scores: Floats, counts: Floats, most: float, blocks: Counts | None
+) -> np.ndarray:
+    """p-values of all pairs in each resample: resamples x pairs; ``scores`` are of the systems."""
     scale = np.sqrt((gap * gap).sum() / max(gap.size, 1)) or 1.0
-    x = (gap / scale).astype(np.float32)
+    x = gap / scale
     square = x * x
-    return quick_p(counts @ x.T, counts @ square.T, counts @ (square * square).T)
+    if np.isnan(scores).any():
+        lead = exact_sums(counts, x, most)
+    else:  # fewer columns: the lead of one system is the difference of two sums
+        i, j = pair_index(len(scores))
+        centred = (scores - scores.mean()) / scale
+        sums = exact_sums(counts, block_sums(centred, blocks), most)
+        lead = sums[:, i] - sums[:, j]
+    moments = lead, exact_sums(counts, square, most), exact_sums(counts, square * square, most)
+    return quick_p(*(part.astype(np.float32) for part in moments))
+
+
+def exact_sums(counts: Floats, values: Floats, most: float | None = None) -> Floats:
+    """Sum the rows of values as often as counts say, without rounding: resamples x rows.
+
+    Values are rounded beforehand, to a grid that is fine enough (51 bits for the largest sum) and
+    on which no sum needs rounding. Sums in any order are then the same to the last bit. ``most``
+    are the units in the largest resample, where that is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> exact_sums(np.array([[2.0, 1.0], [0.0, 3.0]]), np.array([[0.5, 1.0], [3.0, -1.0]])).tolist()
+    [[2.0, 5.0], [3.0, -3.0]]
+    """
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    bound = largest * (float(counts.sum(axis=1).max(initial=0.0)) if most is None else most)
+    if not bound:
+        return np.zeros((len(counts), len(values)))
+    far = 1.5 * 2.0 ** (np.frexp(bound)[1] + 1)  # beside it, numbers have steps of the grid
+    rounded = values + far
+    rounded -= far
+    result: Floats = counts @ rounded.T
+    return result
 
 
 def bootstrap_means(scores: Floats, segments: Floats) -> Floats:
@@ -166,7 +209,8 @@ def bootstrap_means(scores: Floats, segments: Floats) -> Floats:
            [ 3., nan]])
     """
     known = ~np.isnan(scores)
-    return ratio(segments @ np.where(known, scores, 0.0).T, segments @ known.T.astype(np.float64))
+    sums = exact_sums(segments, np.where(known, scores, 0.0))
+    return ratio(sums, segments @ known.T.astype(np.float64))
 
 
 def bootstrap_groups(values: Floats, weights: Floats, counts: Floats) -> Floats:
@@ -176,7 +220,8 @@ def bootstrap_groups(values: Floats, weights: Floats, counts: Floats) -> Floats:
     """
     known = ~np.isnan(values)
     share = np.where(known, weights, 0.0)
-    return ratio(counts @ (np.where(known, values, 0.0) * share).T, counts @ share.T)
+    sums = exact_sums(counts, np.where(known, values, 0.0) * share)
+    return ratio(sums, exact_sums(counts, share))
 
 
 def interval(replicates: Floats, level: float = 0.95) -> tuple[Floats, Floats]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.bootstrap import exact_sums
 from steelyard.stats.cellpairs import Cells, firsts
 from steelyard.stats.pairs import PairCounts
 from steelyard.stats.replicates import Statistic, correlate, parts
@@ -101,7 +102,7 @@ def _products(
     """Pearson's r, or PDP, from sums over cells."""
     h, m = (_standardised(x, known, by_system=by_system) for x in (human, metric))
     terms = (known.astype(np.float64), h, m, h * m, h * h, m * m)
-    sums = [x.sum(axis=1)[None, :] if segments is None else segments @ x.T for x in terms]
+    sums = [x.sum(axis=1)[None, :] if segments is None else exact_sums(segments, x) for x in terms]
     if not by_system:
         weights = np.ones((1, 1)) if systems is None else systems
         sums = [(x * weights).sum(axis=1) for x in sums]

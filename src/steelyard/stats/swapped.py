@@ -12,28 +12,35 @@ from collections.abc import Callable
 import numpy as np
 
 from steelyard.errors import UsageError
-from steelyard.stats.arrays import Floats, ratio
+from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.expansions import Singles
-from steelyard.stats.permutation import pair_index
+from steelyard.stats.permutation import block_sums, pair_index
 from steelyard.stats.swaps import Null, Part, draw, pairs_in, standardise
 
 
 def null_items(
-    values: Floats, weights: Floats, *, n_resamples: int, rng: np.random.Generator
+    values: Floats,
+    weights: Floats,
+    *,
+    n_resamples: int,
+    rng: np.random.Generator,
+    blocks: Counts | None = None,
 ) -> Null:
     """Draw differences of weighted means over segments, swapping inputs.
 
     ``values`` and ``weights`` are metrics x segments, NaN where undefined. The exact p-values are
     those of :func:`steelyard.stats.swaps.compare_items`; draws can be averaged with other ones.
+    ``blocks`` is as in :func:`steelyard.stats.swaps.null_spa`.
     """
     known = ~np.isnan(values)
     share = np.where(known, weights, 0.0)
     total = share.sum(axis=1, keepdims=True)
     part = np.where(known, values * share, 0.0) / np.where(total > 0, total, 1)
     means = np.where(total[:, 0] > 0, part.sum(axis=1), np.nan)
+    part = block_sums(part, blocks)
     a, b = pair_index(len(values))
     batches = []
-    for columns, _, _ in draw("inputs", 0, values.shape[1], n_resamples, rng):
+    for columns, _, _ in draw("inputs", 0, part.shape[1], n_resamples, rng):
         assert columns is not None
         swapped = columns @ part.T
         batches.append(swapped[:, a] - swapped[:, b])
@@ -49,12 +56,13 @@ def null_pearson(
     n_resamples: int,
     rng: np.random.Generator,
     part: Part | None = None,
+    blocks: Counts | None = None,
 ) -> Null:
     """Draw differences of Pearson's correlation of cells, over all of them or within each system.
 
     ``human`` is systems x segments, ``metrics`` metrics x systems x segments; cells that the human
-    score or the metric lacks take no part, before and after swapping. ``part`` is as in
-    :func:`steelyard.stats.swaps.null_spa`.
+    score or the metric lacks take no part, before and after swapping. ``part`` and ``blocks`` are
+    as in :func:`steelyard.stats.swaps.null_spa`.
     """
     if group_by not in ("none", "system"):
         raise UsageError(f"sums of cells know the groups none and system, not '{group_by}'")
@@ -63,6 +71,7 @@ def null_pearson(
     h = np.where(np.isnan(human), 0.0, (human - np.nanmean(human)) / (np.nanstd(human) or 1.0))
     z = np.where(known, z, 0.0)
     terms = np.stack([known.astype(float), z, z * z, known * h, known * h * h, z * h])
+    terms = block_sums(terms, blocks)
 
     def value(sums: Floats) -> Floats:
         """Mean correlation from sums (6 x ... x systems)."""
@@ -78,7 +87,7 @@ def null_pearson(
     whole = terms.sum(axis=-1)
     a, b = pairs_in(len(metrics), part)
     batches = []
-    n_systems, n_segments = human.shape
+    n_systems, n_segments = terms.shape[-2:]
     for columns, rows, cells in draw(scheme, n_systems, n_segments, n_resamples, rng):
         swapped = _signed_sums(terms, columns, rows, cells)
         null = []
@@ -113,10 +122,12 @@ def null_recomputed(
     n_resamples: int,
     rng: np.random.Generator,
     tick: Callable[[], None] = lambda: None,
+    blocks: Counts | None = None,
 ) -> Null:
     """Draw differences of any statistic of a metric's scores, computing it anew in each draw.
 
-    ``statistic`` takes systems x segments; ``tick`` is called after each draw.
+    ``statistic`` takes systems x segments; ``tick`` is called after each draw. ``blocks`` is as in
+    :func:`steelyard.stats.swaps.null_spa`.
     """
     z = standardise(metrics)
     values = np.array([statistic(own) for own in z])
@@ -124,13 +135,15 @@ def null_recomputed(
     null = np.empty((n_resamples, len(pairs)))
     done = 0
     _, n_systems, n_segments = z.shape
-    for columns, rows, cells in draw(scheme, n_systems, n_segments, n_resamples, rng):
+    codes = np.arange(n_segments) if blocks is None else np.unique(blocks, return_inverse=True)[1]
+    n_units = int(codes.max(initial=-1)) + 1
+    for columns, rows, cells in draw(scheme, n_systems, n_units, n_resamples, rng):
         size = next(len(signs) for signs in (columns, rows, cells) if signs is not None)
         for k in range(size):
             keep = np.ones((n_systems, n_segments))
-            keep = keep if columns is None else keep * columns[k]
+            keep = keep if columns is None else keep * columns[k][codes]
             keep = keep if rows is None else keep * rows[k][:, None]
-            keep = keep if cells is None else keep * cells[k]
+            keep = keep if cells is None else keep * cells[k][:, codes]
             for q, (a, b) in enumerate(pairs):
                 one = np.where(keep > 0, z[a], z[b])
                 other = np.where(keep > 0, z[b], z[a])

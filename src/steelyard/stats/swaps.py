@@ -9,6 +9,9 @@ of their meta-metric is taken again. The schemes differ in what is swapped toget
 * ``systems``: all segments of a system;
 * ``rows+columns``: a cell is swapped if exactly one of its system and its segment is drawn.
 
+Where segments are not independent, ``blocks`` (a code per segment) takes their place: the segments
+of a document are then swapped together, and change sign together inside soft pairwise accuracy.
+
 A swap by signs K = +1 (keep) or -1 (swap) makes every sum over cells linear in K: with
 :math:`U_m = \sum K f(x_m)` and :math:`F_m = \sum f(x_m)`, the two swapped metrics have the sums
 :math:`(F_a + F_b)/2 \pm (U_a - U_b)/2`. U is needed once per metric, not once per pair of metrics,
@@ -19,15 +22,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
 from steelyard.errors import ShapeError, UsageError, hint
-from steelyard.stats.arrays import Floats, ratio
+from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.expansions import Singles, expansion, quick_p
-from steelyard.stats.permutation import pair_index, pairwise_pvalues, random_signs
+from steelyard.stats.permutation import block_sums, pair_index, pairwise_pvalues, random_signs
 
 SCHEMES = ("inputs", "cells", "systems", "rows+columns")
 ALTERNATIVES = ("greater", "two-sided")
@@ -63,18 +67,18 @@ class Null:
     scheme: str
 
     def compare(self, alternative: str = "greater") -> MetricComparison:
-        """Count the draws whose difference is at least the observed one."""
+        """Count the draws whose difference is at least the observed one, or is undefined."""
         _check_alternative(alternative)
         size, k = len(self.values), len(self.differences)
         a, b = pair_index(size)
         observed = self.values[a] - self.values[b]
         counts = np.zeros((size, size))
         if alternative == "two-sided":
-            beyond = np.abs(self.differences) >= np.abs(observed) - _SLACK
+            beyond = ~(np.abs(self.differences) < np.abs(observed) - _SLACK)
             counts[a, b] = counts[b, a] = np.count_nonzero(beyond, axis=0)
         else:
-            counts[a, b] = np.count_nonzero(self.differences >= observed - _SLACK, axis=0)
-            counts[b, a] = np.count_nonzero(self.differences <= observed + _SLACK, axis=0)
+            counts[a, b] = np.count_nonzero(~(self.differences < observed - _SLACK), axis=0)
+            counts[b, a] = np.count_nonzero(~(self.differences > observed + _SLACK), axis=0)
         p = (counts + 1) / (k + 1)
         unknown = np.isnan(self.values)
         p[unknown] = p[:, unknown] = np.nan
@@ -134,6 +138,7 @@ def null_spa(
     n_resamples: int = 1000,
     rng: np.random.Generator,
     part: Part | None = None,
+    blocks: Counts | None = None,
 ) -> Null:
     """Draw differences of soft pairwise accuracy between all pairs of metrics.
 
@@ -148,6 +153,8 @@ def null_spa(
         where there are fewer than 500 segments).
     part
         Only this block of the pairs, of so many: (0, 4) is the first of four.
+    blocks
+        A code per segment, see the module.
 
     Segments that any system or metric lacks take no part, except for ``inputs``, which drops them
     pair by pair.
@@ -156,20 +163,27 @@ def null_spa(
         raise ShapeError(f"metrics {metrics.shape} do not fit p-values {p_human.shape}")
     z = standardise(metrics).astype(np.float32)
     if scheme != "inputs":
-        z = np.ascontiguousarray(z[:, :, ~np.isnan(z).any(axis=(0, 1))])
-    n, s = z.shape[1:]
+        complete = ~np.isnan(z).any(axis=(0, 1))
+        own = None if blocks is None else blocks[complete]
+        z = np.ascontiguousarray(_block_sums(z[:, :, complete], own))
+    n = z.shape[1]
     i, j = pair_index(n)
     known = ~np.isnan(p_human[i, j])
     i, j = i[known], j[known]
     goal = p_human[i, j].astype(np.float32)
-    gaps = np.nan_to_num(z[:, i] - z[:, j], nan=0.0)
+    gaps = z[:, i] - z[:, j]
+    compared = (~np.isnan(gaps)).any(axis=-1)  # whether a metric has both systems of a pair
+    gaps = np.nan_to_num(gaps, nan=0.0)
+    if scheme == "inputs":
+        gaps = _block_sums(gaps, blocks)
+    s = gaps.shape[-1]
     edge = s < 500 and scheme == "inputs"
     first = gaps.sum(axis=-1)
     powers = [gaps * gaps]
     if edge:
         powers.append(powers[0] * powers[0])
     sums = [first, *(power.sum(axis=-1) for power in powers)]
-    values = _spa_values(sums, goal)
+    values = _spa_values(sums, goal, compared)
     batches = []
     for columns, rows, cells in draw(scheme, n, s, n_resamples, rng):
         if scheme == "inputs":
@@ -190,58 +204,92 @@ def null_system_scores(
     n_resamples: int = 1000,
     rng: np.random.Generator,
     part: Part | None = None,
+    blocks: Counts | None = None,
 ) -> Null:
     """Draw differences of a statistic of system means between all pairs of metrics.
 
     ``statistic`` takes (..., systems) means and gives (...) values; ``metrics`` are metrics x
-    systems x segments, NaN where missing (a system's mean is over its known segments). ``part`` is
-    as in :func:`null_spa`.
+    systems x segments, NaN where missing. A system's mean is over its known segments, NaN if there
+    is none; a swapped score that is missing is missing there, too. ``part`` and ``blocks`` are as
+    in :func:`null_spa`.
     """
     z = standardise(metrics)
-    counts = np.maximum((~np.isnan(z)).sum(axis=-1), 1)
-    z = np.nan_to_num(z, nan=0.0)
-    n, s = z.shape[1:]
-    sums = z.sum(axis=-1)
-    values = statistic(sums / counts)
+    known = ~np.isnan(z)
+    terms = [block_sums(np.where(known, z, 0.0), blocks)]
+    if (known != known[0]).any():  # otherwise swaps leave the number of segments as it is
+        terms.append(block_sums(known.astype(np.float64), blocks))
+    n, s = terms[0].shape[1:]
+    counts = _sizes(known.sum(axis=-1))
+    whole = [term.sum(axis=-1) for term in terms]
+    values = statistic(whole[0] / counts)
     batches = []
     for columns, rows, cells in draw(scheme, n, s, n_resamples, rng):
-        if cells is not None:
-            swapped = np.einsum("kis,mis->kmi", cells, z, optimize=True)
-        elif columns is not None:
-            swapped = (columns @ z.reshape(-1, s).T).reshape(len(columns), *sums.shape)
-        else:
-            assert rows is not None
-            swapped = np.broadcast_to(sums, (len(rows), *sums.shape))
-        if rows is not None:
-            swapped = swapped * rows[:, None, :]
-        half = np.ascontiguousarray(swapped.transpose(1, 0, 2)) / 2
-        both = np.empty((2, *half.shape[1:]))  # what the draws make of the one and of the other
+        halves = [_half_sums(term, columns, rows, cells) for term in terms]
         null = []
         for a, b in zip(*pairs_in(len(z), part), strict=True):
-            middle, shift = (sums[a] + sums[b]) / 2, half[a] - half[b]
-            np.add(middle, shift, out=both[0])
-            np.subtract(middle, shift, out=both[1])
-            both /= counts[[a, b], None]
+            both = _swapped_pair(whole[0], halves[0], a, b)
+            if len(terms) == 1:
+                both /= counts[[a, b], None]
+            else:
+                both /= _sizes(np.round(_swapped_pair(whole[1], halves[1], a, b)))
             one, other = statistic(both)
             null.append(one - other)
         batches.append(np.stack(null, axis=1))
     return Null(values, np.concatenate(batches), scheme)
 
 
+def _sizes(counts: NDArray[Any]) -> Floats:
+    """Numbers of segments to divide by, NaN for none."""
+    return np.where(counts > 0, counts, np.nan)
+
+
+def _half_sums(
+    term: Floats, columns: Singles | None, rows: Singles | None, cells: Singles | None
+) -> Floats:
+    """Half of the sums over segments with signs: metrics x draws x systems."""
+    n_segments = term.shape[-1]
+    if cells is not None:
+        sums = np.einsum("kis,mis->kmi", cells, term, optimize=True)
+    elif columns is not None:
+        flat = columns @ term.reshape(-1, n_segments).T
+        sums = flat.reshape(len(columns), *term.shape[:-1])
+    else:
+        assert rows is not None
+        sums = np.broadcast_to(term.sum(axis=-1), (len(rows), *term.shape[:-1]))
+    if rows is not None:
+        sums = sums * rows[:, None, :]
+    result: Floats = np.ascontiguousarray(sums.transpose(1, 0, 2)) / 2
+    return result
+
+
+def _swapped_pair(whole: Floats, half: Floats, a: int, b: int) -> Floats:
+    """What the draws make of the sums of the one and of the other: 2 x draws x systems."""
+    middle, shift = (whole[a] + whole[b]) / 2, half[a] - half[b]
+    both = np.empty((2, *shift.shape))
+    np.add(middle, shift, out=both[0])
+    np.subtract(middle, shift, out=both[1])
+    return both
+
+
 def compare_items(
-    values: Floats, weights: Floats, *, alternative: str = "greater"
+    values: Floats,
+    weights: Floats,
+    *,
+    alternative: str = "greater",
+    blocks: Counts | None = None,
 ) -> MetricComparison:
     """Compare metrics by a mean over segments, exactly: swapping inputs only flips differences.
 
     ``values`` and ``weights`` are metrics x segments. Swapping a segment between two metrics swaps
     their values there, so the null distribution of the difference of means is that of the paired
     permutation test, which needs no draws. Segments undefined for either metric take no part.
+    ``blocks`` are as in :func:`null_spa`.
     """
     _check_alternative(alternative)
     share = np.where(np.isnan(values), np.nan, values * weights)
     total = np.nansum(np.where(np.isnan(values), np.nan, weights), axis=-1)
     means = ratio(np.nansum(share, axis=-1), total)
-    p = one_or_two_sided(pairwise_pvalues(share, tail="ge").p, alternative)
+    p = one_or_two_sided(pairwise_pvalues(share, tail="ge", blocks=blocks).p, alternative)
     return MetricComparison(means, p, "inputs (exact)", 0)
 
 
@@ -280,6 +328,15 @@ def _check_alternative(alternative: str) -> None:
         raise UsageError(f"unknown alternative '{alternative}'; {hint(alternative, ALTERNATIVES)}")
 
 
+def _block_sums(values: Singles, blocks: Counts | None) -> Singles:
+    """Add up within blocks, in double precision."""
+    return (
+        values
+        if blocks is None
+        else block_sums(values.astype(np.float64), blocks).astype(np.float32)
+    )
+
+
 def _column_sums(signs: Singles, values: Singles) -> Singles:
     """Sum values over segments with signs: (draws, metrics, pairs)."""
     flat = values.reshape(-1, values.shape[-1])
@@ -287,11 +344,11 @@ def _column_sums(signs: Singles, values: Singles) -> Singles:
     return result
 
 
-def _spa_values(sums: list[Singles], goal: Singles) -> Floats:
+def _spa_values(sums: list[Singles], goal: Singles, compared: NDArray[np.bool_]) -> Floats:
     exact = [part.astype(np.float64) for part in sums]
     p, _ = expansion(*exact)
-    result: Floats = 1 - np.abs(p - goal).mean(axis=-1)
-    return result
+    lost = np.where(compared, np.abs(p - goal), 0.0).sum(axis=-1)
+    return 1 - ratio(lost, compared.sum(axis=-1))
 
 
 def _penalty(t: Singles, variance: Singles, fourth: Singles | None, goal: Singles) -> Singles:
