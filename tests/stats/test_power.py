@@ -100,7 +100,7 @@ def test_needed_for_the_sign_test_is_enough_from_there_on(win, target):
 
 
 def test_power_of_the_sign_test_goes_up_and_down():
-    """22 of 30 win often enough, 23 of 31 and 32: the 32nd unit takes power away."""
+    """21 of 30 wins are enough, but it takes 22 of 31 and 24 of 34: one more unit, less power."""
     assert sign_power(0.75, 30) > 0.8 > sign_power(0.75, 31)
     assert needed(lambda k: sign_power(0.75, k), 0.8, ragged=True) == 35
 
