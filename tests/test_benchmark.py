@@ -424,6 +424,38 @@ def test_a_pooled_task_with_and_without_human_translations_has_all_sets_in_both(
         assert column.values["fair-refA"] == pytest.approx(right / pairs)
 
 
+def test_units_and_the_common_part_apply_to_protocols():
+    es = toy(seed=3)
+    documents = tuple(f"d{i // 8}" for i in range(40))
+    lost = es["odd-src"].values.copy()
+    lost[:2, :4] = np.nan
+    es = sy.EvalSet(es.systems, sy.Segments(es.segments.ids, documents=documents), dict(es.scores))
+    es = es.with_scores("odd-src", lost, uses=("src",))
+    tasks = (presets.Task("spa"), presets.Task("acc-eq"))
+    one = benchmark(sets=(presets.SetSpec("en-de"),), tasks=tasks)
+    asked: dict[str, Any] = {"unit": "document", "common": True}
+    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=200)}
+    result = run_benchmark(one, sets={"en-de": es}, **asked, **options)
+    own = meta_evaluate(es, "mqm", by=["spa", "acc-eq"], intervals=None, **asked)
+    for column in result.columns:
+        assert column.values == pytest.approx(own.values(column.by))
+    assert "en-de: common: 4 of 40 segments that a metric lacks left out" in result.warnings
+    plain = run_benchmark(one, sets={"en-de": es}, **options)
+    assert any("'odd-src' lacks 8 of 240 scores that people gave" in w for w in plain.warnings)
+    assert plain.columns[0].values != result.columns[0].values
+    assert result.provenance is not None
+    assert result.provenance.options["unit"] == "document"
+    with pytest.raises(UsageError, match="method mtme flips single segments"):
+        run_benchmark(one, sets={"en-de": es}, method="mtme", unit="document")
+
+
+def test_schemes_that_may_be_off_are_named_in_protocols():
+    procedure = Procedure("cells", n_resamples=20)
+    sets = {"en-de": SETS["en-de"]}
+    told = run_benchmark(benchmark(), sets=sets, significance=True, procedure=procedure).warnings
+    assert any("spa: scheme cells rejects about 1 % of true nulls" in text for text in told)
+
+
 def test_tasks_that_are_alike_are_not_merged():
     tasks = (presets.Task("spa"), presets.Task("acc-eq"), presets.Task("acc-eq", group_by="item"))
     result = run_benchmark(benchmark(tasks=tasks), sets={"en-de": SETS["en-de"]})

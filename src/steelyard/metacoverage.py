@@ -13,7 +13,7 @@ from steelyard.metarun import Data
 from steelyard.table import plural
 
 _LISTED = 5  # names that a warning lists
-_HINT = "--common weighs all metrics on what all of them have"
+HINT = " (--common weighs all metrics on what all of them have)"
 
 Bools = NDArray[np.bool_]
 
@@ -54,7 +54,7 @@ def lacking(data: Data) -> list[str]:
         has = "has" if len(names) == 1 else "have"
         found.append(
             f"{_listed(names)} {has} no score for {len(lost)} of {es.n_systems} systems "
-            f"({_shown(lost)}): weighed on the pairs of the others ({_HINT})"
+            f"({_shown(lost)}): weighed on the pairs of the others{HINT}"
         )
     for gaps, names in cells.values():
         found.append(_gap_warning(es, judged, gaps, names))
@@ -63,13 +63,16 @@ def lacking(data: Data) -> list[str]:
 
 def _gap_warning(es: EvalSet, judged: Bools, gaps: Bools, names: list[str]) -> str:
     of = gaps.sum(axis=1)
-    where = [f"{s}: {n:,}" for s, n in zip(es.systems, of.tolist(), strict=True) if n]
     lack = "lacks" if len(names) == 1 else "lack"
-    uneven = (gaps.any(axis=0) & (judged & ~gaps).any(axis=0)).any()
-    why = ": means of systems are over different segments" if uneven else ""
+    columns = gaps.any(axis=0)
+    where = [plural(int(columns.sum()), "segment")]
+    why = ""
+    if (columns & (judged & ~gaps).any(axis=0)).any():  # not the same segments of all systems
+        where = [f"{s}: {n:,}" for s, n in zip(es.systems, of.tolist(), strict=True) if n]
+        why = ": means of systems are over different segments"
     return (
         f"{_listed(names)} {lack} {int(of.sum()):,} of {int(judged.sum()):,} scores that people "
-        f"gave ({_shown(where)}){why} ({_HINT})"
+        f"gave ({_shown(where)}){why}{HINT}"
     )
 
 

@@ -194,3 +194,12 @@ def test_other_segment_ids_are_kept_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     lost = save(es, path, to="submission")
     assert any("segment" in what for what in lost)
+
+
+def test_metrics_that_know_different_systems_are_named(tmp_path: Path) -> None:
+    other = [line.replace("chrF", "BLEU").replace("\tB\t", "\tBB\t") for line in LINES]
+    path = submit(tmp_path, *LINES, *other)
+    assert load(path).notes == (
+        f"{path}: 'BLEU-refA' does not have 1 system: 'B'",
+        f"{path}: 'chrF-refA' does not have 1 system: 'BB'",
+    )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -54,6 +58,54 @@ def test_spa_over_blocks_against_copies_of_blocks():
         p_human, *p_metrics = (pairwise_pvalues(x, method="analytic").p for x in summed)
         for m, p_metric in enumerate(p_metrics):
             assert found[b, m] == pytest.approx(soft_agreement(p_human, p_metric).value, abs=0.01)
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 60), st.integers(1, 6), st.integers(0, 10**6), st.integers(-40, 40))
+def test_exact_sums_are_the_same_in_any_order(s, rows, seed, size):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(rows, s)) * 10.0**size
+    counts = bootstrap.draw_counts(5, s, rng)
+    found = bootstrap.exact_sums(counts, values)
+    order = rng.permutation(s)
+    np.testing.assert_array_equal(found, bootstrap.exact_sums(counts[:, order], values[:, order]))
+    parts = [bootstrap.exact_sums(counts, row[None], counts.sum(axis=1).max()) for row in values]
+    close = 1e-12 * np.abs(values).max() * s
+    np.testing.assert_allclose(found, np.concatenate(parts, axis=1), rtol=0, atol=close)
+    np.testing.assert_allclose(
+        found, [copies(values, c).sum(axis=1) for c in counts], rtol=0, atol=close
+    )
+    assert not bootstrap.exact_sums(counts, np.zeros((rows, s))).any()
+
+
+_INTERVALS = """
+import hashlib
+import numpy as np
+from steelyard.stats import bootstrap
+rng = np.random.default_rng(0)
+for n, s in ((12, 460), (33, 300)):
+    human = rng.normal(size=(n, s))
+    counts = bootstrap.segment_counts(500, s, rng)
+    metrics = human + rng.normal(size=(2, n, s))
+    metrics[1, 0, :9] = np.nan
+    for found in (
+        bootstrap.bootstrap_spa(human, metrics, segments=counts),
+        bootstrap.bootstrap_means(human, counts),
+        bootstrap.bootstrap_groups(human, np.ones_like(human), counts),
+    ):
+        print(hashlib.sha256(np.ascontiguousarray(found)).hexdigest())
+"""
+
+
+def test_replicates_do_not_depend_on_the_number_of_threads():
+    found = []
+    for n in "12":
+        threads = {"OPENBLAS_NUM_THREADS": n, "MKL_NUM_THREADS": n, "OMP_NUM_THREADS": n}
+        asked = [sys.executable, "-c", _INTERVALS]
+        run = subprocess.run(asked, env={**os.environ, **threads}, capture_output=True, check=True)
+        found.append(run.stdout)
+    assert found[0] == found[1]
+    assert len(found[0].split()) == 6
 
 
 def test_spa_over_systems_against_copies():

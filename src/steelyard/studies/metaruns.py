@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet
+from steelyard.metacoverage import HINT
 from steelyard.metaevaluation import prepare, the_human
 from steelyard.metaintervals import Resamples, resampled_metrics
 from steelyard.metaresults import MetaResult
@@ -91,7 +92,8 @@ def open_runs(
         raise UsageError("no meta-metric: expected at least one")
     metas = [m if isinstance(m, MetaMetric) else metametrics.metametric(m) for m in asked]
     human = the_human(es, human)
-    data, warnings = prepare(es, human, metrics, keep_references=keep_references)
+    data, told = prepare(es, human, metrics, keep_references=keep_references)
+    warnings = [text.removesuffix(HINT) for text in told]
     runs = tuple(
         Run(data, meta, level, group_by, meta.options, method, None, warnings) for meta in metas
     )
