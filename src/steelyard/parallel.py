@@ -52,6 +52,7 @@ class Workers:
     cluster: str | None = None
     resume: Path | None = None
     progress: Progress | None = None
+    note: Callable[[str], None] | None = None
 
     def visible(self, path: Path) -> Path:
         """Give a path as workers find it: those of a cluster may be at home in another folder."""
@@ -69,7 +70,8 @@ class Workers:
     ) -> list[Any]:
         """Run tasks on these workers."""
         return run(fn, tasks, self.jobs, cluster=self.cluster, resume=self.resume, only=only,
-                   progress=self.progress, rng=rng, step=step, about=about)  # fmt: skip
+                   progress=self.progress, rng=rng, step=step, about=about,
+                   note=self.note)  # fmt: skip
 
 
 def run(  # noqa: PLR0913 - every option has a default
@@ -84,6 +86,7 @@ def run(  # noqa: PLR0913 - every option has a default
     step: str = "tasks",
     about: Mapping[str, Any] | None = None,
     only: Sequence[int] | None = None,
+    note: Callable[[str], None] | None = None,
 ) -> list[Any]:
     """Call a function with each task; give its results in the order of the tasks.
 
@@ -112,6 +115,8 @@ def run(  # noqa: PLR0913 - every option has a default
     only
         Do these tasks alone (by number), and give their results alone: the share of one machine
         among several that write to the same folder.
+    note
+        Called with a sentence if results of an earlier run are used.
 
     Examples
     --------
@@ -130,6 +135,10 @@ def run(  # noqa: PLR0913 - every option has a default
         folder = ResultFolder(Path(resume), step, facts, len(tasks))
         kept = ((k, folder.kept(k)) for k in chosen)
         found = {k: packed for k, packed in kept if packed is not None}
+        if found and note is not None:
+            note(
+                f"going on from {resume}: {len(found)} of {len(chosen)} results ({step}) are there"
+            )
     if len(chosen) < 2:
         progress = None  # there is none
     if progress is not None:
