@@ -8,6 +8,7 @@
     ├── ShapeError              arrays do not fit each other
     ├── DegenerateError         the data can't answer the question (nothing varies, one system, ...)
     ├── MissingDependencyError  an optional library is not installed
+    ├── OutOfMemoryError        there is not enough memory for this
     └── DownloadError           a download failed or was refused
 
 The message of each is one line: what was found, what was expected and, for a file, where.
@@ -97,6 +98,22 @@ class DegenerateError(SteelyardError):
 
 class MissingDependencyError(SteelyardError):
     """An optional library is not installed; the message holds the command that installs it."""
+
+
+class OutOfMemoryError(SteelyardError):
+    """There is not enough memory; the message says what helps."""
+
+    @classmethod
+    def at(cls, what: object = "") -> OutOfMemoryError:
+        """Make one for something that is too large.
+
+        Examples
+        --------
+        >>> print(OutOfMemoryError.at("log.parquet"))
+        log.parquet: out of memory; more of it, fewer --jobs or less data at a time help
+        """
+        place = f"{what}: " if what else ""
+        return cls(f"{place}out of memory; more of it, fewer --jobs or less data at a time help")
 
 
 class DownloadError(SteelyardError):
