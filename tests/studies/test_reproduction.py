@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.cli.main import run
-from steelyard.studies.papers import pairedsamples
+from steelyard.formats.load import load
+from steelyard.studies.papers import paired, pairedfull, pairedsamples, spa
 from steelyard.studies.papers.reproduction import (
     COUNTED,
     ERRORS,
@@ -24,6 +27,7 @@ from steelyard.studies.papers.reproduction import (
     printed,
     same,
 )
+from steelyard.studies.simulation import Design, simulate
 
 
 @given(
@@ -122,3 +126,68 @@ def test_rows_of_the_command(paper, tmp_path, capsys):
         assert row["match"] is {"differs": False, "not at hand": None}.get(row["verdict"], True)
         if isinstance(row["published"], float) and row["ours"] is not None:
             assert row["tolerance"] is not None
+
+
+METRICS = ("S3_pyr", "S3_resp", "ROUGE_WE_1", "ROUGE_WE_2", "JS_1", "JS_2", "ROUGE_L", "ROUGE_1",
+           "ROUGE_2", "BLEU", "Chrfpp", "BERTScore", "MoverScore")  # fmt: skip
+
+
+@pytest.fixture
+def made_up(tmp_path, monkeypatch):
+    """Simulated tables in the place of the papers' data, and few draws."""
+    rng = np.random.default_rng(0)
+
+    def write(path, key, names, systems, segments, columns):
+        lines = [",".join((key, "item", "system", *columns))]
+        for name in names:
+            scores = rng.normal(size=(len(systems), segments, len(columns))).round(1)
+            scores += np.linspace(0, 1, len(systems))[:, None, None]
+            lines += [f"{name},{i},{system}," + ",".join(map(str, scores[s, i]))
+                      for s, system in enumerate(systems) for i in range(segments)]  # fmt: skip
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
+
+    names = [f"M{k}" for k in range(5)]
+    folder = tmp_path / "bt-eval"
+    write(folder / "tac.csv.gz", "year", ("08", "09", "11"), names, 10, ("pyramid", *METRICS))
+    write(folder / "dialogue.csv.gz", "dataset", ("tc", "pc"), names, 10, METRICS)
+    few = Design(types=(1,), systems=(3, 5), segments=(30,), repeats=4)
+    monkeypatch.setattr(paired, "simulate", lambda rng: simulate(few, rng=rng))
+    monkeypatch.setattr(paired, "DRAWS", 20)
+    monkeypatch.setattr(paired, "TEST_DRAWS", 20)
+    monkeypatch.setattr(pairedfull, "_JITTERS", 5)
+    wmt = ["A", "B", "C", "D", "HW-TSC", "refA", "synthetic_ref"]
+    scored = ("MetricX-23-refA", "XCOMET-Ensemble-refA", "BLEU-refA", "QE-src")
+    for lp in ("en-de", "zh-en"):
+        for part, columns in (("human", ("mqm",)), ("metrics.seg", scored)):
+            write(tmp_path / "wmt23-metrics" / f"{lp}.{part}.csv.gz", "lp", (lp,), wmt, 40, columns)
+    for name, value in (("RESAMPLES", 60), ("TRIALS", 12), ("SEEDS", 3)):
+        monkeypatch.setattr(spa, name, value)
+    # The column that tells the made-up sets apart is no score.
+    monkeypatch.setattr(spa, "load", partial(load, ignore=("lp",)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("paper", ["paired", "spa"])
+def test_whole_papers_on_made_up_data(made_up, paper, capsys):
+    """All parts that the data of the papers would go through, and the same twice."""
+    command = ["reproduce", paper, "--data", str(made_up), "--json", "--quiet"]
+    assert run(command) == 0
+    first = capsys.readouterr().out
+    found = json.loads(first)
+    assert found["warnings"] == []
+    rows = {row["what"]: row for row in found["rows"]}
+    assert len(rows) == len(found["rows"])
+    for row in rows.values():
+        assert (row["match"] is None) == (row["ours"] is None)
+        assert row["match"] is True or row["note"]
+        assert row["why"]
+    drawn = [row for row in rows.values() if row["error"] is not None]
+    assert len(drawn) > 20
+    for row in drawn:
+        if row["tolerance"] is not None:
+            assert row["tolerance"] >= 2 * row["error"]
+            gap = abs(row["published"] - row["ours"])
+            assert row["match"] == (gap <= row["tolerance"] + 1e-9)
+    assert run(command) == 0
+    assert capsys.readouterr().out == first

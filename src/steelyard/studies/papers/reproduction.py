@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -145,6 +146,8 @@ def judge(
     >>> judge("Table 1, x", 0.40, 0.41, within=printed(2), reason="other data").note
     'other data'
     """
+    if math.isnan(ours):
+        return not_at_hand(what, published, "undefined on the data at hand")
     tolerance, why = within.most, within.why
     if error is not None:
         tolerance += ERRORS * error
