@@ -46,11 +46,11 @@ def truth(name: str, rng: np.random.Generator) -> Floats:
 def test_intervals_cover_the_truth(name, trials):
     rng = np.random.default_rng(7)
     expected = truth(name, rng)
-    options = RankOptions(orders=40)
+    options = RankOptions(orders=25)
     hits = []
     for _ in range(trials):
         sample = Sample(
-            draw(SEGMENTS, rng), ("A", "B", "C", "D"), segment_counts(400, SEGMENTS, rng)
+            draw(SEGMENTS, rng), ("A", "B", "C", "D"), segment_counts(250, SEGMENTS, rng)
         )
         found = aggregate(name, sample, options, rng=rng)
         assert found.replicates is not None

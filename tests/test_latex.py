@@ -55,7 +55,7 @@ def test_every_table_compiles(tables, tmp_path):
              r"\end{document}"]  # fmt: skip
     (tmp_path / "t.tex").write_text("\n".join(lines), encoding="utf-8")
     command = [program, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "t.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=600)
     log = done.stdout.decode("utf-8", "replace")
     assert done.returncode == 0, "\n".join(re.findall(r"^!.*(?:\n.*){3}", log, re.MULTILINE))
     assert (tmp_path / "t.pdf").stat().st_size > 10_000

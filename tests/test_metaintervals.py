@@ -60,7 +60,7 @@ def of_pairs(name):
 @pytest.mark.parametrize(("name", "level", "group", "unit"), combinations())
 def test_every_value_and_rank_has_an_interval_or_a_reason(name, level, group, unit):
     result = meta_evaluate(
-        made(), by=name, level=level, group_by=group, intervals=unit, n_bootstrap=200,
+        made(), by=name, level=level, group_by=group, intervals=unit, n_bootstrap=60,
         threshold=THRESHOLD,
     )  # fmt: skip
     reasons = [text for text in result.warnings if "no interval" in text]

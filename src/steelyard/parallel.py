@@ -9,15 +9,19 @@ come in, if there is a folder for them, and a run that was interrupted goes on f
 from __future__ import annotations
 
 import logging
+import os
 import tempfile
+import threading
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import MissingDependencyError, SteelyardError, UsageError
+from steelyard.errors import SteelyardError, UsageError, need_extra
 from steelyard.provenance import installed_version
 from steelyard.rng import Rng, streams
 from steelyard.taskfiles import (
@@ -34,6 +38,7 @@ Results = Generator[tuple[int, Packed], None, None]
 Progress = Callable[[int, int | None], None]
 _DEATHS = 3  # of workers without a finished task in between, after which nothing is tried any more
 _STREAMED: dict[str, Any] = {"batch_size": 1, "return_as": "generator_unordered"}
+_WATCH = 1.0  # seconds after which a worker looks whether its parent is there
 _ANSWER = 5.0  # seconds that a scheduler has to answer
 _WORKERS = 10.0  # seconds that it has to have a worker
 
@@ -52,6 +57,7 @@ class Workers:
     cluster: str | None = None
     resume: Path | None = None
     progress: Progress | None = None
+    note: Callable[[str], None] | None = None
 
     def visible(self, path: Path) -> Path:
         """Give a path as workers find it: those of a cluster may be at home in another folder."""
@@ -69,7 +75,8 @@ class Workers:
     ) -> list[Any]:
         """Run tasks on these workers."""
         return run(fn, tasks, self.jobs, cluster=self.cluster, resume=self.resume, only=only,
-                   progress=self.progress, rng=rng, step=step, about=about)  # fmt: skip
+                   progress=self.progress, rng=rng, step=step, about=about,
+                   note=self.note)  # fmt: skip
 
 
 def run(  # noqa: PLR0913 - every option has a default
@@ -84,6 +91,7 @@ def run(  # noqa: PLR0913 - every option has a default
     step: str = "tasks",
     about: Mapping[str, Any] | None = None,
     only: Sequence[int] | None = None,
+    note: Callable[[str], None] | None = None,
 ) -> list[Any]:
     """Call a function with each task; give its results in the order of the tasks.
 
@@ -112,6 +120,8 @@ def run(  # noqa: PLR0913 - every option has a default
     only
         Do these tasks alone (by number), and give their results alone: the share of one machine
         among several that write to the same folder.
+    note
+        Called with a sentence if results of an earlier run are used.
 
     Examples
     --------
@@ -130,6 +140,10 @@ def run(  # noqa: PLR0913 - every option has a default
         folder = ResultFolder(Path(resume), step, facts, len(tasks))
         kept = ((k, folder.kept(k)) for k in chosen)
         found = {k: packed for k, packed in kept if packed is not None}
+        if found and note is not None:
+            note(
+                f"going on from {resume}: {len(found)} of {len(chosen)} results ({step}) are there"
+            )
     if len(chosen) < 2:
         progress = None  # there is none
     if progress is not None:
@@ -172,9 +186,23 @@ def _call(call: tuple[Callable[..., Any], Any, Any]) -> Packed:
     return pack_result(fn(task) if stream is None else fn(task, stream))
 
 
-def call_packed(k: int, packed: bytes) -> tuple[int, Packed]:
-    """Do one task in a worker."""
+def call_packed(k: int, packed: bytes, parent: int | None = None) -> tuple[int, Packed]:
+    """Do one task in a worker, which ends if the process that waits for it does."""
+    if parent is not None:
+        _end_with(parent)
     return k, _call(unpack_task(packed))
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent: it would hold pipes open that others wait for."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _processes(calls: dict[int, bytes], jobs: int) -> Results:
@@ -187,7 +215,7 @@ def _processes(calls: dict[int, bytes], jobs: int) -> Results:
     while calls:
         try:
             pool = Parallel(n_jobs=min(jobs, len(calls)), backend="loky", **_STREAMED)
-            for k, packed in _joblib(calls, pool):
+            for k, packed in _joblib(calls, pool, os.getpid()):
                 yield k, packed
                 del calls[k]
                 deaths = 0
@@ -203,10 +231,10 @@ def _too_many_deaths() -> SteelyardError:
     )
 
 
-def _joblib(calls: dict[int, bytes], pool: Any) -> Results:
+def _joblib(calls: dict[int, bytes], pool: Any, parent: int | None = None) -> Results:
     from joblib import delayed
 
-    results = pool(delayed(call_packed)(k, packed) for k, packed in list(calls.items()))
+    results = pool(delayed(call_packed)(k, packed, parent) for k, packed in list(calls.items()))
     try:
         for result in results:  # noqa: UP028 - yield from would close the results by itself
             yield result
@@ -233,14 +261,14 @@ def _quiet() -> Iterator[None]:
 @contextmanager
 def _client(address: str, folder: Path) -> Iterator[Any]:
     """Connect to a scheduler, or say in one line why that can't be."""
-    try:
-        import distributed
-    except ImportError:
-        raise MissingDependencyError(
-            "--cluster needs Dask: pip install 'steelyard[cluster]'"
-        ) from None
+    need_extra("cluster", "--cluster")
+    import distributed
+    from distributed.comm.addressing import get_address_host_port, normalize_address
+
     connect: Any = distributed.Client  # its types are not complete
     try:
+        # A client that does not understand its address can't be closed, and complains of it later.
+        get_address_host_port(normalize_address(address))
         client = connect(address, timeout=_ANSWER, set_as_default=False)
     except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
         reason = " ".join(str(error).split())

@@ -337,9 +337,13 @@ def test_folder_without_anything(make: Make, refusal: Refusal) -> None:
 
 
 def test_time_grows_with_the_number_of_documents_only(make: Make) -> None:
-    n = 20_000
-    docs = "".join(f"news d{i}\n" for i in range(n))
-    folder = make({"documents/en-de.docs": docs, "sources/en-de.txt": "s\n" * n})
-    start = time.process_time()
-    assert len(load(folder).documents) == n
-    assert time.process_time() - start < 3  # comparing every document with every other takes 5
+    def seconds(n: int) -> float:
+        docs = "".join(f"news d{i}\n" for i in range(n))
+        folder = make({"documents/en-de.docs": docs, "sources/en-de.txt": "s\n" * n})
+        start = time.process_time()
+        assert len(load(folder).documents) == n
+        return time.process_time() - start
+
+    few = min(seconds(2_000) for _ in range(3))
+    # Eight times as many; comparing every document with every other takes 64 times as long.
+    assert min(seconds(16_000) / few for _ in range(2)) < 24

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
+import numpy as np
 import pytest
 
 from steelyard.kobe.embedded import embedded
@@ -40,12 +40,8 @@ def test_two_processes_at_once(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_whole_base(tmp_path, monkeypatch):
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path))
-    start = time.process_time()
-    path = embedded(progress=lambda *_: None)
-    assert time.process_time() - start < 60
-    start = time.process_time()
-    kb = KnowledgeBase.open(path)
-    assert time.process_time() - start < 0.2
+    kb = KnowledgeBase.open(embedded(progress=lambda *_: None))
+    assert isinstance(kb.entities, np.memmap)  # nothing is read before it is needed
     assert len(kb.languages) > 290
     assert len(kb) > 35_000
     names = {"de": "Tschechien", "ar": "التشيك", "ja": "チェコ", "sw": "Chechia", "th": "เช็ก"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import importlib.util
 import io
@@ -243,13 +244,104 @@ def test_another_stream_does_not_continue_an_interrupted_build(tmp_path, monkeyp
     with pytest.raises(KeyboardInterrupt):
         build([Wikidata("-")], tmp_path / "kb", progress=stop)
     pipe("two")
-    with pytest.raises(
-        InputError, match="<stdin>:1000: is not what the interrupted build was read"
-    ):
+    with pytest.raises(InputError, match="<stdin>: is not what the interrupted build was read"):
         build([Wikidata("-")], tmp_path / "kb")
     pipe("two")
     assert build([Wikidata("-")], tmp_path / "kb")["entities"] == 1500
     assert KnowledgeBase.open(tmp_path / "kb").label(0) == "two 0"
+
+
+def labels_of(folder):
+    base = KnowledgeBase.open(folder)
+    return {base.label(k) for k in range(len(base.prior))}
+
+
+@pytest.fixture
+def dump(tmp_path, monkeypatch):
+    """A file of 600 items, and how to build from it until some of them are read."""
+    from steelyard.kobe import spooling
+
+    monkeypatch.setattr(spooling, "CHECKPOINT", 100)
+    path = tmp_path / "dump.json"
+    path.write_bytes(dumped([item(f"Q{i}", {"en": f"Name {i}"}) for i in range(600)]))
+
+    def attempt(stop_at=None):
+        notes: list[str] = []
+
+        def stop(what, done, total):
+            if what.startswith("reading") and done == stop_at:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt) if stop_at else contextlib.nullcontext():
+            build([Wikidata(path)], tmp_path / "kb", progress=stop, note=notes.append)
+        return notes
+
+    return path, attempt
+
+
+def test_going_on_is_said(dump, tmp_path):
+    _, attempt = dump
+    assert attempt(stop_at=300) == []
+    there = f"going on from an interrupted build of {tmp_path / 'kb'}: 200 records are there"
+    assert attempt() == [there]
+    assert labels_of(tmp_path / "kb") == {f"Name {i}" for i in range(600)}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_build_does_not_go_on_with_what_has_changed(dump, tmp_path, packed):
+    """The same name, size and beginning: only the hash knows."""
+    path, attempt = dump
+    if packed:
+        path.write_bytes(gzip.compress(path.read_bytes(), 0, mtime=0))
+    before = path.read_bytes()
+    attempt(stop_at=400)
+    changed = gzip.decompress(before) if packed else before
+    changed = changed.replace(b"Name 250", b"Nome 250")
+    path.write_bytes(gzip.compress(changed, 0, mtime=0) if packed else changed)
+    assert len(path.read_bytes()) == len(before)
+    notes = attempt()
+    started = f"not going on from an interrupted build of {tmp_path / 'kb'}: "
+    assert notes == [f"{started}{path} has changed"]
+    assert {"Nome 250", "Name 249"} < labels_of(tmp_path / "kb")
+
+
+def test_changes_in_what_was_read_to_its_end(dump, tmp_path, monkeypatch):
+    """Interrupted while indexing, when nothing is read any more."""
+    from steelyard.kobe import building
+
+    path, attempt = dump
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    def interrupted():
+        with monkeypatch.context() as patch:
+            patch.setattr(building, "_meta", stop)
+            with pytest.raises(KeyboardInterrupt):
+                attempt()
+
+    interrupted()
+    path.write_bytes(path.read_bytes().replace(b"Name 599", b"Nome 599"))
+    interrupted()
+    assert attempt()[0].startswith("going on")
+    assert {"Nome 599", "Name 598"} < labels_of(tmp_path / "kb")
+
+
+def test_broken_lines_of_a_source_that_is_done_are_remembered(tmp_path, monkeypatch):
+    from steelyard.kobe import building
+
+    path = tmp_path / "dump.json"
+    path.write_bytes(b"broken\n" + dumped([item("Q1", {"en": "one"})]))
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(building, "_meta", stop)
+        with pytest.raises(KeyboardInterrupt):
+            build([Wikidata(path, skip_broken=True)], tmp_path / "kb")
+    manifest = build([Wikidata(path, skip_broken=True)], tmp_path / "kb")
+    assert manifest["warnings"] == [f"{path}: 1 broken lines were left out: 1"]
 
 
 def test_the_dump_of_the_benchmark(tmp_path):

@@ -58,7 +58,7 @@ def opened(browser: Any, path: Path, width: int = 1440, scheme: str = "light") -
     page.on("dialog", lambda dialog: trouble.append(dialog.message))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(path.as_uri())
-    page.wait_for_selector("html[data-ready=yes]", timeout=20_000)
+    page.wait_for_selector("html[data-ready=yes]", timeout=300_000)
     yield page
     page.close()
     assert trouble == []

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+PATIENCE = 600  # seconds: a process that lives may take its time on a busy machine
+
 
 class Cluster:
     """What ``dask scheduler`` and ``dask worker`` start; workers can be killed and added."""
@@ -25,23 +27,25 @@ class Cluster:
 
     def start(self) -> None:
         """Start all, and wait for the address of the scheduler."""
-        self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-jupyter")
+        scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-jupyter")
         self.need(2)
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not self.address:
-            assert time.monotonic() < end, "the scheduler does not start"
+            if scheduler.poll() is not None or time.monotonic() > end:
+                said = (self.folder / "0.log").read_text(encoding="utf-8", errors="replace")
+                pytest.fail(f"the scheduler does not start (exit code {scheduler.poll()}): {said}")
             time.sleep(0.02)
             with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):  # half-written
                 self.address = json.loads(self.file.read_text())["address"]
 
     def _start(self, *command: str) -> subprocess.Popen[bytes]:
         environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "dask", *command, "--no-dashboard", "--scheduler-file",
-             str(self.file)],
-            env=environment, cwd=self.folder,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        with (self.folder / f"{len(self.processes)}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", *command, "--no-dashboard", "--scheduler-file",
+                 str(self.file)],
+                env=environment, cwd=self.folder, stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
         self.processes.append(process)
         return process
 
@@ -80,5 +84,5 @@ def cluster(running):
     from distributed import Client
 
     with Client(running.address, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=PATIENCE)
     return running

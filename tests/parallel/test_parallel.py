@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -181,6 +182,17 @@ def test_nobody_at_an_address(monkeypatch):
         run(abs, [1], cluster="tcp://127.0.0.1:9")
     with pytest.raises(UsageError, match="--cluster nonsense://x: no Dask scheduler answers"):
         run(abs, [1], cluster="nonsense://x")
+
+
+@pytest.mark.parametrize("address", ["nonsense", "http://127.0.0.1:9"])
+def test_an_address_that_is_none_is_one_line(address):
+    """Nothing is said of a client that could not be closed, when it is collected."""
+    script = f"from steelyard.parallel import run\nrun(abs, [1], cluster={address!r})"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                           check=False)  # fmt: skip
+    assert f"UsageError: --cluster {address}: no Dask scheduler answers" in found.stderr
+    assert "Exception ignored" not in found.stderr
+    assert "distributed" not in found.stderr
 
 
 def test_without_dask_the_command_to_install_it_is_said(monkeypatch):

@@ -151,6 +151,25 @@ def test_an_array_of_jobs(texts, kb, tmp_path, capsys):
     assert "another run (signature differ)" in capsys.readouterr().err
 
 
+def test_counts_of_another_text_are_refused(texts, kb, tmp_path, capsys):
+    """A text of the same name and size, as by sed s/Madrid/Berlin/."""
+    path = tmp_path / "texts.jsonl"
+    path.write_bytes(texts.read_bytes())
+    kept = ["--shards", str(tmp_path / "kept"), "--shard-size", "30"]
+    loud = [word for word in command(path, kb, *kept) if word != "--quiet"]
+    assert run(loud) == 0
+    assert "going on" not in capsys.readouterr().err
+    assert run(loud) == 0
+    said = f"going on from {tmp_path / 'kept'}: 2 of 2 results (kobe) are there\n"
+    assert said in capsys.readouterr().err
+    path.write_bytes(texts.read_bytes().replace(b"Vienna", b"Verona"))
+    assert path.stat().st_size == texts.stat().st_size
+    assert run(loud) == 2
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert "holds results of another run (inputs differ)" in found.err
+
+
 @pytest.mark.parametrize("form", ["parquet", "long", "gz", "plain"])
 def test_other_kinds_of_files(form, texts, kb, whole, tmp_path):
     rows = [row for k, row in enumerate(make_rows()) if k != 5 or form != "plain"]

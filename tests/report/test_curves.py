@@ -42,11 +42,11 @@ def test_no_points_no_figure():
 
 def test_published_against_ours(tmp_path):
     rows = (
-        Row("Table 1, x", 0.5, 0.51, match=True),
-        Row("Table 1, y", 0.5, 0.9, match=False, note="other data"),
-        Row("Table 2, n", 296, 65, match=False, note="a count is no share"),
-        Row("Table 3, z", 0.4, None, match=None, note="no data"),
-        Row("Figure 1, best", "A", "A", match=True),
+        Row("Table 1, x", 0.5, 0.51, verdict="equal"),
+        Row("Table 1, y", 0.5, 0.9, verdict="differs", note="other data"),
+        Row("Table 2, n", 296, 65, verdict="differs", note="a count is no share"),
+        Row("Table 3, z", 0.4, None, verdict="not at hand", note="no data"),
+        Row("Figure 1, best", "A", "A", verdict="equal"),
     )
     chart = draw_reproduction(Reproduction("p", "A paper", rows))
     assert [panel["title"] for panel in chart.to_dict()["concat"]] == ["Table 1"]

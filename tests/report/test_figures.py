@@ -42,5 +42,5 @@ def test_other_suffixes_are_refused(tmp_path):
 
 def test_without_the_libraries_the_command_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(MissingDependencyError, match=r'pip install "steelyard\[plots\]"'):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'steelyard\[plots\]'"):
         figures.threshold_curve(CURVES)

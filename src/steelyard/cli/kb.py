@@ -45,7 +45,7 @@ SOURCE is one of
 {sources}
 
 INPUT is the file of the source. Memory stays bounded however large it is, and a build that was
-interrupted goes on where it stopped when the command is given again.
+interrupted goes on where it stopped when the command is given again, unless the input has changed.
 """
 
 
@@ -193,7 +193,8 @@ def _build(
     from steelyard.kobe.knowledge import KnowledgeBase
 
     with _progress(output) as progress:
-        build_base(sources, target, limits=limits, force=force, progress=progress)
+        build_base(sources, target, limits=limits, force=force, progress=progress,
+                   note=partial(note, output=output))  # fmt: skip
     base = KnowledgeBase.open(target)
     result = facts(base)
     emit(result, [_table(result)], replace(output, out=None))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 import click
 
 from steelyard import __version__
-from steelyard.errors import SteelyardError, hint, printable
+from steelyard.errors import OutOfMemoryError, SteelyardError, hint, printable
 from steelyard.formats.streams import kept
 
 #: name: (module:function, one line of help); modules load only when their command is called.
@@ -71,41 +74,81 @@ def cli() -> None:
     """Weigh systems, and the scales they are weighed with."""
 
 
+#: Signals by which batch systems, containers and closed terminals end a process.
+_ENDING = ("SIGTERM", "SIGHUP")
+_received: list[int] = []
+#: What the system says of a disk that takes no more.
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+
+
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 bad usage or input, 1 anything else."""
     arguments = sys.argv[1:] if argv is None else argv
-    sys.exit(run(arguments))
+    ending = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
+    for number in ending:
+        if signal.getsignal(number) is signal.SIG_DFL:  # what is ignored (nohup) stays so
+            signal.signal(number, _interrupt)
+    code = run(arguments)
+    for number in (signal.SIGINT, *ending):  # all is done: nothing is left to be interrupted
+        signal.signal(number, signal.SIG_IGN)
+    sys.exit(code)
 
 
-def run(arguments: list[str]) -> int:  # noqa: PLR0911 - one exit for each kind of end
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    """Take a signal for Ctrl-C: workers end, folders are removed."""
+    _received.append(number)
+    raise KeyboardInterrupt
+
+
+def run(arguments: list[str]) -> int:
     """Run the command line and give the exit code."""
     debug = "--debug" in arguments
     try:
         with kept():
             result = cli.main(args=arguments, prog_name="steelyard", standalone_mode=False)
-    except SteelyardError as error:
-        return _fail(str(error), error.exit_code, debug=debug)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        return 2
-    except click.ClickException as error:
-        return _fail(error.format_message(), 2, debug=debug)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        return _fail("interrupted", 1, debug=debug)
-    except BrokenPipeError:
-        # The reader went away (head, less); keep Python from complaining when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader went away (head, less)
+        _forget_output()
         return 1
-    except Exception as error:  # noqa: BLE001 - the last line of defence
-        message = f"{type(error).__name__}: {error} (run with --debug for the traceback)"
-        return _fail(message, 1, debug=debug)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last line of defence
+        message, code = _last_words(error)
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+        click.echo(message, err=True)
+        return code
     return result if isinstance(result, int) else 0
 
 
-def _fail(message: str, code: int, *, debug: bool) -> int:
-    if debug:
-        import traceback
+def _last_words(error: BaseException) -> tuple[str, int]:
+    """Give the line that is printed, and the exit code."""
+    if _received:  # whatever else came of it
+        return "error: terminated", 128 + _received[0]
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error.format_message(), 2
+    if isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
+        message, code = "interrupted", 1
+    elif isinstance(error, click.ClickException):
+        message, code = error.format_message(), 2
+    elif isinstance(error, OSError) and error.errno in _FULL:
+        if error.filename is None:  # files are written by code that names them
+            _forget_output()
+        place = error.filename or "standard output"
+        message, code = f"{place} can't be written ({error.strerror})", 2
+    else:
+        if isinstance(error, MemoryError) or "failed to map segment" in str(error):
+            error = OutOfMemoryError.at()
+        if isinstance(error, SteelyardError):
+            message, code = str(error), error.exit_code
+        else:
+            message, code = (
+                f"{type(error).__name__}: {error} (run with --debug for the traceback)",
+                1,
+            )
+    return printable(f"error: {' '.join(message.splitlines())}"), code
 
-        traceback.print_exc()
-    click.echo(printable(f"error: {' '.join(message.splitlines())}"), err=True)
-    return code
+
+def _forget_output() -> None:
+    """Keep Python from complaining when it flushes what can't be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

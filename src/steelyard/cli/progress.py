@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from steelyard.cli.emit import note
 from steelyard.cli.options import OutputOptions
@@ -49,4 +50,4 @@ def progress_of(
 def workers_with_progress(title: str, workers: Workers, output: OutputOptions) -> Iterator[Workers]:
     """Give workers that show how far they have come."""
     with progress_of(title, output) as progress:
-        yield replace(workers, progress=progress)
+        yield replace(workers, progress=progress, note=partial(note, output=output))

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import InputError, SteelyardError, UsageError, hint
-from steelyard.formats import battles, bigtables, rankings
+from steelyard.errors import InputError, OutOfMemoryError, SteelyardError, UsageError, hint
+from steelyard.formats import battles, bigtables, duck, rankings
 from steelyard.formats.battles import Columns
 from steelyard.formats.bigtables import Column, Scan
 from steelyard.formats.duck import literal
@@ -275,8 +275,11 @@ class LogScan:
             )
             aside.rename(folder)
         except (duckdb.Error, OSError) as error:  # the log was read before: this is not its fault
-            reason = str(error).splitlines()[0]
-            raise SteelyardError(f"{folder.parent}: can't be written ({reason})") from error
+            if isinstance(error, duckdb.OutOfMemoryException):
+                raise OutOfMemoryError.at() from error
+            raise SteelyardError(
+                f"{folder.parent}: can't be written ({duck.said(error)})"
+            ) from error
 
 
 def _is_plain(column: Column) -> bool:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError, SteelyardError
+from steelyard.errors import InputError, OutOfMemoryError, SteelyardError
 from steelyard.formats import files
 from steelyard.formats.streams import on_disk
 from steelyard.judgements import Floats
+
+#: MB of address space that DuckDB reserves before it has read anything. With less, it may well end
+#: in a segmentation fault or wait for ever.
+_ROOM = 768
+_ROOM_OF_THREAD = 256
 
 
 def connect(threads: int | None = None) -> Any:
@@ -23,6 +29,7 @@ def connect(threads: int | None = None) -> Any:
     """
     import duckdb
 
+    left = _room()
     leash: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
@@ -30,9 +37,38 @@ def connect(threads: int | None = None) -> Any:
     connection = duckdb.connect(config=leash)
     # Where Python looks interactive to DuckDB, its progress would get into our output.
     connection.execute("SET enable_progress_bar = false")
+    if left is not None:
+        [(usual,)] = connection.execute("SELECT current_setting('threads')").fetchall()
+        most = max(1, left // _ROOM_OF_THREAD)
+        if most < (threads or usual):
+            threads = most
     if threads is not None:
         connection.execute(f"SET threads = {threads}")
     return connection
+
+
+@cache
+def _room() -> int | None:
+    """Give the MB of address space that are left at first; None if there is no limit.
+
+    What DuckDB reserves when it is opened for the first time it uses again later.
+    """
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return None
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        left = (limit - pages * resource.getpagesize()) >> 20
+    except (ImportError, OSError):  # not Linux
+        return None
+    if left < _ROOM:
+        raise OutOfMemoryError.at(
+            f"the address space is limited to {limit >> 20:,} MB (ulimit -v), of which "
+            f"{max(left, 0):,} are left; DuckDB, which reads and writes tables, needs {_ROOM}"
+        )
+    return left
 
 
 @contextmanager
@@ -58,10 +94,20 @@ def failure(error: Exception, path: Path, what: str) -> SteelyardError:
     """Say in one line what DuckDB said: of a file that is no ``what``, or of this machine."""
     import duckdb
 
-    reason = str(error).splitlines()[0]
-    if isinstance(error, duckdb.OutOfMemoryException) or "Could not write" in reason:
-        return SteelyardError(f"{path}: {reason}")
-    return InputError(f"not a readable {what} ({reason})", path=path)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return OutOfMemoryError.at(path)
+    if "Could not write" in str(error):
+        return SteelyardError(f"{path}: {said(error)}")
+    return InputError(f"not a readable {what} ({said(error)})", path=path)
+
+
+def said(error: Exception) -> str:
+    """Give what an error of DuckDB, or of the machine, says in a line: without its JSON."""
+    text = str(error)
+    for reason in ("No space left on device", "File too large", "Disk quota exceeded"):
+        if reason in text:
+            return reason
+    return text.partition("\n")[0].partition('{"exception')[0].strip()
 
 
 def compression(path: Path) -> str:
@@ -89,6 +135,10 @@ def read_plain_csv(
     """Read a delimited file without quotes; None if a cell is not what its column should hold."""
     import duckdb
 
+    try:
+        _room()
+    except OutOfMemoryError:
+        return None  # the parser needs less
     types = [("DOUBLE" if number else "VARCHAR") for number in numeric]
     # Columns get neutral names: whatever the header holds never reaches the SQL text.
     struct = ", ".join(f"'c{i}': '{kind}'" for i, kind in enumerate(types))

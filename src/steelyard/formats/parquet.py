@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError
+from steelyard.errors import InputError, OutOfMemoryError
 from steelyard.formats import duck, files
 from steelyard.formats.streams import on_disk
 from steelyard.judgements import Floats
@@ -109,6 +109,8 @@ def _footer(connection: Any, source: str) -> dict[str, str]:
 
 def write_columns(path: Path, columns: Mapping[str, Any], footer: Mapping[str, str]) -> None:
     """Write columns (float64 arrays, or sequences of text and None); NaN becomes NULL."""
+    import duckdb
+
     names = list(columns)
     _check_texts(path, columns)
     shown, seen = [], set()
@@ -131,7 +133,12 @@ def write_columns(path: Path, columns: Mapping[str, Any], footer: Mapping[str, s
         pairs = ", ".join(f"{duck.quote(k)}: {duck.literal(v)}" for k, v in footer.items())
         options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{pairs}}}"
         target = duck.literal(str(temporary))
-        connection.execute(f"COPY (SELECT {chosen} FROM arrays) TO {target} ({options})")
+        try:
+            connection.execute(f"COPY (SELECT {chosen} FROM arrays) TO {target} ({options})")
+        except duckdb.OutOfMemoryException as error:
+            raise OutOfMemoryError.at(path) from error
+        except duckdb.Error as error:
+            raise InputError(f"can't be written ({duck.said(error)})", path=path) from error
 
 
 def _check_texts(path: Path, columns: Mapping[str, Any]) -> None:

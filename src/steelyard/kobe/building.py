@@ -2,7 +2,8 @@
 
 Memory does not grow with the input: records go to a file as they are read, names and ids are sorted
 on disk, and a trie is built for some millions of names at a time. The same sources give the same
-bytes. A build that was interrupted goes on when it is called again with the same arguments.
+bytes. A build that was interrupted goes on when it is called again with the same arguments, as long
+as what was read has not changed, which is known by its hash.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError, UsageError
+from steelyard.errors import InputError, UsageError, need_extra
 from steelyard.kobe import indexing, merging, store
 from steelyard.kobe.records import TIERS, Source
 from steelyard.kobe.sorting import RUN, ExternalSort
-from steelyard.kobe.spooling import Limits, Progress, Spool, State
+from steelyard.kobe.spooling import Limits, Note, Progress, Spool, State
 from steelyard.provenance import installed_version
 
 _STEP = 200_000
@@ -37,6 +38,7 @@ def build(
     limits: Limits | Sequence[Limits] | None = None,
     force: bool = False,
     progress: Progress = lambda *_: None,
+    note: Note = lambda _: None,
     run: int = RUN,
 ) -> dict[str, Any]:
     """Build a knowledge base from sources; give its manifest.
@@ -53,9 +55,12 @@ def build(
         Replace `out` if it exists.
     progress
         Called with what is done, how many and of how many.
+    note
+        Called with what the user should know: whether an interrupted build goes on.
     run
         Lines that are sorted in memory at a time.
     """
+    need_extra("kobe", "a knowledge base", "marisa_trie", "orjson")
     target = Path(out)
     if (target.exists() or target.is_symlink()) and not force:
         raise UsageError(f"{target} exists already; --force replaces it")
@@ -63,7 +68,7 @@ def build(
         raise UsageError(f"{target} is not a knowledge base, and is not replaced")
     each = [limits or Limits()] * len(sources) if not isinstance(limits, Sequence) else list(limits)
     work = target.with_name(f".{target.name}.building")
-    spool, reading = Spool(work / "spool"), True
+    spool, reading = Spool(work / "spool", target, note), True
     try:
         work.mkdir(parents=True, exist_ok=True)
         with _alone(work / "lock", target):

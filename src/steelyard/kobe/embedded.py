@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from steelyard.errors import need_extra
 from steelyard.kobe import store
 from steelyard.kobe.knowledge import need
 from steelyard.kobe.records import Source
@@ -27,6 +28,7 @@ def embedded(
     and with the code that it is made by. `langs` and `min_people` limit it to some languages and
     to larger cities, for tests.
     """
+    need_extra("kobe", "the embedded knowledge base")
     folder = cache_folder() / "kb"
     target = folder / f"embedded-{_version(langs, min_people)}"
     if (target / store.MANIFEST).exists():
@@ -56,6 +58,7 @@ def embedded(
 
 def packages(langs: frozenset[str] | None = None, min_people: int = 0) -> list[Source]:
     """Give the sources that come with installed packages."""
+    need_extra("kobe", "the embedded knowledge base")
     from steelyard.kobe.sources.cldr import Cldr
     from steelyard.kobe.sources.geonames import GeoNames
 

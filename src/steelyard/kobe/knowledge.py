@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import InputError, MissingDependencyError, UsageError, hint
+from steelyard.errors import InputError, UsageError, hint, need_extra
 from steelyard.kobe import store
 from steelyard.kobe.languagecodes import primary
 from steelyard.kobe.records import UNSTATED, Flag, Name
@@ -270,11 +270,8 @@ def need(module: str) -> Any:
     """Import an optional library, or say how to install it."""
     from importlib import import_module
 
-    try:
-        return import_module(module)
-    except ImportError:
-        what = f"knowledge bases need the library '{module}': pip install 'steelyard[kobe]'"
-        raise MissingDependencyError(what) from None
+    need_extra("kobe", "a knowledge base", module)
+    return import_module(module)
 
 
 def default() -> KnowledgeBase:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from steelyard.errors import UsageError, hint
+from steelyard.errors import UsageError, hint, need_extra
 
 #: Codes of Wikimedia projects and withdrawn codes that name a language otherwise than CLDR.
 _OTHER_NAMES = {
@@ -39,6 +39,7 @@ def primary(code: str) -> str | None:
 @cache
 def known() -> frozenset[str]:
     """Give the codes of all languages that CLDR names or has data for."""
+    need_extra("kobe", "KoBE")
     from babel.core import get_global
 
     codes = {*get_global("likely_subtags"), *get_global("language_aliases").values()}

@@ -28,7 +28,7 @@ from steelyard.kobe.metric import KobeOptions
 from steelyard.kobe.report import CategoryRecall, KobeReport, SystemEntities
 from steelyard.kobe.scoring import Kobe, Matches, count_penalty, match
 from steelyard.parallel import Workers
-from steelyard.provenance import InputFile, Provenance
+from steelyard.provenance import InputFile, Provenance, sha256
 from steelyard.table import Table
 
 _ROWS = 1000  # linked at a time
@@ -108,9 +108,10 @@ def score_shards(
     linker = _linker(folder, options.link)
     signature = options.signature(linker, src, tgt)
     inputs = list(dict.fromkeys(path for shard in shards for path in shard.paths))
+    files = tuple(InputFile(str(path), shards[0].form, sha256([path])) for path in inputs)
     about = {
         "signature": signature,
-        "inputs": [[path.name, path.stat().st_size] for path in inputs],
+        "inputs": [[Path(file.path).name, file.sha256] for file in files],
         "shard": shards[0].size or "file",
     }
     shown = None if folder is None else str(workers.visible(Path(folder)))
@@ -129,7 +130,6 @@ def score_shards(
     if chosen is not None:
         return None
     report = merged_report(found, signature, (src, tgt), options)
-    files = tuple(InputFile(str(path), shards[0].form) for path in inputs)
     settings = {"metric": "kobe", "src": src, "tgt": tgt}
     return ShardedKobe(report, len(shards), Provenance("score", settings, files))
 

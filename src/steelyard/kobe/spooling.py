@@ -22,6 +22,8 @@ from steelyard.provenance import installed_version
 
 #: What is done, how many items of it, and of how many if that is known.
 Progress = Callable[[str, int, int | None], None]
+#: Something that the user should know.
+Note = Callable[[str], None]
 CHECKPOINT = 50_000
 _STATED = int(STATED)
 LONGEST = 120  # characters of a name; what is longer is a description
@@ -66,8 +68,8 @@ class Limits:
 class Spool:
     """The file of records in a folder of work."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, target: Path, note: Note = lambda _: None) -> None:
+        self.folder, self.target, self.note = folder, target, note
         self.path = folder / "records.spool"
         self._state = folder / "state.json"
         self._sources: Sequence[Source] = ()
@@ -86,7 +88,6 @@ class Spool:
             while state.source < len(sources):
                 source = sources[state.source]
                 source.position = state.position
-                _restore(source, state)
                 if len(state.counts) == state.source:
                     state.counts.append({"records": 0, "names": 0})
                 try:
@@ -141,11 +142,38 @@ class Spool:
         except (OSError, ValueError, TypeError):
             found = State([])
         complete = self.path.exists() and self.path.stat().st_size >= found.size
-        if found.plan == plan and complete:
-            return found
+        if found.plan and complete:
+            if found.plan != plan:
+                why = "it had other sources, limits or another version"
+            elif changed := self._changed(found):
+                why = f"{changed} has changed"
+            else:
+                n = f"{found.records:,} records are there"
+                self.note(f"going on from an interrupted build of {self.target}: {n}")
+                return found
+            self.note(f"not going on from an interrupted build of {self.target}: {why}")
+            for source in self._sources:
+                if (lines := getattr(source, "lines", None)) is not None:
+                    lines.forget()
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         return State(plan)
+
+    def _changed(self, state: State) -> str | None:
+        """Let sources remember what was read of them; name one that is not the same any more."""
+        for k, source in enumerate(self._sources[: state.source + 1]):
+            if (lines := getattr(source, "lines", None)) is None:
+                continue
+            try:
+                lines.restore(state.inputs[source.name])
+                if not lines.is_still(whole=k < state.source):
+                    return str(lines.path)
+            except KeyError:
+                return str(lines.path)
+            except OtherInputError:
+                self._state.unlink(missing_ok=True)
+                raise
+        return None
 
     def worth_keeping(self) -> bool:
         """Tell whether a later attempt could go on from here."""
@@ -158,12 +186,6 @@ class Spool:
         with self.path.open("rb", buffering=1 << 20) as file:
             for line in file:
                 yield orjson.loads(line)
-
-
-def _restore(source: Source, state: State) -> None:
-    """Let a source remember what an earlier attempt has seen of its lines."""
-    if (lines := getattr(source, "lines", None)) is not None and source.name in state.inputs:
-        lines.restore(state.inputs[source.name])
 
 
 def check_id(entity: Entity, source: Source) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import MissingDependencyError, UsageError
+from steelyard.errors import UsageError, need_extra
 from steelyard.evalset import EvalSet
 from steelyard.metrics.protocol import Scored
 
@@ -35,13 +35,10 @@ class Kobe:
         self, *, kb: KnowledgeBase | str | Path | None = None, tiers: str | None = None,
         **options: Any,
     ) -> None:  # fmt: skip
-        try:
-            from steelyard.kobe.lexicon import LinkOptions
-            from steelyard.kobe.metric import KobeOptions
-        except ModuleNotFoundError as error:
-            raise MissingDependencyError(
-                f"KoBE needs {error.name}: run 'pip install \"steelyard[kobe]\"'"
-            ) from error
+        need_extra("kobe", "KoBE")
+        from steelyard.kobe.lexicon import LinkOptions
+        from steelyard.kobe.metric import KobeOptions
+
         self._kb = kb
         link = LinkOptions(tiers=tuple(tiers.split(","))) if tiers else LinkOptions()
         try:

@@ -9,11 +9,10 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.report.figures import Chart, need_plots
-from steelyard.studies.papers.reproduction import Reproduction
+from steelyard.studies.papers.reproduction import VERDICTS, Reproduction
 from steelyard.studies.study import Curve
 
 _COLUMNS = 2  # panels beside each other
-_VERDICTS = {True: "match", False: "differ"}
 
 
 def curve_points(curve: Curve) -> list[dict[str, Any]]:
@@ -79,7 +78,7 @@ def draw_reproduction(found: Reproduction) -> Chart:
     alt: Any = import_module("altair")
     rows: list[dict[str, Any]] = [
         {"part": row.part, "what": row.what, "published": row.published, "ours": row.ours,
-         "match": _VERDICTS[row.match]}
+         "verdict": row.verdict}
         for row in found.rows
         if row.match is not None
         and _plain(row.published) and _plain(row.ours)
@@ -94,7 +93,7 @@ def draw_reproduction(found: Reproduction) -> Chart:
         .encode(
             x=alt.X("published:Q", scale=scale),
             y=alt.Y("ours:Q", scale=scale),
-            color=alt.Color("match:N", title=None, sort=list(_VERDICTS.values())),
+            color=alt.Color("verdict:N", title=None, sort=list(VERDICTS)),
             tooltip=["what:N", "published:Q", "ours:Q"],
         )
     )

@@ -11,13 +11,12 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError, MissingDependencyError, UsageError, hint, printable
+from steelyard.errors import InputError, UsageError, hint, need_extra, printable
 from steelyard.formats import files
 
 SUFFIXES = ("png", "svg", "pdf")
@@ -46,10 +45,7 @@ _INHERITED = frozenset(
 
 def need_plots() -> None:
     """Refuse to draw without the libraries, before any work is done."""
-    if not (find_spec("altair") and find_spec("vl_convert")):
-        raise MissingDependencyError(
-            "figures need altair and vl-convert: run 'pip install \"steelyard[plots]\"'"
-        )
+    need_extra("plots", "a figure")
 
 
 def altair() -> Any:

@@ -129,6 +129,7 @@ def make_report(  # noqa: PLR0913 - every option has a default
     packed = explore(es, names, pair=pair, mistakes=marks) if es.n_segments else None
     content = sections.Content(es, overview(es, gold), found, meta, many, tuple(check(es)), packed)
     warnings = [*(found.warnings if found else es.notes), *(meta.warnings if meta else ())]
+    warnings += sections.without_figures()
     signed = Provenance(
         "report",
         {name: value for name, value in settings.items() if value is not None},

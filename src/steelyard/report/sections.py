@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files as package_files
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from steelyard.checks import Finding
 from steelyard.comparisonresults import Comparison
-from steelyard.errors import DegenerateError, UsageError, printable
+from steelyard.errors import DegenerateError, MissingDependencyError, UsageError, printable
 from steelyard.evalset import EvalSet
 from steelyard.manyscores import ManyScores
 from steelyard.metaresults import MetaEvaluation
@@ -18,6 +17,7 @@ from steelyard.overview import Overview
 from steelyard.provenance import Provenance
 from steelyard.report import comparefigures, drawing, matrices, metafigures, tables, words
 from steelyard.report.explorer import Explorer
+from steelyard.report.figures import need_plots
 from steelyard.table import Table, plural
 
 if TYPE_CHECKING:
@@ -63,13 +63,22 @@ def template_text(name: str) -> str:
     return (package_files("steelyard.report") / "templates" / name).read_text(encoding="utf-8")
 
 
+def without_figures() -> list[str]:
+    """Say that figures are left out, and what to install, if the libraries are not there."""
+    try:
+        need_plots()
+    except MissingDependencyError as error:
+        return [f"the page has no figures: {error}"]
+    return []
+
+
 class Writer:
     """Makes blocks: each method gives HTML that is safe to put into the page."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self.blocks: Any = environment.get_template("blocks.html.j2").module
-        self.draws = bool(find_spec("altair") and find_spec("vl_convert"))
+        self.draws = not without_figures()
 
     def made(self, macro: str, *arguments: Any, **more: Any) -> Markup:
         """Run a macro of the templates, which escapes what it is given."""
@@ -291,6 +300,7 @@ def _missing(content: Content, writer: Writer) -> Section | None:
     lines = [f"{finding.severity}: {finding.message}" for finding in content.findings]
     notes = list(dict.fromkeys(
         [
+            *without_figures(),
             *content.es.notes,
             *(content.comparison.warnings if content.comparison else ()),
             *(content.meta.warnings if content.meta else ()),

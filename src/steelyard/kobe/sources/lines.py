@@ -5,9 +5,10 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO
 from steelyard.errors import InputError
 
 STDIN = "-"
-_HEAD = 1000  # lines by which inputs are told apart
+_BLOCK = 1 << 18  # bytes that are read at a time
 _GZIP, _BZIP2, _ZSTD = b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd"
 
 
@@ -24,10 +25,48 @@ class OtherInputError(InputError):
     """An input is not the one that an interrupted build has begun to read."""
 
 
+class _Hashed(io.RawIOBase):
+    """A stream that knows how many bytes have been read of it, and their hash.
+
+    If it does not start with what was `expected` (so many bytes, with that hash), it calls
+    `changed`: a pipe can't be looked at before it is read.
+    """
+
+    def __init__(self, stream: Any, expected: tuple[int, str], changed: Callable[[], None]) -> None:
+        self._stream, self._expected, self._changed = stream, expected, changed
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._n = 0
+
+    def seen(self) -> tuple[int, str]:
+        """Give the number of bytes and their hash."""
+        return self._n, self._digest.hexdigest()
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some bytes; hash them on the way."""
+        data = self._stream.read1(len(buffer))
+        n, digest = self._expected
+        if self._n < n <= self._n + len(data):
+            start = self._digest.copy()
+            start.update(data[: n - self._n])
+            if start.hexdigest() != digest:
+                self._changed()
+        elif not data and self._n < n:
+            self._changed()
+        self._digest.update(data)
+        self._n += len(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+
 class Lines:
     """The lines of an input, counted; `start` of them are passed over.
 
-    With `skip_broken` a line that can't be read is counted instead of ending the work.
+    With `skip_broken` a line that can't be read is counted instead of ending the work. What was
+    read is known by its hash, so that a later attempt can tell whether it is still the same.
     """
 
     def __init__(self, path: str | Path, *, skip_broken: bool = False) -> None:
@@ -36,35 +75,52 @@ class Lines:
         self.skip_broken = skip_broken
         self.broken: list[int] = []
         self.n_broken = 0
-        self._head: int | None = None
+        self._seen: tuple[int, str] = (0, "")  # by an earlier attempt
+        self._stream: _Hashed | None = None
         if self.file is not None and not self.file.is_file():
             what = "is a folder, expected a file" if self.file.is_dir() else "no such file"
             raise InputError(what, path=path)
 
     def fingerprint(self) -> str:
-        """Tell this input from others by size and first bytes; of a stream nothing is known."""
-        if self.file is None:
-            return self.path
-        with self.file.open("rb") as file:
-            start = hashlib.sha256(file.read(1 << 16)).hexdigest()[:16]
-        return f"{self.path} {self.file.stat().st_size} {start}"
+        """Give its name; whether it still holds what was read of it, :meth:`is_still` tells."""
+        return self.path
 
     def state(self) -> dict[str, Any]:
         """Give what a later attempt must know."""
-        return {"n_broken": self.n_broken, "broken": self.broken, "head": self._head}
+        seen = self._seen if self._stream is None else self._stream.seen()
+        return {"n_broken": self.n_broken, "broken": self.broken, "seen": seen}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what an earlier attempt has seen."""
-        self.n_broken, self.broken, self._head = state["n_broken"], state["broken"], state["head"]
+        self.n_broken, self.broken = state["n_broken"], state["broken"]
+        n, digest = state["seen"]
+        self._seen = (int(n), str(digest))
 
-    def _check_head(self, checksum: int) -> None:
-        """Compare the first lines with those of the earlier attempt: a pipe has no other name."""
-        if self._head not in {None, checksum}:
-            what = (
-                "is not what the interrupted build was reading, which is now forgotten: run again"
-            )
-            raise OtherInputError(what, path=self.path, line=_HEAD)
-        self._head = checksum
+    def forget(self) -> None:
+        """Forget what an earlier attempt has seen."""
+        self.n_broken, self.broken, self._seen = 0, [], (0, "")
+
+    def is_still(self, *, whole: bool) -> bool:
+        """Tell whether the input is what was read of it: all of it (`whole`), or its beginning.
+
+        A stream of which only the beginning was read is looked at when it is read again.
+        """
+        n, digest = self._seen
+        if not n or (self.file is None and not whole):
+            return True
+        with self._raw() as raw:
+            found = hashlib.blake2b(digest_size=16)
+            while n and (data := raw.read(min(n, _BLOCK))):
+                found.update(data)
+                n -= len(data)
+            same = n == 0 and found.hexdigest() == digest and not (whole and raw.read(1))
+        if not same and self.file is None:
+            self._changed()  # what is read of a stream is gone
+        return same
+
+    def _changed(self) -> None:
+        what = "is not what the interrupted build was reading, which is now forgotten: run again"
+        raise OtherInputError(what, path=self.path)
 
     def fail(self, number: int, message: str) -> None:
         """Refuse a line, or count it if that is wanted."""
@@ -83,14 +139,10 @@ class Lines:
 
     def read(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Give (number, line) after the first `start` lines."""
-        number = checksum = 0
+        number = 0
         with self._open() as stream:
             try:
                 for number, line in enumerate(stream, 1):
-                    if number <= _HEAD:
-                        checksum = zlib.crc32(line, checksum)
-                        if number == _HEAD:
-                            self._check_head(checksum)
                     if number > start:
                         yield number, line
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -101,13 +153,19 @@ class Lines:
                 raise InputError(what, path=self.path, line=number) from error
 
     @contextmanager
-    def _open(self) -> Iterator[BinaryIO]:
+    def _raw(self) -> Iterator[BinaryIO]:
         if self.file is None:
             yield sys.stdin.buffer
-            return
-        with self.file.open("rb") as raw:
-            magic = raw.read(4)
-            raw.seek(0)
+        else:
+            with self.file.open("rb") as file:
+                yield file
+
+    @contextmanager
+    def _open(self) -> Iterator[BinaryIO]:
+        with self._raw() as file:
+            self._stream = _Hashed(file, self._seen, self._changed)
+            raw: Any = io.BufferedReader(self._stream, _BLOCK)
+            magic = raw.peek(4)[:4] if self.file is not None else b""
             if magic == _ZSTD:
                 what = (
                     "is packed by zstd: pipe it, as in 'zstd -dc FILE | steelyard kb build ... -'"

@@ -12,6 +12,7 @@ from typing import Any
 from steelyard.errors import InputError, UsageError
 from steelyard.kobe.languagecodes import primary
 from steelyard.kobe.records import CONCEPT, Entity, Name, senses_prior
+from steelyard.provenance import sha256
 
 _OFFSET = re.compile(r"-(\d{8}-[a-z])$")
 
@@ -66,7 +67,10 @@ class Wordnets:
 
     def fingerprint(self) -> str:
         """Tell this input from all others."""
-        return f"{self.name} {self.version}"
+        files = [] if self.path is None else [self.path]
+        if self.path is not None and self.path.is_dir():
+            files = [path for path in self.path.rglob("*") if path.is_file()]
+        return f"{self.name} {self.version} {sha256(files)}"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield each noun synset of each wordnet."""

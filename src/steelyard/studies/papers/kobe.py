@@ -21,11 +21,14 @@ from steelyard.provenance import Provenance
 from steelyard.rng import Rng
 from steelyard.stats.correlation import pearson
 from steelyard.studies.papers.reproduction import (
+    COUNTED,
     Reproduction,
     Row,
     claim,
     input_files,
     judge,
+    not_at_hand,
+    printed,
     read_figures,
 )
 from steelyard.studies.study import Progress
@@ -33,7 +36,7 @@ from steelyard.studies.study import Progress
 TITLE = "KoBE: Knowledge-Based Machine Translation Evaluation (2020)"
 TABLES = {"table1": "Table 1", "table2": "Table 2", "table3": "Table 3"}
 SAMPLE = "ru-en"
-_WITHIN = 0.0005  # three decimals
+_WITHIN = printed(3)
 _LINKS = "the entity links of the paper are not at hand"
 _EARLIER = (
     "the sample of entity links is an earlier run of the authors' linker, of 8 of the 14 systems"
@@ -101,9 +104,9 @@ def _table_rows(
                 continue
             what = f"{TABLES[key]}, {lp}, {metric}"
             if metric == "KoBE":
-                yield Row(what, value, None, None, _LINKS)
+                yield not_at_hand(what, value, _LINKS)
             elif ours is None:
-                yield Row(what, value, None, None, reason)
+                yield not_at_hand(what, value, reason)
             else:
                 yield judge(what, value, ours[lp][metric], within=_WITHIN, reason="by rounding")
 
@@ -122,7 +125,7 @@ def _table4_rows(table: Mapping[str, Any], ours: Cells | None, reason: str) -> I
         bleu.append(float(np.mean(bleu)))
     for k, (lp, value) in enumerate(zip(table["columns"], table["BLEU"], strict=True)):
         if bleu is None:
-            yield Row(f"Table 4, {lp}, BLEU", value, None, None, reason)
+            yield not_at_hand(f"Table 4, {lp}, BLEU", value, reason)
         else:
             yield judge(f"Table 4, {lp}, BLEU", value, bleu[k], within=_WITHIN, reason="rounding")
     for lp, value in zip(table["columns"], table["KoBE"], strict=True):
@@ -131,7 +134,7 @@ def _table4_rows(table: Mapping[str, Any], ours: Cells | None, reason: str) -> I
             yield judge("Table 4, mean, KoBE, from the printed cells", value, mean, within=_WITHIN,
                         reason="by rounding")  # fmt: skip
         elif lp != SAMPLE:
-            yield Row(f"Table 4, {lp}, KoBE", value, None, None, _LINKS)
+            yield not_at_hand(f"Table 4, {lp}, KoBE", value, _LINKS)
 
 
 def _printed(published: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -158,7 +161,7 @@ def _claim_rows(published: Mapping[str, Any]) -> Iterator[Row]:
     with_references = sum(one > other for one, other in cells)
     counted = (best, over, with_references)
     for (what, value), ours in zip(published["claims"].items(), counted, strict=True):
-        yield judge(f"Section 4, {what}, in the printed cells", value, ours, within=0,
+        yield judge(f"Section 4, {what}, in the printed cells", value, ours, within=COUNTED,
                     reason="counted in Tables 1 to 4 as printed")  # fmt: skip
 
 
@@ -173,13 +176,13 @@ def _sign_rows(published: Mapping[str, Any], ours: Cells | None, reason: str) ->
         negative = sum(r < 0 for r in shown)
         what = f"Section 5, directions in which {name} goes against people, of {len(shown)}"
         if ours is None:
-            yield Row(what, negative, None, None, reason)
+            yield not_at_hand(what, negative, reason)
             continue
         found = [ours[lp][name] for lp, own in printed.items() if name in own]
         count = sum(r < 0 for r in found)
-        yield judge(what, negative, count, within=0, reason="by rounding")
+        yield judge(what, negative, count, within=COUNTED, reason="by rounding")
     if ours is None:
-        yield Row("Section 5, absolute values hide signs", "yes", None, None, reason)
+        yield not_at_hand("Section 5, absolute values hide signs", "yes", reason)
         return
     hidden = list(_hidden(printed, ours))
     yield claim(f"Section 5, absolute values change the best metric without references "
@@ -207,10 +210,10 @@ def _sample_rows(
     in_paper = published["table4"]["KoBE"][place]
     if es is None:
         for what, value in sample["scores"].items():
-            yield Row(f"Authors' code, KoBE of {what}", value, None, None, reason)
-        yield Row(f"Authors' code, r of {SAMPLE}", sample["r"], None, None, reason)
+            yield not_at_hand(f"Authors' code, KoBE of {what}", value, reason)
+        yield not_at_hand(f"Authors' code, r of {SAMPLE}", sample["r"], reason)
         for what, value in ((f"Table 4, {SAMPLE}, KoBE", in_paper), *table5.items()):
-            yield Row(what, value, None, None, reason)
+            yield not_at_hand(what, value, reason)
         return
     annotated = linked(read_annotations(path))
     reference = annotated.pop("ref")
@@ -218,7 +221,7 @@ def _sample_rows(
     scores = statistics(found, Kobe(rounded=True)).corpus_scores()
     for system, score in zip(found.systems, scores.tolist(), strict=True):
         yield judge(f"Authors' code, KoBE of {system}", sample["scores"][system], score,
-                    within=0.005, reason="by rounding")  # fmt: skip
+                    within=printed(2), reason="by rounding")  # fmt: skip
     people = dict(zip(es.systems, es["human_z"].system_means().tolist(), strict=True))
     human = np.array([people[system] for system in found.systems])
     r = float(pearson(human[:, None], scores[:, None])[0])
@@ -230,14 +233,14 @@ def _sample_rows(
     for what, value in table5.items():
         key = what.rpartition(", ")[2]
         if key in ours:
-            yield judge(what, value, ours[key], within=0, reason=_EARLIER)
+            yield judge(what, value, ours[key], within=COUNTED, reason=_EARLIER)
         else:
-            yield Row(what, value, None, None, "the sample has no links of the source")
+            yield not_at_hand(what, value, "the sample has no links of the source")
 
 
 def _not_comparable(published: Mapping[str, Any]) -> Iterator[Row]:
     cells = published["tables567"]["cells"]
-    yield Row(f"Tables 5 to 7, {cells} cells of the other directions", None, None, None, _LINKS)
+    yield not_at_hand(f"Tables 5 to 7, {cells} cells of the other directions", None, _LINKS)
     for what in ("Figure 2, scores of ru-en", "Figure 3, entity categories of zh-en",
                  "Figure 4, entities per sentence of ru-en"):  # fmt: skip
-        yield Row(what, None, None, None, f"drawn only: no figures are printed, and {_LINKS}")
+        yield not_at_hand(what, None, f"drawn only: no figures are printed, and {_LINKS}")

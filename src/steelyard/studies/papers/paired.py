@@ -20,7 +20,16 @@ from steelyard.stats.strength import bradley_terry
 from steelyard.stats.wins import win_counts
 from steelyard.studies.papers import pairedexamples, pairedfull, pairedsamples
 from steelyard.studies.papers.pairedfull import SETS, SUBSET, Sets, load_setups
-from steelyard.studies.papers.reproduction import Reproduction, Row, input_files, read_figures
+from steelyard.studies.papers.reproduction import (
+    COUNTED,
+    DIFFERS,
+    Reproduction,
+    Row,
+    input_files,
+    judge,
+    not_at_hand,
+    read_figures,
+)
 from steelyard.studies.setups import Setup
 from steelyard.studies.simulation import simulate
 from steelyard.studies.study import Progress
@@ -120,8 +129,11 @@ def _count_rows(published: Mapping[str, int], sets: Sets | None, reason: str) ->
         }
     for key, value in published.items():
         found = ours.get(key)
-        match = None if found is None else found == value
-        yield Row(f"Section 5, {words[key]}", value, found, match, None if match else reason)
+        what = f"Section 5, {words[key]}"
+        if found is None:
+            yield not_at_hand(what, value, reason)
+        else:
+            yield judge(what, value, found, within=COUNTED, reason=reason)
 
 
 def _table3_rows(
@@ -151,12 +163,12 @@ def _pairformance_rows(
     for metric in published["metrics"]:
         what = f"Pairformance, {published['set']} {metric}, ties dropped"
         if metric not in known:
-            yield Row(what, published["outcome"], None, None, reason)
+            yield not_at_hand(what, published["outcome"], reason)
             continue
         counts = win_counts(known[metric].scores)
         fit = bradley_terry(counts.wins, counts.ties, ties_as="drop")
         ours = "; ".join(connection_warnings(fit, known[metric].systems)) or "all are ranked"
-        yield Row(what, published["outcome"], ours, match=False, note=note)
+        yield Row(what, published["outcome"], ours, DIFFERS, note)
 
 
 def _not_comparable() -> Iterator[Row]:
@@ -167,4 +179,4 @@ def _not_comparable() -> Iterator[Row]:
         ("Figure 5, a pairwise matrix on translations", "its scores are not at hand"),
         ("Table 2, an example of strengths by type", "an input: there is nothing to compute"),
     ):
-        yield Row(what, None, None, None, note)
+        yield not_at_hand(what, None, note)

@@ -14,7 +14,7 @@ from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.points import segment_points
 from steelyard.studies import setups as units
 from steelyard.studies.papers.pairedrule import rank_as_published, top_as_published
-from steelyard.studies.papers.reproduction import Row, judge
+from steelyard.studies.papers.reproduction import Allowed, Row, judge, not_at_hand, printed
 from steelyard.studies.setups import MEASURES, Rules, Setup, name_pairs
 
 RANKINGS = ("mean", "median", "bt", "elo", "trueskill")
@@ -34,7 +34,7 @@ _SCOPES = {
 }
 _JITTERS = 200  # ways to fill in the digits that the dialogue table lacks
 _DIGITS = 8  # of the scores in the dialogue table
-_WITHIN = 0.0006  # three decimals, of figures that were rounded twice
+_WITHIN = Allowed(0.00055, "three decimals, rounded to four before")
 _LOST = (
     f"the dialogue table holds {_DIGITS} digits, and under the authors' rule the digits below "
     "decide ties; detail: range over random further digits"
@@ -99,9 +99,9 @@ def table_rows(
         for p, m, name, value in _cells(table):
             what = f"{title}, {name}"
             if means is None:
-                yield Row(what, value, None, None, reason)
+                yield not_at_hand(what, value, reason)
             else:
-                yield judge(what, value, float(means[p, m]), within=0.005, reason=SUBSET)
+                yield judge(what, value, float(means[p, m]), within=printed(2), reason=SUBSET)
 
 
 def digit_ranges(
@@ -148,7 +148,7 @@ def code_rows(
         for p, m, name, value in _cells(table):
             what = f"Authors' code, {title}, {name}"
             if means is None:
-                yield Row(what, value, None, None, reason)
+                yield not_at_hand(what, value, reason)
                 continue
             why, detail = _TIED, None
             if key in ranges:
@@ -177,6 +177,6 @@ def half_rows(published: Mapping[str, Any], sets: Sets | None, reason: str) -> I
         for _, m, name, value in _cells(table):
             what = f"Ties as half wins, {title}, {name}"
             if means is None:
-                yield Row(what, value, None, None, reason)
+                yield not_at_hand(what, value, reason)
             else:
                 yield judge(what, value, float(means[0, m]), within=_WITHIN, reason=why)

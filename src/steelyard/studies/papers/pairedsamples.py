@@ -19,7 +19,7 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.disagreement import joint_shares
 from steelyard.studies import setups as units
 from steelyard.studies.papers.pairedrule import first_of_tied, sign_as_published
-from steelyard.studies.papers.reproduction import Row, judge
+from steelyard.studies.papers.reproduction import Allowed, Row, judge, not_at_hand, printed
 from steelyard.studies.setups import MEASURES, Bools, Rules, Setup, name_pairs
 
 SHARE = 0.2
@@ -37,7 +37,14 @@ _SWAPPED = {("TAC08", "ROUGE-WE")}
 _EXCHANGED = (
     "the two cells of mean against bt and of median against bt seem to be exchanged in the paper"
 )
-_CHANCE = "beyond three standard errors of 30 samples per metric"
+_CHANCE = "beyond two standard errors, as one cell in twenty is by chance"
+_SAMPLES = Allowed(
+    printed(2).most, f"{printed(2).why}, each a mean of {PUBLISHED_DRAWS} samples per metric"
+)
+_OTHER_CODE = {
+    "mood": "values at the median count as below it here; as above it, the share is the authors'",
+    "wilcoxon": "not explained: SciPy's test gives ours",
+}
 
 
 def sample_size(n_segments: int) -> int:
@@ -84,16 +91,16 @@ def table3_rows(
             for (column, rankings), value in zip(headings, cells[measure], strict=False):
                 what = f"Table 3, {name} {column}, {rankings.replace(', ', ' against ')}: {measure}"
                 if name in absent:
-                    yield Row(what, value, None, None, absent[name])
+                    yield not_at_hand(what, value, absent[name])
                     continue
                 own = [found[name, metric] for metric in COLUMNS[column]]
                 p = pairs.index(rankings)
                 ours = float(np.mean([mean[p, m] for mean, _ in own]))
                 variance = sum(spread[p, m] ** 2 for _, spread in own) / len(own) ** 2
-                error = np.sqrt(variance * (1 / PUBLISHED_DRAWS + 1 / draws))
+                error = float(np.sqrt(variance * (1 / PUBLISHED_DRAWS + 1 / draws)))
                 swapped = (name, column) in _SWAPPED and rankings != "mean, median"
                 reason = _EXCHANGED if swapped else _CHANCE
-                yield judge(what, value, ours, within=0.005 + 3 * error, reason=reason)
+                yield judge(what, value, ours, within=_SAMPLES, error=error, reason=reason)
 
 
 def published_tests(scores: Floats, tests: Sequence[str], alpha: float) -> Bools:
@@ -128,9 +135,9 @@ def figure6_rows(published: Mapping[str, Any], matrix: Floats | None, reason: st
             what = f"Figure 6, found by {one}" + (f": also by {two}" if i != j else "")
             value = published[one][j]
             if matrix is None:
-                yield Row(what, value, None, None, reason)
+                yield not_at_hand(what, value, reason)
             else:
-                yield judge(what, value, float(matrix[i, j]), within=0.005, reason=reason)
+                yield judge(what, value, float(matrix[i, j]), within=printed(2), reason=reason)
 
 
 def tac_test_rows(
@@ -144,13 +151,15 @@ def tac_test_rows(
         found = [published_tests(setup.scores, tests, 0.05) for setup in tac]
         matrix = joint_shares(np.concatenate(found, axis=1))
     for i, test in enumerate(tests):
-        cells = [(0, i, f"t: also by {test}", published["given-t"][i], 0.005)] if i else []
-        for row, column, name, value, within in (
-            (i, i, test, published["diagonal"][i], 0.0015), *cells,
+        cells = [(0, i, f"t: also by {test}", published["given-t"][i], 2)] if i else []
+        for row, column, name, value, decimals in (
+            (i, i, test, published["diagonal"][i], 3), *cells,
         ):  # fmt: skip
             what = f"Authors' tests, all segments of TAC, found by {name}"
             if matrix is None:
-                yield Row(what, value, None, None, reason)
+                yield not_at_hand(what, value, reason)
             else:
                 ours = float(matrix[row, column])
-                yield judge(what, value, ours, within=within, reason="by rounding")
+                yield judge(
+                    what, value, ours, within=printed(decimals), reason=_OTHER_CODE.get(test)
+                )
