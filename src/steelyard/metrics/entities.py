@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard import options as bounds
 from steelyard.errors import MissingDependencyError, UsageError
 from steelyard.evalset import EvalSet
 from steelyard.metrics.protocol import Scored
@@ -42,6 +43,7 @@ class Kobe:
             raise MissingDependencyError(
                 f"KoBE needs {error.name}: run 'pip install \"steelyard[kobe]\"'"
             ) from error
+        bounds.text(optional=True, tiers=tiers)
         self._kb = kb
         link = LinkOptions(tiers=tuple(tiers.split(","))) if tiers else LinkOptions()
         try:
