@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 from steelyard.stats.battles import score_battles
@@ -31,7 +32,12 @@ from steelyard.stats.medians import bootstrap_medians, row_medians
 from steelyard.stats.orders import sequences
 from steelyard.stats.permutation import pair_index
 from steelyard.stats.ranks import FITTED, SAME, ranks, rounding
-from steelyard.stats.strength import Strengths, bradley_terry, win_probability
+from steelyard.stats.strength import (
+    Strengths,
+    bradley_terry,
+    check_options,
+    win_probability,
+)
 from steelyard.stats.strength_batch import bradley_terry_batch
 from steelyard.stats.trueskill import (
     TrueSkillOptions,
@@ -75,6 +81,13 @@ class RankOptions:
     orders: int = 100
     elo: EloOptions = field(default_factory=EloOptions)
     trueskill: TrueSkillOptions = field(default_factory=TrueSkillOptions)
+
+    def __post_init__(self) -> None:
+        check_options(self.ties, self.method, self.prior)
+        bounds.number(0, tolerance=self.tolerance)
+        bounds.whole(orders=self.orders)
+        bounds.instance(EloOptions, "EloOptions", elo=self.elo)
+        bounds.instance(TrueSkillOptions, "TrueSkillOptions", trueskill=self.trueskill)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard import provenance
 from steelyard.aggregation import Aggregate, RankOptions
 from steelyard.battleaggregation import RANKINGS, LogSample, n_orders, rank_log
@@ -17,6 +18,7 @@ from steelyard.comparisonresults import MOST_SHOWN, Comparison, PairTest, Tiers
 from steelyard.errors import UsageError, hint
 from steelyard.formats.battlecounts import from_log, log_files, read_counts
 from steelyard.formats.battlescan import LogColumns
+from steelyard.formats.load import selection
 from steelyard.formats.streams import kept, on_disk
 from steelyard.judgements import BattleLog
 from steelyard.parallel import Workers
@@ -24,8 +26,8 @@ from steelyard.provenance import InputFile, Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Floats
 from steelyard.stats.elo import EloOptions
-from steelyard.stats.pairedtests import gap_test, sign_test_counts
-from steelyard.stats.significance import adjust_pairs
+from steelyard.stats.pairedtests import ALTERNATIVES, gap_test, sign_test_counts
+from steelyard.stats.significance import CORRECTIONS, adjust_pairs
 from steelyard.stats.wins import PairWins, win_share
 from steelyard.table import plural
 
@@ -125,25 +127,34 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     >>> found.ranking("bt"), found.aggregations["bt"].scores.round(3).tolist()
     (['A', 'C', 'B'], [0.442, 0.253, 0.305])
     """
-    names = (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
+    names = tuple(dict.fromkeys(bounds.listed(by=by)))
     _check(names, intervals)
+    level = _Level(alternative, correction, alpha)
+    options = RankOptions(ties, 0.0, prior, method, 0, EloOptions(k=k))
+    bounds.whole(optional=True, orders=orders)
+    bounds.whole(10, n_bootstrap=n_bootstrap)
+    bounds.text(optional=True, left=left, right=right, outcome=outcome, unit=unit)
+    bounds.names(ignore=ignore)
+    bounds.instance((str, Path, BattleLog), "the path of a log, or a BattleLog", log=log)
+    bounds.instance(Workers, "Workers", optional=True, workers=workers)
+    stream, selected = generator(rng), selection(where)
     in_order = bool({"elo", "trueskill"} & set(names))
     by_unit = intervals != "battle"
     inputs: tuple[InputFile, ...] = ()
     if isinstance(log, BattleLog):
         counted = from_log(log, by_unit=by_unit, in_order=in_order)
     else:
-        columns = LogColumns(left, right, outcome, unit, tuple(where), tuple(ignore))
+        columns = LogColumns(left, right, outcome, unit, selected, tuple(ignore))
         counted = read_counts(log, columns, by_unit=by_unit, in_order=in_order, workers=workers)
         paths = log_files(Path(log))
         root = None if paths == [Path(log)] else Path(log)
         digest = provenance.sha256([on_disk(path) for path in paths], root)
         inputs = (InputFile(str(log), counted.form, digest),)
     played = n_orders(orders, counted.n_battles)
-    options = RankOptions(ties, 0.0, prior, method, played, EloOptions(k=k))
+    options = replace(options, orders=played)
     sample = LogSample(counted, n_bootstrap if intervals else 0)
-    found = rank_log(names, sample, options, generator(rng))
-    pairs = _Pairs(sample, found, options, _Level(alternative, correction, alpha))
+    found = rank_log(names, sample, options, stream)
+    pairs = _Pairs(sample, found, options, level)
     settings: dict[str, Any] = {"by": ",".join(names), "tests": ",".join(pairs.tests),
                                 "ties": ties, "alternative": alternative,
                                 "correction": correction}  # fmt: skip
@@ -178,8 +189,7 @@ def _check(names: Sequence[str], intervals: str | None) -> None:
             raise UsageError(f"no aggregation '{name}'; {hint(name, RANKINGS)}")
     if intervals == "document":
         raise UsageError("--intervals document: a log of battles has no documents")
-    if intervals is not None and intervals not in INTERVALS:
-        raise UsageError(f"unknown unit '{intervals}'; {hint(intervals, INTERVALS)}")
+    bounds.choice(INTERVALS, optional=True, intervals=intervals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +197,11 @@ class _Level:
     alternative: str
     correction: str
     alpha: float
+
+    def __post_init__(self) -> None:
+        bounds.choice(ALTERNATIVES, alternative=self.alternative)
+        bounds.choice(CORRECTIONS, correction=self.correction)
+        bounds.fraction(alpha=self.alpha)
 
     def test(self, p: Floats) -> PairTest:
         """Correct p-values for the number of pairs."""

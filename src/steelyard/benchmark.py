@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.benchmarkaverages import (
     column_ranks,
     pool_draws,
@@ -29,6 +30,7 @@ from steelyard.parallel import Workers
 from steelyard.presets import Benchmark, SetSpec, Task
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
+from steelyard.stats.permutation import check_method
 from steelyard.table import plural
 
 #: What a file may be called that holds the tables of a language pair: ``en-de.human.csv.gz``.
@@ -80,6 +82,17 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
     workers
         What the parts run on; the result does not depend on it.
     """
+    bounds.instance(Benchmark, "a Benchmark", benchmark=benchmark)
+    bounds.instance((str, Path), "a path", optional=True, folder=folder)
+    bounds.instance(Mapping, "sets by name", optional=True, sets=sets)
+    bounds.text(optional=True, human=human)
+    bounds.names(optional=True, metrics=metrics)
+    bounds.items(tuple, add=add)
+    bounds.flag(significance=significance)
+    bounds.instance(Procedure, "a Procedure", optional=True, procedure=procedure)
+    bounds.instance(Workers, "Workers", optional=True, workers=workers)
+    bounds.flag(common=common)
+    check_method(method)
     check_unit(method, unit)
     procedure = procedure or Procedure()
     asked = _Asked(human, metrics, procedure if significance else None, method, unit, common)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.aggregation import (
     AGGREGATIONS,
     Aggregate,
@@ -41,6 +42,7 @@ from steelyard.comparisontests import (
 from steelyard.diagnosis import diagnose
 from steelyard.errors import DegenerateError, UsageError, hint
 from steelyard.evalset import EvalSet
+from steelyard.formats.load import Source, as_evalset
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, clusters, effects, pairedtests
@@ -53,13 +55,12 @@ from steelyard.stats.tiepolicy import TIES
 from steelyard.stats.wins import WinCounts, win_counts
 
 DEFAULT = ("mean", "median", "bt")
-UNITS = ("segment", "document")
 _MOST = 60  # systems up to which every one is left out in turn
 _DRAWN = 100  # systems up to which the share of resamples at each place is kept, for a figure
 
 
 def compare(  # noqa: PLR0913 - every option has a default
-    es: EvalSet,
+    es: Source,
     score: str | None = None,
     *,
     by: str | Sequence[str] | None = None,
@@ -82,7 +83,7 @@ def compare(  # noqa: PLR0913 - every option has a default
     Parameters
     ----------
     es
-        Systems, segments and scores.
+        Systems, segments and scores: a set, or what :func:`steelyard.load` takes.
     score
         Which score; may be left out if there is only one.
     by
@@ -115,7 +116,8 @@ def compare(  # noqa: PLR0913 - every option has a default
     >>> result.ranking("bt")[:3]
     ['Dolomite', 'Kaolin', 'Amber']
     """
-    given = (by,) if isinstance(by, str) else None if by is None else tuple(by)
+    es = as_evalset(es)
+    given = None if by is None else bounds.listed(by=by)
     for name in given or ():
         if name not in AGGREGATIONS:
             raise UsageError(f"no aggregation '{name}'; {hint(name, AGGREGATIONS)}")
@@ -283,6 +285,7 @@ def the_score(es: EvalSet, score: str | None) -> str:
             known = ", ".join(es.scores) or "none"
             raise UsageError(f"name the score (--score NAME); there are: {known}")
         return next(iter(es.scores))
+    bounds.text(score=score)
     es[score]  # an unknown name is an error that shows the known ones
     return score
 
@@ -300,8 +303,6 @@ def _sample(
     if test.intervals is None:
         return sample
     blocks = document_codes(es) if test.intervals == "document" else None
-    if test.intervals not in UNITS:
-        raise UsageError(f"unknown unit '{test.intervals}'; {hint(test.intervals, UNITS)}")
     if n_units(es.n_segments, blocks) < 2:
         warnings.append(f"one {test.intervals}: there is nothing to resample, and no interval")
         return replace(sample, blocks=blocks)

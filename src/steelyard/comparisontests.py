@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.aggregation import Sample, corpus_gaps, means
 from steelyard.comparedscores import Compared
 from steelyard.comparisonresults import CORPUS, FITTING, MOST_SHOWN, REASONS, SENTENCES, PairTest
 from steelyard.errors import UsageError, hint
 from steelyard.stats import corpuspairs, pairedtests
 from steelyard.stats.arrays import Floats
-from steelyard.stats.significance import adjust_pairs
+from steelyard.stats.significance import CORRECTIONS, adjust_pairs
 
+UNITS = ("segment", "document")
 TESTS = tuple(name for name in REASONS if name != "gap")
 
 
@@ -29,12 +31,20 @@ class PairOptions:
     n_bootstrap: int = 1000
     level: float = 0.95
 
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense before any work is done."""
+        bounds.choice(pairedtests.ALTERNATIVES, alternative=self.alternative)
+        bounds.choice(CORRECTIONS, correction=self.correction)
+        bounds.choice(UNITS, optional=True, intervals=self.intervals)
+        bounds.fraction(alpha=self.alpha, level=self.level)
+        bounds.whole(10, n_bootstrap=self.n_bootstrap)
+
 
 def known_tests(tests: str | Sequence[str] | None) -> tuple[str, ...] | None:
     """Check the names of tests; None leaves the choice to the rankings."""
     if tests is None:
         return None
-    asked = (tests,) if isinstance(tests, str) else tuple(tests)
+    asked = bounds.listed(tests=tests)
     for name in asked:
         if name not in TESTS:
             raise UsageError(f"no test '{name}'; {hint(name, TESTS)}")

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.comparedscores import direction_warnings, is_binary, official_differs
 from steelyard.comparison import check_segments, document_codes, n_units, the_score
 from steelyard.comparisonresults import CORPUS, PROPORTION
+from steelyard.comparisontests import UNITS
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.formats.load import Source, as_evalset
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, corpuspairs, effects, pairedtests
@@ -158,7 +161,7 @@ class Decision:
 
 
 def decide(
-    es: EvalSet,
+    es: Source,
     pair: tuple[str, str],
     score: str | None = None,
     *,
@@ -195,11 +198,9 @@ def decide(
     >>> card.verdict
     'Dolomite is better than Granite by learned-refA: +0.04...p < 0.0001.'
     """
-    for name in pair:
-        if name not in es.systems:
-            raise UsageError(f"no system '{name}'; {hint(name, es.systems)}")
-    if pair[0] == pair[1]:
-        raise UsageError(f"a pair needs two systems, got '{pair[0]}' twice")
+    es = as_evalset(es, human)
+    bounds.fraction(alpha=alpha, power=power)
+    _check(es, pair, human, unit, n_bootstrap)
     chosen = the_score(es, score)
     i, j = (es.systems.index(name) for name in pair)
     check_segments(es, chosen)
@@ -319,6 +320,20 @@ def _interval(value: float, ends: Sequence[float]) -> str:
         return "undefined"
     shown, low, high = (f"{x:+.4g}" if x else "0" for x in (value, *ends))
     return f"{shown} (no interval)" if np.isnan(ends).any() else f"{shown} ({low} to {high})"
+
+
+def _check(
+    es: EvalSet, pair: tuple[str, str], human: str | None, unit: str, n_bootstrap: int
+) -> None:
+    bounds.choice(UNITS, unit=unit)
+    bounds.whole(10, n_bootstrap=n_bootstrap)
+    bounds.text(optional=True, human=human)
+    bounds.pair(pair=pair)
+    for name in pair:
+        if name not in es.systems:
+            raise UsageError(f"no system '{name}'; {hint(name, es.systems)}")
+    if pair[0] == pair[1]:
+        raise UsageError(f"a pair needs two systems, got '{pair[0]}' twice")
 
 
 def _needed(

@@ -166,7 +166,7 @@ def hint(word: str, choices: Iterable[str]) -> str:
     """
     known = sorted(set(choices))
     folded = {choice.casefold(): choice for choice in known}
-    near = get_close_matches(word.casefold(), folded, n=1)
+    near = get_close_matches(str(word).casefold(), folded, n=1)
     shown = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     if near:
         return f"did you mean '{folded[near[0]]}'? Known: {shown or 'none'}"

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.comparison import compare
 from steelyard.comparisonresults import Comparison
 from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
+from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b
 from steelyard.stats.pairs import count_pairs
@@ -60,12 +61,15 @@ class ManyScores:
 
 
 def compare_scores(
-    es: EvalSet, scores: Sequence[str], *, by: str = "mean", **options: Any
+    es: Source, scores: Sequence[str], *, by: str = "mean", **options: Any
 ) -> ManyScores:
     """Compare systems by several scores, and say where the scores disagree.
 
     ``options`` are those of :func:`steelyard.comparison.compare`.
     """
+    es = as_evalset(es)
+    bounds.names(scores=scores)
+    bounds.text(by=by)
     if len(scores) < 2:
         raise UsageError("several scores are needed, got one")
     found = {name: compare(es, name, by=by, **options) for name in scores}

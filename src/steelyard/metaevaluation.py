@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.checks import uninformative
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
+from steelyard.formats.load import Source, as_evalset
 from steelyard.metacoverage import common_part, lacking
 from steelyard.metaintervals import Resamples, with_intervals
 from steelyard.metaresults import UNITS, MetaEvaluation, MetaResult, Significance
@@ -23,6 +25,7 @@ from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, metametrics
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.metametrics import MetaMetric
+from steelyard.stats.permutation import check_method
 from steelyard.table import plural
 
 DEFAULT = ("spa", "pa", "acc-eq")
@@ -30,7 +33,7 @@ _LISTED = 5  # metrics that a warning names
 
 
 def meta_evaluate(  # noqa: PLR0913 - every option has a default
-    es: EvalSet,
+    es: Source,
     human: str | None = None,
     *,
     by: str | MetaMetric | Sequence[str | MetaMetric] = DEFAULT,
@@ -60,7 +63,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     Parameters
     ----------
     es
-        Systems, segments and scores.
+        Systems, segments and scores: a set, or what :func:`steelyard.load` takes.
     human
         The human score; may be left out if there is only one.
     by
@@ -105,13 +108,21 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     >>> {name: round(value, 2) for name, value in result.values("spa").items()}
     {'learned-refA': 0.83, 'random-src': 0.46}
     """
-    asked = (by,) if isinstance(by, (str, MetaMetric)) else tuple(by)
-    metas = [m if isinstance(m, MetaMetric) else metametrics.metametric(m) for m in asked]
+    es = as_evalset(es, human)
+    metas = metametrics.chosen(by)
     human = the_human(es, human)
+    procedure = Procedure(scheme, alternative, n_resamples, alpha, correction)
+    ties = metametrics.Options(epsilon, 0.0 if threshold is None else threshold, pa_ties)
+    check_method(method)
+    bounds.choice(metametrics.LEVELS, optional=True, level=level)
+    bounds.choice(metametrics.GROUPS, optional=True, group_by=group_by)
+    bounds.choice(UNITS, optional=True, intervals=intervals)
+    bounds.whole(10, n_bootstrap=n_bootstrap)
+    bounds.flag(significance=significance, keep_references=keep_references, sentinels=sentinels,
+                common=common)  # fmt: skip
     if sentinels:
         es, metrics = _with_sentinels(es, human, metrics, generator(rng).spawn(3)[2])
     data, warnings = prepare(es, human, metrics, keep_references=keep_references, common=common)
-    procedure = Procedure(scheme, alternative, n_resamples, alpha, correction)
     check_unit(method, unit)
     blocks = unit_codes(data.es, unit)
     stream, resampling = generator(rng).spawn(2)
@@ -120,9 +131,8 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     tests: dict[str, Significance] = {}
     chance: dict[str, float] = {}
     for meta in metas:
-        options = replace(meta.options, epsilon=epsilon, pa_ties=pa_ties)
-        if threshold is not None:
-            options = replace(options, threshold=threshold)
+        own = meta.options.threshold if threshold is None else threshold
+        options = replace(ties, threshold=own)
         run = Run(data, meta, level, group_by, options, method, blocks, warnings)
         found = run.results()
         if significance:
@@ -212,7 +222,7 @@ def _without_value(found: Sequence[MetaResult]) -> list[str]:
 
 
 def pair_preferences(
-    es: EvalSet,
+    es: Source,
     human: str,
     metric: str,
     *,
@@ -232,6 +242,10 @@ def pair_preferences(
     >>> human.shape == metric.shape == (len(systems), len(systems))
     True
     """
+    es = as_evalset(es, human)
+    bounds.text(human=human, metric=metric)
+    bounds.names(optional=True, systems=systems)
+    check_method(method)
     kept = es if systems is None else es.select(systems=systems)
     data, warnings = prepare(kept, human, [metric], keep_references=systems is not None)
     spa = metametrics.metametric("spa")
@@ -248,6 +262,7 @@ def the_human(es: EvalSet, human: str | None) -> str:
             known = ", ".join(es.human) or "none"
             raise UsageError(f"name the human score (--human NAME); known as human: {known}")
         return es.human[0]
+    bounds.text(human=human)
     es[human]  # an unknown name is an error that shows the known ones
     return human
 
@@ -296,6 +311,7 @@ def prepare(
 
 
 def _chosen(es: EvalSet, human: str, metrics: Collection[str] | None) -> tuple[str, ...]:
+    bounds.names(optional=True, metrics=metrics)
     if metrics is None:
         names = tuple(name for name in es.metrics if name != human)
     else:
@@ -337,7 +353,7 @@ def unit_codes(es: EvalSet, unit: str) -> Counts | None:
         if names is None or None in names:
             raise UsageError("--unit document: the documents of the segments are not known")
         return np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64)
-    if not unit.isdigit() or int(unit) < 1:
+    if not (isinstance(unit, str) and unit.isdecimal() and int(unit)):
         raise UsageError(f"unit '{unit}': expected segment, document or a number of segments")
     return np.arange(es.n_segments, dtype=np.int64) // int(unit)
 
@@ -349,8 +365,6 @@ def _resamples(
     es, human = data.es, data.human
     if intervals is None:
         return None
-    if intervals not in UNITS:
-        raise UsageError(f"unknown unit of resampling '{intervals}'; {hint(intervals, UNITS)}")
     if intervals == "document":
         if unit not in ("segment", "document"):
             raise UsageError(f"intervals over documents, unit '{unit}': expected one unit")

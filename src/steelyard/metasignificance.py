@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import DegenerateError, UsageError, hint
+from steelyard import options as bounds
+from steelyard.errors import DegenerateError
 from steelyard.metaresults import MetaResult, Significance
 from steelyard.metarun import Run
 from steelyard.stats import clusters, swapped, swaps
@@ -47,13 +48,12 @@ class Procedure:
 
     def __post_init__(self) -> None:
         """Refuse names that nobody knows before any work is done."""
-        for value, known, what in (
-            (self.scheme, SCHEMES, "scheme"),
-            (self.alternative, swaps.ALTERNATIVES, "alternative"),
-            (self.correction, CORRECTIONS, "correction"),
-        ):
-            if value not in known:
-                raise UsageError(f"unknown {what} '{value}'; {hint(value, known)}")
+        bounds.choice(SCHEMES, scheme=self.scheme)
+        bounds.choice(swaps.ALTERNATIVES, alternative=self.alternative)
+        bounds.choice(CORRECTIONS, correction=self.correction)
+        bounds.whole(1, optional=True, n_resamples=self.n_resamples)
+        bounds.fraction(alpha=self.alpha)
+        bounds.function(tick=self.tick)
 
 
 def compare_metrics(

@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from steelyard import options as bounds
 from steelyard.errors import SteelyardError, UsageError, need_extra
 from steelyard.provenance import installed_version
 from steelyard.rng import Rng, streams
@@ -58,6 +59,12 @@ class Workers:
     resume: Path | None = None
     progress: Progress | None = None
     note: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        bounds.whole(1, jobs=self.jobs)
+        bounds.text(optional=True, cluster=self.cluster)
+        bounds.instance((str, Path), "a path", optional=True, resume=self.resume)
+        bounds.function(optional=True, progress=self.progress)
 
     def visible(self, path: Path) -> Path:
         """Give a path as workers find it: those of a cluster may be at home in another folder."""

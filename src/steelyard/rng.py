@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.options import fail
+
 Rng = int | np.random.SeedSequence | np.random.Generator | None
 
 
@@ -17,7 +19,23 @@ def generator(rng: Rng = 0) -> np.random.Generator:
     >>> bool(generator(0).random() == generator(0).random())
     True
     """
+    check_rng(rng)
     return np.random.default_rng(rng)
+
+
+def check_rng(rng: Rng) -> None:
+    """Refuse what can't seed anything, also where nothing is drawn.
+
+    Examples
+    --------
+    >>> check_rng(-1)
+    Traceback (most recent call last):
+    steelyard.errors.UsageError: rng is a seed (a whole number of at least 0), ... got -1
+    """
+    seed = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0
+    if not (rng is None or seed or isinstance(rng, (np.random.SeedSequence, np.random.Generator))):
+        wanted = "a seed (a whole number of at least 0), a NumPy Generator or SeedSequence, or None"
+        raise fail("rng", wanted, rng)
 
 
 def streams(rng: Rng, n: int) -> list[np.random.Generator]:

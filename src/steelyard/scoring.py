@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
-from steelyard.formats.load import Source, load
+from steelyard.formats.load import Source, as_evalset
 from steelyard.metrics import registry
 from steelyard.metrics.protocol import Metric, Report
 from steelyard.provenance import Provenance
@@ -122,11 +123,13 @@ def score(
     chrf: nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:...
     character: nrefs:1|norm:output|match:equal|version:steelyard-...
     """
-    es = source if isinstance(source, EvalSet) else load(source)
-    wanted = [metrics] if isinstance(metrics, str) else list(metrics)
-    if not wanted:
-        raise UsageError("no metric is named")
+    es = as_evalset(source)
+    wanted = bounds.listed((str, Metric), metrics=metrics)
+    bounds.names(optional=True, references=references)
+    bounds.instance(Mapping, "options by metric", optional=True, options=options)
     given = dict(options or {})
+    for own in given.values():
+        bounds.instance(Mapping, "dictionaries by metric", options=own)
     made = [registry.make(m, given.pop(m, None)) if isinstance(m, str) else m for m in wanted]
     for name in given:
         raise UsageError(f"options of '{name}', which is not asked for; {hint(name, _names(made))}")

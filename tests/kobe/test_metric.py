@@ -232,7 +232,12 @@ def test_warnings(linker: DictionaryLinker):
         (["Wien"], {"A": [""]}, ("de", "en"), "all outputs of system 'A' are empty"),
         (["Wien", "Rom"], {"A": ["Rome"]}, ("de", "en"), "'A' has 1 texts, the source has 2"),
         (["Wien"], {}, ("de", "en"), "no outputs"),
-        (["Wien", "Rom"], {"A": "Vienna"}, ("de", "en"), "'A' has 1 texts"),
+        (
+            ["Wien", "Rom"],
+            {"A": "Vienna"},
+            ("de", "en"),
+            "outputs is a list of texts, got 'Vienna'",
+        ),
     ],
 )
 def test_bad_input(sources, outputs, languages, message, linker: DictionaryLinker):

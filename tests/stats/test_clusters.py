@@ -331,7 +331,7 @@ def test_bad_arguments(rule):
         with pytest.raises(ShapeError, match="square matrix"):
             rule(np.ones(shape))
     for alpha in (-0.1, 5, NAN):
-        with pytest.raises(UsageError, match="significance level"):
+        with pytest.raises(UsageError, match="alpha is a number between 0 and 1"):
             rule(np.ones((2, 2)), alpha)
 
 

@@ -34,7 +34,7 @@ def test_points_rank_as_bradley_terry(scores, tolerance, ties_as):
 
 
 def test_bad_arguments():
-    with pytest.raises(UsageError, match="no points with ties as 'drop'"):
+    with pytest.raises(UsageError, match="unknown treatment of ties 'drop'"):
         segment_points(np.zeros((2, 2)), ties_as="drop")
     with pytest.raises(UsageError, match="every system on every segment"):
         segment_points([[1.0, np.nan], [1.0, 2.0]])

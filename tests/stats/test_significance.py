@@ -413,5 +413,5 @@ def test_wilson_refuses_impossible_counts(case):
 
 @pytest.mark.parametrize("level", [0, 1, 95, NAN])
 def test_wilson_refuses_impossible_levels(level):
-    with pytest.raises(UsageError, match="confidence level"):
+    with pytest.raises(UsageError, match="level is a number strictly between 0 and 1"):
         significance.wilson_interval(1, 2, level)

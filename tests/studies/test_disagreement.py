@@ -248,7 +248,7 @@ def test_what_can_not_be_ranked_is_named():
         ({"tests": ["z"]}, "no test 'z'"),
         ({"sizes": [0]}, "at least 1"),
         ({"draws": 0}, "at least 1"),
-        ({"top": 0}, "at least one system"),
+        ({"top": 0}, "top is a whole number of at least 1"),
     ],
 )
 def test_bad_arguments(settings, message):

@@ -191,13 +191,13 @@ def test_the_same_seed_gives_the_same_bytes_in_any_order(study):
     ("study", "options", "message"),
     [
         (ablate_systems, {"sizes": [6]}, "sizes lie between 2 and 5"),
-        (ablate_systems, {"sizes": [1]}, "there are 6 systems"),
-        (ablate_systems, {"trials": 0}, "trials above 0"),
+        (ablate_systems, {"sizes": [1]}, "sizes is a list of whole numbers of at least 2"),
+        (ablate_systems, {"trials": 0}, "trials is a whole number of at least 1"),
         (ablate_systems, {"metrics": ["m0"]}, "fewer than two metrics"),
-        (ablate_systems, {"by": []}, "no meta-metric"),
+        (ablate_systems, {"by": []}, "at least one of them"),
         (ablate_systems, {"by": "sap"}, "no meta-metric 'sap'"),
-        (ablate_segments, {"sizes": [1]}, "sizes are at least 2"),
-        (ablate_segments, {"draws": 5}, "draws at least 10"),
+        (ablate_segments, {"sizes": [1]}, "sizes is a list of whole numbers of at least 2"),
+        (ablate_segments, {"draws": 5}, "draws is a whole number of at least 10"),
         (count_distinct, {"scheme": "input"}, "unknown scheme"),
     ],
 )

@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_bytes():
         ),
         (lambda es: power_of_test(es, "people", ("a", "b"), sizes=[1]), "at least 2"),
         (lambda es: power_of_metrics(es, "people", metrics=["good"]), "expected two metrics"),
-        (lambda es: power_of_metrics(es, "people", unit="word"), "no unit 'word'"),
+        (lambda es: power_of_metrics(es, "people", unit="word"), "unknown unit 'word'"),
         (lambda es: power_of_metrics(es, "people", target=1.0), "between 0 and 1"),
         (lambda _: power_of_effect(), "expected an effect, or three correlations"),
         (lambda _: power_of_effect(correlations=(0.9, 0.9, 0.5)), "no difference to find"),

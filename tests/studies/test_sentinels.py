@@ -109,7 +109,7 @@ def test_the_same_seed_gives_the_same_bytes():
     one, two, other = (dumps(guard(es, "people", by="pa", draws=4, rng=r).to_dict())
                        for r in (1, 1, 2))  # fmt: skip
     assert one == two != other
-    with pytest.raises(UsageError, match="at least one draw"):
+    with pytest.raises(UsageError, match="draws is a whole number of at least 1"):
         guard(es, "people", draws=0)
 
 

@@ -171,13 +171,13 @@ def test_progress_counts_the_settings():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"types": ()}, "at least one value of every setting"),
+        ({"types": ()}, "at least one of them"),
         ({"types": (11,), "segments": (10,)}, "types of segments"),
-        ({"systems": (1,)}, "two systems"),
+        ({"systems": (1,)}, "whole numbers of at least 2"),
         ({"outliers": (1.0,)}, "shares of outliers"),
-        ({"repeats": 0}, "at least one repeat"),
-        ({"noise": -1.0}, "noise of at least 0"),
-        ({"outlier_kind": "inverted"}, "unknown outliers 'inverted'"),
+        ({"repeats": 0}, "repeats is a whole number of at least 1"),
+        ({"noise": -1.0}, "noise is a number of at least 0"),
+        ({"outlier_kind": "inverted"}, "unknown outlier kind 'inverted'"),
     ],
 )
 def test_bad_designs(settings, message):

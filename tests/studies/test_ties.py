@@ -124,7 +124,7 @@ def test_small_scales_have_quartiles_for_thresholds():
     [
         ({"matrices": ["kendall"]}, "no Kendall variant 'kendall'"),
         ({"matrices": []}, "at least one matrix"),
-        ({"thresholds": [-1]}, "not negative"),
+        ({"thresholds": [-1]}, "numbers of at least 0"),
         ({"metric_thresholds": []}, "at least one"),
         ({"identical_ties": True}, "identical outputs need texts"),
         ({"metrics": ["m9"]}, "m9"),

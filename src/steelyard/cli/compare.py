@@ -12,10 +12,12 @@ import click
 from steelyard.cli.emit import emit
 from steelyard.cli.options import (
     FIGURES,
+    LEVEL,
     SUFFIXES,
     InputOptions,
     Names,
     OutputOptions,
+    Real,
     input_options,
     need_inputs,
     output_options,
@@ -54,27 +56,34 @@ PAIR_PLOTS = ("density", "differences", "wins")
               "mood sign wilcoxon mcnemar, or all; by default those that fit the rankings (none of "
               "more than 300 systems).")  # fmt: skip
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
-@click.option("--power", type=click.FloatRange(0.01, 0.99), default=0.8, show_default=True,
+@click.option("--power", type=LEVEL, default=0.8, show_default=True,
               help="Power at which the card counts the segments needed.")  # fmt: skip
 @click.option("--ties", type=click.Choice(["half", "drop", "davidson", "rao-kupper", "second"]),
               default="half", show_default=True,
               help="What ties are to Bradley-Terry.")  # fmt: skip
-@click.option("--tolerance", type=click.FloatRange(min=0), default=0.0, show_default=True,
+@click.option("--tolerance", type=Real(min=0), default=0.0, show_default=True,
               help="Differences of at most this are ties.")  # fmt: skip
-@click.option("--prior", type=click.FloatRange(min=0), default=0.0, show_default=True,
+@click.option("--prior", type=Real(min=0), default=0.0, show_default=True,
               help="Wins and losses against an imaginary opponent, for Bradley-Terry.")  # fmt: skip
 @click.option("--fit", "method", type=click.Choice(["newton", "newman", "mm"]), default="newton",
               show_default=True, help="How Bradley-Terry is fitted.")  # fmt: skip
 @click.option("--orders", type=click.IntRange(min=0), default=100, show_default=True, metavar="N",
               help="Random orders that Elo and TrueSkill are averaged over; 0: as in the "
               "file.")  # fmt: skip
-@click.option("--elo-k", "k", type=float, default=20.0, show_default=True, help="K of Elo.")
+@click.option(
+    "--elo-k",
+    "k",
+    type=Real(min=0, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="K of Elo.",
+)
 @click.option("--alternative", type=click.Choice(["two-sided", "greater", "less"]),
               default="two-sided", show_default=True)  # fmt: skip
 @click.option("--correction", type=click.Choice(["holm", "benjamini-hochberg", "bonferroni",
                                                  "none"]), default="holm", show_default=True,
               help="Correct p-values for the number of pairs.")  # fmt: skip
-@click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
+@click.option("--alpha", type=LEVEL, default=0.05, show_default=True)
 @click.option("--intervals", type=click.Choice(["segment", "document", "battle", "none"]),
               default="segment", show_default=True,
               help="What is resampled for intervals.")  # fmt: skip

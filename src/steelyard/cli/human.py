@@ -11,12 +11,14 @@ import click
 from steelyard.cli.emit import emit, note
 from steelyard.cli.options import (
     FIGURES,
+    LEVEL,
     SUFFIXES,
     TABLES,
     Names,
     Numbers,
     OutputOptions,
     Pair,
+    Real,
     output_options,
 )
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
@@ -38,7 +40,7 @@ PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.humanf
               help="Standardise scores by rater, or not; by default z for da only.")  # fmt: skip
 @click.option("--quality-control", is_flag=True,
               help="Remove raters that fail the checks, and show what changed.")  # fmt: skip
-@click.option("--min-seconds", type=click.FloatRange(min=0), default=2.0, show_default=True,
+@click.option("--min-seconds", type=Real(min=0), default=2.0, show_default=True,
               help="Least median time per rating, where times are known.")  # fmt: skip
 @click.option("--scale", type=Numbers(), default="0,100", show_default=True,
               help="Ends of the scale (da, esa).")  # fmt: skip
@@ -47,15 +49,20 @@ PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.humanf
               help="Rule that cuts the ranking into clusters.")  # fmt: skip
 @click.option("--test", type=click.Choice(["rank-sum", "permutation"]),
               help="Test of two systems; rank-sum for da, else permutation.")  # fmt: skip
-@click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True,
+@click.option("--alpha", type=LEVEL, default=0.05, show_default=True,
               help="Level of the tests.")  # fmt: skip
 @click.option("--correction", default="none", show_default=True,
               type=click.Choice(["none", "bonferroni", "holm", "benjamini-hochberg"]),
               help="Correct p-values for the number of pairs.")  # fmt: skip
 @click.option("--weights", metavar="FILE.toml",
               help="What errors cost (mqm, esa): a file, wmt or wmt21.")  # fmt: skip
-@click.option("--cap", type=float, metavar="X", help="The most that one rating may cost (mqm).")
-@click.option("--threshold", type=click.FloatRange(min=0), metavar="X",
+@click.option(
+    "--cap",
+    type=Real(min=0, min_open=True),
+    metavar="X",
+    help="The most that one rating may cost (mqm).",
+)
+@click.option("--threshold", type=Real(min=0), metavar="X",
               help="Difference that decides a pair (darr); 25 for raw scores.")  # fmt: skip
 @click.option("--thresholds", type=Numbers(), default=(),
               help="Count the pairs that each of these would keep (darr).")  # fmt: skip

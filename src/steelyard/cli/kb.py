@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.emit import emit, note
-from steelyard.cli.options import Names, OutputOptions, output_options
+from steelyard.cli.options import Finite, Names, OutputOptions, output_options
 from steelyard.errors import UsageError, hint
 from steelyard.table import Column, Table
 
@@ -60,7 +60,7 @@ interrupted goes on where it stopped when the command is given again, unless the
 @click.option("--langs", type=Names(), help="Keep only names in these languages, as de,en.")
 @click.option(
     "--min-prior",
-    type=float,
+    type=Finite(),
     default=0.0,
     metavar="X",
     help="Leave out entities below this prior: log10 of people, 5 is 100,000.",

@@ -12,10 +12,12 @@ import click
 from steelyard.cli.emit import emit
 from steelyard.cli.options import (
     FIGURES,
+    LEVEL,
     SUFFIXES,
     InputOptions,
     Names,
     OutputOptions,
+    Real,
     input_options,
     need_inputs,
     output_options,
@@ -48,6 +50,17 @@ PLOTS = ("forest", "pvalues", "comparison", "calibration", "scatter", "metametri
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
 
+class Epsilon(Real):
+    """A number of at least 0, or auto."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Give None for auto."""
+        return None if value == "auto" else super().convert(value, param, ctx)
+
+
 @click.command(
     epilog="Examples: steelyard meta human.csv.gz metrics.csv.gz --human mqm --significance; "
     "steelyard meta --preset wmt23 mt-metrics-eval-v2/wmt23 --add my-metric.seg.score"
@@ -75,7 +88,7 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
               show_default=True, help="One- or two-sided tests.")  # fmt: skip
 @click.option("--resamples", type=click.IntRange(min=1), metavar="K",
               help="Draws of a test; by default 10,000, or 1,000 if that takes long.")  # fmt: skip
-@click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
+@click.option("--alpha", type=LEVEL, default=0.05, show_default=True)
 @click.option("--intervals", type=click.Choice(["segment", "document", "system", "both", "none"]),
               default="segment", show_default=True,
               help="What is resampled for intervals of every value and rank (segment: whole units, "
@@ -88,9 +101,9 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @click.option("--unit", default="segment", show_default=True, metavar="segment|document|N",
               help="What is independent: changes sign, is swapped and is resampled as a "
               "whole.")  # fmt: skip
-@click.option("--epsilon", default="auto", show_default=True, metavar="auto|X",
+@click.option("--epsilon", type=Epsilon(), default="auto", show_default=True, metavar="auto|X",
               help="Metric differences that acc-eq and tau-eq take for ties.")  # fmt: skip
-@click.option("--threshold", type=float, metavar="X",
+@click.option("--threshold", type=Real(min=0), metavar="X",
               help="Human differences below which Kendall variants see a tie.")  # fmt: skip
 @click.option("--pa-ties", type=click.Choice(["strict", "drop-human"]), default="strict",
               show_default=True, help="Pairs of systems that the human score ties.")  # fmt: skip
@@ -178,7 +191,6 @@ def _with_corpus(es: EvalSet, names: tuple[str, ...], refs: tuple[str, ...] | No
 def _one_set(es: EvalSet, options: InputOptions, settings: dict[str, Any]) -> Result:
     from steelyard.metaevaluation import meta_evaluate
 
-    settings["epsilon"] = _number(settings["epsilon"])
     settings["n_bootstrap"] = settings.pop("bootstrap")
     if settings["intervals"] == "none":
         settings["intervals"] = None
@@ -249,12 +261,3 @@ def _by_domain(es: EvalSet, options: InputOptions, settings: dict[str, Any]) -> 
     human = the_human(es, options.human)
     own = Benchmark("by domain", "By domain", human, (SetSpec(name),), tasks, weights="domains")
     return run_benchmark(own, sets={name: es}, **_common(settings))
-
-
-def _number(text: str) -> float | None:
-    if text == "auto":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"--epsilon {text}: expected auto or a number") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,26 @@ class Names(_Type):
         )
 
 
+class Finite(click.types.FloatParamType):
+    """A number that is neither infinite nor none at all."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the number."""
+        found = float(super().convert(value, param, ctx))
+        if not math.isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found
+
+
+class Real(click.FloatRange, Finite):
+    """A finite number within bounds."""
+
+
+LEVEL = Real(0, 1, min_open=True, max_open=True)  # of a test, a power, a share
+
+
 class Numbers(Names):
     """A list of numbers, or of whole numbers, separated by commas."""
 
@@ -56,10 +77,14 @@ class Numbers(Names):
     ) -> tuple[Any, ...]:
         """Split at commas, and read each number."""
         try:
-            return tuple(self.kind(cell) for cell in super().convert(value, param, ctx))
-        except ValueError:
+            found = tuple(self.kind(cell) for cell in super().convert(value, param, ctx))
+            good = all(math.isfinite(number) for number in found)
+        except (ValueError, OverflowError):
+            good, found = False, ()
+        if not good:
             wanted = "whole numbers" if self.kind is int else "numbers"
             self.fail(f"'{value}' is not a list of {wanted}", param, ctx)
+        return found
 
 
 class Pair(_Type):

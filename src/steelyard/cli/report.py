@@ -10,6 +10,7 @@ import click
 
 from steelyard.cli.emit import note
 from steelyard.cli.options import (
+    LEVEL,
     InputOptions,
     Names,
     OutputOptions,
@@ -37,7 +38,7 @@ from steelyard.table import dumps
               metavar="FILE", help="Raw judgements, for the agreement of raters and the errors "
               "they marked (repeatable).")  # fmt: skip
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
-@click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
+@click.option("--alpha", type=LEVEL, default=0.05, show_default=True)
 @click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=10), default=1000,
               show_default=True, metavar="B", help="Resamples for intervals.")  # fmt: skip
 @click.option("--resamples", "n_resamples", type=click.IntRange(min=1), metavar="K",

@@ -10,10 +10,12 @@ import click
 from steelyard.cli import studymeta, studypower
 from steelyard.cli.emit import wants_figure
 from steelyard.cli.options import (
+    LEVEL,
     InputOptions,
     Names,
     Numbers,
     OutputOptions,
+    Real,
     input_options,
     need_inputs,
     worker_options,
@@ -46,7 +48,7 @@ for command in (*studymeta.COMMANDS, studypower.power):
               help="Numbers of segments.")  # fmt: skip
 @click.option("--repeats", type=click.IntRange(min=1), default=10, show_default=True, metavar="N",
               help="Data sets of each combination.")  # fmt: skip
-@click.option("--noise", type=click.FloatRange(min=0), default=1.0, show_default=True, metavar="X",
+@click.option("--noise", type=Real(min=0), default=1.0, show_default=True, metavar="X",
               help="Deviation of the noise.")  # fmt: skip
 @click.option("--outlier-kind", type=click.Choice(["reversed", "permuted"]), default="reversed",
               show_default=True, help="Outliers: ordered against the strengths, or scores swapped "
@@ -89,16 +91,16 @@ def simulation(
 @click.option("--ties", type=click.Choice(["half", "drop", "davidson", "rao-kupper", "second"]),
               default="half", show_default=True,
               help="What ties are to Bradley-Terry.")  # fmt: skip
-@click.option("--tolerance", type=click.FloatRange(min=0), default=0.0, show_default=True,
+@click.option("--tolerance", type=Real(min=0), default=0.0, show_default=True,
               metavar="X", help="Differences of at most this are ties.")  # fmt: skip
-@click.option("--prior", type=click.FloatRange(min=0), default=0.0, show_default=True, metavar="X",
+@click.option("--prior", type=Real(min=0), default=0.0, show_default=True, metavar="X",
               help="Wins and losses against an imaginary opponent, for Bradley-Terry.")  # fmt: skip
 @click.option("--orders", type=click.IntRange(min=0), default=100, show_default=True, metavar="N",
               help="Random orders that Elo and TrueSkill are averaged over; 0: as in the "
               "file.")  # fmt: skip
 @click.option("--test", "tests", type=Names(), default="t,mood,sign,wilcoxon", show_default=True,
               help="Tests whose verdicts are compared.")  # fmt: skip
-@click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True, metavar="X",
+@click.option("--alpha", type=LEVEL, default=0.05, show_default=True, metavar="X",
               help="Level of the tests.")  # fmt: skip
 @plot_option
 @input_options

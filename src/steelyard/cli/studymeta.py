@@ -9,10 +9,12 @@ import click
 
 from steelyard.cli.emit import wants_figure
 from steelyard.cli.options import (
+    LEVEL,
     InputOptions,
     Names,
     Numbers,
     OutputOptions,
+    Real,
     input_options,
     need_inputs,
 )
@@ -129,7 +131,7 @@ def segments(
               show_default=True, help="Correct p-values for the number of pairs.")  # fmt: skip
 @click.option("--resamples", "n_resamples", type=click.IntRange(min=1), metavar="K",
               help="Draws of a test; by default 10,000, or 1,000 if that takes long.")  # fmt: skip
-@click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True)
+@click.option("--alpha", type=LEVEL, default=0.05, show_default=True)
 @input_options
 @study_output
 def distinct(
@@ -151,7 +153,7 @@ def distinct(
               "compared with; by default those of the paper, tau-eq and acc-eq.")  # fmt: skip
 @click.option("--thresholds", type=Numbers(float), help="Human differences below which pairs tie; "
               "by default 0,1,5,10,25,50, or quartiles of small scales.")  # fmt: skip
-@click.option("--threshold", type=float, metavar="X",
+@click.option("--threshold", type=Real(min=0), metavar="X",
               help="The threshold that others are compared with; by default 25.")  # fmt: skip
 @click.option("--metric-thresholds", type=Numbers(float), default="0", show_default=True,
               help="Metric differences up to which pairs tie, in standard deviations of "

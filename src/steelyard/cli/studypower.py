@@ -7,7 +7,15 @@ from typing import Any
 import click
 
 from steelyard.cli.emit import wants_figure
-from steelyard.cli.options import InputOptions, Names, Numbers, OutputOptions, input_options
+from steelyard.cli.options import (
+    LEVEL,
+    Finite,
+    InputOptions,
+    Names,
+    Numbers,
+    OutputOptions,
+    input_options,
+)
 from steelyard.cli.progress import progress_of
 from steelyard.cli.studyoptions import emit_study, plot_option, study_output
 from steelyard.errors import UsageError
@@ -25,21 +33,22 @@ from steelyard.errors import UsageError
               help="Meta-metrics that tell two --metrics apart.")  # fmt: skip
 @click.option("--metrics", type=Names(), help="Two metrics of a pilot to tell apart; by default "
               "the best two.")  # fmt: skip
-@click.option("--effect", type=float, metavar="X", help="Without a pilot: mean difference of two "
-              "systems in standard deviations of differences.")  # fmt: skip
+@click.option("--effect", type=Finite(), metavar="X",
+              help="Without a pilot: mean difference of two systems in standard deviations of "
+              "differences.")  # fmt: skip
 @click.option("--correlations", type=Numbers(float), help="Without a pilot: of two metrics with "
               "people, and with each other.")  # fmt: skip
 @click.option("--test", "tests", type=Names(), help="Tests of two systems: t permutation sign.")
 @click.option("--unit", type=click.Choice(["segment", "document", "system"]), default="segment",
               show_default=True, help="What is drawn from a pilot.")  # fmt: skip
-@click.option("--difference", type=float, metavar="X",
+@click.option("--difference", type=Finite(), metavar="X",
               help="The difference to find; by default that of the pilot.")  # fmt: skip
 @click.option("--sizes", type=Numbers(int), help="Numbers of segments, documents or systems.")
 @click.option("--draws", type=click.IntRange(min=10), default=1000, show_default=True, metavar="N",
               help="Draws of each size.")  # fmt: skip
-@click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True, metavar="X",
+@click.option("--alpha", type=LEVEL, default=0.05, show_default=True, metavar="X",
               help="Level of the tests, two-sided.")  # fmt: skip
-@click.option("--power", "target", type=click.FloatRange(0, 1), default=0.8, show_default=True,
+@click.option("--power", "target", type=LEVEL, default=0.8, show_default=True,
               metavar="X", help="The power that is wanted.")  # fmt: skip
 @plot_option
 @input_options
@@ -59,7 +68,9 @@ def power(
     from steelyard.studies import power as powers
 
     wants_figure(output)
-    chosen = {name: settings[name] for name in ("alpha", "target", "sizes") if settings[name]}
+    chosen = {"alpha": settings["alpha"], "target": settings["target"]}
+    if settings["sizes"] is not None:
+        chosen["sizes"] = settings["sizes"]
     if settings["effect"] is not None or settings["correlations"]:
         if inputs:
             raise UsageError("--effect and --correlations do without a pilot: expected no INPUT")

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from steelyard import options as bounds
 from steelyard.alignment import join
 from steelyard.errors import InputError, UsageError, hint
 from steelyard.evalset import EvalSet, ScoreTable
@@ -210,11 +211,16 @@ def load(  # noqa: PLR0913 - every option has a default
     """
     if not sources:
         raise UsageError("nothing to load: expected at least one input")
-    pairs = tuple(where.items() if isinstance(where, Mapping) else where)
+    bounds.text(optional=True, human=human, lp=lp, domain=domain)
+    bounds.names(optional=True, systems=systems)
+    bounds.names(drop_systems=drop_systems, ignore=ignore, lower_is_better=lower_is_better,
+                 higher_is_better=higher_is_better)  # fmt: skip
+    kinds = _kinds(kind)
+    pairs = selection(where)
     chosen = dict(pairs)
     lp = lp or next((chosen[name] for name in layout.LANGUAGES if name in chosen), None)
     scores = {*([human] if human else ()), *lower_is_better, *higher_is_better}
-    scores |= set(chain(*(kind or {}).values()))
+    scores |= set(chain(*kinds.values()))
     named = roles.Named(frozenset(scores), None if systems is None else frozenset(systems))
     reading = Reading(pairs, tuple(ignore), lp, named=named)
     sets: list[EvalSet] = []
@@ -230,12 +236,39 @@ def load(  # noqa: PLR0913 - every option has a default
         if column not in columns:
             raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
     joined = join(_with_kinds(sets, human))
-    joined = _settle(joined, human, kind or {}, lower_is_better, higher_is_better)
+    joined = _settle(joined, human, kinds, lower_is_better, higher_is_better)
     if lp is not None and joined.language_pair not in (None, lp):
         raise UsageError(f"the input is {joined.language_pair}, not {lp}")
     joined = replace(joined, language_pair=lp or joined.language_pair)
     joined = joined.select(systems=systems, domain=domain)
     return joined.drop(systems=drop_systems) if drop_systems else joined
+
+
+def selection(where: Mapping[str, str] | Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Give the columns and values that select rows as pairs."""
+    pairs = where.items() if isinstance(where, Mapping) else where
+    found = () if isinstance(pairs, str) or not isinstance(pairs, Iterable) else tuple(pairs)
+    texts = all(
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(one, str) for one in pair)
+        for pair in found
+    )
+    if not texts or (not found and where not in ((), [], {})):
+        raise bounds.fail("where", "columns and values, as {'year': '2023'}", where)
+    return found
+
+
+def _kinds(kind: Mapping[str, Collection[str]] | None) -> Mapping[str, Collection[str]]:
+    """Check which scores are of which kind."""
+    bounds.instance(Mapping, "scores by kind, as {'human': ['mqm']}", optional=True, kind=kind)
+    for name, own in (kind or {}).items():
+        bounds.choice(("human", "metric"), kind=name)
+        bounds.names(kind=own)
+    return kind or {}
+
+
+def as_evalset(source: Source, human: str | None = None) -> EvalSet:
+    """Give a set as it is, and load anything else as :func:`load` does."""
+    return source if isinstance(source, EvalSet) else load(source, human=human)
 
 
 @kept()
@@ -306,8 +339,6 @@ def _settle(
     higher_is_better: Collection[str],
 ) -> EvalSet:
     """Apply what the user said of single scores, and what their names say once texts are known."""
-    for other in set(kind) - {"human", "metric"}:
-        raise UsageError(f"unknown kind '{other}'; {hint(other, ('human', 'metric'))}")
     people = {*kind.get("human", ()), *([human] if human else ())}
     machines = set(kind.get("metric", ()))
     for name in (*people, *machines, *lower_is_better, *higher_is_better):

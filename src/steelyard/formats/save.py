@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import UsageError, hint
+from steelyard import options as bounds
+from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet
 from steelyard.formats import (
     battles,
@@ -26,6 +27,9 @@ from steelyard.formats import (
 from steelyard.judgements import BattleLog, Rankings, Ratings
 
 FORMATS = ("native", "mtme", "long", "wide", "system", "text", "submission", "submission-sys")
+
+
+_SAVED = (EvalSet, Ratings, Rankings, BattleLog, entities.EntityAnnotations)
 
 
 def guess(es: EvalSet, path: Path) -> str:
@@ -54,13 +58,15 @@ def save(
     ``to`` is one of ``native mtme long wide system text submission submission-sys``; by default the
     suffix decides: a folder is mt-metrics-eval, ``.parquet`` native, other tables are long.
     """
+    bounds.instance((str, Path), "a path", path=path)
+    bounds.instance(_SAVED, "an EvalSet or judgements", value=value)
+    bounds.choice(FORMATS, optional=True, to=to)
+    bounds.flag(overwrite=overwrite)
     path = Path(path)
     if not isinstance(value, EvalSet):
         _save_judgements(value, path)
         return []
     to = to or guess(value, path)
-    if to not in FORMATS:
-        raise UsageError(f"unknown format '{to}'; {hint(to, FORMATS)}")
     writers: dict[str, Callable[[], None]] = {
         "native": lambda: native.write(value, path),
         "mtme": lambda: mtme_writer.write(value, path, overwrite=overwrite),

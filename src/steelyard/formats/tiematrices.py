@@ -41,8 +41,11 @@ def read(path: Path) -> dict[str, MetaMetric]:
         calibrated = section.flag("calibrated")
         if calibrated and None in (getattr(worth, key) for key in WORTHS):
             raise section.error("'calibrated' needs all of " + ", ".join(WORTHS))
+        threshold = section.number("threshold", 0.0)
+        if threshold is None or threshold < 0:
+            raise section.error(f"'threshold' is {threshold:g}, expected a number of at least 0")
         found[name] = metametrics.from_matrix(
-            name, worth, calibrated=calibrated, threshold=section.number("threshold") or 0.0
+            name, worth, calibrated=calibrated, threshold=threshold
         )
     if not found:
         raise top.error("no variant: expected a table such as [my-kendall]")

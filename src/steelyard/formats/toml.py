@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -42,9 +43,13 @@ class Section:
         found = self.keys.get(key, default)
         if found is None:
             return None
-        if isinstance(found, bool) or not isinstance(found, (int, float)):
+        number = isinstance(found, (int, float)) and not isinstance(found, bool)
+        if not number or not abs(found) < math.inf:
             raise self.error(f"'{key}' is {found!r}, expected a number")
-        return float(found)
+        try:
+            return float(found)
+        except OverflowError:
+            raise self.error(f"'{key}' is too large a number") from None
 
     def flag(self, key: str) -> bool:
         """Give true or false; false where the key is absent."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from steelyard import options as bounds
 from steelyard.kobe.folding import fold
 from steelyard.kobe.knowledge import KnowledgeBase
 from steelyard.kobe.records import TIERS, UNSTATED, Flag
@@ -72,6 +73,15 @@ class LinkOptions:
     national_languages: bool = True
     lemmas: bool = True
     values: bool = True
+
+    def __post_init__(self) -> None:
+        for tier in bounds.listed(tiers=self.tiers):
+            bounds.choice(TIERS, tiers=tier)
+        bounds.choice(("shared", "full"), inventory=self.inventory)
+        bounds.whole(0, None, min_population=self.min_population,
+                     sure_population=self.sure_population)  # fmt: skip
+        bounds.flag(national_languages=self.national_languages, lemmas=self.lemmas,
+                    values=self.values)  # fmt: skip
 
     def signature(self) -> str:
         """Name what differs from the defaults."""

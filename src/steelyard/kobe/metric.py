@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.errors import DegenerateError, UsageError, hint
 from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.formats.load import Source, as_evalset
 from steelyard.kobe.languagecodes import normalise
-from steelyard.kobe.languagefilter import LanguageFilter
+from steelyard.kobe.languagefilter import MODES, LanguageFilter
 from steelyard.kobe.lexicon import LinkOptions
 from steelyard.kobe.linked import Linker, Mentions
 from steelyard.kobe.report import (
@@ -78,10 +80,13 @@ class KobeOptions:
     link: LinkOptions = field(default_factory=LinkOptions)
 
     def __post_init__(self) -> None:
-        if self.weights not in ("uniform", "consensus"):
-            raise UsageError(f"unknown weights '{self.weights}'; known: consensus, uniform")
-        if self.measure not in ("recall", "precision"):
-            raise UsageError(f"unknown measure '{self.measure}'; known: precision, recall")
+        bounds.text(against=self.against)
+        bounds.choice(("strict", "candidates"), matching=self.matching)
+        bounds.choice(("recall", "precision"), measure=self.measure)
+        bounds.choice(("uniform", "consensus"), weights=self.weights)
+        bounds.choice(MODES, language_filter=self.language_filter)
+        bounds.flag(penalty=self.penalty, rounded=self.rounded)
+        bounds.instance(LinkOptions, "LinkOptions", link=self.link)
 
     def signature(self, linker: Linker, src: str, tgt: str) -> str:
         """Name everything that the score depends on."""
@@ -102,7 +107,7 @@ class KobeOptions:
 
 
 def kobe_metric(
-    es: EvalSet,
+    es: Source,
     src: str,
     tgt: str,
     kb: object = None,
@@ -133,6 +138,11 @@ def kobe_metric(
     KobeReport
         The scores in words, by category, and what was lost.
     """
+    bounds.instance(KobeOptions, "KobeOptions", optional=True, options=options)
+    if linker is not None and not callable(getattr(linker, "link", None)):
+        raise bounds.fail("linker", "an object with a method 'link'", linker)
+    bounds.text(src=src, tgt=tgt)
+    es = as_evalset(es)
     options = options or KobeOptions()
     src, tgt = normalise(src), normalise(tgt)
     source_based = options.against == "src"
@@ -372,6 +382,17 @@ def entity_warnings(covered: float, systems: Sequence[SystemEntities]) -> tuple[
     return tuple(warnings)
 
 
+def _named(
+    what: str, texts: Sequence[str] | Mapping[str, Sequence[str]], alone: str
+) -> dict[str, Sequence[str]]:
+    """Give texts by name; those of one system alone have none yet."""
+    named = dict(texts) if isinstance(texts, Mapping) else {alone: texts}
+    for name, own in named.items():
+        bounds.text(name=name)
+        bounds.items(str, **{what: own})
+    return named
+
+
 def score(
     sources: Sequence[str],
     outputs: Sequence[str] | Mapping[str, Sequence[str]],
@@ -405,11 +426,9 @@ def score(
     >>> report = sy.kobe.score(["Wien, 3. März"], ["Vienna, 4 March"], src="de", tgt="en")
     ... # doctest: +SKIP
     """
-    named = dict(outputs) if isinstance(outputs, Mapping) else {"system": outputs}
-    if references is None:
-        refs: dict[str, Sequence[str]] = {}
-    else:
-        refs = dict(references) if isinstance(references, Mapping) else {"ref": references}
+    bounds.items(str, sources=sources)
+    named = _named("outputs", outputs, "system")
+    refs = {} if references is None else _named("references", references, "ref")
     for what, own in (
         *((f"system '{n}'", t) for n, t in named.items()),
         *((f"reference '{n}'", t) for n, t in refs.items()),

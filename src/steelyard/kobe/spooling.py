@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard import options as bounds
 from steelyard.errors import InputError
 from steelyard.kobe.records import STATED, UNSTATED, Entity, Name, Source
 from steelyard.kobe.sources.lines import OtherInputError
@@ -49,6 +50,9 @@ class Limits:
 
     langs: frozenset[str] | None = None
     min_prior: float = 0.0
+
+    def __post_init__(self) -> None:
+        bounds.number(min_prior=self.min_prior)
 
     def shown(self) -> str:
         """Give the limits as text, the same in every process."""

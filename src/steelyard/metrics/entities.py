@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError, need_extra
 from steelyard.evalset import EvalSet
 from steelyard.metrics.protocol import Scored
@@ -39,6 +40,7 @@ class Kobe:
         from steelyard.kobe.lexicon import LinkOptions
         from steelyard.kobe.metric import KobeOptions
 
+        bounds.text(optional=True, tiers=tiers)
         self._kb = kb
         link = LinkOptions(tiers=tuple(tiers.split(","))) if tiers else LinkOptions()
         try:

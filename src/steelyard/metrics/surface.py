@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.errors import MissingDependencyError, ShapeError, UsageError, hint
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.metrics.formulas import Bleu, Chrf, Ter
@@ -190,6 +191,7 @@ def _metric(
     for key in options:
         if key not in allowed:
             raise UsageError(f"{name} has no option '{key}'; {hint(key, allowed)}")
+    _check_options(options)
     limited = {"tokenize": BLEU.TOKENIZERS, "smooth_method": BLEU.SMOOTH_DEFAULTS}
     for key, values in limited.items():
         if options.get(key) is not None and options[key] not in values:
@@ -201,6 +203,24 @@ def _metric(
         return kind(references=references, **{**fixed, **options})
     except (ImportError, RuntimeError) as error:  # a tokenizer that needs more
         raise MissingDependencyError(" ".join(str(error).split())) from error
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Refuse what sacreBLEU would compute nonsense with, or fail on."""
+    for key, value in options.items():
+        given = {key: value}
+        if key in ("max_ngram_order", "char_order"):
+            bounds.whole(1, **given)
+        elif key == "word_order":
+            bounds.whole(**given)
+        elif key == "beta":
+            bounds.number(0, strict=True, **given)
+        elif key == "smooth_value":
+            bounds.number(0, optional=True, **given)
+        elif key in ("tokenize", "smooth_method"):
+            bounds.text(optional=True, **given)
+        else:
+            bounds.flag(**given)
 
 
 def _formula(metric: Any) -> Bleu | Chrf | Ter:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError, hint
 from steelyard.formats import toml
 from steelyard.formats.toml import Section
@@ -44,6 +45,14 @@ class Task:
     pooled: bool = False
     domains: bool = False  # also within each domain
     both_humans: bool = False  # once without, once with human translations as systems
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.by, MetaMetric):
+            metametrics.metametric(self.by)
+        bounds.choice(metametrics.LEVELS, optional=True, level=self.level)
+        bounds.choice(metametrics.GROUPS, optional=True, group_by=self.group_by)
+        bounds.number(0, strict=True, weight=self.weight)
+        bounds.flag(pooled=self.pooled, domains=self.domains, both_humans=self.both_humans)
 
     @property
     def meta(self) -> MetaMetric:

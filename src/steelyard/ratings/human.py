@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import UsageError, hint
+from steelyard import options as bounds
+from steelyard.errors import UsageError
+from steelyard.formats.load import selection
 from steelyard.judgements import Rankings, Ratings
 from steelyard.provenance import Provenance
 from steelyard.ratings import darr, mqm, quality, values
 from steelyard.ratings.inputs import EXPECTED, Inputs, read_inputs
-from steelyard.ratings.ordering import Rule
+from steelyard.ratings.ordering import TESTS, Rule
 from steelyard.ratings.pairs import Rules
+from steelyard.ratings.ranking import MODELS, human_rankings
 from steelyard.ratings.results import HumanScores
 from steelyard.rng import Rng, generator
 
@@ -98,6 +101,19 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     [('A', 0.84, 85.0), ('B', -0.84, 45.0)]
     """
     _check(protocol, sources, quality_control=quality_control)
+    bounds.number(0, optional=True, threshold=threshold)
+    bounds.numbers(0, empty=True, thresholds=thresholds)
+    bounds.flag(identical_ties=identical_ties, keep_ties=keep_ties, each=each)
+    bounds.text(optional=True, human=human, lp=lp)
+    bounds.choice(TESTS, optional=True, test=test)
+    bounds.names(optional=True, metrics=metrics, systems=systems)
+    bounds.names(drop_systems=drop_systems, ignore=ignore)
+    bounds.choice(MODELS, by=by)
+    bounds.instance((str, Path), "a path", optional=True, weights=weights)
+    bounds.numbers(scale=scale)
+    if len(scale) != 2 or not scale[0] < scale[1]:
+        raise bounds.fail("scale", "its lower and its upper end", scale)
+    stream = generator(rng)
     z = protocol == "da" if standardised is None else standardised
     table = mqm.read_weights(weights or "wmt") if protocol in ("mqm", "esa") else None
     settings = values.Settings(
@@ -114,7 +130,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
         n_bootstrap,
     )  # fmt: skip
     reading: dict[str, Any] = {
-        "where": tuple(where.items() if isinstance(where, Mapping) else where),
+        "where": selection(where),
         "ignore": tuple(ignore),
         "lp": lp,
         "human": human,
@@ -125,7 +141,6 @@ def human_scores(  # noqa: PLR0913 - every option has a default
         raise UsageError("--each applies to protocol darr")
     groups = _groups(sources) if each else {"all": list(sources)}
     read = {name: read_inputs(own, protocol, **reading) for name, own in groups.items()}
-    stream = generator(rng)
     options: dict[str, Any] = {"protocol": protocol, "clusters": clusters, "alpha": alpha}
     if protocol == "darr":
         rules = Rules(_threshold(threshold, z=z), identical_ties, keep_ties)
@@ -154,8 +169,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
 
 
 def _check(protocol: str, sources: Sequence[Any], *, quality_control: bool) -> None:
-    if protocol not in PROTOCOLS:
-        raise UsageError(f"unknown protocol '{protocol}'; {hint(protocol, PROTOCOLS)}")
+    bounds.choice(PROTOCOLS, protocol=protocol)
     if not sources:
         raise UsageError(f"no input: protocol {protocol} expects {EXPECTED[protocol]}")
     if quality_control and protocol not in ("da", "esa", "darr"):
@@ -197,8 +211,6 @@ def _rankings(
     settings: values.Settings,
     rng: np.random.Generator,
 ) -> HumanScores:
-    from steelyard.ratings.ranking import human_rankings
-
     if not isinstance(inputs.judgements, Rankings):
         raise UsageError(f"no rankings: protocol rr expects {EXPECTED['rr']}")
     if settings.systems is not None or settings.drop_systems:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.errors import UsageError, hint
+from steelyard import options as bounds
 from steelyard.ratings.averages import Averages
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats
@@ -46,13 +46,10 @@ class Rule:
     correction: str = "none"
 
     def __post_init__(self) -> None:
-        for value, known, what in (
-            (self.clusters, RULES, "rule for clusters"),
-            (self.test, TESTS, "test"),
-            (self.correction, CORRECTIONS, "correction"),
-        ):
-            if value not in known:
-                raise UsageError(f"unknown {what} '{value}'; {hint(value, known)}")
+        bounds.choice(RULES, clusters=self.clusters)
+        bounds.choice(TESTS, test=self.test)
+        bounds.choice(CORRECTIONS, correction=self.correction)
+        bounds.fraction(alpha=self.alpha)
 
     def to_dict(self) -> dict[str, object]:
         """Give what ``--json`` prints."""

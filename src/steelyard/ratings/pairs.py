@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard import options as bounds
 from steelyard.evalset import EvalSet
 from steelyard.judgements import BattleLog, Codes, Floats
 from steelyard.table import Cell, Column, Table
@@ -136,6 +137,10 @@ class Rules:
     threshold: float = 25.0
     identical_ties: bool = False
     keep_ties: bool = False
+
+    def __post_init__(self) -> None:
+        bounds.number(0, threshold=self.threshold)
+        bounds.flag(identical_ties=self.identical_ties, keep_ties=self.keep_ties)
 
     def outcome(self, pairs: Pairs) -> Floats:
         """Give 1 (left is better), 0 (right is), 0.5 (a tie) or NaN (left out) for each pair."""

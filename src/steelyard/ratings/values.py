@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard import options as bounds
 from steelyard.errors import DegenerateError, UsageError, hint
 from steelyard.judgements import Floats, Ratings
 from steelyard.ratings import da, mqm, ordering, quality, raters
@@ -34,6 +35,14 @@ class Settings:
     systems: tuple[str, ...] | None = None
     drop_systems: tuple[str, ...] = ()
     n_resamples: int = 1000
+
+    def __post_init__(self) -> None:
+        bounds.flag(standardised=self.standardised, quality_control=self.quality_control)
+        bounds.number(0, min_seconds=self.min_seconds)
+        bounds.number(0, strict=True, optional=True, cap=self.cap)
+        bounds.names(optional=True, systems=self.systems)
+        bounds.names(drop_systems=self.drop_systems)
+        bounds.whole(n_bootstrap=self.n_resamples)
 
     @property
     def names(self) -> tuple[str, str]:

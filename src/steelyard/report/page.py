@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.checks import check
 from steelyard.comparison import check_segments, compare
 from steelyard.comparisonresults import Comparison
 from steelyard.errors import UsageError, printable
 from steelyard.evalset import EvalSet
 from steelyard.formats import files
+from steelyard.formats.load import Source, as_evalset
 from steelyard.manyscores import ManyScores, compare_scores
 from steelyard.metaevaluation import meta_evaluate, the_human
 from steelyard.metaresults import MetaEvaluation
@@ -24,7 +26,7 @@ from steelyard.report import sections, words
 from steelyard.report.explorer import Explorer, explore
 from steelyard.report.inlining import policy, script_json
 from steelyard.report.mistakes import Mistake, rated_mistakes
-from steelyard.rng import Rng
+from steelyard.rng import Rng, check_rng
 from steelyard.table import plural
 
 
@@ -57,7 +59,7 @@ class Report:
 
 
 def make_report(  # noqa: PLR0913 - every option has a default
-    es: EvalSet,
+    es: Source,
     human: str | None = None,
     *,
     score: str | None = None,
@@ -105,6 +107,17 @@ def make_report(  # noqa: PLR0913 - every option has a default
     >>> report.summary.settled[0]
     'Amber is the best of 3 systems by mean mqm over 450 segments: its lead...'
     """
+    es = as_evalset(es, human)
+    bounds.fraction(alpha=alpha)
+    bounds.whole(10, n_bootstrap=n_bootstrap)
+    bounds.whole(1, optional=True, n_resamples=n_resamples)
+    bounds.text(optional=True, score=score, title=title)
+    bounds.names(optional=True, metrics=metrics)
+    bounds.names(explored=explored)
+    mistakes = bounds.items(Mistake, mistakes=mistakes)
+    bounds.instance(Comparison, "a Comparison", optional=True, comparison=comparison)
+    bounds.instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
+    check_rng(rng)
     gold = the_human(es, human) if human is not None or len(es.human) == 1 else None
     main = _main_score(es, score if comparison is None else comparison.score, gold)
     _check_results(es, gold, score, comparison, meta)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import ShapeError, UsageError, hint
-from steelyard.stats.arrays import Floats
+from steelyard import options as bounds
+from steelyard.errors import ShapeError
+from steelyard.stats.arrays import Floats, real_array
 from steelyard.stats.permutation import pair_index, pairwise_pvalues
 
 PA_TIES = ("strict", "drop-human")
@@ -59,8 +60,7 @@ def pairwise_accuracy(human: Floats, metric: Floats, *, ties: str = "strict") ->
     >>> pairwise_accuracy(np.array([1.0, 2, 2]), np.array([0.1, 0.3, 0.2]))
     Agreement(value=0.6666666666666666, n_pairs=3)
     """
-    if ties not in PA_TIES:
-        raise UsageError(f"unknown treatment of ties '{ties}'; {hint(ties, PA_TIES)}")
+    bounds.choice(PA_TIES, ties=ties)
     if human.shape != metric.shape or human.ndim != 1:
         raise ShapeError(f"expected two vectors of one length, got {human.shape}, {metric.shape}")
     i, j = pair_index(len(human))
@@ -87,7 +87,7 @@ def spa(human: Floats, metric: Floats, **options: Any) -> float:
     >>> spa(human, human)
     1.0
     """
-    h, m = np.asarray(human, dtype=np.float64), np.asarray(metric, dtype=np.float64)
+    h, m = real_array("human", human), real_array("metric", metric)
     if h.shape != m.shape or h.ndim != 2:
         raise ShapeError(f"expected two matrices of one shape, got {h.shape} and {m.shape}")
     known = ~(np.isnan(h) | np.isnan(m))

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import ShapeError, UsageError, hint
+from steelyard import options as bounds
+from steelyard.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
 from steelyard.stats.bootstrap import interval, segment_counts
 
@@ -81,8 +82,7 @@ def krippendorff_alpha(
     >>> krippendorff_alpha(np.array([0, 0, 1, 1, 2, 2]), np.array([1.0, 1, 2, 2, 3, 3])).value
     1.0
     """
-    if level not in LEVELS:
-        raise UsageError(f"unknown level of measurement '{level}'; {hint(level, LEVELS)}")
+    bounds.choice(LEVELS, level=level)
     codes, values = _shared(unit, value)
     n_units = int(codes.max(initial=-1)) + 1
     if not n_units:
@@ -101,6 +101,7 @@ def _with_interval(
     n_resamples: int,
     rng: np.random.Generator | None,
 ) -> Agreement:
+    bounds.whole(n_resamples=n_resamples)
     value = float(coefficient(np.ones((1, n_units)))[0])
     low = high = float("nan")
     if n_resamples and n_units > 1 and not np.isnan(value):

@@ -5,8 +5,33 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steelyard.options import fail
+
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+
+
+def real_array(name: str, values: ArrayLike) -> Floats:
+    """Give numbers as float64, NaN where missing; refuse texts, complex and infinite numbers.
+
+    Examples
+    --------
+    >>> real_array("human", [[1, 2], [3, float("nan")]]).tolist()
+    [[1.0, 2.0], [3.0, nan]]
+    >>> real_array("human", [1j])
+    Traceback (most recent call last):
+    steelyard.errors.UsageError: human is an array of finite numbers (NaN where missing), got [1j]
+    """
+    wanted = "an array of finite numbers (NaN where missing)"
+    try:
+        found = np.asarray(values)
+        known = found.dtype.kind in "biufO"  # texts and complex numbers are none
+        result: Floats = found.astype(np.float64, copy=False) if known else np.full(1, np.inf)
+    except (TypeError, ValueError):
+        raise fail(name, wanted, values) from None
+    if np.isinf(result).any():
+        raise fail(name, wanted, np.inf if known else values)
+    return result
 
 
 def row_means(x: Floats) -> Floats:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard import options as bounds
 from steelyard.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.expansions import quick_p
@@ -29,6 +30,7 @@ def segment_counts(
     >>> counts.shape, counts.sum(axis=1).tolist()
     ((3, 5), [5.0, 5.0, 5.0])
     """
+    bounds.whole(n_segments=n_segments)
     if blocks is None:
         return draw_counts(n_resamples, n_segments, rng)
     if blocks.shape != (n_segments,):
@@ -41,6 +43,9 @@ def draw_counts(
     n_resamples: int, n: int, rng: np.random.Generator, size: int | None = None
 ) -> Floats:
     """Draw ``size`` (None: ``n``) of ``n`` units with replacement; count each in each resample."""
+    bounds.whole(1, n_resamples=n_resamples)
+    bounds.whole(n=n)
+    bounds.whole(optional=True, size=size)
     drawn = rng.integers(0, max(n, 1), size=(n_resamples, n if size is None else size))
     drawn += np.arange(n_resamples)[:, None] * n
     flat = np.bincount(drawn.ravel(), minlength=n_resamples * n)
@@ -234,6 +239,7 @@ def interval(replicates: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
     >>> low.round(9).tolist(), high.round(9).tolist()
     ([5.0], [95.0])
     """
+    bounds.fraction(level=level)
     tail = (1 - level) / 2
     ascending = np.sort(replicates, axis=0)  # NaN last
     known = (~np.isnan(replicates)).sum(axis=0)

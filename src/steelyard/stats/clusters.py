@@ -23,7 +23,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import DegenerateError, ShapeError, UsageError
+from steelyard import options as bounds
+from steelyard.errors import DegenerateError, ShapeError
 from steelyard.stats.arrays import Counts, Floats
 
 MAX_LETTERS = 10_000
@@ -37,8 +38,7 @@ def _checked(p: Floats, alpha: float) -> Floats:
     matrix = np.array(p, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ShapeError(f"expected a square matrix of p-values, got shape {matrix.shape}")
-    if not 0 <= alpha <= 1:
-        raise UsageError(f"a significance level lies between 0 and 1, got {alpha:g}")
+    bounds.number(0, 1, alpha=alpha)
     np.fill_diagonal(matrix, np.nan)
     return matrix
 

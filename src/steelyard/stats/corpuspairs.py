@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import ShapeError, UsageError, hint
+from steelyard import options as bounds
+from steelyard.errors import ShapeError
 from steelyard.rng import Rng, generator
 from steelyard.stats.accuracy import soft_agreement
 from steelyard.stats.arrays import Counts, Floats
@@ -29,6 +30,7 @@ from steelyard.stats.expansions import expansion
 from steelyard.stats.lattice import as_lattice, lattice_tails
 from steelyard.stats.pairedtests import sided
 from steelyard.stats.permutation import (
+    TAILS,
     PairwisePValues,
     block_sums,
     pair_index,
@@ -78,10 +80,8 @@ def pairwise_pvalues(
     >>> result.p.tolist(), result.how
     ([[0.5, 0.125], [0.875, 0.5]], 'enumeration')
     """
-    if tail not in ("mid", "ge"):
-        raise UsageError(f"unknown tail '{tail}'; {hint(tail, ('mid', 'ge'))}")
-    if n_resamples < 2:
-        raise UsageError(f"n_resamples is {n_resamples}; expected at least 2")
+    bounds.choice(TAILS, tail=tail)
+    bounds.whole(2, n_resamples=n_resamples)
     size = len(stats.values)
     p = np.full((size, size), 0.5 if tail == "mid" else 1.0)
     n = np.zeros((size, size), dtype=np.int64)

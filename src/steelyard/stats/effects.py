@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.permutation import pair_index
 
@@ -17,6 +18,7 @@ def superiority(scores: Floats, *, tolerance: float = 0.0) -> Floats:
     >>> superiority(np.array([[1.0, 2, 3, 4], [0.0, 2, 4, 1]])).tolist()
     [[nan, 0.625], [0.375, nan]]
     """
+    bounds.number(0, tolerance=tolerance)
     n = len(scores)
     result = np.full((n, n), np.nan)
     for i, j in zip(*pair_index(n), strict=True):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from steelyard.errors import UsageError
+from steelyard import options as bounds
 from steelyard.stats.arrays import Floats
 from steelyard.stats.battles import Battles
 from steelyard.stats.orders import Update, play_battles, play_scores
@@ -33,8 +33,9 @@ class EloOptions:
     base: float = 10.0
 
     def __post_init__(self) -> None:
-        if not (self.k > 0 and self.scale > 0 and self.base > 1 and math.isfinite(self.initial)):
-            raise UsageError("Elo needs k > 0, scale > 0, base > 1 and a finite initial rating")
+        bounds.number(0, strict=True, k=self.k, scale=self.scale)
+        bounds.number(1, strict=True, base=self.base)
+        bounds.number(initial=self.initial)
 
     @property
     def slope(self) -> float:

@@ -8,14 +8,15 @@ within groups: ``none`` (all cells together), ``item`` (the systems on each segm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError, hint
 from steelyard.stats import correlation, ties
-from steelyard.stats.accuracy import pairwise_accuracy
+from steelyard.stats.accuracy import PA_TIES, pairwise_accuracy
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.calibration import calibrate
 from steelyard.stats.pairs import PairCounts, count_pairs, count_pairs_flat
@@ -36,6 +37,11 @@ class Options:
     epsilon: float | None = None
     threshold: float = 0.0
     pa_ties: str = "strict"
+
+    def __post_init__(self) -> None:
+        bounds.number(0, optional=True, epsilon=self.epsilon)
+        bounds.number(0, threshold=self.threshold)
+        bounds.choice(PA_TIES, pa_ties=self.pa_ties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,7 @@ def pair_counts(
     human: Floats, metric: Floats, group_by: str, *, epsilon: float = 0.0, threshold: float = 0.0
 ) -> PairCounts:
     """Count pairs within groups; long groups never form their pairs."""
+    bounds.choice(GROUPS, group_by=group_by)
     h, m = _groups(human, group_by), _groups(metric, group_by)
     if len(h) <= 100:
         return count_pairs(h, m, epsilon=epsilon, threshold=threshold)
@@ -220,12 +227,14 @@ def from_matrix(
     >>> round(half.segments(human, metric, "item", half.options).mean, 3)
     0.833
     """
+    bounds.text(name=name)
+    bounds.flag(calibrated=calibrated)
+    options = Options(threshold=threshold)
     worths = (matrix.same, matrix.opposite, matrix.metric_tie, matrix.human_tie, matrix.both_tie)
     lowest = min((worth for worth in worths if worth is not None), default=0.0)
     systems, segments = _matrix(matrix)
     if calibrated:
         return MetaMetric(name, None, _calibrated(matrix), lowest=lowest, matrix=matrix)
-    options = Options(threshold=threshold)
     return MetaMetric(name, systems, segments, lowest=lowest, options=options, matrix=matrix)
 
 
@@ -234,9 +243,16 @@ METAMETRICS: Mapping[str, MetaMetric] = _register()
 
 def metametric(name: str) -> MetaMetric:
     """Give a meta-metric by name."""
+    bounds.text(name=name)
     if name not in METAMETRICS:
         raise UsageError(f"no meta-metric '{name}'; {hint(name, METAMETRICS)}")
     return METAMETRICS[name]
+
+
+def chosen(by: str | MetaMetric | Iterable[str | MetaMetric]) -> list[MetaMetric]:
+    """Give meta-metrics by their names, one or several."""
+    asked = bounds.listed((str, MetaMetric), by=by)
+    return [one if isinstance(one, MetaMetric) else metametric(one) for one in asked]
 
 
 def chance_level(human: Floats) -> float:

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, chdtrc, ndtr, stdtr
 
-from steelyard.errors import UsageError, hint
+from steelyard import options as bounds
+from steelyard.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.permutation import pair_index, pairwise_pvalues
 from steelyard.stats.ranktests import signed_rank_tails
@@ -37,8 +38,7 @@ _NOTED = 1e-6  # numerical error of a p-value that is worth a word
 
 
 def _checked(scores: Floats, alternative: str) -> None:
-    if alternative not in ALTERNATIVES:
-        raise UsageError(f"unknown alternative '{alternative}'; {hint(alternative, ALTERNATIVES)}")
+    bounds.choice(ALTERNATIVES, alternative=alternative)
     if scores.ndim != 2:
         raise UsageError(f"expected systems x segments, got shape {scores.shape}")
 
@@ -111,6 +111,7 @@ def sign_test(scores: Floats, *, tolerance: float = 0.0, alternative: str = "two
     >>> round(float(sign_test(np.stack([first, np.zeros(100)]))[0, 1]), 4)
     0.8957
     """
+    bounds.number(0, tolerance=tolerance)
 
     def tails(gap: Floats) -> tuple[Floats, Floats]:
         compared = np.asarray((~np.isnan(gap)).any(axis=1))
@@ -237,6 +238,7 @@ def wilcoxon_test(scores: Floats, *, alternative: str = "two-sided", exact: bool
     >>> round(float(p[0, 1]), 12)
     0.03125
     """
+    bounds.flag(exact=exact)
     return _assemble(scores, alternative, partial(signed_rank_tails, exact=exact))
 
 
@@ -285,8 +287,7 @@ def permutation_p(
 
 def sided(p: Floats, alternative: str) -> Floats:
     """Make p-values of an alternative of those that row is better than column, ties in full."""
-    if alternative not in ALTERNATIVES:
-        raise UsageError(f"unknown alternative '{alternative}'; {hint(alternative, ALTERNATIVES)}")
+    bounds.choice(ALTERNATIVES, alternative=alternative)
     if alternative == "two-sided":
         p = np.minimum(1.0, 2 * np.minimum(p, p.T))
     else:
@@ -319,8 +320,7 @@ def bootstrap_test(
     >>> bootstrap_test(np.array([1.0, 0.0]), replicates)[0, 1].tolist()
     0.75
     """
-    if alternative not in ALTERNATIVES:
-        raise UsageError(f"unknown alternative '{alternative}'; {hint(alternative, ALTERNATIVES)}")
+    bounds.choice(ALTERNATIVES, alternative=alternative)
     n = len(observed)
     p = np.full((n, n), np.nan)
     for i, j in zip(*pair_index(n), strict=True):

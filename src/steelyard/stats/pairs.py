@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard import options as bounds
 from steelyard.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats
 
@@ -64,6 +65,7 @@ def count_pairs(
     >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.both_ties.tolist()
     ([2, 0], [1, 0], [0, 1])
     """
+    bounds.number(0, epsilon=epsilon, threshold=threshold)
     if human.shape != metric.shape or human.ndim != 2:
         raise ShapeError(f"expected two matrices of one shape, got {human.shape}, {metric.shape}")
     known = ~(np.isnan(human) | np.isnan(metric))
@@ -117,6 +119,7 @@ def count_pairs_flat(
     >>> count_pairs_flat(human, metric, epsilon=1.0).metric_ties.item()
     2
     """
+    bounds.number(0, epsilon=epsilon, threshold=threshold)
     n = len(human)
     order = np.argsort(metric, kind="stable")
     levels, own = np.unique(human[order], return_inverse=True)

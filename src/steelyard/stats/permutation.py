@@ -28,15 +28,17 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import ShapeError, UsageError, hint
-from steelyard.rng import Rng, generator
-from steelyard.stats.arrays import Counts, Floats
+from steelyard import options as bounds
+from steelyard.errors import ShapeError
+from steelyard.rng import Rng, check_rng, generator
+from steelyard.stats.arrays import Counts, Floats, real_array
 from steelyard.stats.expansions import expansion, stacked_pair_sums
 from steelyard.stats.lattice import as_lattice, declared_lattice, lattice_tails
 from steelyard.stats.transform import product_tails, series_tails
 
 _CHUNK = 4_000_000  # signs or differences held at a time
 _CACHED = 16_000  # differences that stay in the processor's cache
+TAILS = ("mid", "ge")
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
 
 
@@ -53,6 +55,11 @@ class PairwisePValues:
     error: float
     how: str
     n: Counts
+
+
+def check_method(method: str) -> None:
+    """Refuse a method of finding p-values that nobody knows."""
+    bounds.choice(METHODS, method=method)
 
 
 def pairwise_pvalues(
@@ -117,14 +124,15 @@ def stacked_pvalues(
 
     The scores have one shape, and are worked on together where that is faster.
     """
-    stack = [np.asarray(scores, dtype=np.float64) for scores in matrices]
+    stack = [real_array("scores", scores) for scores in matrices]
     for x in stack:
         if x.ndim != 2 or x.shape != stack[0].shape:
             raise ShapeError(f"expected systems x segments, got shape {x.shape}")
-    if method not in METHODS:
-        raise UsageError(f"unknown method '{method}'; {hint(method, METHODS)}")
-    if tail not in ("mid", "ge"):
-        raise UsageError(f"unknown tail '{tail}'; {hint(tail, ('mid', 'ge'))}")
+    check_method(method)
+    bounds.choice(TAILS, tail=tail)
+    bounds.whole(1, n_resamples=n_resamples)
+    bounds.number(0, strict=True, optional=True, step=step)
+    check_rng(rng)
     if method == "mtme":
         return [_mtme(x) for x in stack]
     if method == "monte-carlo":

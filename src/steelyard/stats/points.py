@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.errors import UsageError, hint
+from steelyard import options as bounds
+from steelyard.errors import UsageError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.wins import checked_scores, margins
 
@@ -38,8 +39,7 @@ def segment_points(scores: ArrayLike, *, ties_as: str = "half", tolerance: float
     [[0.0, 1.5], [1.0, 1.5], [2.0, 0.0]]
     """
     x = checked_scores(scores, tolerance)
-    if ties_as not in TIES:
-        raise UsageError(f"no points with ties as '{ties_as}'; {hint(ties_as, TIES)}")
+    bounds.choice(TIES, ties_as=ties_as)
     if np.isnan(x).any():
         raise UsageError("points need a score of every system on every segment")
     bar = margins(x, tolerance)

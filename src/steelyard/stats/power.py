@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import bdtr, bdtrik, nctdtr, ndtr, ndtri, stdtr, stdtrit
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.expansions import quick_p
@@ -20,6 +21,12 @@ _DRAWS = 500
 _ALL_SIGNS = 12  # units up to which all signs are tried
 
 
+def _check(n: int, alpha: float, *, two_sided: bool) -> None:
+    bounds.whole(n=n)
+    bounds.fraction(alpha=alpha)
+    bounds.flag(two_sided=two_sided)
+
+
 def t_power(effect: float, n: int, alpha: float = 0.05, *, two_sided: bool = True) -> float:
     """Power of the paired t test for a mean difference of ``effect`` standard deviations.
 
@@ -28,6 +35,8 @@ def t_power(effect: float, n: int, alpha: float = 0.05, *, two_sided: bool = Tru
     >>> round(t_power(0.5, 34), 3)
     0.808
     """
+    bounds.number(effect=effect)
+    _check(n, alpha, two_sided=two_sided)
     if n < 2:
         return 0.0
     freedom, shift = n - 1, effect * np.sqrt(n)
@@ -50,6 +59,9 @@ def sign_power(
     >>> round(sign_power(0.75, 30), 3)
     0.803
     """
+    bounds.number(0, 1, win=win)
+    bounds.share(tie=tie)
+    _check(n, alpha, two_sided=two_sided)
     n = round(n * (1 - tie))
     if n < 1:
         return 0.0
@@ -76,6 +88,8 @@ def normal_power(
     >>> normal_power(2.8, np.array([1.0])).round(3).tolist()
     [0.8]
     """
+    bounds.number(difference=difference)
+    _check(0, alpha, two_sided=two_sided)
     edge = float(-ndtri(alpha / 2 if two_sided else alpha))
     z = ratio(np.full_like(error, difference), error)
     found = ndtr(z - edge)
@@ -94,6 +108,8 @@ def williams_power(
     >>> williams_power(0.9, 0.8, 0.85, 10) < williams_power(0.9, 0.8, 0.85, 30)
     True
     """
+    bounds.number(-1, 1, r12=r12, r13=r13, r23=r23)
+    _check(n, alpha, two_sided=two_sided)
     if n <= 3:
         return 0.0
     p = float(williams(r12, r13, r23, n))
@@ -118,8 +134,9 @@ def needed(
     >>> needed(lambda n: t_power(0.5, n), 0.8)
     34
     """
-    if not 0 < target < 1:
-        raise UsageError(f"a power lies between 0 and 1, got {target:g}")
+    bounds.fraction(target=target)
+    bounds.whole(1, least=least)
+    bounds.flag(ragged=ragged)
     high = least
     while power(high) < target:
         if high >= MOST:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtr
 
+from steelyard import options as bounds
 from steelyard.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Floats, ratio
 
@@ -99,8 +100,7 @@ def adjust(p: ArrayLike, method: str = "holm") -> Floats:
     >>> adjust([0.01, 0.02, 0.03, 0.04, 0.05], "benjamini-hochberg").round(3).tolist()
     [0.05, 0.05, 0.05, 0.05, 0.05]
     """
-    if method not in CORRECTIONS:
-        raise UsageError(f"unknown correction '{method}'; {hint(method, CORRECTIONS)}")
+    bounds.choice(CORRECTIONS, correction=method)
     result = np.array(p, dtype=np.float64)
     tests = ~np.isnan(result)
     raw = result[tests]
@@ -153,6 +153,7 @@ def adjust_pairs(p: Floats, method: str = "holm", *, symmetric: bool) -> Floats:
     >>> adjust_pairs(p, symmetric=True).round(3).tolist()
     [[1.0, 0.03, 0.06], [0.03, 1.0, 0.06], [0.06, 0.06, 1.0]]
     """
+    bounds.flag(symmetric=symmetric)
     result = np.array(p, dtype=np.float64)
     if result.ndim != 2 or result.shape[0] != result.shape[1]:
         raise ShapeError(f"expected a square matrix of p-values, got shape {result.shape}")
@@ -198,8 +199,7 @@ def wilson_interval(
     >>> round(float(low), 4), round(float(high), 4)
     (0.5958, 0.9821)
     """
-    if not 0 < level < 1:
-        raise UsageError(f"a confidence level lies between 0 and 1, got {level:g}")
+    bounds.fraction(level=level)
     s, trials = np.broadcast_arrays(
         np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64)
     )

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import ShapeError, UsageError, hint
+from steelyard import options as bounds
+from steelyard.errors import ShapeError, UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.btfit import bt_covariance, centred, mm, newman, newton
 from steelyard.stats.connectivity import Components, find_components
@@ -164,14 +165,11 @@ def bradley_terry_pairs(
 
 def check_options(ties_as: str, method: str, prior: float) -> None:
     """Refuse options that do not exist or do not go together."""
-    if ties_as not in TIES:
-        raise UsageError(f"unknown treatment of ties '{ties_as}'; {hint(ties_as, TIES)}")
-    if method not in METHODS:
-        raise UsageError(f"unknown method '{method}'; {hint(method, METHODS)}")
+    bounds.choice(TIES, ties=ties_as)
+    bounds.choice(METHODS, method=method)
     if ties_as in TIE_MODELS and method != "newton":
         raise UsageError(f"ties as {ties_as} are fitted by newton, not by {method}")
-    if not (prior >= 0 and np.isfinite(prior)):
-        raise UsageError(f"a prior is a number of wins of at least 0, got {prior:g}")
+    bounds.number(0, prior=prior)
 
 
 def _with_prior(pairs: PairWins, prior: float) -> PairWins:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.pairs import PairCounts
@@ -38,6 +39,8 @@ def threshold_counts(
     >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.human_ties.tolist()
     ([1, 1], [1, 0], [0, 1])
     """
+    bounds.numbers(0, empty=True, thresholds=thresholds)
+    bounds.number(0, epsilon=epsilon)
     if human.shape != metric.shape or human.ndim != 1:
         raise ShapeError(f"expected two vectors of one length, got {human.shape}, {metric.shape}")
     known = ~(np.isnan(human) | np.isnan(metric))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError, hint
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.pairs import PairCounts
@@ -27,6 +28,11 @@ class TieMatrix:
     metric_tie: Worth = None
     human_tie: Worth = None
     both_tie: Worth = None
+
+    def __post_init__(self) -> None:
+        bounds.number(optional=True, same=self.same, opposite=self.opposite,
+                      metric_tie=self.metric_tie, human_tie=self.human_tie,
+                      both_tie=self.both_tie)  # fmt: skip
 
     def value(self, counts: PairCounts) -> Floats:
         """Evaluate every group; NaN where no pair takes part.
@@ -68,6 +74,7 @@ KENDALL: Mapping[str, TieMatrix] = {
 
 def matrix(name: str) -> TieMatrix:
     """Give a variant by name."""
+    bounds.text(name=name)
     if name not in KENDALL:
         raise UsageError(f"no Kendall variant '{name}'; {hint(name, KENDALL)}")
     return KENDALL[name]

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.battles import Battles
@@ -47,12 +48,10 @@ class TrueSkillOptions:
     draw_probability: float = 0.1
 
     def __post_init__(self) -> None:
-        if not (self.sigma > 0 and self.beta > 0 and self.tau >= 0):
-            raise UsageError("TrueSkill needs sigma > 0, beta > 0 and tau >= 0")
-        if not 0 <= self.draw_probability < 1:
-            raise UsageError(
-                f"a draw probability is at least 0 and below 1, got {self.draw_probability:g}"
-            )
+        bounds.number(mu=self.mu)
+        bounds.number(0, strict=True, sigma=self.sigma, beta=self.beta)
+        bounds.number(0, tau=self.tau)
+        bounds.share(draw_probability=self.draw_probability)
 
     @property
     def margin(self) -> float:

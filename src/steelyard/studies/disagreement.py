@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.aggregation import AGGREGATIONS, RankOptions
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
+from steelyard.formats.load import Source, as_evalset
 from steelyard.parallel import Workers
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
@@ -73,7 +75,7 @@ class _Found:
 
 
 def disagree(  # noqa: PLR0913 - every option has a default
-    sets: EvalSet | Mapping[str, EvalSet],
+    sets: Source | Mapping[str, Source],
     scores: Sequence[str] | None = None,
     *,
     by: Sequence[str] = DEFAULT,
@@ -120,13 +122,24 @@ def disagree(  # noqa: PLR0913 - every option has a default
     >>> [row["rankings"] for row in study.table().records()]
     ['mean, median', 'mean, bt', 'median, bt']
     """
+    bounds.names(by=by, tests=tests)
+    bounds.wholes(1, empty=True, sizes=sizes)
+    bounds.whole(1, draws=draws, top=top)
+    bounds.fraction(alpha=alpha)
+    bounds.names(optional=True, scores=scores)
+    bounds.instance(Workers, "Workers", optional=True, workers=workers)
+    stream = generator(rng)
     rules = Rules(RankOptions(ties, tolerance, prior, orders=orders), top)
     plan = Plan(tuple(dict.fromkeys(by)), rules, tuple(dict.fromkeys(sizes)), draws,
                 tuple(dict.fromkeys(tests)), alpha)  # fmt: skip
     _check(plan)
-    named = {sets.name or "set": sets} if isinstance(sets, EvalSet) else dict(sets)
+    if isinstance(sets, Mapping):
+        named = {name: as_evalset(one) for name, one in sets.items()}
+    else:
+        one = as_evalset(sets)
+        named = {one.name or "set": one}
     found_setups, notes = units.find_setups(named, scores)
-    draw, resample = generator(rng).spawn(2)
+    draw, resample = stream.spawn(2)
     found = _measure(found_setups, plan, draw, workers or Workers())
     curves = [_group_curve("scores", "score", found, resample)]
     tables = {"overall": _overall(found, top, resample), "scores": _groups(found, "score", top)}
@@ -232,8 +245,6 @@ def _check(plan: Plan) -> None:
     for name in plan.tests:
         if name not in TESTS:
             raise UsageError(f"no test '{name}'; {hint(name, TESTS)}")
-    if plan.draws < 1 or any(size < 1 for size in plan.sizes):
-        raise UsageError("sizes and draws are at least 1")
 
 
 def _label(pair: tuple[str, str]) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from steelyard.evalset import EvalSet
+from steelyard import options as bounds
+from steelyard.formats.load import Source
 from steelyard.metaresults import MetaResult, Significance
 from steelyard.metasignificance import Procedure, compare_metrics, ranked
 from steelyard.rng import Rng, generator
@@ -23,7 +24,7 @@ _SAME = 1e-9  # values that are closer differ by rounding
 
 
 def count_distinct(  # noqa: PLR0913 - every option has a default
-    es: EvalSet,
+    es: Source,
     human: str | None = None,
     *,
     by: By = DEFAULT,
@@ -51,13 +52,15 @@ def count_distinct(  # noqa: PLR0913 - every option has a default
     >>> [(row["with"], row["distinct"], row["of"]) for row in study.table().records()]
     [('spa', 3, 3), ('pa', 3, 3)]
     """
+    procedure = Procedure(scheme, alternative, n_resamples, alpha, correction)
+    bounds.function(optional=True, progress=progress)
+    stream = generator(rng)
     runs = open_runs(es, human, by, metrics, level=level, group_by=group_by,
                      keep_references=keep_references)  # fmt: skip
-    procedure = Procedure(scheme, alternative, n_resamples, alpha, correction)
     most = _different(runs)
     rows: list[tuple[Cell, ...]] = []
     ranks: list[list[MetaResult]] = []
-    streams = generator(rng).spawn(len(runs.runs))
+    streams = stream.spawn(len(runs.runs))
     for done, (run, found, own) in enumerate(zip(runs.runs, runs.results, streams, strict=True)):
         test = compare_metrics(run, found, procedure, own)
         placed = found if test is None else ranked(found, test, alpha)

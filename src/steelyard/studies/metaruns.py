@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
+from steelyard import options as bounds
+from steelyard.formats.load import Source, as_evalset
 from steelyard.metacoverage import HINT
 from steelyard.metaevaluation import prepare, the_human
 from steelyard.metaintervals import Resamples, resampled_metrics
@@ -69,7 +69,7 @@ class MetaRuns:
 
 
 def open_runs(
-    es: EvalSet,
+    es: Source,
     human: str | None,
     by: By,
     metrics: Collection[str] | None,
@@ -87,10 +87,11 @@ def open_runs(
     >>> open_runs(sy.demo_set(), "mqm", "pa", ["learned-refA"]).results[0][0].metric
     'learned-refA'
     """
-    asked = (by,) if isinstance(by, (str, MetaMetric)) else tuple(dict.fromkeys(by))
-    if not asked:
-        raise UsageError("no meta-metric: expected at least one")
-    metas = [m if isinstance(m, MetaMetric) else metametrics.metametric(m) for m in asked]
+    metas = list(dict.fromkeys(metametrics.chosen(by)))
+    bounds.choice(metametrics.LEVELS, optional=True, level=level)
+    bounds.choice(metametrics.GROUPS, optional=True, group_by=group_by)
+    bounds.flag(keep_references=keep_references)
+    es = as_evalset(es, human)
     human = the_human(es, human)
     data, told = prepare(es, human, metrics, keep_references=keep_references)
     warnings = [text.removesuffix(HINT) for text in told]

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
+from steelyard.formats.load import Source, as_evalset
 from steelyard.metaintervals import Resamples, replicates
 from steelyard.provenance import Provenance
-from steelyard.rng import Rng, generator
+from steelyard.rng import Rng, check_rng, generator
 from steelyard.stats import power as powers
 from steelyard.stats.arrays import Counts, Floats, group_sums
 from steelyard.stats.bootstrap import draw_counts
@@ -33,7 +35,7 @@ UNITS = {"segment": "segments", "document": "documents", "system": "systems"}
 
 
 def power_of_test(  # noqa: PLR0913 - every option has a default
-    es: EvalSet,
+    es: Source,
     score: str,
     pair: tuple[str, str],
     *,
@@ -72,7 +74,12 @@ def power_of_test(  # noqa: PLR0913 - every option has a default
     >>> [row["segments"] for row in study.table("power").records()]
     [100, 400]
     """
-    _check(sizes, draws, alpha, target)
+    es = as_evalset(es)
+    _check(sizes, draws, alpha, target, difference, progress)
+    bounds.pair(pair=pair)
+    bounds.text(score=score)
+    tests = bounds.listed(tests=tests)
+    check_rng(rng)
     for test in tests:
         if test not in TESTS:
             raise UsageError(f"no power of test '{test}'; {hint(test, TESTS)}")
@@ -101,7 +108,7 @@ def power_of_test(  # noqa: PLR0913 - every option has a default
 
 
 def power_of_metrics(  # noqa: PLR0913 - every option has a default
-    es: EvalSet,
+    es: Source,
     human: str | None = None,
     *,
     by: By = DEFAULT,
@@ -139,17 +146,19 @@ def power_of_metrics(  # noqa: PLR0913 - every option has a default
     >>> study.table("needed").records()[0]["difference"] > 0.3
     True
     """
-    chosen = tuple(sizes or (SYSTEM_SIZES if unit == "system" else SIZES))
-    _check(chosen, draws, alpha, target)
-    if unit not in UNITS:
-        raise UsageError(f"no unit '{unit}'; {hint(unit, UNITS)}")
+    bounds.choice(UNITS, unit=unit)
+    usual = SYSTEM_SIZES if unit == "system" else SIZES
+    chosen = usual if sizes is None else sizes
+    _check(chosen, draws, alpha, target, difference, progress)
+    chosen, stream = tuple(chosen), generator(rng)
+    bounds.names(optional=True, metrics=metrics)
     if metrics is not None and len(set(metrics)) != 2:
         raise UsageError(f"expected two metrics, found {len(set(metrics))}")
     runs = open_runs(es, human, by, metrics)
     kind = "system" if unit == "system" else "segment"
     able = runs.resampled(kind)
     pair = _pair(runs, able)
-    gaps, errors = _errors(runs, pair, unit, chosen, draws, generator(rng), progress)
+    gaps, errors = _errors(runs, pair, unit, chosen, draws, stream, progress)
     if difference is not None:
         gaps = dict.fromkeys(gaps, difference)
     found = {name: powers.normal_power(abs(gaps[name]), errors[name], alpha) for name in gaps}
@@ -189,7 +198,10 @@ def power_of_effect(
     """
     if (effect is None) == (correlations is None):
         raise UsageError("expected an effect, or three correlations")
-    _check(sizes or (2,), 1, alpha, target)
+    bounds.number(optional=True, effect=effect)
+    bounds.numbers(optional=True, correlations=correlations)
+    _check((2,) if sizes is None else sizes, 1, alpha, target)
+    tests = bounds.listed(tests=tests)
     rules: dict[str, Callable[[int], float]] = {}
     if effect is not None:
         win = float(ndtr(abs(effect)))
@@ -201,9 +213,12 @@ def power_of_effect(
             if test not in known:
                 raise UsageError(f"no power of test '{test}' from an effect; {hint(test, known)}")
             rules[test] = known[test]
-        chosen, unit, title = sizes or SIZES, "segments", f"Power for an effect of {effect:g}"
+        chosen, unit = SIZES if sizes is None else sizes, "segments"
+        title = f"Power for an effect of {effect:g}"
     else:
         assert correlations is not None
+        if len(correlations) != 3:
+            raise UsageError(f"expected three correlations, got {len(correlations)}")
         a, b, c = correlations
         if any(not -1 < r < 1 for r in correlations):
             raise UsageError("correlations lie between -1 and 1")
@@ -213,7 +228,7 @@ def power_of_effect(
         rules["williams"] = lambda n: powers.williams_power(one, two, c, n, alpha)
         if np.isnan(rules["williams"](10)):
             raise UsageError(f"no three variables have correlations {a:g}, {b:g} and {c:g}")
-        chosen, unit = sizes or SYSTEM_SIZES, "systems"
+        chosen, unit = SYSTEM_SIZES if sizes is None else sizes, "systems"
         title = f"Power for correlations {a:g} and {b:g} ({c:g} with each other)"
     found = {name: np.array([rule(n) for n in chosen]) for name, rule in rules.items()}
     exact = {n: powers.needed(rule, target, ragged=n == "sign") for n, rule in rules.items()}
@@ -223,11 +238,19 @@ def power_of_effect(
                   exact=exact)  # fmt: skip
 
 
-def _check(sizes: Sequence[int], draws: int, alpha: float, target: float) -> None:
-    if not sizes or min(sizes) < 2 or draws < 1:
-        raise UsageError("sizes are at least 2, draws at least 1")
-    if not (0 < alpha < 1 and 0 < target < 1):
-        raise UsageError("level and power lie between 0 and 1")
+def _check(
+    sizes: Sequence[int],
+    draws: int,
+    alpha: float,
+    target: float,
+    difference: float | None = None,
+    progress: Progress | None = None,
+) -> None:
+    bounds.wholes(2, sizes=sizes)
+    bounds.whole(1, draws=draws)
+    bounds.fraction(alpha=alpha, target=target)
+    bounds.number(optional=True, difference=difference)
+    bounds.function(optional=True, progress=progress)
 
 
 def _differences(

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
+from steelyard.formats.load import Source
 from steelyard.metaintervals import Resamples, replicates
 from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Floats, row_means
@@ -36,7 +37,7 @@ class _Spread:
 
 
 def ablate_segments(  # noqa: PLR0913 - every option has a default
-    es: EvalSet,
+    es: Source,
     human: str | None = None,
     *,
     by: By = DEFAULT,
@@ -72,17 +73,19 @@ def ablate_segments(  # noqa: PLR0913 - every option has a default
     >>> width[0]["segments"], width[0]["spa"] > width[-1]["spa"]
     (25, True)
     """
+    bounds.wholes(2, optional=True, sizes=sizes)
+    bounds.whole(10, draws=draws)
+    bounds.function(optional=True, progress=progress)
+    stream = generator(rng)
     runs = open_runs(es, human, by, metrics, level=level, group_by=group_by,
                      keep_references=keep_references)  # fmt: skip
     if np.isnan(runs.data.human).all():
         raise UsageError("the human score has system scores only: there are no segments to draw")
     n = len(runs.judged)
     chosen = (*(s for s in SIZES if s < n), n) if sizes is None else tuple(dict.fromkeys(sizes))
-    if draws < 10 or any(size < 2 for size in chosen) or not chosen:
-        raise UsageError("sizes are at least 2, draws at least 10")
     able = runs.resampled("segment")
     shown = _shown(runs, able, named=metrics is not None)
-    found = _spreads(runs, able, shown, chosen, draws, generator(rng), progress)
+    found = _spreads(runs, able, shown, chosen, draws, stream, progress)
     curves = tuple(
         Curve(name, name, "segments", "value", chosen, _lines(own, draws))
         for name, own in found.items()

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
+from steelyard import options as bounds
+from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation import the_human
 from steelyard.metrics.floor import DRAWN, PREFIX, is_sentinel, sentinel_tables
 from steelyard.rng import Rng, generator
@@ -36,7 +36,7 @@ class _Floor:
 
 
 def guard(  # noqa: PLR0913 - every option has a default
-    es: EvalSet,
+    es: Source,
     human: str | None = None,
     *,
     by: By = META,
@@ -66,8 +66,10 @@ def guard(  # noqa: PLR0913 - every option has a default
     >>> [row["sentinel"] for row in study.table("floor").records()]
     ['random', 'name', 'segment']
     """
-    if draws < 1:
-        raise UsageError("expected at least one draw")
+    bounds.whole(1, draws=draws)
+    bounds.function(optional=True, progress=progress)
+    bounds.names(optional=True, metrics=metrics)
+    es = as_evalset(es, human)
     human = the_human(es, human)
     tables = sentinel_tables(es, human, generator(rng), draws=draws)
     own = [n for n in es.metrics if n != human] if metrics is None else list(metrics)

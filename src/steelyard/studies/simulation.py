@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import UsageError, hint
+from steelyard import options as bounds
+from steelyard.errors import UsageError
 from steelyard.parallel import Workers
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
@@ -57,20 +58,16 @@ class Design:
     outlier_kind: str = "reversed"
 
     def __post_init__(self) -> None:
-        if not (self.types and self.outliers and self.systems and self.segments):
-            raise UsageError("a simulation needs at least one value of every setting")
-        if min(self.types) < 1 or max(self.types) > min(self.segments):
+        bounds.wholes(1, types=self.types, segments=self.segments)
+        bounds.wholes(2, systems=self.systems)
+        bounds.numbers(0, outliers=self.outliers)
+        bounds.whole(1, repeats=self.repeats)
+        bounds.number(0, noise=self.noise)
+        bounds.choice(OUTLIERS, outlier_kind=self.outlier_kind)
+        if max(self.types) > min(self.segments):
             raise UsageError("types of segments are from 1 to the smallest number of segments")
-        if min(self.systems) < 2:
-            raise UsageError("a ranking needs at least two systems")
-        if not all(0 <= share < 1 for share in self.outliers):
+        if max(self.outliers) >= 1:
             raise UsageError("shares of outliers are at least 0 and below 1")
-        if self.repeats < 1 or not self.noise >= 0:
-            raise UsageError("a simulation needs at least one repeat, and noise of at least 0")
-        if self.outlier_kind not in OUTLIERS:
-            raise UsageError(
-                f"unknown outliers '{self.outlier_kind}'; {hint(self.outlier_kind, OUTLIERS)}"
-            )
 
     def settings(self) -> list[tuple[int, float, int, int]]:
         """List the combinations: types, share of outliers, systems, segments."""
@@ -177,6 +174,8 @@ def simulate(
     >>> [round(row["tau"], 1) for row in study.table("overall").records()]
     [0.8, 0.8, 0.8]
     """
+    bounds.instance(Design, "a Design", optional=True, design=design)
+    bounds.instance(Workers, "Workers", optional=True, workers=workers)
     chosen = design or Design()
     draws, resamples = generator(rng).spawn(2)
     settings = chosen.settings()

@@ -11,8 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
+from steelyard.formats.load import Source
 from steelyard.metaintervals import Resamples, replicates
 from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Floats
@@ -27,7 +28,7 @@ _SIZES = 12  # as many sizes at most, if none are named
 
 
 def ablate_systems(  # noqa: PLR0913 - every option has a default
-    es: EvalSet,
+    es: Source,
     human: str | None = None,
     *,
     by: By = DEFAULT,
@@ -60,18 +61,22 @@ def ablate_systems(  # noqa: PLR0913 - every option has a default
     >>> study.curve("values").x, [line.name for line in study.curve("values").lines]
     ((4, 10), ['spa', 'pa'])
     """
+    bounds.wholes(2, optional=True, sizes=sizes)
+    bounds.whole(1, trials=trials)
+    bounds.function(optional=True, progress=progress)
+    stream = generator(rng)
     runs = open_runs(es, human, by, metrics, level=level, group_by=group_by,
                      keep_references=keep_references)  # fmt: skip
     n = runs.data.es.n_systems
     chosen = _sizes(n) if sizes is None else tuple(dict.fromkeys(sizes))
-    if trials < 1 or any(not 2 <= size < n for size in chosen) or not chosen:
-        raise UsageError(f"sizes lie between 2 and {n - 1} (there are {n} systems), trials above 0")
+    if any(size >= n for size in chosen) or not chosen:
+        raise UsageError(f"sizes lie between 2 and {n - 1}: there are {n} systems")
     able = runs.resampled("system")
     if any(len(names) < 2 for names in able):
         raise UsageError(
             "fewer than two metrics can be weighed by each meta-metric: no order to compare"
         )
-    found = _correlate(runs, able, chosen, trials, generator(rng), progress)
+    found = _correlate(runs, able, chosen, trials, stream, progress)
     undefined = {k: int(np.isnan(v["values"]).sum()) for k, v in found.items()}
     for name, lost in undefined.items():
         if lost:

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import options as bounds
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet
+from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation import the_human
 from steelyard.provenance import InputFile, Provenance
 from steelyard.ratings.pairs import Pairs, pairs_of_scores
@@ -49,7 +51,7 @@ class _Settings:
 
 
 def vary_ties(  # noqa: PLR0913 - every option has a default
-    data: EvalSet | Pairs,
+    data: Source | Pairs,
     human: str | None = None,
     *,
     metrics: Collection[str] | None = None,
@@ -89,8 +91,16 @@ def vary_ties(  # noqa: PLR0913 - every option has a default
     >>> [row["threshold"] for row in study.table("pairs").records()]
     [0.0, 1.0, 5.0, 10.0, 25.0, 50.0]
     """
+    bounds.numbers(0, optional=True, thresholds=thresholds)
+    bounds.numbers(0, metric_thresholds=metric_thresholds)
+    bounds.number(0, optional=True, threshold=threshold)
+    bounds.flag(identical_ties=identical_ties)
+    bounds.function(optional=True, progress=progress)
+    bounds.names(optional=True, metrics=metrics)
+    bounds.names(matrices=matrices)
     warnings: list[str] = []
-    if isinstance(data, EvalSet):
+    if not isinstance(data, Pairs):
+        data = as_evalset(data, human)
         human = the_human(data, human)
         pairs = pairs_of_scores(data, human, _metrics(data, human, metrics), data.name or "all")
         warnings += data.notes
