@@ -195,13 +195,13 @@ def _call(call: tuple[Callable[..., Any], Any, Any]) -> Packed:
 
 def call_packed(k: int, packed: bytes, parent: int | None = None) -> tuple[int, Packed]:
     """Do one task in a worker, which ends if the process that waits for it does."""
-    if parent is not None:
+    if parent not in (None, os.getpid()):
         _end_with(parent)
     return k, _call(unpack_task(packed))
 
 
 @cache
-def _end_with(parent: int) -> None:
+def _end_with(parent: int | None) -> None:
     """End this process soon after its parent: it would hold pipes open that others wait for."""
 
     def watch() -> None:
@@ -221,7 +221,9 @@ def _processes(calls: dict[int, bytes], jobs: int) -> Results:
     deaths = 0
     while calls:
         try:
-            pool = Parallel(n_jobs=min(jobs, len(calls)), backend="loky", **_STREAMED)
+            # One job would run in this process, which what killed a worker must not kill.
+            n_jobs = max(2, min(jobs, len(calls)))
+            pool = Parallel(n_jobs=n_jobs, backend="loky", **_STREAMED)
             for k, packed in _joblib(calls, pool, os.getpid()):
                 yield k, packed
                 del calls[k]

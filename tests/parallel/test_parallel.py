@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -107,6 +108,23 @@ def make_deadly(folder, times=1):
 def test_what_a_dead_process_left_is_done_again(tmp_path):
     assert run(make_deadly(tmp_path), [0, 1, 2, 3], 2) == [0, 10, 20, 30]
     assert (tmp_path / "died0").exists()
+
+
+def test_the_last_task_of_a_dead_process_is_done_in_another(tmp_path):
+    """Not here: what killed a worker would kill this process."""
+    here = os.getpid()
+
+    def work(task):
+        if task == 0:
+            return task
+        if not (tmp_path / "died").exists():
+            while not (tmp_path / "kept" / "tasks.000000.npz").exists():
+                time.sleep(0.01)
+            (tmp_path / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return int(os.getpid() != here)
+
+    assert run(work, [0, 1], 2, resume=tmp_path / "kept") == [0, 1]
 
 
 def test_a_task_that_kills_every_worker_is_given_up(tmp_path):
