@@ -67,11 +67,12 @@ def _stored(value: NDArray[Any], folder: Path) -> Path:
     digest.update(value.data if value.flags.c_contiguous else value.T.data)
     path = folder / f"{digest.hexdigest()}.npy"
     if not path.exists():
-        _write(path, lambda stream: np.save(stream, value, allow_pickle=False))
+        write_whole(path, lambda stream: np.save(stream, value, allow_pickle=False))
     return path
 
 
-def _write(path: Path, save: Callable[[Any], Any]) -> None:
+def write_whole(path: Path, save: Callable[[Any], Any]) -> None:
+    """Write a file aside and rename it: who reads it meanwhile, or writes it too, sees it whole."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with aside.open("wb") as stream:
@@ -155,7 +156,7 @@ class ResultFolder:
         mine = json.loads(json.dumps(about))
         if not path.exists():
             text = json.dumps(mine, indent=1, sort_keys=True) + "\n"
-            _write(path, lambda stream: stream.write(text.encode()))
+            write_whole(path, lambda stream: stream.write(text.encode()))
             return
         try:
             theirs = json.loads(path.read_text(encoding="utf-8"))
@@ -177,7 +178,7 @@ class ResultFolder:
         text, arrays = packed
         members = {"tree": np.frombuffer(text.encode(), dtype=np.uint8)}
         members |= {f"array{k}": array for k, array in enumerate(arrays)}
-        _write(self.path(task), lambda stream: np.savez(stream, **members))  # type: ignore[arg-type]
+        write_whole(self.path(task), lambda stream: np.savez(stream, **members))  # type: ignore[arg-type]
 
     def kept(self, task: int) -> Packed | None:
         """Read a result; None if it is not there, or not whole."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.battles import Battles
 from steelyard.stats.keyedunits import KeyedUnits
 from steelyard.stats.wins import PairWins, WinCounts, pair_tables
+from steelyard.taskfiles import write_whole
 
 _ARRAYS = ("key", "start", "cell", "count")
 _HELD = 250_000_000  # bytes of resamples of all tasks together
@@ -133,7 +135,8 @@ def keep_part(
     """
     units = KeyedUnits.of(battles, key, pairs)
     for name in _ARRAYS:
-        np.save(_path(folder, part, name), getattr(units, name))
+        save = partial(np.save, arr=getattr(units, name))
+        write_whole(_path(folder, part, name), save)
     first, second = units.ahead()
     size = len(battles) if battles.weight is None else int(battles.weight.sum())
     return {"battles": size, "units": units.n_units, "first": first, "second": second}

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -258,13 +259,13 @@ class LogScan:
     def split(self, folder: Path, parts: int, *, alike: bool) -> None:
         """Write the battles of units: both codes, twice the outcome, and the key of the unit.
 
-        Where many are ``alike``, those are written once, with their number (w).
+        Where many are ``alike``, those are written once, with their number (w). A scheduler may
+        repeat a task whose worker died after it, while others read what it wrote: a folder that is
+        there was renamed when it was whole, so it stays.
         """
         import duckdb
 
-        aside = folder.with_name(f".{folder.name}")
-        for old in (aside, folder):  # what an interrupted run left
-            shutil.rmtree(old, ignore_errors=True)
+        aside = folder.with_name(f".{folder.name}.{uuid4().hex}")
         try:
             self.run(
                 "COPY (SELECT a.code AS a, b.code AS b, CAST(2 * o AS UTINYINT) AS o, "
@@ -273,13 +274,16 @@ class LogScan:
                 f"{' GROUP BY ALL' if alike else ''}) "
                 f"TO {literal(str(aside))} (FORMAT parquet, PARTITION_BY (part))"
             )
-            aside.rename(folder)
+            if not folder.exists():
+                aside.rename(folder)
         except (duckdb.Error, OSError) as error:  # the log was read before: this is not its fault
             if isinstance(error, duckdb.OutOfMemoryException):
                 raise OutOfMemoryError.at() from error
             raise SteelyardError(
                 f"{folder.parent}: can't be written ({duck.said(error)})"
             ) from error
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
 
 
 def _is_plain(column: Column) -> bool:
