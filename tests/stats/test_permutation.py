@@ -146,7 +146,7 @@ def test_published_thirds_are_thirds_if_they_are_declared():
     with pytest.raises(UsageError, match=r"no multiples of 0\.5: one is 0.166667 off"):
         pairwise_pvalues(scores, step=0.5)
     for step in (0.0, -1.0, NAN, float("inf")):
-        with pytest.raises(UsageError, match="a step is a number above 0"):
+        with pytest.raises(UsageError, match="step is a number above 0"):
             pairwise_pvalues(scores, step=step)
 
 
