@@ -286,7 +286,7 @@ CASES = [
                            "min_population": "count", "sure_population": "count",
                            "national_languages": "flag", "lemmas": "flag", "values": "flag"}),
     Case(Workers, {}, {"jobs": "one or more", "cluster": "text?", "resume": "path?",
-                       "progress": "object?"}),
+                       "progress": "object?", "note": "object?"}),
 ]  # fmt: skip
 
 MATRIX = np.random.default_rng(1).normal(size=(3, 12))

@@ -64,7 +64,7 @@ class Workers:
         bounds.whole(1, jobs=self.jobs)
         bounds.text(optional=True, cluster=self.cluster)
         bounds.instance((str, Path), "a path", optional=True, resume=self.resume)
-        bounds.function(optional=True, progress=self.progress)
+        bounds.function(optional=True, progress=self.progress, note=self.note)
 
     def visible(self, path: Path) -> Path:
         """Give a path as workers find it: those of a cluster may be at home in another folder."""
