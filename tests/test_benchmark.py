@@ -20,6 +20,8 @@ from steelyard.formats import tiematrices
 from steelyard.metaevaluation import meta_evaluate
 from steelyard.metasignificance import Procedure
 from steelyard.stats.accuracy import pairwise_accuracy
+from steelyard.stats.clusters import greedy_clusters
+from steelyard.stats.significance import adjust_pairs
 from steelyard.stats.swaps import Null
 
 
@@ -513,3 +515,43 @@ def test_wmt23_on_real_data(shared, tmp_path):
     for name in sub:
         short = name.replace("-refA", "-ref")
         assert column.values[short] == pytest.approx(whole.values[short], abs=1e-12)
+
+
+@pytest.mark.parametrize("correction", ["bonferroni", "holm"])
+def test_corrections_hold_for_protocols(correction):
+    procedure = Procedure(n_resamples=400, correction=correction)
+    result = run_benchmark(benchmark(), sets=SETS, significance=True, procedure=procedure)
+    plain = run_benchmark(
+        benchmark(), sets=SETS, significance=True, procedure=Procedure(n_resamples=400)
+    )
+    test, without = result.significance, plain.significance
+    assert test is not None
+    assert without is not None
+    assert test.correction == correction
+    assert test.p_adjusted is not None
+    expected = adjust_pairs(without.p, correction, symmetric=False)
+    np.testing.assert_allclose(test.p_adjusted, expected)
+    placed = greedy_clusters(np.where(np.isnan(expected), 1.0, expected), 0.05)
+    ranks = {s.metric: s.rank for s in result.standings}
+    assert [ranks[name] for name in test.metrics] == placed.tolist()
+    assert result.provenance is not None
+    assert result.provenance.options["correction"] == correction
+
+
+def test_what_a_pooled_task_tests_is_what_it_shows():
+    """A metric without some system has other shares of the sets than the others."""
+    es = SETS["zh-en"]
+    scores = es["fair-refA"].values.copy()
+    scores[1] = np.nan
+    sets = {**SETS, "zh-en": es.with_scores("fair-refA", scores)}
+    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=200)}
+    result = run_benchmark(benchmark(), sets=sets, **options)
+    pooled = next(c for c in result.columns if c.test == "all")
+    assert pooled.null is not None
+    assert "fair-refA" in pooled.values
+    assert "fair-refA" not in pooled.names
+    assert any("not tested for 'fair-refA', which lack systems" in w for w in result.warnings)
+    shown = [pooled.values[name] for name in pooled.names]
+    np.testing.assert_allclose(pooled.null.values, shown)
+    whole = run_benchmark(benchmark(), sets=sets, common=True, **options)
+    assert "fair-refA" in next(c for c in whole.columns if c.test == "all").names

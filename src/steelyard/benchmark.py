@@ -23,6 +23,7 @@ from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet
 from steelyard.formats import mtme
 from steelyard.formats.load import load
+from steelyard.metacoverage import HINT
 from steelyard.metaevaluation import check_unit, prepare, unit_codes
 from steelyard.metarun import Data, Run
 from steelyard.metasignificance import Procedure
@@ -127,6 +128,8 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
     options |= {"common": True} if common else {}
     if significance:
         options |= {"scheme": procedure.scheme, "alternative": procedure.alternative}
+        if procedure.correction != "none":
+            options |= {"correction": procedure.correction}
     inputs = tuple(file for es in found.values() for file in es.inputs)
     seed = rng if isinstance(rng, int) else None
     return BenchmarkResult(
@@ -359,6 +362,26 @@ class _Runner:
                 parts += [part for part in without if part.test not in have]
         return found
 
+    def _lacking(self, parts: Sequence[_Part], names: Sequence[dict[str, str]]) -> list[str]:
+        """Metrics without some system of a pooled task, whose draws have other shares; say so.
+
+        Draws hold differences of two metrics, each set with its share of all pairs. A metric that
+        lacks systems has other shares: its draws would not add up to those of the value shown.
+        """
+        found = {
+            shown
+            for part, own in zip(parts, names, strict=True)
+            for shown, name in own.items()
+            if part.run.data.n_systems(name) < part.run.data.es.n_systems
+        }
+        if found:
+            what = ", ".join(f"'{name}'" for name in sorted(found))
+            self.warnings.append(
+                f"{parts[0].run.meta.name} over all sets: not tested for {what}, which lack systems"
+                f"{HINT}"
+            )
+        return sorted(found)
+
     def columns(self) -> tuple[Column, ...]:
         """Put parts together: one column per task and set, one for a pooled task."""
         tests = {test.name: test for test in self.benchmark.sets}
@@ -383,9 +406,11 @@ class _Runner:
                 for name in shared
             }
             first = parts[0]
+            lacking = self._lacking(parts, own) if len(parts) > 1 and self.procedure else ()
             names, null = pool_draws(
                 [(tuple(self.common(tests[p.test], n) for n in p.found.names), p.found.null, w)
-                 for p, w in zip(parts, share, strict=True)]
+                 for p, w in zip(parts, share, strict=True)],
+                lacking,
             )  # fmt: skip
             columns.append(
                 Column(

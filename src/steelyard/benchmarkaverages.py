@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.benchmarkresults import Column, Standing
 from steelyard.metaresults import Significance
-from steelyard.metasignificance import Procedure
+from steelyard.metasignificance import Procedure, significance_of
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation import pair_index
@@ -39,12 +39,12 @@ def split_weights(keys: list[tuple[Any, ...]]) -> list[float]:
 
 
 def pool_draws(
-    parts: Sequence[tuple[tuple[str, ...], Null | None, float]],
+    parts: Sequence[tuple[tuple[str, ...], Null | None, float]], leave_out: Collection[str] = ()
 ) -> tuple[tuple[str, ...], Null | None]:
     """Add up draws of several sets, for the metrics that all of them have."""
     if any(null is None for _, null, _ in parts):
         return (), None
-    names = [n for n in parts[0][0] if all(n in own for own, _, _ in parts)]
+    names = [n for n in parts[0][0] if all(n in own for own, _, _ in parts) and n not in leave_out]
     if len(names) < 2:
         return (), None
     names = sorted(names)
@@ -85,9 +85,18 @@ def column_ranks(
         return known
     order = sorted(names, key=lambda n: (known.get(n, np.inf), n))
     index = [names.index(n) for n in order]
-    p = null.compare(procedure.alternative).p[np.ix_(index, index)]
-    found = clusters.greedy_clusters(np.where(np.isnan(p), 1.0, p), procedure.alpha)
+    test = _tested(order, index, null, procedure)
+    found = clusters.greedy_clusters(test.decisive, procedure.alpha)
     return dict(zip(order, found.tolist(), strict=True))
+
+
+def _tested(
+    names: Sequence[str], index: list[int], null: Null, procedure: Procedure
+) -> Significance:
+    """Test the metrics at these positions of the draws, in this order."""
+    found = null.compare(procedure.alternative)
+    chosen = replace(found, values=found.values[index], p=found.p[np.ix_(index, index)])
+    return significance_of(names, chosen, procedure)
 
 
 def standings_of(
@@ -118,12 +127,8 @@ def standings_of(
     if procedure is not None and null is not None:
         listed = [s.metric for s in standings if s.metric in tested and not np.isnan(s.average)]
         index = [tested.index(name) for name in listed]
-        found = null.compare(procedure.alternative)
-        p = found.p[np.ix_(index, index)]
-        test = Significance(
-            tuple(listed), p, found.scheme, found.n_resamples, procedure.alternative
-        )
-        placed = clusters.greedy_clusters(np.where(np.isnan(p), 1.0, p), procedure.alpha)
+        test = _tested(listed, index, null, procedure)
+        placed = clusters.greedy_clusters(test.decisive, procedure.alpha)
         clustered = dict(zip(listed, placed.tolist(), strict=True))
         standings = [replace(s, rank=clustered.get(s.metric)) for s in standings]
     return tuple(standings), test

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from steelyard.provenance import Provenance
 from steelyard.stats.arrays import Floats
 from steelyard.table import Cell, Column, Frame, Table, interval_decimals, plural
@@ -86,6 +88,12 @@ class Significance:
     correction: str = "none"
     note: str | None = None  # why p-values of the scheme are too small, where they are
     valid: Significance | None = None  # the same comparisons by a scheme that keeps its level
+
+    @property
+    def decisive(self) -> Floats:
+        """The p-values that clusters are made by: corrected, if they are; 1 where there is none."""
+        chosen = self.p if self.p_adjusted is None else self.p_adjusted
+        return np.where(np.isnan(chosen), 1.0, chosen)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""

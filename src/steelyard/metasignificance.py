@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -77,7 +77,7 @@ def compare_metrics(
         )
         return None
     _note_other_scores(run, found, names, result)
-    test = _significance(names, result, procedure)
+    test = significance_of(names, result, procedure)
     reason = caveat(run, procedure.scheme)
     test = replace(test, note=reason)
     if reason is None or procedure.scheme == "inputs":
@@ -95,12 +95,15 @@ def _with_valid(
     if beside is None:
         run.warnings.append(f"{run.meta.name}: {reason} (--scheme inputs keeps its level)")
         return test
-    test = replace(test, valid=_significance(names, beside, other))
+    test = replace(test, valid=significance_of(names, beside, other))
     run.warnings.append(f"{run.meta.name}: {reason}; {_beside(test, procedure)}")
     return test
 
 
-def _significance(names: list[str], result: MetricComparison, procedure: Procedure) -> Significance:
+def significance_of(
+    names: Sequence[str], result: MetricComparison, procedure: Procedure
+) -> Significance:
+    """Correct p-values as was asked, and keep how they were found."""
     adjusted = None
     if procedure.correction != "none":
         symmetric = procedure.alternative == "two-sided"
@@ -325,8 +328,7 @@ def _right(human: Floats, metric: Floats, epsilon: float) -> tuple[NDArray[np.bo
 
 def ranked(found: list[MetaResult], test: Significance, alpha: float) -> list[MetaResult]:
     """Give each tested metric its cluster (greedy, as the shared tasks do) and its letters."""
-    chosen = test.p if test.p_adjusted is None else test.p_adjusted
-    p = np.where(np.isnan(chosen), 1.0, chosen)
+    p = test.decisive
     ranks = dict(zip(test.metrics, clusters.greedy_clusters(p, alpha).tolist(), strict=True))
     try:
         letters = dict(zip(test.metrics, clusters.compact_letters(p, alpha), strict=True))

@@ -631,7 +631,7 @@ def test_what_can_not_be_written_is_not_the_logs_fault(
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "rows").mkdir()
-    (kept / "rows" / ".0").write_text("no folder", encoding="utf-8")
+    (kept / "rows" / "0").write_text("no folder", encoding="utf-8")
     with pytest.raises(SteelyardError, match=r"rows: can't be written \(") as error:
         read_counts(tmp_path / "x.parquet", workers=Workers(resume=kept))
     assert not isinstance(error.value, InputError)

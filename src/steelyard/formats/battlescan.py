@@ -274,7 +274,7 @@ class LogScan:
                 f"{' GROUP BY ALL' if alike else ''}) "
                 f"TO {literal(str(aside))} (FORMAT parquet, PARTITION_BY (part))"
             )
-            if not folder.exists():
+            if not folder.is_dir():
                 aside.rename(folder)
         except (duckdb.Error, OSError) as error:  # the log was read before: this is not its fault
             if isinstance(error, duckdb.OutOfMemoryException):
