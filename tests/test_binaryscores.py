@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison import compare
+from steelyard.comparisonresults import PROPORTION
 from steelyard.decision import decide
 from steelyard.errors import UsageError
 from steelyard.report import pairfigures
@@ -176,3 +177,24 @@ def test_zh_en_tiers_by_median(shared):
         tier_of.setdefault(float(rank), set()).add(tier)
     assert any(list(found.aggregations["median"].ranks).count(rank) > 2 for rank in tier_of)
     assert all(len(tiers) == 1 for tiers in tier_of.values())
+
+
+def test_what_is_right_or_wrong_is_a_matter_of_the_whole_score():
+    """Neither two systems that are always right, nor two that happen to have 0 and 1 only."""
+    values = np.array([[1.0] * 8, [1.0] * 8, [0.0, 1.0] * 4])
+    segments = sy.Segments(tuple(map(str, range(8))))
+    es = sy.EvalSet(("A", "B", "C"), segments, {"m": sy.ScoreTable(values)})
+    whole = sy.compare(es, "m", by="mean").aggregations["mean"]
+    pair = sy.compare(es.select(systems=["A", "B"]), "m", by="mean").aggregations["mean"]
+    assert pair.low is not None
+    assert whole.low is not None
+    assert pair.low[0] == whole.low[0] < 1
+    assert decide(es, ("A", "B"), "m").of == PROPORTION
+    stars = es.with_scores("m", values + np.array([[0], [0], [3]]))
+    assert decide(stars, ("A", "B"), "m").of is None
+
+
+def test_one_segment_has_no_interval():
+    es = sy.EvalSet(("A", "B"), sy.Segments(("1",)), {"m": sy.ScoreTable(np.array([[1.0], [0.0]]))})
+    found = sy.compare(es, "m", by="mean")
+    assert found.aggregations["mean"].low is None

@@ -157,7 +157,7 @@ def test_one_system():
 
 
 def test_all_ties():
-    found = compare(make(np.ones((3, 5))))
+    found = compare(make(np.full((3, 5), 2.0)))
     assert found.aggregations["bt"].scores.tolist() == pytest.approx([1 / 3] * 3)
     assert found.tests["sign"].p[0, 1] == 1
     assert np.isnan(found.tests["mood"].p[0, 1])

@@ -12,10 +12,10 @@ from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.comparedscores import sounds_lower
 from steelyard.comparison import compare
 from steelyard.comparisonresults import AVERAGES
 from steelyard.decision import decide
+from steelyard.overview import sounds_lower
 from steelyard.report import comparefigures, pairfigures
 from steelyard.report.page import make_report
 
@@ -175,3 +175,29 @@ def test_what_was_turned_round_or_saved_is_not_asked_about(tmp_path):
         sy.save(make(values, name="loss", direction_given=known), tmp_path / "s.parquet")
         again = compare(sy.load(tmp_path / "s.parquet"), n_bootstrap=20)
         assert any("sounds as if" in w for w in again.warnings) is not known
+
+
+def test_every_command_asks_about_a_name(tmp_path, capsys):
+    rng = np.random.default_rng(3)
+    human, loss = rng.normal(size=(2, 3, 8))
+    lines = [
+        f"{s},{k},{human[i, k]},{loss[i, k] ** 2}" for i, s in enumerate("ABC") for k in range(8)
+    ]
+    path = tmp_path / "x.csv"
+    path.write_text("system,segment,mqm,val_loss\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    asking = "'val_loss' sounds as if lower were better"
+    for command in (["compare"], ["meta", "--human", "mqm"], ["data", "info", "--human", "mqm"],
+                    ["data", "check", "--human", "mqm"],
+                    ["report", "--human", "mqm", "--out", str(tmp_path / "r.html")]):  # fmt: skip
+        run([*command, str(path)])
+        shown = capsys.readouterr()
+        assert asking in shown.out + shown.err, command
+    run(["meta", "--human", "mqm", str(path), "--lower-is-better", "val_loss"])
+    assert asking not in capsys.readouterr().err
+
+
+def test_a_human_score_that_ties_all_systems_is_named():
+    values = np.tile(np.arange(6.0), (3, 1))
+    es = make(values, name="mqm", kind="human").with_scores("m", values + np.eye(3, 6))
+    warnings = sy.meta_evaluate(es, "mqm", by="pa", intervals=None).warnings
+    assert "'mqm' ties all systems: agreement with it says nothing of systems" in warnings

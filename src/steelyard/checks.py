@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.evalset import EvalSet
-from steelyard.overview import overview
+from steelyard.overview import direction_warnings, overview
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.table import Column, Table, plural
 
@@ -139,6 +139,9 @@ def _orientation(es: EvalSet) -> Found:
                 message = f"'{facts.name}' goes against '{human}' (r = {facts.correlation:.2f})"
                 declared = "higher" if facts.table.higher_is_better else "lower"
                 yield "warning", f"{message} although it is taken to be better when {declared}"
+    for name, table in es.scores.items():
+        for message in direction_warnings(name, table):
+            yield "warning", message
 
 
 def _references(es: EvalSet) -> Found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,18 +9,13 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.evalset import EvalSet
+from steelyard.overview import direction_warnings
 from steelyard.stats.arrays import Floats
 from steelyard.stats.corpus import CorpusStatistics, pseudo_values
 from steelyard.table import plural
 
 _FEW = 4  # warnings of a kind before the last one counts the rest
-#: Words in the names of scores of which less is usually better.
-_LESS_IS_BETTER = frozenset(
-    ("latency", "delay", "duration", "time", "times", "seconds", "cost", "costs", "price", "loss",
-     "losses", "error", "errors", "mistakes", "edits", "distance", "perplexity", "ppl", "nll",
-     "ter", "hter", "wer", "cer", "mer", "eed", "mse", "rmse", "mae")
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +41,7 @@ class Compared:
 
     @property
     def binary(self) -> bool:
-        """Whether segments are right or wrong: every score is 0 or 1, and both occur."""
+        """Whether segments are right or wrong: every score is 0 or 1."""
         return self.statistics is None and is_binary(self.sign * self.scores)
 
     def additive(self) -> Floats:
@@ -87,16 +81,16 @@ def compared(es: EvalSet, name: str) -> Compared:
 
 
 def is_binary(values: Floats) -> bool:
-    """Tell whether all known values are 0 or 1, and both occur.
+    """Tell whether all known values are 0 or 1; zeros alone may be anything.
 
     Examples
     --------
-    >>> is_binary(np.array([0.0, 1.0, np.nan])), is_binary(np.array([1.0, 1.0]))
+    >>> is_binary(np.array([0.0, 1.0, np.nan])), is_binary(np.array([0.0, 0.0]))
     (True, False)
     """
     known = values[~np.isnan(values)]
-    wrong, right = known == 0, known == 1
-    return bool((wrong | right).all() and wrong.any() and right.any())
+    right = known == 1
+    return bool((right | (known == 0)).all() and right.any())
 
 
 def _named(names: Sequence[str], most: int = 30) -> str:
@@ -127,30 +121,6 @@ def first_few(found: list[str]) -> list[str]:
     if len(found) <= _FEW + 1:
         return found
     return [*found[:_FEW], f"{found[_FEW]} (and {len(found) - _FEW - 1} more of this kind)"]
-
-
-def sounds_lower(name: str) -> bool:
-    """Tell whether a score's name has a word in it that stands for something unwanted.
-
-    Examples
-    --------
-    >>> sounds_lower("latency_ms"), sounds_lower("wordErrorRate"), sounds_lower("TER-refA")
-    (True, True, True)
-    >>> sounds_lower("COMET"), sounds_lower("closeness")
-    (False, False)
-    """
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
-    return not _LESS_IS_BETTER.isdisjoint(part.lower() for part in parts)
-
-
-def direction_warnings(name: str, table: ScoreTable) -> list[str]:
-    """Ask about a direction that nobody gave and that the name speaks against."""
-    known = table.values[~np.isnan(table.values)]
-    asked = not (table.direction_given or not table.higher_is_better) and sounds_lower(name)
-    if not asked or (known.size and (known <= 0).all() and (known < 0).any()):
-        return []  # what is never positive was turned round already
-    asking = f"--lower-is-better {name}, or --higher-is-better {name} to say that it is meant"
-    return [f"'{name}' sounds as if lower were better; taken as higher is better: {asking}"]
 
 
 def official_differs(official: Floats, shown: Floats) -> bool:

@@ -245,8 +245,8 @@ def _shown(
         return replace(result, of=CORPUS if by == "mean" else SENTENCES)
     if not (by in ("mean", "sentence-mean") and data.binary):
         return result
-    if test.intervals == "segment":
-        known = ~np.isnan(data.scores)
+    known = ~np.isnan(data.scores)
+    if test.intervals == "segment" and known.any(axis=0).sum() > 1:  # else there is no interval
         right = np.where(known, np.abs(data.scores), 0.0).sum(axis=1)
         low, high = wilson_interval(right, known.sum(axis=1), test.level)
         result = replace(result, low=low, high=high)

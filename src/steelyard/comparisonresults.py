@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from steelyard.errors import UsageError, hint
 from steelyard.provenance import Provenance
 from steelyard.stats.arrays import Floats
 from steelyard.table import Cell, Column, Frame, Table, interval_decimals, plural
@@ -198,6 +199,8 @@ class Comparison:
 
     def ranking(self, by: str) -> list[str]:
         """Give the systems from best to worst; those without a rank come last, by name."""
+        if by not in self.aggregations:
+            raise UsageError(f"no ranking '{by}'; {hint(str(by), self.aggregations)}")
         ranks = self.aggregations[by].ranks
         keys = [(np.inf if np.isnan(r) else r, s) for r, s in zip(ranks, self.systems, strict=True)]
         return [self.systems[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from steelyard import options as bounds
-from steelyard.comparedscores import direction_warnings, is_binary, official_differs
+from steelyard.comparedscores import is_binary, official_differs
 from steelyard.comparison import check_segments, document_codes, n_units, the_score
 from steelyard.comparisonresults import CORPUS, PROPORTION
 from steelyard.comparisontests import UNITS
 from steelyard.errors import UsageError, hint
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.formats.load import Source, as_evalset
+from steelyard.overview import direction_warnings
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, corpuspairs, effects, pairedtests
@@ -215,7 +216,7 @@ def decide(
     blocks = document_codes(es)[known] if unit == "document" else None
     both = values[:, known]
     gap = both[0] - both[1]
-    binary = stats is None and is_binary(sign * both)
+    binary = stats is None and is_binary(table.values)
     counts = bootstrap.segment_counts(n_bootstrap, len(gap), stream, blocks)
     if stats is None:
         means, moved = row_means(both), gap

@@ -456,6 +456,8 @@ def _whole_documents(before: Texts | None, after: Texts | None) -> set[str]:
 def _known(names: Iterable[str], known: Iterable[str], what: str) -> set[str]:
     if isinstance(names, str):
         raise UsageError(f"expected a list of {what} names, got the string '{names}'")
+    if not isinstance(names, Iterable):
+        raise UsageError(f"expected a list of {what} names, got {names!r}")
     wanted, have = set(names), set(known)
     for name in sorted(wanted - have):
         raise UsageError(f"unknown {what} '{name}'; {hint(name, have)}")

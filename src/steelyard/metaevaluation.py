@@ -333,8 +333,10 @@ def _look(data: Data, human: str) -> list[str]:
         if twin is not None:
             found.append(f"'{name}' and '{twin}' are identical")
         facts = score_facts(name, data.es[name], data.es[human])
-        if facts.looks_flipped:
-            found.append(facts.against(human))
+        found += facts.doubts(human)
+    means = data.human_systems[~np.isnan(data.human_systems)]
+    if len(means) > 1 and means.min() == means.max():
+        found.append(f"'{human}' ties all systems: agreement with it says nothing of systems")
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.errors import UsageError, hint
 from steelyard.provenance import Provenance
 from steelyard.stats.arrays import Floats
 from steelyard.table import Cell, Column, Frame, Table, interval_decimals, plural
@@ -140,6 +141,9 @@ class MetaEvaluation:
 
     def values(self, by: str) -> dict[str, float]:
         """Give the value of each metric under one meta-metric."""
+        known = dict.fromkeys(result.by for result in self.results)
+        if by not in known:
+            raise UsageError(f"no meta-metric '{by}' in this result; {hint(str(by), known)}")
         return {result.metric: result.value for result in self.results if result.by == by}
 
     def to_dict(self) -> dict[str, Any]:
@@ -192,7 +196,9 @@ class MetaEvaluation:
         lettered = 0 < max((len(own or "") for own in letters.values()), default=0) <= _LETTERS
         columns = [Column("metric")]
         sizes = {r.metric: (r.n_systems, r.n_cells) for r in self.results}
-        differ = len(set(sizes.values())) > 1
+        differ = len(set(sizes.values())) > 1 or any(
+            (n or self.n_systems) < self.n_systems for n, _ in sizes.values()
+        )
         columns += [Column("systems"), Column("cells")] if differ else []
         for name in names:
             columns += [Column("rank", key=f"{name} rank")] if ranked else []

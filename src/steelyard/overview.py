@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,13 @@ from steelyard.errors import printable
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.stats import describe
 from steelyard.table import Cell, Column, Table, plural
+
+#: Words in the names of scores of which less is usually better.
+_LESS_IS_BETTER = frozenset(
+    ("latency", "delay", "duration", "time", "times", "seconds", "cost", "costs", "price", "loss",
+     "losses", "error", "errors", "mistakes", "edits", "distance", "perplexity", "ppl", "nll",
+     "ter", "hter", "wer", "cer", "mer", "eed", "mse", "rmse", "mae")
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,12 @@ class ScoreFacts:
             f"{self.n_cells:,} cells): {ask}"
         )
 
+    def doubts(self, human: str | None) -> list[str]:
+        """What speaks against the direction that the score is taken in: the data, or its name."""
+        if self.looks_flipped:
+            return [self.against(human)]
+        return direction_warnings(self.name, self.table)
+
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         return {
@@ -72,7 +86,7 @@ class Overview:
     def warnings(self) -> list[str]:
         """What a reader should look at before believing anything."""
         others = (facts for facts in self.scores if facts.name != self.human)
-        return [*self.es.notes, *(f.against(self.human) for f in others if f.looks_flipped)]
+        return [*self.es.notes, *(text for facts in others for text in facts.doubts(self.human))]
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -185,3 +199,27 @@ def score_facts(name: str, table: ScoreTable, gold: ScoreTable | None) -> ScoreF
         correlation,
         n,
     )
+
+
+def sounds_lower(name: str) -> bool:
+    """Tell whether a score's name has a word in it that stands for something unwanted.
+
+    Examples
+    --------
+    >>> sounds_lower("latency_ms"), sounds_lower("wordErrorRate"), sounds_lower("TER-refA")
+    (True, True, True)
+    >>> sounds_lower("COMET"), sounds_lower("closeness")
+    (False, False)
+    """
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return not _LESS_IS_BETTER.isdisjoint(part.lower() for part in parts)
+
+
+def direction_warnings(name: str, table: ScoreTable) -> list[str]:
+    """Ask about a direction that nobody gave and that the name speaks against."""
+    known = table.values[~np.isnan(table.values)]
+    asked = not (table.direction_given or not table.higher_is_better) and sounds_lower(name)
+    if not asked or (known.size and (known <= 0).all() and (known < 0).any()):
+        return []  # what is never positive was turned round already
+    asking = f"--lower-is-better {name}, or --higher-is-better {name} to say that it is meant"
+    return [f"'{name}' sounds as if lower were better; taken as higher is better: {asking}"]

@@ -226,6 +226,8 @@ class Table:
 
 def frame(columns: Mapping[str, Any], backend: str | None = None) -> Frame:
     """Make a pandas or polars frame of columns; by default whichever is installed, pandas first."""
+    if not isinstance(backend, str | None):
+        raise UsageError(f"backend: expected 'pandas' or 'polars', got {backend!r}")
     if backend is None:
         backend = next((name for name in ("pandas", "polars") if find_spec(name)), None)
     if backend is None or not find_spec(backend):

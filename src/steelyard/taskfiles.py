@@ -165,7 +165,7 @@ class ResultFolder:
             raise InputError(f"says not what the folder holds ({error})", path=path) from None
         if other:
             raise UsageError(
-                f"--resume {self.folder}: holds results of another run ({', '.join(other)} differ);"
+                f"{self.folder}: holds results of another run ({', '.join(other)} differ);"
                 " expected an empty folder or that of the same run"
             )
 

@@ -96,6 +96,7 @@ def test_a_pivot_keeps_its_segments() -> None:
     [
         (lambda f: f.set_axis(["a", "b", "c", "d"]), ["no plain range", "reset_index()"]),
         (lambda f: f.set_axis([5, 5, 5, 5]), ["no plain range"]),
+        (lambda f: f.set_axis([0.0, 1.0, 2.0, 3.0]), ["no plain range"]),
         (lambda f: f[f["segment"] == 9], ["no plain range", "reset_index(drop=True)"]),
         (lambda f: f.iloc[1:], ["no plain range"]),
         (lambda f: f.set_index(["system", "segment"]).rename_axis([None, "segment"]), ["no name"]),

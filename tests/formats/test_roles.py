@@ -321,3 +321,25 @@ def test_written_names_come_back_exactly(form, suffix, tmp_path):
     assert list(again.scores) == list(es.scores)
     if form != "system":
         assert again.segments.ids == es.segments.ids
+
+
+@pytest.mark.parametrize("count", [
+    [*map(str, range(7)), "", *map(str, range(8, N))],
+    [str(k) for k in range(2, N + 2)],
+    [str(k) for k in range(100, N + 100)],
+])  # fmt: skip
+def test_numbers_in_a_row_are_no_system_even_with_a_gap(tmp_path: Path, count: list[str]) -> None:
+    path = tmp_path / "x.csv"
+    rows = [f"{c},{a},{b}" for c, a, b in zip(count, GOOD, BAD, strict=True)]
+    path.write_text("case,good,bad\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="column 'case' counts the rows"):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["Model", "System", "MODEL_NAME"])
+def test_a_system_may_begin_with_a_capital(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"{name},segment,m\na,1,0.5\nb,1,0.25\n", encoding="utf-8")
+    es = load(path)
+    assert es.systems == ("a", "b")
+    assert any(f"column '{name}' is taken as the system" in note for note in es.notes)

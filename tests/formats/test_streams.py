@@ -211,3 +211,10 @@ def test_warnings_name_stdin(monkeypatch, capsys):
     stdin(monkeypatch, b"id,A,B\n7,0.5,0.25\n8,0.5,0.75\n")
     found = result(["data", "info", "-"], capsys)
     assert found["warnings"] == ["<stdin>: column 'id' is taken as the segment"]
+
+
+def test_standard_input_is_one_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["score", "-", "--ref", "-", "--metric", "bleu"]) == 2
+    assert capsys.readouterr().err == (
+        "error: '-' twice: standard input can be read as one file only\n"
+    )

@@ -13,7 +13,14 @@ from typing import Any
 import click
 
 from steelyard import __version__
-from steelyard.errors import OutOfMemoryError, SteelyardError, hint, printable
+from steelyard.errors import (
+    STDIN,
+    OutOfMemoryError,
+    SteelyardError,
+    UsageError,
+    hint,
+    printable,
+)
 from steelyard.formats.streams import kept
 
 #: name: (module:function, one line of help); modules load only when their command is called.
@@ -100,10 +107,16 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _read_once(arguments: list[str]) -> None:
+    if arguments.count(STDIN) > 1:
+        raise UsageError("'-' twice: standard input can be read as one file only")
+
+
 def run(arguments: list[str]) -> int:
     """Run the command line and give the exit code."""
     debug = "--debug" in arguments
     try:
+        _read_once(arguments)
         with kept():
             result = cli.main(args=arguments, prog_name="steelyard", standalone_mode=False)
         sys.stdout.flush()

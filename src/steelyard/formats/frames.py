@@ -76,7 +76,8 @@ def _index_columns(index: Any, n_rows: int) -> dict[str, Any]:
         return {}
     names = list(index.names)
     if names == [None]:
-        if not np.array_equal(index, np.arange(n_rows)):
+        whole = np.issubdtype(np.asarray(index).dtype, np.integer)
+        if not (whole and np.array_equal(index, np.arange(n_rows))):
             raise UsageError(
                 f"{PLACE}: the index is no plain range, and may name segments: reset_index() makes "
                 "a column of it, reset_index(drop=True) forgets it"

@@ -44,7 +44,9 @@ def settled(table: RawTable, named: Named) -> tuple[RawTable, list[str]]:
     """Call the columns of a table of scores by our names, and say what was guessed."""
     notes: list[str] = []
     if layout.SYSTEM[0] not in table:
-        found = [name for name in SYSTEM_ALSO if name in table and _is_words(table, name)]
+        spelt = {name.casefold(): name for name in table.columns}
+        known = (spelt[name] for name in (*layout.SYSTEM, *SYSTEM_ALSO) if name in spelt)
+        found = [name for name in known if _is_words(table, name)]
         if found:
             table = _renamed(table, found[0], layout.SYSTEM[0], notes)
     long = layout.SYSTEM[0] in table
@@ -155,14 +157,19 @@ def _odd_systems(table: RawTable) -> list[str]:
 
 
 def _counts(table: RawTable, name: str, least: int = _COUNTS_FROM) -> bool:
-    """Tell whether a column holds 0 to n - 1 or 1 to n, in order or, if there are many, in any."""
-    if table.n_rows < least:
-        return False
+    """Tell whether a column counts: whole numbers in a row, some of which may be missing.
+
+    Many numbers from 0 or 1 on count in any order, few only from there and in order.
+    """
     values = _numbers(table.columns[name])
-    if values is None or not (values == np.floor(values)).all():
+    if values is None or (known := ~np.isnan(values)).sum() < least:
         return False
-    ordered = values if table.n_rows < _COUNTS_FROM else np.sort(values)
-    return values.min() in (0, 1) and bool((np.diff(ordered) == 1).all())
+    start = values[known] - np.flatnonzero(known)  # where the first row would be
+    if (start == start[0]).all() and start[0] == np.floor(start[0]):
+        return table.n_rows >= _COUNTS_FROM or start[0] in (0, 1)
+    ordered = np.sort(values)
+    in_any_order = table.n_rows >= _COUNTS_FROM and ordered[0] in (0, 1)
+    return in_any_order and bool((np.diff(ordered) == 1).all())
 
 
 def _apart(table: RawTable, names: list[str]) -> list[str]:

@@ -20,7 +20,7 @@ from steelyard.formats.load import Source, as_evalset
 from steelyard.manyscores import ManyScores, compare_scores
 from steelyard.metaevaluation import meta_evaluate, the_human
 from steelyard.metaresults import MetaEvaluation
-from steelyard.overview import overview
+from steelyard.overview import direction_warnings, overview
 from steelyard.provenance import Provenance
 from steelyard.report import sections, words
 from steelyard.report.explorer import Explorer, explore
@@ -142,6 +142,7 @@ def make_report(  # noqa: PLR0913 - every option has a default
     packed = explore(es, names, pair=pair, mistakes=marks) if es.n_segments else None
     content = sections.Content(es, overview(es, gold), found, meta, many, tuple(check(es)), packed)
     warnings = [*(found.warnings if found else es.notes), *(meta.warnings if meta else ())]
+    warnings += [text for name in rivals for text in direction_warnings(name, es[name])]
     warnings += sections.without_figures()
     signed = Provenance(
         "report",
