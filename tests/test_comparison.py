@@ -589,3 +589,17 @@ def test_seeds_repeat(seed):
     one = compare(es, by="bt", n_bootstrap=20, rng=seed)
     two = compare(es, by="bt", n_bootstrap=20, rng=seed)
     assert dumps(one.to_dict()) == dumps(two.to_dict())
+
+
+def test_options_without_a_part_in_the_card_are_named(tmp_path, capsys):
+    path = tmp_path / "x.csv"
+    rows = [f"{s},{k},{(k * 7 + i) % 5}" for i, s in enumerate("AB") for k in range(8)]
+    path.write_text("system,segment,m\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    given = ["--test", "t", "--alternative", "greater", "--elo-k", "3", "--bootstrap", "50"]
+    assert run(["compare", str(path), "--pair", "A,B", "--json", *given]) == 0
+    card = json.loads(capsys.readouterr().out)
+    told = "--alternative, --elo-k, --test have no part in the decision card"
+    assert told in card["warnings"]
+    assert card["provenance"]["options"]["bootstrap"] == 50
+    assert run(["compare", str(path), "--pair", "A,B", "--json"]) == 0
+    assert not any("no part" in text for text in json.loads(capsys.readouterr().out)["warnings"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,12 @@ from steelyard.cli.options import (
     Names,
     OutputOptions,
     Real,
+    given,
     input_options,
     need_inputs,
     output_options,
     refuse_workers,
+    without_part,
     worker_options,
 )
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
@@ -40,6 +43,11 @@ TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon", "mcnemar")
 # What report.comparefigures draws; importing it would cost start-up.
 PLOTS = ("forest", "pairwise", "density", "differences", "wins", "ranks", "disagreement")
 PAIR_PLOTS = ("density", "differences", "wins")
+# The card's tests are its own, on two systems and two-sided.
+_NOT_ON_THE_CARD = frozenset(
+    ("by", "tests", "ties", "tolerance", "prior", "method", "orders", "k", "alternative",
+     "correction", "pairwise")
+)  # fmt: skip
 
 
 @click.command(
@@ -178,7 +186,10 @@ def _scores(
         card = decision.decide(
             es, (pair[0], pair[1]), names[0], human=options.human, alpha=settings["alpha"],
             power=power, unit=settings["intervals"] or "segment", rng=settings["rng"],
+            **({"n_bootstrap": settings["n_bootstrap"]} if given("n_bootstrap") else {}),
         )  # fmt: skip
+        unused = without_part(_NOT_ON_THE_CARD, "the decision card")
+        card = replace(card, warnings=(*card.warnings, *unused))
         return card.to_dict(), [card.table()], partial(_draw_pair, es, card)
     if settings["tests"] == ("all",):
         right_or_wrong = names and all(comparedscores.is_binary(es[name].values) for name in names)
@@ -229,19 +240,13 @@ def _battles(
     if settings.pop("tests") not in (None, ("sign",)):
         raise UsageError("--battles LOG: pairs are tested by --test sign only")
     for option in ("score", "pair", "power", "tolerance"):
-        if _given(option):
+        if given(option):
             raise UsageError(f"--{option} applies to scores, not to a log of battles")
         del settings[option]
     for option in ("by", "orders"):  # what is usual differs for logs
-        if not _given(option):
+        if not given(option):
             del settings[option]
     selected: dict[str, Any] = {"where": options.where, "ignore": options.ignore}
     found = battlecomparison.compare_battles(path, **columns, **selected, **settings)
     tables = [found.table(), *(found.pair_tables() if pairwise else [])]
     return found.to_dict(), tables, partial(_draw, None, found)
-
-
-def _given(option: str) -> bool:
-    """Tell whether the user set an option."""
-    source = click.get_current_context().get_parameter_source(option)
-    return source is not None and source.name != "DEFAULT"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from steelyard.cli.options import (
     need_inputs,
     output_options,
     refuse_workers,
+    without_part,
     worker_options,
 )
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
@@ -45,6 +47,11 @@ PRESETS = (
     "wmt25",
 )  # reading the folder would cost start-up
 
+# What averages over domains have no part for, and what the tasks of a protocol decide besides.
+_NOT_BY_DOMAIN = frozenset(
+    ("intervals", "bootstrap", "epsilon", "threshold", "pa_ties", "keep_references")
+)
+_NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {"by", "level", "group_by", "ties", "corpus", "refs"}
 # What report.metafigures draws of one set, and of a protocol.
 PLOTS = ("forest", "pvalues", "comparison", "calibration", "scatter", "metametrics")
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
@@ -165,6 +172,9 @@ def meta(
                 workers, "one set is not split; for --preset, --benchmark or --by-domain"
             )
             result = _one_set(es, options, settings)
+    if protocols:
+        decided = _NOT_IN_PROTOCOLS if preset or protocol else _NOT_BY_DOMAIN
+        result = replace(result, warnings=(*result.warnings, *without_part(decided, "a protocol")))
     draw = partial(_draw, result, es, settings["metrics"] or (), settings["alpha"])
     emit(result.to_dict(), [result.table()], write_figures(plots, draw, output))
 

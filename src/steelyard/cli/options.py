@@ -310,6 +310,25 @@ def refuse_workers(workers: Workers, reason: str) -> None:
             raise UsageError(f"{option}: {reason}")
 
 
+def given(option: str) -> bool:
+    """Tell whether the user set an option of the command that runs."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"
+
+
+def without_part(options: Collection[str], where: str) -> tuple[str, ...]:
+    """Say which options the user set although nothing looks at them; a warning, if there are any.
+
+    ``where`` is what they have no part in.
+    """
+    command = click.get_current_context().command
+    flags = [p.opts[0] for p in command.params if p.name in options and given(p.name)]
+    if not flags:
+        return ()
+    have = "has" if len(flags) == 1 else "have"
+    return (f"{', '.join(sorted(flags))} {have} no part in {where}",)
+
+
 def need_inputs(
     inputs: tuple[str, ...], example: str = "steelyard data info scores.csv --human mqm"
 ) -> None:
