@@ -121,9 +121,3 @@ def first_few(found: list[str]) -> list[str]:
     if len(found) <= _FEW + 1:
         return found
     return [*found[:_FEW], f"{found[_FEW]} (and {len(found) - _FEW - 1} more of this kind)"]
-
-
-def official_differs(official: Floats, shown: Floats) -> bool:
-    """Tell whether official system scores are not those ``shown``; they often have six digits."""
-    size = np.abs(shown[~np.isnan(shown)]).max(initial=0.0)
-    return not np.allclose(official, shown, rtol=0.0, atol=1e-6 * size, equal_nan=True)

@@ -18,7 +18,7 @@ from steelyard.aggregation import (
     aggregate,
     lead,
 )
-from steelyard.comparedscores import Compared, compared, first_few, official_differs
+from steelyard.comparedscores import Compared, compared, first_few
 from steelyard.comparisonresults import (
     AVERAGES,
     CORPUS,
@@ -46,7 +46,7 @@ from steelyard.formats.load import Source, as_evalset
 from steelyard.provenance import Provenance
 from steelyard.rng import Rng, generator
 from steelyard.stats import bootstrap, clusters, effects, pairedtests
-from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.arrays import Counts, Floats, same_digits
 from steelyard.stats.elo import EloOptions
 from steelyard.stats.ranks import ranks
 from steelyard.stats.significance import wilson_interval
@@ -261,7 +261,7 @@ def _unofficial(es: EvalSet, data: Compared, found: Aggregate | None) -> list[st
         return []
     rows = [es.systems.index(system) for system in data.systems]
     official = data.sign * table.system_scores[rows]
-    if not official_differs(official, found.scores):
+    if same_digits(official, found.scores):
         return []
     told = (
         f"mean ranks by means of segment scores, which the official system scores of "

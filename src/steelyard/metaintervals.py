@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.metaresults import MetaResult, units
 from steelyard.metarun import Data, Run
 from steelyard.stats import bootstrap
-from steelyard.stats.arrays import Floats, row_means
+from steelyard.stats.arrays import Floats, row_means, same_digits
 from steelyard.stats.cellpairs import MAX_PAIRS, MAX_SEGMENTS
 from steelyard.stats.cellreplicates import cell_replicates
 from steelyard.stats.corpus import bootstrap_scores
@@ -145,7 +145,7 @@ def _obstacle(run: Run, metric: str, resamples: Resamples) -> str | None:
 def _fixed_scores(data: Data, metric: str) -> str | None:
     if np.isnan(data.human).all():
         return "the human score has system scores only (--intervals system)"
-    if not _alike(data.human_systems, row_means(data.human)):
+    if not same_digits(data.human_systems, row_means(data.human)):
         return "the official human scores are not means of segments (--intervals system)"
     if not data.es.scores[metric].has_segments:
         return "there are system scores only (--intervals system)"
@@ -177,15 +177,9 @@ def _behind(data: Data, metric: str) -> Floats | None:
         return judged
     official = data.systems(metric)
     for scores in (judged, table.oriented):
-        if _alike(official, row_means(scores)):
+        if same_digits(official, row_means(scores)):
             return scores
     return None
-
-
-def _alike(official: Floats, means: Floats) -> bool:
-    """Whether two vectors agree to about six digits, in which official scores are often given."""
-    size = np.abs(means[~np.isnan(means)]).max(initial=0.0)
-    return bool(np.allclose(official, means, rtol=0.0, atol=1e-6 * size, equal_nan=True))
 
 
 def _whole_groups(run: Run, resamples: Resamples) -> bool:

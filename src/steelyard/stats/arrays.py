@@ -1,4 +1,4 @@
-"""Array types and the one division that every statistic needs."""
+"""Array types, and the few operations that every statistic needs."""
 
 from __future__ import annotations
 
@@ -90,3 +90,15 @@ def pairs_within(group: NDArray[np.integer]) -> tuple[Counts, Counts]:
     left = np.repeat(np.arange(len(ordered)), after)
     step = np.arange(after.sum()) - np.repeat(np.cumsum(after) - after, after)
     return order[left], order[left + 1 + step]
+
+
+def same_digits(official: Floats, means: Floats) -> bool:
+    """Tell whether two vectors agree to about six digits, in which official scores are often given.
+
+    Examples
+    --------
+    >>> same_digits(np.array([31.4159, np.nan]), np.array([31.415927, np.nan]))
+    True
+    """
+    size = np.abs(means[~np.isnan(means)]).max(initial=0.0)
+    return bool(np.allclose(official, means, rtol=0.0, atol=1e-6 * size, equal_nan=True))
