@@ -22,6 +22,7 @@ from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.formats.save import save
 from steelyard.metaevaluation import meta_evaluate
 from steelyard.segments import Segments
+from steelyard.stats.arrays import row_means
 from steelyard.stats.metametrics import METAMETRICS, chance_level
 
 NAN = float("nan")
@@ -410,6 +411,26 @@ def test_metrics_that_lack_systems_or_scores_are_named_and_counted():
     whole = meta_evaluate(small(), by="pa")
     assert [c.name for c in whole.table().columns][:2] == ["metric", "pa"]
     assert not whole.warnings
+
+
+def test_what_all_metrics_lack_is_counted_too():
+    """The same gaps in all metrics: no two differ, yet less was used than people judged."""
+    es = small()
+    for name in ("good-src", "bad-src"):
+        values = es[name].values.copy()
+        values[0, :5] = NAN
+        es = es.with_scores(name, values)
+    result = meta_evaluate(es, by="acc-eq")
+    assert result.to_dict()["n_cells"] == 150
+    table = result.table()
+    assert [c.name for c in table.columns][:3] == ["metric", "systems", "cells"]
+    assert {row[1:3] for row in table.rows} == {(5, 145)}
+    assert "systems, cells: what people and the metric both scored" in table.notes
+    assert any("lack 5 of 150 scores that people gave" in text for text in result.warnings)
+    means = {n: row_means(es[n].values) for n in ("good-src", "bad-src")}
+    only = {n: ScoreTable(np.full((5, 30), NAN), system_scores=m) for n, m in means.items()}
+    official = meta_evaluate(replace(es, scores={**es.scores, **only}), by="pa")
+    assert [c.name for c in official.table().columns][:2] == ["metric", "pa"]  # no segments at all
 
 
 def test_tests_of_a_metric_without_a_system_use_the_means_that_are_shown():

@@ -173,6 +173,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         intervals or "",
         unit,
         None if blocks is None else len(np.unique(blocks)),
+        int((~np.isnan(data.human)).sum()),
     )
 
 

@@ -127,6 +127,7 @@ class MetaEvaluation:
     resampled: str = "segment"
     unit: str = "segment"
     n_units: int | None = None
+    n_cells: int | None = None  # outputs (system, segment) that people scored
 
     @property
     def resampled_units(self) -> str:
@@ -153,6 +154,7 @@ class MetaEvaluation:
             "level": self.level,
             "n_systems": self.n_systems,
             "n_segments": self.n_segments,
+            "n_cells": self.n_cells,
             "systems": list(self.systems),
             "results": [result.to_dict() for result in self.results],
             "significance": {by: s.to_dict() for by, s in self.significance.items()},
@@ -196,9 +198,7 @@ class MetaEvaluation:
         lettered = 0 < max((len(own or "") for own in letters.values()), default=0) <= _LETTERS
         columns = [Column("metric")]
         sizes = {r.metric: (r.n_systems, r.n_cells) for r in self.results}
-        differ = len(set(sizes.values())) > 1 or any(
-            (n or self.n_systems) < self.n_systems for n, _ in sizes.values()
-        )
+        differ = len(set(sizes.values())) > 1 or any(self._lacks(*own) for own in sizes.values())
         columns += [Column("systems"), Column("cells")] if differ else []
         for name in names:
             columns += [Column("rank", key=f"{name} rank")] if ranked else []
@@ -245,6 +245,11 @@ class MetaEvaluation:
             notes.append(f"low, high: 95 % interval over resampled {drawn}, of sets of this size")
         notes += [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
+
+    def _lacks(self, n_systems: int | None, n_cells: int | None) -> bool:
+        """Tell whether a metric has less than people judged (none at all is no gap: no level)."""
+        pairs = ((n_systems, self.n_systems), (n_cells, self.n_cells))
+        return any(own and judged and own < judged for own, judged in pairs)
 
     def _digits(self, by: str) -> int:
         """Digits of a meta-metric: three, as is usual, or more where the intervals are narrow."""
