@@ -173,7 +173,7 @@ class EvalSet:
             object.__setattr__(self, name, Frozen(sorted(getattr(self, name).items())))
 
     def _check_types(self) -> None:
-        names = own_texts(self.systems, "system names", distinct=True)
+        names = own_texts(self.systems, "system names", distinct=True, named=True)
         object.__setattr__(self, "systems", names)
         object.__setattr__(self, "notes", own_texts(self.notes, "notes"))
         _need(self.segments, Segments, "segments")
@@ -182,7 +182,7 @@ class EvalSet:
         for name, kind in (("scores", ScoreTable), ("outputs", None), ("ratings", Ratings)):
             given = getattr(self, name)
             _need(given, Mapping, name)
-            own_texts(given, f"names of {name}")
+            own_texts(given, f"names of {name}", named=True)
             if kind is not None:
                 for key, value in given.items():
                     _need(value, kind, f"{name}['{key}']")

@@ -70,7 +70,8 @@ def _same_length(owner: object, columns: dict[str, Any]) -> None:
 def _own_names(owner: object, *names: str) -> None:
     for name in names:
         if getattr(owner, name) is not None:
-            own = own_texts(getattr(owner, name), f"names of {name}", distinct=True)
+            given, known = getattr(owner, name), name == "systems"  # a rater may be unknown
+            own = own_texts(given, f"names of {name}", distinct=True, named=known)
             object.__setattr__(owner, name, own)
 
 

@@ -64,13 +64,14 @@ class Segments:
     in_order: bool = field(default=False, compare=False, repr=False)  # known to be canonical
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", own_texts(self.ids, "segment ids", distinct=True))
+        ids = own_texts(self.ids, "segment ids", distinct=True, named=True)
+        object.__setattr__(self, "ids", ids)
         for name in ("documents", "domains", "sources"):
             object.__setattr__(self, name, self._column(getattr(self, name), name))
         if not isinstance(self.references, Mapping):
             kind = type(self.references).__name__
             raise UsageError(f"references: expected texts by the name of a reference, got {kind}")
-        own_texts(self.references, "names of references")
+        own_texts(self.references, "names of references", named=True)
         references = {
             name: self._column(texts, f"reference {name}")
             for name, texts in sorted(self.references.items())

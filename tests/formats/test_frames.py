@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -230,3 +231,24 @@ def test_to_frame_has_a_row_for_every_cell(backend: str) -> None:
     assert frame["system"].to_list() == ["A", "A", "B", "B"]
     assert frame["segment"].to_list() == ["9", "10", "9", "10"]
     assert frame["n"].to_list() == [4.0, 2.0, 3.0, 1.0]
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_times_and_dates_name_segments(library: Any) -> None:
+    times = [datetime(2024, 5, 1, 10), datetime(2024, 5, 2)] * 2  # noqa: DTZ001 - as frames have
+    rows = {"system": list("AABB"), "segment": times, "x": [1.0, 2.0, 3.0, 4.0]}
+    es = load(library.DataFrame(rows))
+    assert es.segments.ids == ("2024-05-01 10:00:00", "2024-05-02 00:00:00")
+    assert es.to_frame("polars")["x"].to_list() == [1, 2, 3, 4]
+    days = load(library.DataFrame({**rows, "segment": [time.date() for time in times]}))
+    assert days.segments.ids == ("2024-05-01", "2024-05-02")
+
+
+def test_what_is_no_name_is_shown() -> None:
+    rows = {"system": ["A", "B"], "segment": [True, False], "x": [1.0, 2.0]}
+    for library in (pd, pl):
+        with pytest.raises(InputError, match="column 'segment' holds True, expected a name"):
+            load(library.DataFrame(rows))
+    lost = pd.DataFrame({**rows, "segment": pd.to_datetime(["2024-05-01", None])})
+    with pytest.raises(InputError, match="<frame>:2: column 'segment' is empty, expected a name"):
+        load(lost)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from steelyard import EvalSet, ScoreTable, Segments, load, save
 from steelyard.errors import InputError, UsageError
-from steelyard.formats import tables, wide
+from steelyard.formats import battlecounts, plaintext, tables, wide
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Fresh = Callable[[], Path]
@@ -46,7 +48,7 @@ def test_names_come_back(tmp_path: Path, name: str, suffix: str) -> None:
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-words = texts.filter(bool)
+words = texts.filter(str.strip)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
@@ -174,3 +176,61 @@ def test_what_utf_8_cannot_write_is_refused(tmp_path: Path, suffix: str, where: 
         save(es, tmp_path / f"x.{suffix}")
     assert str(caught.value).encode().decode().isprintable()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["", " ", "\t", "\u3000\xa0"])
+def test_no_name_is_blank(tmp_path: Path, name: str) -> None:
+    """Neither in files and frames, which tell the place, nor where a set is made of arrays."""
+    long = {"system": ["A", name], "segment": ["1", "1"], "x": [1.0, 2.0]}
+    found = "is empty" if not name else f"holds {name!r}"
+    for suffix in ("jsonl", "parquet", "csv"):
+        path = tmp_path / f"x.{suffix}"
+        tables.write(path, long, names=("system", "segment"))
+        line = 3 if suffix == "csv" else 2
+        message = f"x.{suffix}:{line}: column 'system' {found}, expected a name"
+        with pytest.raises(InputError, match=re.escape(message)):
+            load(path)
+    with pytest.raises(InputError, match="<frame>:2: column 'system'"):
+        load(pl.DataFrame(long))
+    for make in (
+        lambda: small(name),
+        lambda: small(segment=name),
+        lambda: small(score=name),
+        lambda: small().with_scores(name, np.zeros((2, 2))),
+        lambda: Segments(("1",), references={name: ("a",)}),
+    ):
+        with pytest.raises(UsageError, match=f"{re.escape(found)}, expected names"):
+            make()
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_no_key_or_column_is_blank(tmp_path: Path, name: str) -> None:
+    long = {"system": ["A", "B"], "segment": ["1", "1"], name or " ": [1.0, 2.0]}
+    path = tmp_path / "x.parquet"
+    tables.write(path, long, names=("system", "segment"))
+    with pytest.raises(InputError, match=r"x.parquet:1: column 3 of the header has no name"):
+        load(path)
+    text = tmp_path / "x.jsonl"
+    text.write_text(json.dumps({"seg": "1", "out": {name: "a", "B": "b"}}))
+    with pytest.raises(InputError, match=r"x.jsonl:1: 'out': '.*' should be a name with a text"):
+        load(text)
+
+
+def test_a_plain_file_with_a_blank_stem_names_no_system(tmp_path: Path) -> None:
+    path = tmp_path / " .txt"
+    path.write_text("1\n2\n")
+    with pytest.raises(InputError, match="its stem names a system, and is blank"):
+        plaintext.read_scores([path])
+
+
+@pytest.mark.parametrize("column", ["left", "right", "unit"])
+def test_no_name_in_a_long_log_is_blank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str
+) -> None:
+    """DuckDB, which reads these, has another notion of blanks than Python."""
+    row = {"left": "A", "right": "B", "outcome": "left", "unit": "1", column: "\u3000 "}
+    monkeypatch.setattr(battlecounts, "_LONG", 0)
+    path = tmp_path / "log.csv"
+    path.write_text("left,right,outcome,unit\nA,B,right,1\n" + ",".join(row.values()) + "\n")
+    with pytest.raises(InputError, match=f"log.csv:3: column '{column}' holds .*, expected a name"):
+        battlecounts.read_counts(path)

@@ -29,6 +29,8 @@ from steelyard.stats.battles import Battles
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
 _ROWS = 2**40  # more than a file has
+#: What str.strip() takes off: a name of these alone is none, in short logs and in long ones.
+_BLANK = literal(f"[{''.join(c for c in map(chr, range(0x3001)) if c.isspace())}]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +209,12 @@ class LogScan:
 
         The last number is that of units, about.
         """
+        blank = " OR ".join(
+            f"coalesce(regexp_full_match({name}, {_BLANK}), true)" for name in "lru"
+        )
         bad = (
-            "coalesce(l, '') = '' OR coalesce(r, '') = '' OR l = r OR o IS NULL OR no_time OR "
-            "coalesce(u, '') = '' OR NOT coalesce(w >= 0 AND isfinite(w), false)"
+            f"{blank} OR l = r OR o IS NULL OR no_time OR "
+            "NOT coalesce(w >= 0 AND isfinite(w), false)"
         )
         size, place, whole, units = self.run(
             f"SELECT count(*), min(file * {_ROWS}::BIGINT + row) FILTER ({bad}), "

@@ -45,6 +45,8 @@ def _stems(paths: Sequence[Path], what: str) -> list[str]:
     names: dict[str, Path] = {}
     for path in paths:
         name = stem(path)
+        if not name.strip():
+            raise InputError(f"its stem names a {what}, and is blank; rename the file", path=path)
         if name in names:
             other = "the same file" if names[name] == path else str(names[name])
             raise InputError(

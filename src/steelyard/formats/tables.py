@@ -14,9 +14,11 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,13 +71,16 @@ class RawTable:
         return f"column '{self.given.get(column, column)}'"
 
     def labels(self, column: str) -> list[str]:
-        """Read a column of names: text as it stands, whole numbers as digits; none is missing."""
+        """Read a column of names: text as it stands, whole numbers as digits; none is blank."""
         cells = self.columns[column]
         values = cells.tolist() if isinstance(cells, np.ndarray) else cells
         names = [cell if type(cell) is str else _label(cell) for cell in values]
-        for row, name in enumerate(names):
-            if not name:
-                self.fail(f"{self.named(column)} is empty, expected a name", row)
+        blank = {name for name in set(names) if name is None or not name.strip()}
+        if blank:
+            row = next(row for row, name in enumerate(names) if name in blank)
+            cell = values[row]
+            found = "is empty" if missing(cell) or names[row] == "" else f"holds {_brief(cell)}"
+            self.fail(f"{self.named(column)} {found}, expected a name", row)
         return names  # type: ignore[return-value]
 
     def texts(self, column: str) -> list[str | None]:
@@ -145,6 +150,8 @@ class RawTable:
 def _label(cell: object) -> str | None:
     if isinstance(cell, bool) or cell is None:
         return None
+    if isinstance(cell, (date, UUID)):
+        return str(cell)  # 2024-05-01, 2024-05-01 10:00:00: as SQL and pandas write them
     if isinstance(cell, (int, np.integer)):
         return str(int(cell))
     if isinstance(cell, (float, np.floating)):
@@ -206,6 +213,7 @@ def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> Raw
         columns, n_rows = read_columns(path, is_text=is_text)
         if not n_rows:
             raise InputError("has no rows", path=path)
+        check_header(path, list(columns))
         return RawTable(path, columns, n_rows, blank_is_missing=False)
     data = files.read_bytes(path)
     if data.startswith(b"PAR1"):

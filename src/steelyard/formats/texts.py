@@ -52,7 +52,7 @@ def _objects(table: RawTable, column: str, order: list[int]) -> dict[str, Texts]
         if cell is not None and not isinstance(cell, dict):
             table.fail(f"'{column}': expected an object of texts by name", row)
         for name, text in (cell or {}).items():
-            if not name or not (text is None or isinstance(text, str)):
+            if not name.strip() or not (text is None or isinstance(text, str)):
                 table.fail(f"'{column}': '{name}' should be a name with a text", row)
     names = sorted({name for cell in cells if cell for name in cell})
     return {name: tuple((cells[row] or {}).get(name) for row in order) for name in names}

@@ -92,9 +92,16 @@ def _axes(ndim: int) -> str:
 
 
 def own_texts(
-    values: Iterable[Any], what: str, *, optional: bool = False, distinct: bool = False
+    values: Iterable[Any],
+    what: str,
+    *,
+    optional: bool = False,
+    distinct: bool = False,
+    named: bool = False,
 ) -> tuple[Any, ...]:
     """Give texts as a tuple; with ``optional`` some may be None, ``distinct`` ones never repeat.
+
+    With ``named`` they are names, of which none is empty or blank.
 
     Examples
     --------
@@ -108,6 +115,9 @@ def own_texts(
         if not (issubclass(kind, str) or (optional and kind is type(None))):
             odd = next(text for text in texts if type(text) is kind)
             raise UsageError(f"{what}: expected texts, found {odd!r}"[:200])
+    for blank in [text for text in texts if not text.strip()][:1] if named else ():
+        found = f"holds {blank!r}" if blank else "is empty"
+        raise UsageError(f"{what}: one {found}, expected names")
     if distinct and len(set(texts)) != len(texts):
         raise ShapeError(f"{what} repeat")
     return texts
