@@ -150,6 +150,10 @@ def test_scores_report_and_figures(four):
     many = compare_scores(four, ["bleu", "ter"], n_bootstrap=20)
     for own in many.comparisons.values():
         assert own.tiers["mean"].test == "permutation"
+    assert many.table().notes[0].startswith("ranked by corpus; agreement")
+    mixed = four.with_scores("given", four["chrf"].values)
+    table = compare_scores(mixed, ["bleu", "given"], n_bootstrap=20).table()
+    assert table.notes[0].startswith("ranked by corpus (bleu), mean (given); agreement")
     report = make_report(four.select(scores=["bleu"]), n_bootstrap=20)
     assert report.summary.settled[0].startswith("s0 ")
     assert "by corpus score bleu over 40 segments" in report.summary.settled[0]

@@ -56,8 +56,17 @@ class ManyScores:
             rows.append((name, ", ".join(_best(found, self.by)), ", ".join(top), mean))
         columns = (Column("score"), Column("best"), Column("first tier"),
                    Column("agreement", "higher", digits=3))  # fmt: skip
-        notes = (f"ranked by {self.by}; agreement: mean tau-b with the other scores", self.verdict)
+        notes = (f"{self._ranked_by()}; agreement: mean tau-b with the other scores", self.verdict)
         return Table("", columns, tuple(rows), notes)
+
+    def _ranked_by(self) -> str:
+        """Say what scores are ranked by, as the table of each does; that need not be the same."""
+        scores: dict[str, list[str]] = {}
+        for name, found in self.comparisons.items():
+            scores.setdefault(found.shown(self.by), []).append(name)
+        if len(scores) == 1:
+            return f"ranked by {next(iter(scores))}"
+        return "ranked by " + ", ".join(f"{by} ({', '.join(own)})" for by, own in scores.items())
 
 
 def compare_scores(
