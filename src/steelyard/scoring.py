@@ -154,7 +154,7 @@ def score(
         es,
         tuple(signatures),
         signatures,
-        (*_warnings(es, tuple(signatures)), *warnings),
+        (*es.notes, *_warnings(es, tuple(signatures)), *warnings),
         tuple(notes),
         Provenance("score", settings, es.inputs),
         reports,

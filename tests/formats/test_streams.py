@@ -94,6 +94,30 @@ def test_a_pipe_and_stdin_are_read_like_a_file(
         assert {**found, "inputs": 0} == {**expected, "inputs": 0}
 
 
+def test_what_a_shell_opened_is_named_by_its_place(pipe, tmp_path, capsys):
+    """``compare a.txt <(cat b.txt)`` hands over ``/dev/fd/63``, whose number names nobody."""
+    numbers = "".join(f"{i % 7}\n" for i in range(20))
+    file = tmp_path / "a.txt"
+    file.write_text(numbers)
+    other = pipe(numbers.replace("6", "5").encode())
+    found = result(["compare", str(file), other], capsys)
+    assert found["pair"] == ["a", "system-2"]
+    said = f"a pipe has no name to call a system by: {other} as 'system-2', by its place (a file is named by its stem)"  # fmt: skip # noqa: E501
+    assert found["warnings"].count(said) == 1
+
+
+def test_pipes_of_texts_are_named_by_their_place(pipe, tmp_path, capsys):
+    outputs = tmp_path / "a.en"
+    outputs.write_text("a cat\ntwo dogs\n")
+    reference, system = pipe(b"a cat\ndogs\n"), pipe(b"cat\ndogs\n")
+    command = ["score", str(outputs), system, "--ref", reference, "--metric", "chrf"]
+    found = result(command, capsys)
+    assert list(found["systems"]) == ["a", "system-2"]
+    said = [text for text in found["warnings"] if text.startswith("a pipe has no name")]
+    assert [text.split(": ")[1].split(",")[0] for text in said] == [
+        f"{reference} as 'reference-1'", f"{system} as 'system-2'"]  # fmt: skip
+
+
 def test_a_pipe_of_parquet(pipe, tmp_path, capsys):
     native = tmp_path / "set.parquet"
     file = tmp_path / "scores.csv"

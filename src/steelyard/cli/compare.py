@@ -164,7 +164,7 @@ def _load(
     forms = {each.format for each in es.inputs}
     pair = None
     if len(inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
-        pair = tuple(plaintext.stem(Path(path)) for path in inputs)
+        pair = tuple(plaintext.named([Path(path) for path in inputs], "system"))
     if texts.asks or (es.outputs and not es.scores):
         found = texts.score(es, options)
         es = found.evalset.select(scores=found.metrics)

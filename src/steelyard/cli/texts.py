@@ -71,9 +71,9 @@ class TextOptions:
 
         refs = self.refs
         if refs is None and self.ref:  # all that were given, in this order
-            from steelyard.formats.plaintext import stem
+            from steelyard.formats.plaintext import named
 
-            refs = tuple(stem(path) for path in self.ref)
+            refs = tuple(named(self.ref, "reference"))
         metrics: list[str | Metric] = [*self.metric, *self._own(options)]
         if not metrics:
             raise UsageError("texts need a metric to be scored by; for example: --metric chrf")

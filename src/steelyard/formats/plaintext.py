@@ -1,13 +1,15 @@
 """Plain files, one line per segment: texts as sacreBLEU takes them, or numbers.
 
 A file of texts is the source, a reference or the outputs of one system; a file of numbers holds the
-scores of one system. Systems and references are named by their file's stem. Segments are numbered
-from 1, as lines are.
+scores of one system. Systems and references are named by their file's stem, or by their place if
+they come from a pipe that a shell made, ``<(zcat a.gz)``: its path is a number. Segments are
+numbered from 1, as lines are.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +27,7 @@ from steelyard.table import plural
 
 TEXTS, SCORES = "plain text", "plain scores"  # names of the formats
 SCORE = "score"  # what numbers without a name are called
+_NAMELESS = re.compile(r"/(dev|proc/[^/]+)/fd/[0-9]+")  # as shells hand over what they opened
 
 
 def stem(path: Path) -> str:
@@ -41,10 +44,17 @@ def stem(path: Path) -> str:
     return name.rpartition(".")[0] or name
 
 
-def _stems(paths: Sequence[Path], what: str) -> list[str]:
+def named(paths: Sequence[Path], what: str) -> list[str]:
+    """Name systems or references (``what``) by the stems of their files; no two are the same.
+
+    Examples
+    --------
+    >>> named([Path("a.en"), Path("/dev/fd/63")], "system")
+    ['a', 'system-2']
+    """
     names: dict[str, Path] = {}
-    for path in paths:
-        name = stem(path)
+    for place, path in enumerate(paths, 1):
+        name = f"{what}-{place}" if _is_nameless(path) else stem(path)
         if not name.strip():
             raise InputError(f"its stem names a {what}, and is blank; rename the file", path=path)
         if name in names:
@@ -54,6 +64,21 @@ def _stems(paths: Sequence[Path], what: str) -> list[str]:
             )
         names[name] = path
     return list(names)
+
+
+def _is_nameless(path: Path) -> bool:
+    return _NAMELESS.fullmatch(str(path)) is not None
+
+
+def _guessed(paths: Sequence[Path], names: Sequence[str], what: str) -> list[str]:
+    """Say what was named by its place."""
+    found = [
+        f"{path} as '{name}'" for path, name in zip(paths, names, strict=True) if _is_nameless(path)
+    ]
+    if not found:
+        return []
+    why = f"a pipe has no name to call a {what} by"
+    return [f"{why}: {', '.join(found)}, by its place (a file is named by its stem)"]
 
 
 @kept()
@@ -71,7 +96,7 @@ def read(
     """
     if not outputs:
         raise UsageError("no outputs: expected a file for each system")
-    systems, refs = _stems(outputs, "system"), _stems(references, "reference")
+    systems, refs = named(outputs, "system"), named(references, "reference")
     given = [*([] if source is None else [source]), *references, *outputs]
     texts = [_texts(path, allow_empty=allow_empty) for path in given]
     need_one_length(given, [len(lines) for lines in texts], "line")
@@ -83,7 +108,9 @@ def read(
         references=dict(zip(refs, texts[first : first + len(refs)], strict=True)),
     )
     found = dict(zip(systems, texts[first + len(refs) :], strict=True))
-    return replace(EvalSet(tuple(systems), segments, {}, found), inputs=_inputs(given, TEXTS))
+    notes = _guessed(references, refs, "reference") + _guessed(outputs, systems, "system")
+    es = EvalSet(tuple(systems), segments, {}, found, notes=tuple(notes))
+    return replace(es, inputs=_inputs(given, TEXTS))
 
 
 def _inputs(paths: Sequence[Path], form: str) -> tuple[InputFile, ...]:
@@ -142,10 +169,11 @@ def need_one_length(paths: Sequence[Path], lengths: Sequence[int], noun: str) ->
 @kept()
 def read_scores(paths: Sequence[Path], name: str = SCORE) -> EvalSet:
     """Read the scores of systems, a file for each with a number on each line."""
-    systems = _stems(paths, "system")
+    systems = named(paths, "system")
     rows = [read_numbers(path) for path in paths]
     need_one_length(paths, [len(row) for row in rows], "number")
     ids = tuple(str(k + 1) for k in range(len(rows[0])))
     table = ScoreTable(np.array(rows))
-    es = EvalSet(tuple(systems), Segments(ids), {name: table})
+    notes = _guessed(paths, systems, "system")
+    es = EvalSet(tuple(systems), Segments(ids), {name: table}, notes=tuple(notes))
     return replace(es, inputs=_inputs(paths, SCORES))

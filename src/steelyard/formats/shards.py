@@ -17,7 +17,7 @@ import numpy as np
 
 from steelyard.errors import InputError, UsageError
 from steelyard.formats import duck, files
-from steelyard.formats.plaintext import need_one_length, stem
+from steelyard.formats.plaintext import named, need_one_length
 from steelyard.formats.streams import is_stream
 
 _BLOCK = 1 << 22  # bytes read at a time to find the ends of lines
@@ -103,10 +103,11 @@ def _plain_shards(
     allow_empty: bool,
 ) -> list[TextShard]:
     roles = {} if source is None else {source: "src"}
-    roles |= {path: f"ref:{stem(path)}" for path in references}
-    roles |= {path: f"out:{stem(path)}" for path in inputs}
-    if len(set(roles.values())) < len(references) + len(inputs) + (source is not None):
-        raise UsageError("two files have the same stem, by which systems and references are named")
+    for what, role, paths in (("reference", "ref", references), ("system", "out", inputs)):
+        names = zip(paths, named(paths, what), strict=True)
+        roles |= {path: f"{role}:{name}" for path, name in names}
+    if len(roles) < len(references) + len(inputs) + (source is not None):
+        raise UsageError("one file is given twice, among source, references and outputs")
     found = [_line_starts(path, size) for path in roles]
     need_one_length(list(roles), [n for _, n in found], "line")
     return [
