@@ -343,3 +343,68 @@ def test_a_system_may_begin_with_a_capital(tmp_path: Path, name: str) -> None:
     es = load(path)
     assert es.systems == ("a", "b")
     assert any(f"column '{name}' is taken as the system" in note for note in es.notes)
+
+
+def as_texts(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text(
+        "".join(json.dumps({**row, "out": {"A": "a", "B": "b"}}) + "\n" for row in rows)
+    )
+    return path
+
+
+@pytest.mark.parametrize("name", ["id", "example_id", "questionId"])
+def test_an_id_names_the_segments_of_texts(tmp_path: Path, name: str) -> None:
+    es = load(as_texts(tmp_path / "x.jsonl", {name: "s1"}, {name: "s2"}))
+    assert es.segments.ids == ("s1", "s2")
+    assert es.notes == (f"{tmp_path / 'x.jsonl'}: column '{name}' is taken as the segment",)
+    plain = load(as_texts(tmp_path / "x.jsonl", {"seg": "s1", name: "7"}, {"seg": "s2", name: "7"}))
+    assert plain.segments.ids == ("s1", "s2")
+    assert not plain.notes
+
+
+def test_an_id_of_texts_that_repeats_is_named(tmp_path: Path) -> None:
+    path = as_texts(tmp_path / "x.jsonl", {"doc_id": "d"}, {"doc_id": "d"})
+    with pytest.raises(InputError, match=r"x.jsonl:2: .*column 'doc_id' is taken as the segment"):
+        load(path)
+    with pytest.raises(InputError, match="no segment column"):
+        load(as_texts(path, {"src": "a"}))
+
+
+COMMANDS = {
+    "data info": [],
+    "data check": [],
+    "compare": ["--score", "m", "--bootstrap", "20"],
+    "compare --pair gpt-4o,llama": ["--score", "m", "--bootstrap", "20"],
+    "meta": ["--human", "h", "--with", "pa"],
+    "report": ["--human", "h"],
+    "study segments": ["--human", "h"],
+    "study ties": ["--human", "h"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_says_once_what_was_guessed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    rows = long(
+        "model", "example_id", m=np.concatenate([GOOD, BAD]), h=np.concatenate([GOOD, BAD[::-1]])
+    )
+    path = as_csv(tmp_path / "x", rows)
+    out = ["--out", str(tmp_path / "x.html")] if command == "report" else []
+    first, *more = command.split()
+    words = (
+        [first, *more[:1], str(path)] if first in ("data", "study") else [first, str(path), *more]
+    )
+    assert run([*words, *COMMANDS[command], *out]) == 0
+    said = capsys.readouterr().err
+    for name, role in (("model", "system"), ("example_id", "segment")):
+        assert said.count(f"column '{name}' is taken as the {role}") == 1, said
+
+
+def test_score_says_once_what_was_guessed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = as_texts(tmp_path / "x.jsonl", {"id": "1", "refs": {"r": "a"}})
+    for command in ("score", "compare"):
+        assert run([command, str(path), "--metric", "chrf"]) == 0
+        assert capsys.readouterr().err.count("column 'id' is taken as the segment") == 1

@@ -197,6 +197,19 @@ def per_segment(table: RawTable, column: str, n: int, segment: NDArray[Any]) -> 
     return tuple(values)
 
 
+def refuse_repeats(
+    table: RawTable, column: str | None, labels: Sequence[str], segment: NDArray[Any]
+) -> None:
+    """Refuse a table with a row per segment in which a segment has two."""
+    repeat = first_repeat(segment)
+    if repeat is not None:
+        first, second = repeat
+        message = f"segment '{labels[second]}' stands on line {table.line(first)} already"
+        if column is not None and column in table.given:
+            message += f" ({table.named(column)} is taken as the segment; a document is a 'doc')"
+        table.fail(message, second)
+
+
 def first_repeat(codes: NDArray[Any]) -> tuple[int, int] | None:
     """Give the rows (first, second) of the earliest code that occurs twice, or None."""
     order = np.argsort(codes, kind="stable")

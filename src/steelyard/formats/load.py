@@ -150,6 +150,8 @@ def _read_table(table: RawTable, reading: Reading) -> tuple[str, Any, set[str]]:
         if as_named.module in _OF_SCORES:  # raw judgements go by our names only
             found, (table, odd) = as_named, roles.checked(named, reading.named)
             notes += said + odd
+    elif found.module is texts:
+        table, notes = roles.numbered(table)
     if reading.inspect is not None:
         reading.inspect(found, table)
     value = found.module.read(table)

@@ -49,10 +49,15 @@ def settled(table: RawTable, named: Named) -> tuple[RawTable, list[str]]:
         found = [name for name in known if _is_words(table, name)]
         if found:
             table = _renamed(table, found[0], layout.SYSTEM[0], notes)
-    long = layout.SYSTEM[0] in table
+    table, said = numbered(table, named.scores if layout.SYSTEM[0] in table else named.systems)
+    return table, notes + said
+
+
+def numbered(table: RawTable, kept: Collection[str] | None = None) -> tuple[RawTable, list[str]]:
+    """Call the column that names the segments ``segment``, and say so if that was a guess."""
+    notes: list[str] = []
     if not any(name in table for name in layout.SEGMENT):
-        kept = named.scores if long else named.systems or ()
-        segment = _segment(table, kept)
+        segment = _segment(table, kept or ())
         if segment is not None:
             table = _renamed(table, segment, layout.SEGMENT[0], notes)
     return table, notes

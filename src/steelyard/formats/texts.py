@@ -26,13 +26,10 @@ def read(table: RawTable) -> EvalSet:
     languages, table = layout.language_pair(table)
     column = layout.segment_column(table)
     if column is None:
-        table.fail(f"no segment column (one of {', '.join(layout.SEGMENT)})")
+        table.fail(f"no segment column (one of {', '.join(layout.SEGMENT)}, or an id)")
     labels = table.labels(column)
     ids, segment = encode(labels)
-    repeat = layout.first_repeat(segment)
-    if repeat is not None:
-        first, second = repeat
-        table.fail(f"segment '{labels[second]}' stands on line {table.line(first)} already", second)
+    layout.refuse_repeats(table, column, labels, segment)
     order = [0] * len(ids)
     for row, place in enumerate(segment.tolist()):
         order[place] = row

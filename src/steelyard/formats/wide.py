@@ -28,13 +28,7 @@ def read(table: RawTable, score: str = "score") -> EvalSet:
         [str(row + 1) for row in range(table.n_rows)] if column is None else table.labels(column)
     )
     ids, segment = encode(labels)
-    repeat = layout.first_repeat(segment)
-    if repeat is not None:
-        first, second = repeat
-        message = f"segment '{labels[second]}' stands on line {table.line(first)} already"
-        if column is not None and column in table.given:
-            message += f" ({table.named(column)} is taken as the segment; a document is a 'doc')"
-        table.fail(message, second)
+    layout.refuse_repeats(table, column, labels, segment)
     described = layout.SegmentColumns.find(table)
     systems = [name for name in table.columns if name != column and name not in described.names]
     if not systems:
