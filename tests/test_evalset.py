@@ -350,3 +350,11 @@ def test_masked_cells_and_none_are_missing():
     for values in (masked, listed):
         np.testing.assert_array_equal(ScoreTable(values).values, [[1.0, NAN]])
     assert ScoreTable(np.array([[True, False]])).values.tolist() == [[1, 0]]
+
+
+def test_repr_is_a_line_that_tells_of_notes():
+    tables = {"m": ScoreTable(np.ones((2, 1)), kind="human"), "x": ScoreTable(np.ones((2, 1)))}
+    es = EvalSet(("A", "B"), Segments(("1",)), tables, name="wmt\x1b[2J", language_pair="en-de")
+    assert repr(es) == "EvalSet(wmt\\x1b[2J en-de: 2 systems, 1 segment, 1 human score, 1 metric)"
+    guessed = replace(es, name=None, notes=("column 'id' is taken as the segment",))
+    assert repr(guessed).endswith("1 metric, 1 note (see .notes))")

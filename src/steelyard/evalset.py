@@ -14,14 +14,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.errors import ShapeError, UsageError, hint
+from steelyard.errors import ShapeError, UsageError, hint, printable
 from steelyard.judgements import Floats, Ratings, freeze, same_bits
 from steelyard.provenance import InputFile
 from steelyard.segments import Frozen, Index, Segments, Texts
 from steelyard.stats.arrays import row_means
 from steelyard.stats.corpus import CorpusStatistics
 from steelyard.stats.owned import own_floats, own_texts
-from steelyard.table import Frame, frame
+from steelyard.table import Frame, frame, plural
 
 Kind = Literal["human", "metric"]
 KINDS: tuple[Kind, ...] = ("human", "metric")
@@ -171,6 +171,14 @@ class EvalSet:
         object.__setattr__(self, "segments", segments)
         for name in ("scores", "outputs", "ratings"):
             object.__setattr__(self, name, Frozen(sorted(getattr(self, name).items())))
+
+    def __repr__(self) -> str:
+        """Say in a line what the set holds, and that there are notes to read."""
+        named = " ".join(name for name in (self.name, self.language_pair) if name)
+        held = [plural(self.n_systems, "system"), plural(self.n_segments, "segment")]
+        held += [plural(len(self.human), "human score"), plural(len(self.metrics), "metric")]
+        held += [f"{plural(len(self.notes), 'note')} (see .notes)"] if self.notes else []
+        return f"EvalSet({printable(named)}{': ' if named else ''}{', '.join(held)})"
 
     def _check_types(self) -> None:
         names = own_texts(self.systems, "system names", distinct=True, named=True)
