@@ -232,3 +232,13 @@ def test_too_little_address_space_is_no_segmentation_fault(tmp_path: Path) -> No
 def test_without_a_limit_threads_are_as_asked() -> None:
     with duck.connect(threads=1) as connection:
         assert connection.execute("SELECT current_setting('threads')").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(("left", "most"), [(800, 1), (1319, 1), (2047, 1), (2048, 2)])
+def test_duckdb_has_no_more_threads_than_room(
+    left: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads took 2,000 MB for ten million battles: with 1,319 they ended by luck."""
+    monkeypatch.setattr(duck, "_room", lambda: left)
+    with duck.connect(threads=8) as connection:
+        assert connection.execute("SELECT current_setting('threads')").fetchone() == (most,)

@@ -19,7 +19,9 @@ from steelyard.judgements import Floats
 #: MB of address space that DuckDB reserves before it has read anything. With less, it may well end
 #: in a segmentation fault or wait for ever.
 _ROOM = 768
-_ROOM_OF_THREAD = 256
+#: MB for each thread that reads: ten million battles took 1,200 with one, 2,000 with two. With more
+#: threads than there is room for, it is a matter of luck whether a query ends.
+_ROOM_OF_THREAD = 1024
 
 
 def connect(threads: int | None = None) -> Any:
