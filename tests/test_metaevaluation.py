@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.cli.main import run
+from steelyard.demo.embedded import SCORES
 from steelyard.errors import UsageError
 from steelyard.evalset import EvalSet, ScoreTable
 from steelyard.formats.save import save
@@ -283,11 +284,8 @@ def test_chance_level_by_hand():
     assert chance_level(human) == pytest.approx(max(1 / 6, (2 / 3 + 1) / 4))
 
 
-def test_json_contract(tmp_path, capsys):
-    folder = tmp_path / "demo"
-    assert run(["demo", "--export", str(folder), "--no-report", "--quiet"]) == 0
-    capsys.readouterr()
-    arguments = ["meta", str(folder / "scores.csv.gz"), "--human", "mqm", "--kind", "human:da",
+def test_json_contract(capsys):
+    arguments = ["meta", str(SCORES), "--human", "mqm", "--kind", "human:da",
                  "--with", "spa,acc-eq,pearson", "--significance", "--resamples", "100",
                  "--json"]  # fmt: skip
     assert run(arguments) == 0
