@@ -39,7 +39,7 @@ def as_rankings(rows) -> Rankings:
 @pytest.fixture(scope="module", params=[pytest.param(1, marks=pytest.mark.thorough), 3])
 def every(request) -> int:
     """One in so many rankings: TrueSkill plays their battles one by one, which takes its time."""
-    return request.param
+    return int(request.param)
 
 
 @pytest.fixture(scope="module")
