@@ -6,6 +6,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
+# Tests start many commands, and workers: compiled modules are kept for the next of them.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all lint docs docs-check clean
 
 demo: $(VENV)/.installed

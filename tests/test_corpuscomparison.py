@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import json
 from dataclasses import replace
 from typing import Any
@@ -190,8 +192,11 @@ def test_official_scores_that_are_no_means_are_said_not_to_be_used(four):
     assert not [w for w in found.warnings if "official" in w]
 
 
-def test_wmt23_compare_and_score_agree(shared, capsys):
-    source = [str(shared / "wmt23-text" / "de-en.text.jsonl.gz"), "--metric", "bleu",
+def test_wmt23_compare_and_score_agree(shared, tmp_path, capsys):
+    path = tmp_path / "de-en.text.jsonl"
+    with gzip.open(shared / "wmt23-text" / "de-en.text.jsonl.gz", "rt", encoding="utf-8") as lines:
+        path.write_text("".join(itertools.islice(lines, 0, None, 4)), encoding="utf-8")
+    source = [str(path), "--metric", "bleu",
               "--refs", "refA", "--lp", "de-en", "--json"]  # fmt: skip
     assert run(["score", *source]) == 0
     official = json.loads(capsys.readouterr().out)["systems"]
@@ -199,5 +204,6 @@ def test_wmt23_compare_and_score_agree(shared, capsys):
     found = json.loads(capsys.readouterr().out)
     own = found["aggregations"]["mean"]
     assert own["scores"] == {name: scores["bleu"] for name, scores in official.items()}
-    assert own["ranks"]["AIRC"] == len(official) == 13
+    worst = min(own["scores"], key=own["scores"].__getitem__)
+    assert own["ranks"][worst] == len(official) == 13
     assert own["of"] == "corpus score"

@@ -32,7 +32,7 @@ def truth(name: str, rng: np.random.Generator) -> Floats:
         counts = win_counts(pool)
         return bradley_terry(counts.wins, counts.ties).strength
     # Every sequence of new segments is a data set in a random order.
-    order = rng.integers(0, pool.shape[1], size=(20_000, SEGMENTS))
+    order = rng.integers(0, pool.shape[1], size=(5_000, SEGMENTS))
     if name == "elo":
         return np.asarray(elo_score_orders(pool, order, rng, single=True).mean(axis=0))
     return np.asarray(trueskill_score_orders(pool, order, rng, single=True).mu.mean(axis=0))
@@ -40,10 +40,11 @@ def truth(name: str, rng: np.random.Generator) -> Floats:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "trials"),
-    [("mean", 1000), ("median", 600), ("bt", 400), ("elo", 300), ("trueskill", 120)],
-)
-def test_intervals_cover_the_truth(name, trials):
+    ("name", "trials", "near"),  # fewer trials of what is dear, and more room for chance
+    [("mean", 1000, 0.02), ("median", 600, 0.02), ("bt", 400, 0.02), ("elo", 150, 0.03),
+     ("trueskill", 80, 0.03)],
+)  # fmt: skip
+def test_intervals_cover_the_truth(name, trials, near):
     rng = np.random.default_rng(7)
     expected = truth(name, rng)
     options = RankOptions(orders=25)
@@ -56,4 +57,4 @@ def test_intervals_cover_the_truth(name, trials):
         assert found.replicates is not None
         low, high = interval(found.replicates)
         hits.append((low <= expected) & (expected <= high))
-    assert 0.93 <= np.mean(hits) <= 0.97, np.mean(hits, axis=0)
+    assert np.mean(hits) == pytest.approx(0.95, abs=near), np.mean(hits, axis=0)

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -36,6 +36,7 @@ def same(one, other):
     np.testing.assert_array_equal(one, other)
 
 
+@settings(max_examples=12)
 @given(arrays(np.float64, (4, 9), elements=NUMBERS), st.integers(0, 99))
 def test_negating_a_score_and_its_direction_negates_numbers_alone(values, seed):
     values[:, 0] = [1.0, 2.0, 3.0, 5.0]  # nobody is without a score
@@ -69,6 +70,7 @@ def test_negating_a_score_and_its_direction_negates_numbers_alone(values, seed):
             assert two["domains"][domain]["difference"] == -found["difference"]
 
 
+@settings(max_examples=12)
 @given(arrays(np.float64, (2, 8), elements=st.integers(-4, 4).map(float)))
 def test_cards_negate_numbers_alone(values):
     one = decide(make(values), ("A", "B"), n_bootstrap=30)

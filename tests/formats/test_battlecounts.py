@@ -71,7 +71,7 @@ def same(one: CountedLog, other: CountedLog) -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(made=logs(), by_unit=st.booleans(), in_order=st.booleans())
 def test_both_ways_count_alike(
     fresh: Fresh, suffix: str, made: BattleLog, by_unit: bool, in_order: bool

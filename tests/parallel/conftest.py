@@ -13,6 +13,12 @@ from pathlib import Path
 import pytest
 
 PATIENCE = 600  # seconds: a process that lives may take its time on a busy machine
+#: The cluster stays until the last test: while it has nothing to do, it should do nothing.
+IDLE = {
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "false",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
+}
 
 
 class Cluster:
@@ -39,7 +45,7 @@ class Cluster:
                 self.address = json.loads(self.file.read_text())["address"]
 
     def _start(self, *command: str) -> subprocess.Popen[bytes]:
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+        environment = os.environ | IDLE | {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
         with (self.folder / f"{len(self.processes)}.log").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "dask", *command, "--no-dashboard", "--scheduler-file",

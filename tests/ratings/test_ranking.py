@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import json
 
@@ -35,16 +36,26 @@ def as_rankings(rows) -> Rankings:
     return Rankings(systems, segments, raters, segment, rater, system, rank)
 
 
+@pytest.fixture(scope="module", params=[pytest.param(1, marks=pytest.mark.thorough), 3])
+def every(request) -> int:
+    """One in so many rankings: TrueSkill plays their battles one by one, which takes its time."""
+    return int(request.param)
+
+
 @pytest.fixture(scope="module")
-def wmt13(shared):
+def wmt13(shared, every, tmp_path_factory):
     folder = shared / "wmt13-ranking"
+    with gzip.open(folder / "fr-en.train.csv.gz", "rt", encoding="utf-8", newline="") as stream:
+        head, *lines = stream
+    path = tmp_path_factory.mktemp("wmt13") / "fr-en.train.csv"
+    path.write_text("".join([head, *lines[::every]]), encoding="utf-8", newline="")
     return human_scores(
-        folder / "fr-en.train.csv.gz", protocol="rr", by="expected-wins", n_bootstrap=25,
+        path, protocol="rr", by="expected-wins", n_bootstrap=25,
         held_back=folder / "fr-en.test.csv.gz",
     )  # fmt: skip
 
 
-def test_wmt13_models_predict_held_back_pairs(wmt13):
+def test_wmt13_models_predict_held_back_pairs(wmt13, every):
     rows = {row["model"]: row for row in wmt13.to_dict()["held_back"]}
     assert set(rows) == {"trueskill", "bt", "expected-wins"}
     for row in rows.values():
@@ -53,16 +64,18 @@ def test_wmt13_models_predict_held_back_pairs(wmt13):
         assert row["accuracy"] == row["right"] / row["pairs"]
     shown = wmt13.text()
     assert "Held-back pairs" in shown
-    assert "0.6225" in shown
+    assert every > 1 or "0.6225" in shown
 
 
-def test_wmt13_models_agree_on_the_order(wmt13):
+def test_wmt13_models_agree_on_the_order(wmt13, every):
     models = wmt13.to_dict()["models"]
     for name in ("trueskill", "bt", "expected-wins"):
         values = [row[name] for row in models]
         assert values == sorted(values, reverse=True)
     best = wmt13.systems[0]
-    assert (best.rank_from, best.rank_to, best.range_from, best.range_to) == (1, 1, 1, 1)
+    assert (best.rank_from, best.range_from) == (1, 1)
+    assert best.range_to == 1 or (every > 1 and best.range_to == 2)
+    assert best.rank_to == 1 or every > 1  # fewer rankings tell fewer systems apart
     for s in wmt13.systems:
         assert s.range_from <= s.rank <= s.range_to
         assert s.rank_from <= s.range_from

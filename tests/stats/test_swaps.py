@@ -286,10 +286,10 @@ def test_level_of_the_tests_on_equal_metrics(scheme):
     rejected, trials = 0, 600
     for seed in range(trials):
         rng = np.random.default_rng(seed)
-        quality = rng.normal(0, 0.25, 8)[:, None] + rng.normal(size=(8, 120))
+        quality = rng.normal(0, 0.25, 6)[:, None] + rng.normal(size=(6, 80))
         human = quality + rng.normal(0, 1, quality.shape)
         metrics = quality + rng.normal(0, 1, (2, *quality.shape))
         p_human = pairwise_pvalues(human, method="analytic").p
-        found = compare_spa(p_human, metrics, scheme=scheme, n_resamples=199, rng=rng)
+        found = compare_spa(p_human, metrics, scheme=scheme, n_resamples=99, rng=rng)
         rejected += found.p[0, 1] <= 0.05
     assert 0.03 <= rejected / trials <= 0.07

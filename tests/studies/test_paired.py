@@ -141,9 +141,9 @@ def fewer() -> Iterator[None]:
     study = simulate(rng=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paired, "simulate", lambda **_: study)
-        patch.setattr(paired, "DRAWS", 80)
-        patch.setattr(paired, "TEST_DRAWS", 200)
-        patch.setattr(pairedfull, "_JITTERS", 60)
+        patch.setattr(paired, "DRAWS", 50)
+        patch.setattr(paired, "TEST_DRAWS", 120)
+        patch.setattr(pairedfull, "_JITTERS", 40)
         yield
 
 

@@ -174,8 +174,8 @@ def base_forms(word: str, lang: str) -> list[str]:
 
     Examples
     --------
-    >>> base_forms("Варшаву", "ru")[0], base_forms("Helsingissä", "fi")[0]
-    ('Варшава', 'Helsinki')
+    >>> base_forms("Варшаву", "ru")[0], base_forms("Německu", "cs")[0]
+    ('Варшава', 'Německo')
     """
     forms = []
     form = lemma(word, lang)
