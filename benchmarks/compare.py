@@ -35,18 +35,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.formats import duck
-from steelyard.formats.battlecounts import read_counts
-from steelyard.stats.battles import Battles, battle_counts
-from steelyard.stats.elo import EloOptions, elo_ratings
-from steelyard.stats.strength import Strengths, bradley_terry, bradley_terry_pairs
-from steelyard.stats.trueskill import trueskill_ratings
-from steelyard.stats.wins import win_counts
+from steelyard.formats.judged.battlecounts import read_counts
+from steelyard.stats.strength.battles import Battles, battle_counts
+from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry, bradley_terry_pairs
+from steelyard.stats.strength.elo import EloOptions, elo_ratings
+from steelyard.stats.strength.trueskill import trueskill_ratings
+from steelyard.stats.strength.wins import win_counts
 
 Floats = NDArray[np.float64]
 Task = Callable[[], Any]
 WHOLE = """
 import json, resource, sys, time
-from steelyard.battlecomparison import compare_battles
+from steelyard.comparison.battles import compare_battles
 start = time.perf_counter()
 found = compare_battles(sys.argv[1], by="bt", n_bootstrap=100)
 bt = found.aggregations["bt"]

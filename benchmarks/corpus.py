@@ -13,10 +13,10 @@ import time
 import numpy as np
 
 import steelyard as sy
-from steelyard.metrics.formulas import Bleu, Chrf
-from steelyard.metrics.surface import surface_table
-from steelyard.stats.corpus import CorpusStatistics
-from steelyard.stats.corpuspairs import pairwise_pvalues
+from steelyard.scoring.formulas import Bleu, Chrf
+from steelyard.scoring.surface import surface_table
+from steelyard.stats.permutation.corpus import CorpusStatistics
+from steelyard.stats.permutation.corpuspairs import pairwise_pvalues
 
 
 def drawn(orders: int) -> np.ndarray:

@@ -31,7 +31,7 @@ CLASSES = ("Q5", "Q515", "Q4830453", "Q11424", "Q16521", "Q4022", "Q7725634", "Q
 BLOCK = 20_000
 OPENING = """
 import sys, time
-from steelyard.kobe.knowledge import KnowledgeBase
+from steelyard.kobe.base.knowledge import KnowledgeBase
 import marisa_trie
 start = time.perf_counter()
 kb = KnowledgeBase.open(sys.argv[1])

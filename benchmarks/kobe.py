@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 
 import steelyard as sy
-from steelyard.evalset import EvalSet
+from steelyard.core.table import Column, Table
+from steelyard.data.evalset import EvalSet
 from steelyard.formats import files
-from steelyard.kobe.folding import fold_text
-from steelyard.kobe.knowledge import KnowledgeBase, default
-from steelyard.kobe.lexicon import Lexicon
-from steelyard.kobe.linker import DictionaryLinker
-from steelyard.kobe.mentions import detect, tokenise
+from steelyard.kobe.base.knowledge import KnowledgeBase, default
+from steelyard.kobe.linking.folding import fold_text
+from steelyard.kobe.linking.lexicon import Lexicon
+from steelyard.kobe.linking.linker import DictionaryLinker
+from steelyard.kobe.linking.mentions import detect, tokenise
 from steelyard.kobe.metric import KobeOptions, kobe_metric
-from steelyard.metrics.surface import surface_table
-from steelyard.table import Column, Table
+from steelyard.scoring.surface import surface_table
 
 PAIRS = ("22 cs-en", "22 de-en", "22 ru-en", "22 zh-en", "23 zh-en", "23 en-de")
 #: Means of the six pairs in the study that the linker's rules come from.

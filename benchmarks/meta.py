@@ -35,13 +35,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import steelyard as sy
-from steelyard.stats import bootstrap, swaps
-from steelyard.stats.accuracy import soft_agreement
-from steelyard.stats.calibration import Calibration, calibrate
-from steelyard.stats.metametrics import Options, metametric
-from steelyard.stats.pairs import count_pairs
-from steelyard.stats.permutation import pairwise_pvalues, stacked_pvalues
-from steelyard.table import Column, Table
+from steelyard.core.table import Column, Table
+from steelyard.stats.kendall.calibration import Calibration, calibrate
+from steelyard.stats.kendall.pairs import count_pairs
+from steelyard.stats.metametrics import swaps
+from steelyard.stats.metametrics.accuracy import soft_agreement
+from steelyard.stats.metametrics.base import Options, metametric
+from steelyard.stats.permutation.pvalues import pairwise_pvalues, stacked_pvalues
+from steelyard.stats.resampling import bootstrap
 
 Floats = NDArray[np.float64]
 Task = Callable[[], Any]

@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 
 import steelyard as sy
-from steelyard.metrics import edit
-from steelyard.metrics.surface import surface_table
+from steelyard.scoring import edit
+from steelyard.scoring.surface import surface_table
 
 DATA = Path(os.environ.get("STEELYARD_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 PAIRS = (("22", "cs-en"), ("22", "de-en"), ("22", "en-de"), ("22", "ru-en"), ("22", "zh-en"),

@@ -31,7 +31,7 @@ from steelyard.formats import duck
 
 BATTLES = """
 import numpy as np
-from steelyard.battlecomparison import compare_battles
+from steelyard.comparison.battles import compare_battles
 from steelyard.formats import battlecounts
 def count(path, n):
     counted = battlecounts.read_counts(path)
@@ -54,8 +54,8 @@ assert compare_battles(sys.argv[1], by="bt", n_bootstrap=100).n_battles == n
 """
 SENTENCES = """
 from pathlib import Path
-from steelyard.formats.shards import find_shards
-from steelyard.kobe.sharded import score_shards
+from steelyard.formats.texts.shards import find_shards
+from steelyard.kobe.scale import score_shards
 few = Path(sys.argv[1]).with_name("sentences-few.jsonl")
 score_shards(find_shards([few], 50_000), "de", "en")  # loads tables of names, lemmas, languages
 start()
@@ -64,8 +64,8 @@ assert found.report.n_segments == int(sys.argv[2])
 """
 RESAMPLES = """
 import numpy as np
-from steelyard.stats.permutation import pairwise_pvalues
-from steelyard.stats.swaps import null_spa
+from steelyard.stats.permutation.pvalues import pairwise_pvalues
+from steelyard.stats.metametrics.swaps import null_spa
 rng = np.random.default_rng(0)
 scores = rng.normal(size=(21, 12, 500))
 human = pairwise_pvalues(scores[0]).p

@@ -12,50 +12,50 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from steelyard import kobe as kobe
-    from steelyard.battlecomparison import compare_battles as compare_battles
-    from steelyard.comparison import compare as compare
-    from steelyard.comparisonresults import Comparison as Comparison
+    from steelyard.comparison.battles import compare_battles as compare_battles
+    from steelyard.comparison.results import Comparison as Comparison
+    from steelyard.comparison.run import compare as compare
+    from steelyard.core.errors import SteelyardError as SteelyardError
+    from steelyard.data.evalset import EvalSet as EvalSet
+    from steelyard.data.evalset import ScoreTable as ScoreTable
+    from steelyard.data.judgements import BattleLog as BattleLog
+    from steelyard.data.judgements import Rankings as Rankings
+    from steelyard.data.judgements import Ratings as Ratings
+    from steelyard.data.segments import Segments as Segments
     from steelyard.demo.embedded import demo_set as demo_set
-    from steelyard.errors import SteelyardError as SteelyardError
-    from steelyard.evalset import EvalSet as EvalSet
-    from steelyard.evalset import ScoreTable as ScoreTable
     from steelyard.formats.load import load as load
     from steelyard.formats.save import save as save
-    from steelyard.judgements import BattleLog as BattleLog
-    from steelyard.judgements import Rankings as Rankings
-    from steelyard.judgements import Ratings as Ratings
-    from steelyard.metaevaluation import meta_evaluate as meta_evaluate
-    from steelyard.metaresults import MetaEvaluation as MetaEvaluation
-    from steelyard.ratings.human import human_scores as human_scores
-    from steelyard.ratings.results import HumanScores as HumanScores
+    from steelyard.human.results import HumanScores as HumanScores
+    from steelyard.human.run import human_scores as human_scores
+    from steelyard.metaevaluation.results import MetaEvaluation as MetaEvaluation
+    from steelyard.metaevaluation.run import meta_evaluate as meta_evaluate
     from steelyard.report.page import make_report as make_report
-    from steelyard.scoring import Scores as Scores
-    from steelyard.scoring import score as score
-    from steelyard.segments import Segments as Segments
-    from steelyard.stats.accuracy import spa as spa
+    from steelyard.scoring.run import Scores as Scores
+    from steelyard.scoring.run import score as score
+    from steelyard.stats.metametrics.accuracy import spa as spa
 
 _HOME = {
-    "BattleLog": "steelyard.judgements",
-    "Comparison": "steelyard.comparisonresults",
-    "EvalSet": "steelyard.evalset",
-    "HumanScores": "steelyard.ratings.results",
-    "MetaEvaluation": "steelyard.metaresults",
-    "Rankings": "steelyard.judgements",
-    "Ratings": "steelyard.judgements",
-    "ScoreTable": "steelyard.evalset",
-    "Scores": "steelyard.scoring",
-    "Segments": "steelyard.segments",
-    "SteelyardError": "steelyard.errors",
-    "compare": "steelyard.comparison",
-    "compare_battles": "steelyard.battlecomparison",
+    "BattleLog": "steelyard.data.judgements",
+    "Comparison": "steelyard.comparison.results",
+    "EvalSet": "steelyard.data.evalset",
+    "HumanScores": "steelyard.human.results",
+    "MetaEvaluation": "steelyard.metaevaluation.results",
+    "Rankings": "steelyard.data.judgements",
+    "Ratings": "steelyard.data.judgements",
+    "ScoreTable": "steelyard.data.evalset",
+    "Scores": "steelyard.scoring.run",
+    "Segments": "steelyard.data.segments",
+    "SteelyardError": "steelyard.core.errors",
+    "compare": "steelyard.comparison.run",
+    "compare_battles": "steelyard.comparison.battles",
     "demo_set": "steelyard.demo.embedded",
-    "human_scores": "steelyard.ratings.human",
+    "human_scores": "steelyard.human.run",
     "load": "steelyard.formats.load",
     "make_report": "steelyard.report.page",
-    "meta_evaluate": "steelyard.metaevaluation",
+    "meta_evaluate": "steelyard.metaevaluation.run",
     "save": "steelyard.formats.save",
-    "score": "steelyard.scoring",
-    "spa": "steelyard.stats.accuracy",
+    "score": "steelyard.scoring.run",
+    "spa": "steelyard.stats.metametrics.accuracy",
 }
 
 __all__ = ["__version__", *_HOME]  # noqa: PLE0604 - keys are strings

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from steelyard.cli.main import run
-from steelyard.errors import InputError
+from steelyard.core.errors import InputError
 from steelyard.formats import duck, files, tables
 
 DEADLINE = 300  # seconds after which an event is not waited for any more: a busy machine has time
@@ -29,7 +29,7 @@ import os, sys, time
 from pathlib import Path
 import click
 from steelyard.cli.main import COMMANDS, main
-from steelyard.parallel import run
+from steelyard.core.parallel import run
 
 folder = Path(sys.argv[1])
 

@@ -17,7 +17,7 @@ HUMAN = ["human", str(embedded.RATINGS), "--protocol", "da", "--bootstrap", "0"]
 
 
 def test_the_names_are_those_of_the_figures():
-    from steelyard.report import comparefigures, humanfigures, metafigures, pairfigures
+    from steelyard.report.figures import comparefigures, humanfigures, metafigures, pairfigures
 
     assert compare.PLOTS == comparefigures.FIGURES
     assert compare.PAIR_PLOTS == pairfigures.PAIR_FIGURES

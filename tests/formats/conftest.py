@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from steelyard import load
-from steelyard.errors import InputError, UsageError
+from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import duck
 
 

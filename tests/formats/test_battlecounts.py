@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 from tests.formats.test_battles import logs
 
 from steelyard import BattleLog, save
-from steelyard.errors import InputError, SteelyardError, UsageError
-from steelyard.formats import battlecounts, bigtables, duck, tables
-from steelyard.formats.battlecounts import CountedLog, from_log, read_counts, unit_key
-from steelyard.formats.battleparts import UnitParts
-from steelyard.formats.battlescan import LogColumns, scanned
+from steelyard.core.errors import InputError, SteelyardError, UsageError
+from steelyard.core.parallel import Workers
+from steelyard.formats import bigtables, duck, tables
+from steelyard.formats.judged import battlecounts
+from steelyard.formats.judged.battlecounts import CountedLog, from_log, read_counts, unit_key
+from steelyard.formats.judged.battleparts import UnitParts
+from steelyard.formats.judged.battlescan import LogColumns, scanned
 from steelyard.formats.load import read_any
-from steelyard.parallel import Workers
 from steelyard.stats.arrays import Floats
-from steelyard.stats.battles import UnitCounts
-from steelyard.stats.bootstrap import keyed_counts
+from steelyard.stats.resampling.bootstrap import keyed_counts
+from steelyard.stats.strength.battles import UnitCounts
 
 Refusal = Callable[..., str]
 Fresh = Callable[[], Path]

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import BattleLog, save
-from steelyard.formats import battles, tables
+from steelyard.data.judgements import encode
+from steelyard.formats import tables
+from steelyard.formats.judged import battles
 from steelyard.formats.load import read_any
-from steelyard.judgements import encode
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]

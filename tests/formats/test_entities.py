@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import save
-from steelyard.formats import entities
-from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.load import read_any
+from steelyard.formats.texts import entities
+from steelyard.formats.texts.entities import EntityAnnotations, EntityMention, Sentence
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from steelyard import EvalSet, load
-from steelyard.judgements import ErrorSpan
+from steelyard.data.judgements import ErrorSpan
 
 Refusal = Callable[..., str]
 Make = Callable[[Mapping[str, str]], Path]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import EvalSet, ScoreTable, Segments, load
-from steelyard.errors import InputError, UsageError
+from steelyard.core.errors import InputError, UsageError
 
 Refusal = Callable[..., str]
 

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import EvalSet, Ratings, ScoreTable, Segments, load, save
-from steelyard.errors import SteelyardError
+from steelyard.core.errors import SteelyardError
+from steelyard.data.judgements import ErrorSpan
 from steelyard.formats import tables
-from steelyard.judgements import ErrorSpan
 
 pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_database")]
 Fresh = Callable[[], Path]

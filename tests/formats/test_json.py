@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from steelyard import load
-from steelyard.battlecomparison import compare_battles
-from steelyard.errors import InputError
-from steelyard.formats import battlecounts
+from steelyard.comparison.battles import compare_battles
+from steelyard.core.errors import InputError
+from steelyard.formats.judged import battlecounts
 
 ROWS: list[dict[str, Any]] = [
     {"system": s, "segment": i, "m": k / 8 + i} for k, s in enumerate("AB") for i in range(4)

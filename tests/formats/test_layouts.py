@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from steelyard import EvalSet, ScoreTable, Segments, load, save
-from steelyard.errors import UsageError
+from steelyard.core.errors import UsageError
 from steelyard.formats import tables
 from steelyard.formats.save import FORMATS
 

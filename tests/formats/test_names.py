@@ -14,8 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import EvalSet, ScoreTable, Segments, load, save
-from steelyard.errors import InputError, UsageError
-from steelyard.formats import battlecounts, plaintext, tables, wide
+from steelyard.core.errors import InputError, UsageError
+from steelyard.formats import tables
+from steelyard.formats.judged import battlecounts
+from steelyard.formats.scores import wide
+from steelyard.formats.texts import plaintext
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Fresh = Callable[[], Path]

@@ -14,8 +14,9 @@ import polars as pl
 import pytest
 
 from steelyard import EvalSet, Ratings, ScoreTable, Segments, load
-from steelyard.errors import InputError, SteelyardError
-from steelyard.formats import native, parquet
+from steelyard.core.errors import InputError, SteelyardError
+from steelyard.formats import parquet
+from steelyard.formats.folders import native
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]

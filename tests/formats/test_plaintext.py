@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from steelyard.errors import InputError, UsageError
-from steelyard.formats import plaintext
+from steelyard.core.errors import InputError, UsageError
+from steelyard.formats.texts import plaintext
 
 
 def write(folder, **contents):

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import Rankings, Ratings, load, save
+from steelyard.data.judgements import ErrorSpan
 from steelyard.formats.load import JudgementsError, read_any
-from steelyard.judgements import ErrorSpan
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from steelyard import BattleLog, EvalSet, Rankings, Ratings, load, save
-from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.load import Reading, read_any
+from steelyard.formats.texts.entities import EntityAnnotations
 
 pytestmark = pytest.mark.thorough
 

@@ -14,7 +14,7 @@ import pytest
 
 from steelyard import EvalSet, ScoreTable, Segments, load
 from steelyard.cli.main import run
-from steelyard.errors import InputError, UsageError
+from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import tables
 from steelyard.formats.layout import says_id
 
@@ -201,7 +201,7 @@ def test_commands_say_what_was_guessed(command, tmp_path, capsys):
 
 def test_written_tables_can_be_read_again(tmp_path):
     es = load(as_csv(tmp_path / "x", {"segment": range(N), "A": range(N), "B": [2] * N}))
-    from steelyard.formats import wide as format_
+    from steelyard.formats.scores import wide as format_
 
     format_.write(es, tmp_path / "again.csv")
     assert load(tmp_path / "again.csv").identical(es)
@@ -267,7 +267,7 @@ def test_padded_names_of_a_frame(tmp_path):
 
 
 def test_written_names_with_blanks_are_not_taken_for_padding(tmp_path):
-    from steelyard.formats import wide as format_
+    from steelyard.formats.scores import wide as format_
 
     es = EvalSet((" a ", " b"), Segments(("1", "2")), {"score": ScoreTable([[1.5, 2], [3, 4]])})  # type: ignore[arg-type]
     format_.write(es, tmp_path / "x.csv")
@@ -275,7 +275,7 @@ def test_written_names_with_blanks_are_not_taken_for_padding(tmp_path):
 
 
 def test_a_padded_log_of_battles(tmp_path, monkeypatch):
-    from steelyard.formats import battlecounts
+    from steelyard.formats.judged import battlecounts
 
     path = tmp_path / "log.csv"
     path.write_text("left, right, outcome\nA, B, left\nA, B, right\nA, B, left\n")
@@ -290,7 +290,7 @@ GUARDED = ("-base", "=x", "+1", "@a", " -b", "'-base", "''=x", "'s", "plain")
 
 def test_guards_against_formulas_are_taken_off_again(tmp_path):
     """A result table joins by name with the scores that it was made of."""
-    from steelyard.table import Column, Table
+    from steelyard.core.table import Column, Table
 
     means = [k / 8 for k in range(len(GUARDED))]
     rows = tuple(zip(GUARDED, means, strict=True))

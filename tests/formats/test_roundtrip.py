@@ -13,9 +13,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from steelyard import EvalSet, Ratings, ScoreTable, Segments, load, save
-from steelyard.errors import UsageError
-from steelyard.formats import mtme, native
-from steelyard.judgements import ErrorSpan
+from steelyard.core.errors import UsageError
+from steelyard.data.judgements import ErrorSpan
+from steelyard.formats.folders import mtme, native
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Fresh = Callable[[], Path]

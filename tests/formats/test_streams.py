@@ -17,7 +17,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.errors import InputError
+from steelyard.core.errors import InputError
 from steelyard.formats import tables
 
 # Longer than any buffer, so that whoever opens a pipe twice loses what the first one took.
@@ -134,7 +134,7 @@ def test_battles_from_stdin(tmp_path, monkeypatch, capsys):
     file.write_text(LOG)
     command = ["compare", "--by", "bt", "--bootstrap", "20", "--battles"]
     expected = result([*command, str(file)], capsys)
-    from steelyard.formats import battlecounts
+    from steelyard.formats.judged import battlecounts
 
     for long in (battlecounts._LONG, 1):  # read whole, and out of core
         monkeypatch.setattr(battlecounts, "_LONG", long)
@@ -149,7 +149,7 @@ def test_battles_from_stdin(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("long", [1 << 30, 1])
 def test_a_bad_row_of_a_stream_names_stdin_and_its_line(long, monkeypatch, capsys):
-    from steelyard.formats import battlecounts
+    from steelyard.formats.judged import battlecounts
 
     monkeypatch.setattr(battlecounts, "_LONG", long)
     stdin(monkeypatch, b"left,right,outcome\nA,B,left\nA,B,nobody\n")

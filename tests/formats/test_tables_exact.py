@@ -14,11 +14,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from steelyard import load
-from steelyard.errors import SteelyardError
+from steelyard.core.errors import SteelyardError
+from steelyard.data.judgements import Ratings
 from steelyard.formats import tables
 from steelyard.formats.load import Reading, read_any
 from steelyard.formats.tables import RawTable
-from steelyard.judgements import Ratings
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Fresh = Callable[[], Path]

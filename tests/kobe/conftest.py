@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.formats.entities import EntityAnnotations
+from steelyard.formats.texts.entities import EntityAnnotations
 from steelyard.kobe.annotations import read_annotations
-from steelyard.kobe.embedded import embedded
-from steelyard.kobe.knowledge import KnowledgeBase
+from steelyard.kobe.base.embedded import embedded
+from steelyard.kobe.base.knowledge import KnowledgeBase
 
 SMALL = frozenset({"cs", "de", "en", "fi", "fr", "he", "ja", "ru", "uk", "zh"})
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.errors import InputError, UsageError
-from steelyard.formats.entities import EntityAnnotations, Sentence
-from steelyard.formats.entities import EntityMention as Written
+from steelyard.core.errors import InputError, UsageError
+from steelyard.formats.texts.entities import EntityAnnotations, Sentence
+from steelyard.formats.texts.entities import EntityMention as Written
 from steelyard.kobe.annotations import (
     AnnotatedLinker,
     SpacyLinker,
@@ -22,7 +22,7 @@ from steelyard.kobe.annotations import (
     read_annotations,
     write_release,
 )
-from steelyard.kobe.linked import Linker, Mention
+from steelyard.kobe.linking.linked import Linker, Mention
 
 
 @given(st.text(min_size=1, max_size=20), st.data())

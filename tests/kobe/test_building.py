@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.errors import InputError, UsageError
-from steelyard.kobe import building, indexing, spooling
-from steelyard.kobe.building import build
-from steelyard.kobe.folding import fold
-from steelyard.kobe.indexing import script
-from steelyard.kobe.knowledge import KnowledgeBase
-from steelyard.kobe.records import Entity, Flag, Name
-from steelyard.kobe.sources.base import Base
-from steelyard.kobe.spooling import Limits
+from steelyard.core.errors import InputError, UsageError
+from steelyard.kobe.base import building, indexing, spooling
+from steelyard.kobe.base.building import build
+from steelyard.kobe.base.indexing import script
+from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.base.records import Entity, Flag, Name
+from steelyard.kobe.base.sources.base import Base
+from steelyard.kobe.base.spooling import Limits
+from steelyard.kobe.linking.folding import fold
 
 
 class Rows:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from steelyard.cli.main import run
-from steelyard.errors import ShapeError
-from steelyard.kobe.entitystatistics import entity_statistics
-from steelyard.kobe.knowledge import KnowledgeBase
-from steelyard.kobe.linked import Mention
+from steelyard.core.errors import ShapeError
+from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.linking.linked import Mention
+from steelyard.kobe.statistics import entity_statistics
 
 
 def test_link(small_kb: KnowledgeBase, capsys: pytest.CaptureFixture[str]):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.errors import UsageError
+from steelyard.core.errors import UsageError
 from steelyard.kobe.languagefilter import LanguageFilter, script_share, scripts
-from steelyard.kobe.linked import Mention
+from steelyard.kobe.linking.linked import Mention
 
 SENTENCES = {
     "de": "Der Zug aus Wien hat heute wieder eine Stunde Verspätung.",

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import steelyard.demo
-from steelyard.errors import UsageError
-from steelyard.formats.entities import EntityAnnotations
-from steelyard.kobe.knowledge import KnowledgeBase
-from steelyard.kobe.lexicon import LinkOptions
-from steelyard.kobe.linked import Linker
-from steelyard.kobe.linker import DictionaryLinker
-from steelyard.kobe.scoring import match, statistics
-from steelyard.kobe.wordforms import base_forms, ordinary, stem
+from steelyard.core.errors import UsageError
+from steelyard.formats.texts.entities import EntityAnnotations
+from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.linking.lexicon import LinkOptions
+from steelyard.kobe.linking.linked import Linker
+from steelyard.kobe.linking.linker import DictionaryLinker
+from steelyard.kobe.linking.wordforms import base_forms, ordinary, stem
+from steelyard.kobe.matching import match, statistics
 
 LINES = (Path(steelyard.demo.__file__).parent / "linking.jsonl").read_text("utf-8").splitlines()
 ROWS = [json.loads(line) for line in LINES]
@@ -133,7 +133,7 @@ def test_what_is_remembered_has_a_limit(small_kb: KnowledgeBase, monkeypatch: py
     unlimited, fresh = DictionaryLinker(small_kb), DictionaryLinker(small_kb)
     expected = unlimited.link(texts, "de", "en")
     fresh.link(texts[-9:], "de", "en")
-    monkeypatch.setattr("steelyard.kobe.lexicon._KEPT", 30)
+    monkeypatch.setattr("steelyard.kobe.linking.lexicon._KEPT", 30)
     linker = DictionaryLinker(small_kb)
     assert linker.link(texts, "de", "en") == expected
     assert any(expected)

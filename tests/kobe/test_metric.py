@@ -10,13 +10,13 @@ import pytest
 
 import steelyard as sy
 import steelyard.demo
-from steelyard.errors import DegenerateError, UsageError
+from steelyard.core.errors import DegenerateError, UsageError
+from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.explanation import Finding, explain
-from steelyard.kobe.knowledge import KnowledgeBase
-from steelyard.kobe.linked import Mention
-from steelyard.kobe.linker import DictionaryLinker
+from steelyard.kobe.linking.linked import Mention
+from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.metric import KobeOptions, kobe_metric
-from steelyard.stats.corpus import bootstrap_scores
+from steelyard.stats.permutation.corpus import bootstrap_scores
 
 LINES = (Path(steelyard.demo.__file__).parent / "entities.jsonl").read_text("utf-8").splitlines()
 ROWS = [json.loads(line) for line in LINES]

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.errors import DegenerateError, ShapeError, UsageError
-from steelyard.formats.entities import EntityAnnotations
+from steelyard.core.errors import DegenerateError, ShapeError, UsageError
+from steelyard.formats.texts.entities import EntityAnnotations
 from steelyard.kobe.annotations import linked
-from steelyard.kobe.linked import Mention
-from steelyard.kobe.scoring import (
+from steelyard.kobe.linking.linked import Mention
+from steelyard.kobe.matching import (
     Kobe,
     consensus_weights,
     count_penalty,

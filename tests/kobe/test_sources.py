@@ -13,19 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.errors import InputError, UsageError
-from steelyard.kobe.building import build
-from steelyard.kobe.knowledge import KnowledgeBase
+from steelyard.core.errors import InputError, UsageError
+from steelyard.kobe.base.building import build
+from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.base.records import CONCEPT, CORE, Entity, Flag, Name, Source
+from steelyard.kobe.base.sources.aliastable import AliasTable
+from steelyard.kobe.base.sources.cldr import Cldr, zone_city
+from steelyard.kobe.base.sources.countries import country
+from steelyard.kobe.base.sources.geonames import GeoNames
+from steelyard.kobe.base.sources.paranames import ParaNames
+from steelyard.kobe.base.sources.terms import TERM_PRIOR, Terms
+from steelyard.kobe.base.sources.wikidata import Wikidata, classes
+from steelyard.kobe.base.sources.wordnet import Wordnets
 from steelyard.kobe.languagecodes import normalise
-from steelyard.kobe.records import CONCEPT, CORE, Entity, Flag, Name, Source
-from steelyard.kobe.sources.aliastable import AliasTable
-from steelyard.kobe.sources.cldr import Cldr, zone_city
-from steelyard.kobe.sources.countries import country
-from steelyard.kobe.sources.geonames import GeoNames
-from steelyard.kobe.sources.paranames import ParaNames
-from steelyard.kobe.sources.terms import TERM_PRIOR, Terms
-from steelyard.kobe.sources.wikidata import Wikidata, classes
-from steelyard.kobe.sources.wordnet import Wordnets
 
 LANGS = frozenset({"cs", "de", "en", "he", "ja", "ru", "zh"})
 
@@ -207,7 +207,7 @@ def test_broken_lines(tmp_path):
 
 
 def test_broken_lines_are_remembered_when_a_build_goes_on(tmp_path, monkeypatch):
-    from steelyard.kobe import spooling
+    from steelyard.kobe.base import spooling
 
     monkeypatch.setattr(spooling, "CHECKPOINT", 1)
     path = tmp_path / "dump.json"
@@ -228,7 +228,7 @@ def test_broken_lines_are_remembered_when_a_build_goes_on(tmp_path, monkeypatch)
 
 
 def test_another_stream_does_not_continue_an_interrupted_build(tmp_path, monkeypatch):
-    from steelyard.kobe import spooling
+    from steelyard.kobe.base import spooling
 
     monkeypatch.setattr(spooling, "CHECKPOINT", 100)
 
@@ -259,7 +259,7 @@ def labels_of(folder):
 @pytest.fixture
 def dump(tmp_path, monkeypatch):
     """A file of 600 items, and how to build from it until some of them are read."""
-    from steelyard.kobe import spooling
+    from steelyard.kobe.base import spooling
 
     monkeypatch.setattr(spooling, "CHECKPOINT", 100)
     path = tmp_path / "dump.json"
@@ -307,7 +307,7 @@ def test_a_build_does_not_go_on_with_what_has_changed(dump, tmp_path, packed):
 
 def test_changes_in_what_was_read_to_its_end(dump, tmp_path, monkeypatch):
     """Interrupted while indexing, when nothing is read any more."""
-    from steelyard.kobe import building
+    from steelyard.kobe.base import building
 
     path, attempt = dump
 
@@ -328,7 +328,7 @@ def test_changes_in_what_was_read_to_its_end(dump, tmp_path, monkeypatch):
 
 
 def test_broken_lines_of_a_source_that_is_done_are_remembered(tmp_path, monkeypatch):
-    from steelyard.kobe import building
+    from steelyard.kobe.base import building
 
     path = tmp_path / "dump.json"
     path.write_bytes(b"broken\n" + dumped([item("Q1", {"en": "one"})]))
@@ -358,7 +358,7 @@ def test_the_dump_of_the_benchmark(tmp_path):
 
 
 def test_the_class_map_is_well_formed():
-    from steelyard.kobe.records import CATEGORIES
+    from steelyard.kobe.base.records import CATEGORIES
 
     assert len(classes()) > 100
     assert set(classes().values()) <= {*CATEGORIES, "-"}

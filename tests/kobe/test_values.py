@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.kobe.cjknumbers import chinese_number
-from steelyard.kobe.folding import fold_text
-from steelyard.kobe.numberwords import LANGUAGES, first_words, number_words
-from steelyard.kobe.values import POINT_LANGUAGES, canonical, find_values, shifted
+from steelyard.kobe.linking.folding import fold_text
+from steelyard.kobe.numbers.cjk import chinese_number
+from steelyard.kobe.numbers.values import POINT_LANGUAGES, canonical, find_values, shifted
+from steelyard.kobe.numbers.words import LANGUAGES, first_words, number_words
 
 WORD = re.compile(r"\w+(?:'\w+)*")
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from steelyard.report import figures
+from steelyard.report.figures import figures
 
 HOSTILE = ("<script>alert(1)</script>", "constructor", "__proto__", "datum.x['y']", "a\"b'c\\",
            "{{7*7}}", "עברית", "=1+1", "line\nbreak", "x" * 80, "x" * 81, "$a_b&c%#~^",

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
-from steelyard.comparison import compare
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet, ScoreTable
-from steelyard.report import comparefigures as cf
-from steelyard.report import pairfigures as pf
-from steelyard.report.figures import label
-from steelyard.segments import Segments
-from steelyard.stats.bootstrap import rank_shares
+from steelyard.comparison.run import compare
+from steelyard.core.errors import UsageError
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.segments import Segments
+from steelyard.report.figures import comparefigures as cf
+from steelyard.report.figures import pairfigures as pf
+from steelyard.report.figures.figures import label
+from steelyard.stats.resampling.bootstrap import rank_shares
 
 pytest.importorskip("altair")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steelyard.errors import UsageError
-from steelyard.report import figures
-from steelyard.report.curves import draw_curves, draw_reproduction
-from steelyard.studies.papers.reproduction import Reproduction, Row
+from steelyard.core.errors import UsageError
+from steelyard.report.figures import figures
+from steelyard.report.figures.curves import draw_curves, draw_reproduction
+from steelyard.reproduction.reproduction import Reproduction, Row
 from steelyard.studies.study import Curve, Line
 
 pytest.importorskip("altair")

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from steelyard.errors import MissingDependencyError, UsageError
-from steelyard.report import figures
+from steelyard.core.errors import MissingDependencyError, UsageError
+from steelyard.report.figures import figures
 
 CURVES = {"de-en": [(1.0, 40.0), (25.0, 16.0)], "ru-en": [(1.0, 44.0), (25.0, 14.0)],
           "mean": [(1.0, 42.0), (25.0, 15.0)]}  # fmt: skip

@@ -12,18 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.benchmarkresults import BenchmarkResult, Standing
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet, ScoreTable
-from steelyard.metaevaluation import meta_evaluate, pair_preferences
-from steelyard.metaresults import Significance
-from steelyard.report import metafigures as mf
-from steelyard.report import metamatrices as mm
-from steelyard.report.figures import label
-from steelyard.report.panels import boundaries, place_labels
-from steelyard.segments import Segments
-from steelyard.stats.accuracy import binarised_agreement, soft_agreement
-from steelyard.stats.calibration import calibrate
+from steelyard.core.errors import UsageError
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.segments import Segments
+from steelyard.metaevaluation.benchmark.results import BenchmarkResult, Standing
+from steelyard.metaevaluation.results import Significance
+from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
+from steelyard.report.figures import metafigures as mf
+from steelyard.report.figures import metamatrices as mm
+from steelyard.report.figures.figures import label
+from steelyard.report.figures.panels import boundaries, place_labels
+from steelyard.stats.kendall.calibration import calibrate
+from steelyard.stats.metametrics.accuracy import binarised_agreement, soft_agreement
 
 pytest.importorskip("altair")
 METRICS = ["learned-refA", "random-src", "chars-refA", "judge-1to5-src"]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.core.errors import UsageError
 from steelyard.demo import embedded
-from steelyard.errors import UsageError
-from steelyard.report import humanfigures, kobefigures
+from steelyard.report.figures import humanfigures, kobefigures
 
 pytest.importorskip("altair")
 SOURCE = {"person": 80, "place": 40, "event": 0}

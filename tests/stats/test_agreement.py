@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.errors import ShapeError, UsageError
+from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.agreement import (
     LEVELS,
     cohen_kappa,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from steelyard.errors import DegenerateError, ShapeError, UsageError
+from steelyard.core.errors import DegenerateError, ShapeError, UsageError
 from steelyard.stats import clusters
 
 NAN = float("nan")

@@ -13,7 +13,6 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from steelyard.stats.arrays import ratio
-from steelyard.stats.calibration import calibrate
 from steelyard.stats.correlation import (
     distinct,
     kendall_b,
@@ -23,8 +22,9 @@ from steelyard.stats.correlation import (
     ranks,
     spearman,
 )
-from steelyard.stats.pairs import count_pairs, count_pairs_flat
-from steelyard.stats.ties import KENDALL, TieMatrix
+from steelyard.stats.kendall.calibration import calibrate
+from steelyard.stats.kendall.matrices import KENDALL, TieMatrix
+from steelyard.stats.kendall.pairs import count_pairs, count_pairs_flat
 
 NAN = float("nan")
 cells = st.one_of(st.sampled_from([0.0, 1.0, 2.0, NAN]), st.integers(-40, 40).map(lambda k: k / 8))

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import steelyard
-from steelyard.stats.accuracy import pairwise_accuracy, soft_agreement
 from steelyard.stats.arrays import Floats
-from steelyard.stats.calibration import calibrate
 from steelyard.stats.correlation import distinct, kendall_b, kendall_c, pearson, spearman
-from steelyard.stats.pairs import PairCounts, count_pairs, count_pairs_flat
-from steelyard.stats.permutation import pairwise_pvalues
-from steelyard.stats.ties import KENDALL
+from steelyard.stats.kendall.calibration import calibrate
+from steelyard.stats.kendall.matrices import KENDALL
+from steelyard.stats.kendall.pairs import PairCounts, count_pairs, count_pairs_flat
+from steelyard.stats.metametrics.accuracy import pairwise_accuracy, soft_agreement
+from steelyard.stats.permutation.pvalues import pairwise_pvalues
 
 NAN = float("nan")
 GOLDS = pytest.mark.parametrize("gold", ["mqm", "da_sqm"])

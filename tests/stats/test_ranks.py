@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import steelyard as sy
-from steelyard.battlecomparison import compare_battles
-from steelyard.benchmark import run_benchmark
-from steelyard.benchmarkaverages import column_ranks
-from steelyard.judgements import Rankings, Ratings
-from steelyard.metaevaluation import meta_evaluate
-from steelyard.presets import Benchmark, SetSpec, Task
+from steelyard.comparison.battles import compare_battles
+from steelyard.data.judgements import Rankings, Ratings
+from steelyard.metaevaluation.benchmark.averages import column_ranks
+from steelyard.metaevaluation.benchmark.run import run_benchmark
+from steelyard.metaevaluation.benchmark.tasks import Benchmark, SetSpec, Task
+from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.ranks import FITTED, ranks, rounding, whole
-from steelyard.stats.strength import bradley_terry
-from steelyard.stats.strength_batch import bradley_terry_batch
-from steelyard.stats.wins import WinCounts
+from steelyard.stats.strength.batch import bradley_terry_batch
+from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.wins import WinCounts
 
 NAN, INF = float("nan"), float("inf")
 # Few distinct values, some a rounding apart.

@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.aggregation import RankOptions
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
-from steelyard.stats.strength import bradley_terry
-from steelyard.stats.wins import win_counts
+from steelyard.comparison.rankings import RankOptions
+from steelyard.core.errors import UsageError
+from steelyard.core.table import dumps
+from steelyard.data.evalset import EvalSet
+from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.wins import win_counts
 from steelyard.studies import setups as units
 from steelyard.studies.disagreement import disagree
 from steelyard.studies.setups import Rules, Setup
-from steelyard.table import dumps
 
 NAN = float("nan")
 

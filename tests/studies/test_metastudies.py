@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
-from steelyard.metaevaluation import meta_evaluate
-from steelyard.segments import Segments
-from steelyard.stats.bootstrap import draw_counts
+from steelyard.core.errors import UsageError
+from steelyard.core.table import dumps
+from steelyard.data.evalset import EvalSet
+from steelyard.data.segments import Segments
+from steelyard.metaevaluation.run import meta_evaluate
+from steelyard.stats.resampling.bootstrap import draw_counts
 from steelyard.studies.distinct import count_distinct
 from steelyard.studies.segments import ablate_segments
 from steelyard.studies.setups import draw_segments
 from steelyard.studies.study import Study
 from steelyard.studies.systems import ablate_systems
-from steelyard.table import dumps
 
 NAN = float("nan")
 

@@ -11,14 +11,14 @@ import scipy.stats as reference
 
 import steelyard as sy
 from steelyard.cli.main import run
+from steelyard.core.errors import UsageError
+from steelyard.core.table import dumps
+from steelyard.data.evalset import EvalSet
+from steelyard.data.segments import Segments
 from steelyard.demo import embedded
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
-from steelyard.segments import Segments
-from steelyard.stats.power import t_power
+from steelyard.stats.paired.power import t_power
 from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.study import Study
-from steelyard.table import dumps
 
 SCORES = str(embedded.SCORES)
 

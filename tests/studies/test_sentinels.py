@@ -9,15 +9,15 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import run
+from steelyard.core.errors import UsageError
+from steelyard.core.table import dumps
+from steelyard.data.evalset import EvalSet
+from steelyard.data.segments import Segments
 from steelyard.demo import embedded
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
-from steelyard.metaevaluation import meta_evaluate
-from steelyard.metrics.floor import is_sentinel, sentinel_tables
-from steelyard.segments import Segments
+from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
+from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.studies.sentinels import guard
 from steelyard.studies.study import Study
-from steelyard.table import dumps
 
 NAN = float("nan")
 

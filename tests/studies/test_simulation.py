@@ -8,13 +8,13 @@ import scipy.stats as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.errors import UsageError
-from steelyard.parallel import Workers
-from steelyard.stats.strength import bradley_terry
-from steelyard.stats.wins import win_counts
+from steelyard.core.errors import UsageError
+from steelyard.core.parallel import Workers
+from steelyard.core.table import dumps
+from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.wins import win_counts
 from steelyard.studies.simulation import Design, recovered, simulate, simulate_scores
 from steelyard.studies.study import Study
-from steelyard.table import dumps
 
 SMALL = Design(types=(1, 2), outliers=(0.0, 0.1), systems=(2, 4), segments=(8,), repeats=6)
 

@@ -30,14 +30,14 @@ from steelyard.cli.options import (
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
 from steelyard.cli.progress import workers_with_progress
 from steelyard.cli.texts import TextOptions, text_options
-from steelyard.errors import UsageError
+from steelyard.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.comparisonresults import Comparison
-    from steelyard.decision import Decision
-    from steelyard.evalset import EvalSet
-    from steelyard.parallel import Workers
-    from steelyard.table import Table
+    from steelyard.comparison.pair import Decision
+    from steelyard.comparison.results import Comparison
+    from steelyard.core.parallel import Workers
+    from steelyard.core.table import Table
+    from steelyard.data.evalset import EvalSet
 
 TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon", "mcnemar")
 # What report.comparefigures draws; importing it would cost start-up.
@@ -158,7 +158,7 @@ def _load(
     inputs: tuple[str, ...], texts: TextOptions, options: InputOptions
 ) -> tuple[EvalSet, tuple[str, ...] | None]:
     """Load, and score texts if metrics are named; two plain files are a pair, in their order."""
-    from steelyard.formats import plaintext
+    from steelyard.formats.texts import plaintext
 
     es = texts.load(inputs, options)
     forms = {each.format for each in es.inputs}
@@ -174,7 +174,10 @@ def _load(
 def _scores(
     es: EvalSet, options: InputOptions, settings: dict[str, Any], *, pairwise: bool
 ) -> tuple[dict[str, Any], list[Table], Callable[[str], Any]]:
-    from steelyard import comparedscores, comparison, decision, manyscores
+    from steelyard.comparison import pair as decision
+    from steelyard.comparison import run as comparison
+    from steelyard.comparison import scores as comparedscores
+    from steelyard.comparison import several as manyscores
 
     pair, power, scores = settings.pop("pair"), settings.pop("power"), settings.pop("score")
     names = scores or tuple(n for n, table in es.scores.items() if table.has_segments)
@@ -204,15 +207,15 @@ def _scores(
 
 
 def _draw(es: EvalSet | None, found: Comparison, name: str) -> Any:
-    from steelyard.report import comparefigures
+    from steelyard.report.figures import comparefigures
 
     scores = None if es is None else comparefigures.scores_of(es, found)
     return comparefigures.draw(name, found, scores)
 
 
 def _draw_pair(es: EvalSet, card: Decision, name: str) -> Any:
-    from steelyard import comparisonresults
-    from steelyard.report import pairfigures
+    from steelyard.comparison import results as comparisonresults
+    from steelyard.report.figures import pairfigures
 
     rows = [es.systems.index(system) for system in card.pair]
     return pairfigures.draw_pair(
@@ -234,7 +237,7 @@ def _battles(
     *,
     pairwise: bool,
 ) -> tuple[dict[str, Any], list[Table], Callable[[str], Any]]:
-    from steelyard import battlecomparison
+    from steelyard.comparison import battles as battlecomparison
 
     options.only_rows_and_columns()
     if settings.pop("tests") not in (None, ("sign",)):

@@ -18,9 +18,9 @@ from steelyard.cli.options import (
     output_options,
 )
 from steelyard.cli.progress import progress_of
-from steelyard.errors import UsageError
-from steelyard.judgements import BattleLog, Rankings, Ratings
-from steelyard.table import Column, Table, plural
+from steelyard.core.errors import UsageError
+from steelyard.core.table import Column, Table, plural
+from steelyard.data.judgements import BattleLog, Rankings, Ratings
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -38,8 +38,8 @@ def info(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) 
     INPUT is a table (CSV, TSV, JSONL, Parquet; also .gz), an mt-metrics-eval folder, a native
     file, or raw ratings, rankings, battles or entity annotations. Several are joined.
     """
+    from steelyard.data.overview import overview
     from steelyard.formats.load import JudgementsError
-    from steelyard.overview import overview
 
     need_inputs(inputs)
     try:
@@ -154,7 +154,7 @@ def check(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions)
 
     Give a submission together with the set that it is for, so that both are compared.
     """
-    from steelyard import checks
+    from steelyard.data import linting as checks
 
     need_inputs(inputs)
     es = options.load(inputs)
@@ -192,7 +192,7 @@ def get(
 
     An interrupted download goes on where it stopped when the command is given again.
     """
-    from steelyard.download import get_test_set
+    from steelyard.core.download import get_test_set
 
     with progress_of(f"downloading {name}", output, in_bytes=True) as progress:
         folder = get_test_set(

@@ -10,10 +10,10 @@ import click
 
 from steelyard.cli.emit import emit, note
 from steelyard.cli.options import OutputOptions, output_options
-from steelyard.errors import MissingDependencyError
+from steelyard.core.errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from steelyard.evalset import EvalSet
+    from steelyard.data.evalset import EvalSet
     from steelyard.kobe.report import KobeReport
 
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 @output_options
 def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions) -> None:  # noqa: FBT001
     """Show what Steelyard does, on simulated scores and sentences written for it."""
-    from steelyard.comparison import compare
+    from steelyard.comparison.run import compare
+    from steelyard.data.overview import overview
     from steelyard.demo import embedded
-    from steelyard.metaevaluation import meta_evaluate
-    from steelyard.overview import overview
+    from steelyard.metaevaluation.run import meta_evaluate
 
     es = embedded.demo_set()
     view = overview(es, "mqm")
@@ -86,8 +86,8 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
 
 def _entities(es: EvalSet) -> KobeReport:
     """Score the sentences with a small part of the embedded knowledge, quickly made."""
-    from steelyard.kobe.embedded import embedded
-    from steelyard.kobe.knowledge import KnowledgeBase
+    from steelyard.kobe.base.embedded import embedded
+    from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.metric import kobe_metric
 
     made = embedded(frozenset({"de", "en"}), min_people=100_000, progress=lambda *_: None)

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from steelyard.cli.options import FIGURES, OutputOptions
-from steelyard.errors import printable
+from steelyard.core.errors import printable
+from steelyard.core.table import Table, dumps
 from steelyard.formats import files
 from steelyard.formats.tables import write as write_parquet
-from steelyard.table import Table, dumps
 
 
 def note(message: str, output: OutputOptions) -> None:
@@ -24,7 +24,7 @@ def wants_figure(output: OutputOptions) -> bool:
     """Tell whether ``--out`` is a figure; if so, refuse at once where figures can't be drawn."""
     if output.out is None or files.suffix(output.out) not in FIGURES:
         return False
-    from steelyard.report.figures import need_plots
+    from steelyard.report.figures.figures import need_plots
 
     need_plots()
     return True
@@ -48,7 +48,7 @@ def emit(
     if output.out is not None:
         suffix = files.suffix(output.out)
         if draw is not None and suffix in FIGURES:
-            from steelyard.report.figures import write as write_figure
+            from steelyard.report.figures.figures import write as write_figure
 
             write_figure(draw(), output.out)
         elif suffix == "parquet":

@@ -22,11 +22,11 @@ from steelyard.cli.options import (
     output_options,
 )
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
-from steelyard.errors import UsageError
+from steelyard.core.errors import UsageError
 from steelyard.formats import files, tables
 
 if TYPE_CHECKING:
-    from steelyard.ratings.results import HumanScores
+    from steelyard.human.results import HumanScores
 
 PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.humanfigures draws
 
@@ -104,7 +104,7 @@ def human(
     .csv, .tsv, .jsonl or .parquet writes the scores of single outputs, which meta reads; with .png,
     .svg or .pdf figures; otherwise the ranking.
     """
-    from steelyard.ratings.human import human_scores
+    from steelyard.human.run import human_scores
 
     if len(settings["scale"]) != 2:
         raise UsageError("--scale: expected two numbers, for example 0,100")
@@ -127,7 +127,7 @@ def human(
 
 
 def _draw(result: HumanScores, name: str) -> Any:
-    from steelyard.report import humanfigures
+    from steelyard.report.figures import humanfigures
 
     return humanfigures.draw(name, result)
 

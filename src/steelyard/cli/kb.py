@@ -14,13 +14,13 @@ import click
 
 from steelyard.cli.emit import emit, note
 from steelyard.cli.options import Finite, Names, OutputOptions, output_options
-from steelyard.errors import UsageError, hint
-from steelyard.table import Column, Table
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.table import Column, Table
 
 if TYPE_CHECKING:
-    from steelyard.kobe.knowledge import KnowledgeBase
-    from steelyard.kobe.records import Source
-    from steelyard.kobe.spooling import Limits, Progress
+    from steelyard.kobe.base.knowledge import KnowledgeBase
+    from steelyard.kobe.base.records import Source
+    from steelyard.kobe.base.spooling import Limits, Progress
 
 SOURCES = {
     "default": "CLDR and GeoNames, from installed packages (no INPUT)",
@@ -87,8 +87,8 @@ def build(  # noqa: D103, PLR0917 - its help is above; one parameter for each op
     force: bool,  # noqa: FBT001
     output: OutputOptions,
 ) -> None:
+    from steelyard.kobe.base.spooling import Limits
     from steelyard.kobe.languagecodes import normalise
-    from steelyard.kobe.spooling import Limits
 
     if output.out is None:
         raise UsageError("--out is missing: the folder of the knowledge base to make")
@@ -101,15 +101,15 @@ def build(  # noqa: D103, PLR0917 - its help is above; one parameter for each op
 
 
 def _sources(name: str, path: str | None, *, min_sitelinks: int, skip_broken: bool) -> list[Source]:
-    from steelyard.kobe.sources.aliastable import AliasTable
-    from steelyard.kobe.sources.paranames import ParaNames
-    from steelyard.kobe.sources.wikidata import Wikidata
-    from steelyard.kobe.sources.wordnet import Wordnets
+    from steelyard.kobe.base.sources.aliastable import AliasTable
+    from steelyard.kobe.base.sources.paranames import ParaNames
+    from steelyard.kobe.base.sources.wikidata import Wikidata
+    from steelyard.kobe.base.sources.wordnet import Wordnets
 
     if name not in SOURCES:
         raise UsageError(f"no source '{name}'; {hint(name, SOURCES)}")
     if name == "default":
-        from steelyard.kobe.embedded import packages
+        from steelyard.kobe.base.embedded import packages
 
         if path is not None:
             raise UsageError(f"the source 'default' takes no input, found '{path}'")
@@ -154,8 +154,8 @@ def add(
     thing divided by |), or the columns lang and alias; id, category and prior may be there too.
     Adding a file of the same name again replaces what it said before.
     """
-    from steelyard.kobe.sources.terms import Terms
-    from steelyard.kobe.spooling import Limits
+    from steelyard.kobe.base.sources.terms import Terms
+    from steelyard.kobe.base.spooling import Limits
 
     if (to is None) == (output.out is None):
         raise UsageError("expected --to DIR (add in place) or --out DIR (make a new base)")
@@ -167,7 +167,7 @@ def add(
 
 
 def _base(name: str, without: tuple[str, ...] = ()) -> Source:
-    from steelyard.kobe.sources.base import Base
+    from steelyard.kobe.base.sources.base import Base
 
     return Base(located(name), without=without)
 
@@ -175,7 +175,7 @@ def _base(name: str, without: tuple[str, ...] = ()) -> Source:
 def located(name: str | None) -> Path:
     """Give the folder of a base that the user named; 'default' is the embedded one."""
     if name in (None, "default"):
-        from steelyard.kobe.embedded import embedded
+        from steelyard.kobe.base.embedded import embedded
 
         return embedded()
     return Path(str(name))
@@ -189,8 +189,8 @@ def _build(
     *,
     force: bool,
 ) -> None:
-    from steelyard.kobe.building import build as build_base
-    from steelyard.kobe.knowledge import KnowledgeBase
+    from steelyard.kobe.base.building import build as build_base
+    from steelyard.kobe.base.knowledge import KnowledgeBase
 
     with _progress(output) as progress:
         build_base(sources, target, limits=limits, force=force, progress=progress,
@@ -225,7 +225,7 @@ def info(base: str | None, entity: str | None, output: OutputOptions) -> None:
 
     BASE is a folder; without it the embedded base is shown, and built if need be.
     """
-    from steelyard.kobe.knowledge import KnowledgeBase
+    from steelyard.kobe.base.knowledge import KnowledgeBase
 
     found = KnowledgeBase.open(located(base))
     if entity is not None:
@@ -301,7 +301,7 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
     number = base.entity(id_)
     if number is None:
         raise UsageError(f"no entity '{id_}' in {base.path}")
-    from steelyard.kobe.records import TIERS
+    from steelyard.kobe.base.records import TIERS
 
     names = sorted(base.names(number))
     result: dict[str, Any] = {

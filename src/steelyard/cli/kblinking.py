@@ -10,12 +10,12 @@ import click
 
 from steelyard.cli.emit import emit
 from steelyard.cli.options import OutputOptions, need_inputs, output_options
-from steelyard.errors import InputError, UsageError
-from steelyard.table import Column, Table
+from steelyard.core.errors import InputError, UsageError
+from steelyard.core.table import Column, Table
 
 if TYPE_CHECKING:
-    from steelyard.kobe.entitystatistics import EntityStatistics
-    from steelyard.kobe.linker import DictionaryLinker
+    from steelyard.kobe.linking.linker import DictionaryLinker
+    from steelyard.kobe.statistics import EntityStatistics
 
 _BASE = click.option(
     "--kb", "base", metavar="BASE", help="Folder of the knowledge base; the embedded one if absent."
@@ -89,7 +89,7 @@ def stats(
     INPUT is a text file (sources and references) or entity annotations, of which the systems src
     and ref are taken.
     """
-    from steelyard.kobe.entitystatistics import histogram_table, statistics_table
+    from steelyard.kobe.statistics import histogram_table, statistics_table
 
     need_inputs(inputs)
     found = [_count(path, src_lang, tgt_lang, reference, base) for path in inputs]
@@ -109,10 +109,10 @@ def _warnings(found: list[EntityStatistics]) -> list[str]:
 def _count(
     path: str, src: str | None, tgt: str | None, reference: str | None, base: str | None
 ) -> EntityStatistics:
-    from steelyard.formats.entities import EntityAnnotations
     from steelyard.formats.load import read_any
+    from steelyard.formats.texts.entities import EntityAnnotations
     from steelyard.kobe.annotations import linked, read_annotations
-    from steelyard.kobe.entitystatistics import entity_statistics
+    from steelyard.kobe.statistics import entity_statistics
 
     name = Path(path).name.split(".")[0]
     if Path(path).is_dir():
@@ -146,7 +146,7 @@ def _count(
 
 
 def _reference(names: tuple[str, ...], wanted: str | None) -> str | None:
-    from steelyard.errors import hint
+    from steelyard.core.errors import hint
 
     if wanted is not None and wanted not in names:
         raise UsageError(f"no reference named '{wanted}'; {hint(wanted, names)}")
@@ -155,9 +155,9 @@ def _reference(names: tuple[str, ...], wanted: str | None) -> str | None:
 
 def _linker(base: str | None, tier: str) -> DictionaryLinker:
     from steelyard.cli.kb import located
-    from steelyard.kobe.knowledge import KnowledgeBase
-    from steelyard.kobe.lexicon import LinkOptions
-    from steelyard.kobe.linker import DictionaryLinker
+    from steelyard.kobe.base.knowledge import KnowledgeBase
+    from steelyard.kobe.linking.lexicon import LinkOptions
+    from steelyard.kobe.linking.linker import DictionaryLinker
 
     options = LinkOptions() if tier == "all" else LinkOptions(tiers=(tier,))
     return DictionaryLinker(KnowledgeBase.open(located(base)), options)

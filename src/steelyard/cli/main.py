@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from steelyard import __version__
-from steelyard.errors import (
+from steelyard.core.errors import (
     STDIN,
     OutOfMemoryError,
     SteelyardError,

@@ -28,14 +28,14 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
 from steelyard.cli.progress import workers_with_progress
-from steelyard.errors import UsageError
+from steelyard.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.benchmarkresults import BenchmarkResult
-    from steelyard.evalset import EvalSet
-    from steelyard.metaresults import MetaEvaluation
-    from steelyard.parallel import Workers
-    from steelyard.stats.metametrics import MetaMetric
+    from steelyard.core.parallel import Workers
+    from steelyard.data.evalset import EvalSet
+    from steelyard.metaevaluation.benchmark.results import BenchmarkResult
+    from steelyard.metaevaluation.results import MetaEvaluation
+    from steelyard.stats.metametrics.base import MetaMetric
 
     Result = MetaEvaluation | BenchmarkResult
 
@@ -182,8 +182,8 @@ def meta(
 def _draw(
     result: Result, es: EvalSet | None, metrics: tuple[str, ...], alpha: float, name: str
 ) -> Any:
-    from steelyard.metaresults import MetaEvaluation
-    from steelyard.report import metafigures
+    from steelyard.metaevaluation.results import MetaEvaluation
+    from steelyard.report.figures import metafigures
 
     if isinstance(result, MetaEvaluation):
         return metafigures.draw(name, metafigures.MetaInput(result, es, metrics, alpha))
@@ -193,13 +193,13 @@ def _draw(
 def _with_corpus(es: EvalSet, names: tuple[str, ...], refs: tuple[str, ...] | None) -> EvalSet:
     if not names:
         return es
-    from steelyard.metrics.surface import with_surface_metrics
+    from steelyard.scoring.surface import with_surface_metrics
 
     return with_surface_metrics(es, names, refs)
 
 
 def _one_set(es: EvalSet, options: InputOptions, settings: dict[str, Any]) -> Result:
-    from steelyard.metaevaluation import meta_evaluate
+    from steelyard.metaevaluation.run import meta_evaluate
 
     settings["n_bootstrap"] = settings.pop("bootstrap")
     if settings["intervals"] == "none":
@@ -228,7 +228,7 @@ def _added(add: Sequence[str]) -> list[tuple[str | None, str]]:
 
 def _common(settings: dict[str, Any]) -> dict[str, Any]:
     """Give the settings that protocols and single sets share."""
-    from steelyard.metasignificance import Procedure
+    from steelyard.metaevaluation.significance import Procedure
 
     names = ("scheme", "alternative", "n_resamples", "alpha", "correction")
     kept = {
@@ -246,8 +246,8 @@ def _benchmark(
     options: InputOptions,
     settings: dict[str, Any],
 ) -> Result:
-    from steelyard import presets
-    from steelyard.benchmark import run_benchmark
+    from steelyard.metaevaluation.benchmark import tasks as presets
+    from steelyard.metaevaluation.benchmark.run import run_benchmark
 
     if preset and path:
         raise UsageError("--preset and --benchmark: expected one of them")
@@ -259,9 +259,9 @@ def _benchmark(
 
 
 def _by_domain(es: EvalSet, options: InputOptions, settings: dict[str, Any]) -> Result:
-    from steelyard.benchmark import run_benchmark
-    from steelyard.metaevaluation import the_human
-    from steelyard.presets import Benchmark, SetSpec, Task
+    from steelyard.metaevaluation.benchmark.run import run_benchmark
+    from steelyard.metaevaluation.benchmark.tasks import Benchmark, SetSpec, Task
+    from steelyard.metaevaluation.run import the_human
 
     if not es.domains:
         raise UsageError("--by-domain: the domains of the segments are not known")

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
+from steelyard.core.errors import UsageError
+from steelyard.data.evalset import EvalSet
 
 SUFFIXES = ("json", "csv", "tsv", "md", "tex", "html", "txt", "parquet")
 FIGURES = ("png", "svg", "pdf")
 TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")  # of segments
 F = TypeVar("F", bound=Callable[..., Any])
 if TYPE_CHECKING:
-    from steelyard.parallel import Workers
+    from steelyard.core.parallel import Workers
 
     _Type = click.ParamType[Any]
 else:
@@ -293,7 +293,7 @@ def worker_options(command: F) -> F:
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        from steelyard.parallel import Workers
+        from steelyard.core.parallel import Workers
 
         workers = Workers(kwargs["output"].jobs, kwargs.pop("cluster"), kwargs.pop("resume"))
         return command(*args, workers=workers, **kwargs)

@@ -10,8 +10,8 @@ from functools import partial
 
 from steelyard.cli.emit import note
 from steelyard.cli.options import OutputOptions
-from steelyard.errors import printable
-from steelyard.parallel import Workers
+from steelyard.core.errors import printable
+from steelyard.core.parallel import Workers
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from steelyard.cli.options import (
     need_inputs,
     output_options,
 )
-from steelyard.errors import UsageError
-from steelyard.table import dumps
+from steelyard.core.errors import UsageError
+from steelyard.core.table import dumps
 
 
 @click.command(

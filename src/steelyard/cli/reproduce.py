@@ -16,10 +16,10 @@ from steelyard.cli.progress import progress_of
 
 #: name: module:function, which takes the folder of data, ``rng`` and ``progress``.
 PAPERS = {
-    "kobe": "steelyard.studies.papers.kobe:reproduce_kobe",
-    "paired": "steelyard.studies.papers.paired:reproduce_paired",
-    "spa": "steelyard.studies.papers.spa:reproduce_spa",
-    "ties": "steelyard.studies.papers.ties:reproduce_ties",
+    "kobe": "steelyard.reproduction.kobe:reproduce_kobe",
+    "paired": "steelyard.reproduction.paired:reproduce_paired",
+    "spa": "steelyard.reproduction.spa:reproduce_spa",
+    "ties": "steelyard.reproduction.ties:reproduce_ties",
 }
 
 
@@ -45,7 +45,7 @@ def reproduce(paper: str, data: Path | None, output: OutputOptions) -> None:
         found = run(folder, rng=output.seed, progress=progress)
 
     def draw() -> Any:
-        from steelyard.report.curves import draw_reproduction
+        from steelyard.report.figures.curves import draw_reproduction
 
         return draw_reproduction(found)
 

@@ -24,12 +24,12 @@ from steelyard.cli.options import (
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
 from steelyard.cli.shards import ShardOptions, score_in_shards, shard_options
 from steelyard.cli.texts import TextOptions, text_options
-from steelyard.errors import UsageError
+from steelyard.core.errors import UsageError
 from steelyard.formats import files
 
 if TYPE_CHECKING:
-    from steelyard.evalset import EvalSet
-    from steelyard.scoring import Scores
+    from steelyard.data.evalset import EvalSet
+    from steelyard.scoring.run import Scores
 
 PLOTS = ("categories", "people")
 
@@ -97,7 +97,7 @@ def score(
 
 def _draw(found: Scores, human: str | None, name: str) -> Any:
     from steelyard.kobe.report import KobeReport
-    from steelyard.report import kobefigures
+    from steelyard.report.figures import kobefigures
 
     if name == "people":
         if human is None:

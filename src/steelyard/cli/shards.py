@@ -14,12 +14,12 @@ from steelyard.cli.emit import note
 from steelyard.cli.options import CLUSTER, TABLES, InputOptions, OutputOptions, Pair
 from steelyard.cli.progress import workers_with_progress
 from steelyard.cli.texts import TextOptions
-from steelyard.errors import UsageError
+from steelyard.core.errors import UsageError
+from steelyard.core.parallel import Workers
 from steelyard.formats import files
-from steelyard.parallel import Workers
 
 if TYPE_CHECKING:
-    from steelyard.kobe.sharded import ShardedKobe
+    from steelyard.kobe.scale import ShardedKobe
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -105,9 +105,9 @@ def score_in_shards(
     if output.out is not None and files.suffix(output.out) in ("jsonl", "parquet"):
         raise UsageError(f"--out {output.out}: shards have no scores of segments; expected a table "
                          f"(.json .csv .md), not {' '.join(TABLES)}")  # fmt: skip
-    from steelyard.formats.shards import find_shards
-    from steelyard.kobe.sharded import score_shards
-    from steelyard.metrics.entities import Kobe
+    from steelyard.formats.texts.shards import find_shards
+    from steelyard.kobe.scale import score_shards
+    from steelyard.scoring.entities import Kobe
 
     metric = Kobe(**texts.options_of("kobe"))
     found = find_shards([Path(name) for name in inputs], how.shard_size, source=texts.src,

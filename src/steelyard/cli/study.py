@@ -24,8 +24,8 @@ from steelyard.cli.progress import workers_with_progress
 from steelyard.cli.studyoptions import emit_study, plot_option, study_output
 
 if TYPE_CHECKING:
-    from steelyard.evalset import EvalSet
-    from steelyard.parallel import Workers
+    from steelyard.core.parallel import Workers
+    from steelyard.data.evalset import EvalSet
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

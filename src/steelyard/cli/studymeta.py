@@ -20,7 +20,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.progress import progress_of
 from steelyard.cli.studyoptions import emit_study, plot_option, study_output
-from steelyard.errors import UsageError
+from steelyard.core.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -200,9 +200,9 @@ def _decided(
     metrics: tuple[str, ...] | None,
 ) -> tuple[Any, Any]:
     """Read a list of pairs, with texts and scores of metrics."""
-    from steelyard.judgements import BattleLog
-    from steelyard.ratings.inputs import read_inputs
-    from steelyard.ratings.pairs import pairs_of_battles
+    from steelyard.data.judgements import BattleLog
+    from steelyard.human.inputs import read_inputs
+    from steelyard.human.pairs import pairs_of_battles
 
     if options.human is not None:
         raise UsageError("--pairs and --human: expected one of them")

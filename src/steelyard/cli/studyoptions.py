@@ -24,7 +24,7 @@ def emit_study(found: Study, plot: tuple[str, ...] | None, output: OutputOptions
     curves = found.curves if plot is None else [found.curve(name) for name in plot]
 
     def draw() -> Any:
-        from steelyard.report.curves import draw_curves
+        from steelyard.report.figures.curves import draw_curves
 
         return draw_curves(curves)
 

@@ -18,7 +18,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.progress import progress_of
 from steelyard.cli.studyoptions import emit_study, plot_option, study_output
-from steelyard.errors import UsageError
+from steelyard.core.errors import UsageError
 
 
 @click.command(

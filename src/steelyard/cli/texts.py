@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from steelyard.cli.options import InputOptions, Names, Pair
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
+from steelyard.core.errors import UsageError
+from steelyard.data.evalset import EvalSet
 
 if TYPE_CHECKING:
-    from steelyard.metrics.protocol import Metric
-    from steelyard.scoring import Scores
+    from steelyard.scoring.metric import Metric
+    from steelyard.scoring.run import Scores
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,7 +48,7 @@ class TextOptions:
 
     def load(self, inputs: tuple[str, ...], options: InputOptions) -> EvalSet:
         """Load plain files of texts or of numbers, or whatever else inputs are."""
-        from steelyard.formats import plaintext
+        from steelyard.formats.texts import plaintext
 
         paths = [Path(name) for name in inputs]
         own = {name for name, _ in (*self.commands, *self.score_files)}
@@ -67,11 +67,11 @@ class TextOptions:
 
     def score(self, es: EvalSet, options: InputOptions) -> Scores:
         """Run all metrics."""
-        from steelyard.scoring import score
+        from steelyard.scoring.run import score
 
         refs = self.refs
         if refs is None and self.ref:  # all that were given, in this order
-            from steelyard.formats.plaintext import named
+            from steelyard.formats.texts.plaintext import named
 
             refs = tuple(named(self.ref, "reference"))
         metrics: list[str | Metric] = [*self.metric, *self._own(options)]
@@ -97,8 +97,8 @@ class TextOptions:
         return found
 
     def _own(self, options: InputOptions) -> list[Metric]:
-        from steelyard.metrics.cache import ScoreCache
-        from steelyard.metrics.external import Command, ScoreFile
+        from steelyard.scoring.cache import ScoreCache
+        from steelyard.scoring.external import Command, ScoreFile
 
         cache = None if self.no_cache else ScoreCache.default()
         lower, higher = set(options.lower_is_better), set(options.higher_is_better)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard.evalset import EvalSet
+from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import load
 
 FOLDER = Path(__file__).parent

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.table import delimited, dumps
 from steelyard.demo import simulator
 from steelyard.demo.simulator import Array, SimulatedSet
 from steelyard.formats import files
-from steelyard.table import delimited, dumps
 
 SEED = 20240608
 RATINGS_FILE = "ratings.csv.gz"

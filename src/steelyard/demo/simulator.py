@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.errors import UsageError
+from steelyard.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from steelyard.errors import InputError
+from steelyard.core.errors import InputError
 from steelyard.formats import duck, files, parquet, tables
 from steelyard.formats.duck import literal, quote
 from steelyard.formats.tables import MISSING, NUMBER, RawTable

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError, OutOfMemoryError, SteelyardError
+from steelyard.core.errors import InputError, OutOfMemoryError, SteelyardError
+from steelyard.data.judgements import Floats
 from steelyard.formats import files
 from steelyard.formats.streams import on_disk
-from steelyard.judgements import Floats
 
 #: MB of address space that DuckDB reserves before it has read anything. With less, it may well end
 #: in a segmentation fault or wait for ever.

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from steelyard import provenance
-from steelyard.errors import STDIN, InputError
+from steelyard.core import provenance
+from steelyard.core.errors import STDIN, InputError
 from steelyard.formats.streams import on_disk
 
 _GZIP = b"\x1f\x8b"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError, UsageError
+from steelyard.core.errors import InputError, UsageError
 from steelyard.formats.roles import stays_text
 from steelyard.formats.tables import RawTable, are_padded, check_header
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import InputError, UsageError
+from steelyard.core.errors import InputError, UsageError
+from steelyard.core.table import plural, unguarded
+from steelyard.data.judgements import Codes
+from steelyard.data.segments import Segments, Texts
 from steelyard.formats.tables import RawTable, one_of
-from steelyard.judgements import Codes
-from steelyard.segments import Segments, Texts
-from steelyard.table import plural, unguarded
 
 SYSTEM = ("system",)
 SEGMENT = ("segment", "seg", "seg_id", "segment_id", "sid", "line", "item")

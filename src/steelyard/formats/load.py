@@ -9,32 +9,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from steelyard import options as bounds
-from steelyard.alignment import join
-from steelyard.errors import InputError, UsageError, hint
-from steelyard.evalset import EvalSet, ScoreTable
-from steelyard.formats import (
-    battles,
-    da,
-    entities,
-    errorlists,
-    files,
-    frames,
-    layout,
-    long,
-    mtme,
-    native,
-    rankings,
-    roles,
-    submission,
-    systemtable,
-    tables,
-    texts,
-    wide,
-)
+from steelyard.core import bounds
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.provenance import InputFile
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.joining import join
+from steelyard.formats import files, frames, layout, roles, tables
+from steelyard.formats.folders import mtme, native
+from steelyard.formats.judged import battles, errorlists, rankings
+from steelyard.formats.judged import directassessment as da
+from steelyard.formats.scores import long, submission, systemtable, wide
 from steelyard.formats.streams import kept
 from steelyard.formats.tables import RawTable
-from steelyard.provenance import InputFile
+from steelyard.formats.texts import entities
+from steelyard.formats.texts import textfile as texts
 
 
 @dataclass(frozen=True)

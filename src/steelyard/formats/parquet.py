@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError, OutOfMemoryError
+from steelyard.core.errors import InputError, OutOfMemoryError
+from steelyard.core.table import dumps
+from steelyard.data.judgements import Floats
 from steelyard.formats import duck, files
 from steelyard.formats.streams import on_disk
-from steelyard.judgements import Floats
-from steelyard.table import dumps
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_WHOLE, *(f"U{kind}" for kind in _WHOLE), "FLOAT", "DOUBLE")

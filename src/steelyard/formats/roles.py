@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import UsageError
+from steelyard.core.errors import UsageError
 from steelyard.formats import layout
 from steelyard.formats.tables import RawTable, fast_numbers, parse_number, shell
 

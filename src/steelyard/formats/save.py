@@ -6,25 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from steelyard import options as bounds
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
-from steelyard.formats import (
-    battles,
-    da,
-    entities,
-    errorlists,
-    files,
-    long,
-    mtme_writer,
-    native,
-    rankings,
-    submission,
-    systemtable,
-    texts,
-    wide,
-)
-from steelyard.judgements import BattleLog, Rankings, Ratings
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError
+from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import BattleLog, Rankings, Ratings
+from steelyard.formats import files
+from steelyard.formats.folders import mtme_writer, native
+from steelyard.formats.judged import battles, errorlists, rankings
+from steelyard.formats.judged import directassessment as da
+from steelyard.formats.scores import long, submission, systemtable, wide
+from steelyard.formats.texts import entities
+from steelyard.formats.texts import textfile as texts
 
 FORMATS = ("native", "mtme", "long", "wide", "system", "text", "submission", "submission-sys")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Any, NoReturn
 
-from steelyard.errors import STDIN, InputError
+from steelyard.core.errors import STDIN, InputError
 
 _BLOCK = 1 << 20
 _copies: dict[Any, Path] = {}  # by what stat says of the stream

@@ -23,10 +23,10 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import InputError, UsageError, hint, shown_path
+from steelyard.core.errors import InputError, UsageError, hint, shown_path
+from steelyard.core.table import delimited, dumps, guarded, missing
+from steelyard.data.judgements import Floats
 from steelyard.formats import files
-from steelyard.judgements import Floats
-from steelyard.table import delimited, dumps, guarded, missing
 
 Cells = Sequence[Any] | NDArray[np.float64]
 

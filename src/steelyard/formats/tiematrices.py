@@ -17,9 +17,9 @@ from pathlib import Path
 
 from steelyard.formats import toml
 from steelyard.formats.toml import Section
-from steelyard.stats import metametrics
-from steelyard.stats.metametrics import MetaMetric
-from steelyard.stats.ties import TieMatrix
+from steelyard.stats.kendall.matrices import TieMatrix
+from steelyard.stats.metametrics import base as metametrics
+from steelyard.stats.metametrics.base import MetaMetric
 
 WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import InputError, hint
+from steelyard.core.errors import InputError, hint
 from steelyard.formats import files
 
 

@@ -6,18 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from steelyard.kobe.lexicon import LinkOptions as LinkOptions
-    from steelyard.kobe.linker import DictionaryLinker as DictionaryLinker
+    from steelyard.kobe.linking.lexicon import LinkOptions as LinkOptions
+    from steelyard.kobe.linking.linker import DictionaryLinker as DictionaryLinker
     from steelyard.kobe.metric import KobeOptions as KobeOptions
     from steelyard.kobe.metric import kobe_metric as kobe_metric
     from steelyard.kobe.metric import score as score
     from steelyard.kobe.report import KobeReport as KobeReport
 
 _HOME = {
-    "DictionaryLinker": "steelyard.kobe.linker",
+    "DictionaryLinker": "steelyard.kobe.linking.linker",
     "KobeOptions": "steelyard.kobe.metric",
     "KobeReport": "steelyard.kobe.report",
-    "LinkOptions": "steelyard.kobe.lexicon",
+    "LinkOptions": "steelyard.kobe.linking.lexicon",
     "kobe_metric": "steelyard.kobe.metric",
     "score": "steelyard.kobe.metric",
 }

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import InputError, UsageError, hint
-from steelyard.formats import entities, files
-from steelyard.formats.entities import EntityAnnotations, Sentence
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.formats import files
 from steelyard.formats.tables import read as read_table
-from steelyard.kobe.linked import Id, Mention, Mentions
+from steelyard.formats.texts import entities
+from steelyard.formats.texts.entities import EntityAnnotations, Sentence
+from steelyard.kobe.linking.linked import Id, Mention, Mentions
 
 
 def read_annotations(path: str | Path) -> EntityAnnotations:

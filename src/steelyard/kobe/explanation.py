@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from steelyard.kobe.linked import Linker, Mention, Mentions
-from steelyard.kobe.scoring import pair_candidates
+from steelyard.kobe.linking.linked import Linker, Mention, Mentions
+from steelyard.kobe.matching import pair_candidates
 
 Kind = Literal["found", "lost", "changed", "copied", "added"]
 KINDS: tuple[Kind, ...] = ("found", "lost", "changed", "copied", "added")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from steelyard.errors import UsageError, hint, need_extra
+from steelyard.core.errors import UsageError, hint, need_extra
 
 #: Codes of Wikimedia projects and withdrawn codes that name a language otherwise than CLDR.
 _OTHER_NAMES = {

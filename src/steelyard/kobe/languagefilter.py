@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, Literal
 
-from steelyard.errors import UsageError
-from steelyard.kobe.linked import Mentions
+from steelyard.core.errors import UsageError
+from steelyard.kobe.linking.linked import Mentions
 
 Mode = Literal["sentence", "script", "off"]
 MODES = ("sentence", "script", "off")
@@ -162,7 +162,7 @@ class LanguageFilter:
 
 @cache
 def _model() -> Any:
-    from steelyard.kobe.knowledge import need
+    from steelyard.kobe.base.knowledge import need
 
     return need("py3langid").langid
 

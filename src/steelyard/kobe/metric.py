@@ -9,22 +9,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from steelyard import options as bounds
-from steelyard.errors import DegenerateError, UsageError, hint
-from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.core import bounds
+from steelyard.core.errors import DegenerateError, UsageError, hint
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.segments import Segments
 from steelyard.formats.load import Source, as_evalset
 from steelyard.kobe.languagecodes import normalise
 from steelyard.kobe.languagefilter import MODES, LanguageFilter
-from steelyard.kobe.lexicon import LinkOptions
-from steelyard.kobe.linked import Linker, Mentions
-from steelyard.kobe.report import (
-    CategoryRecall,
-    KobeReport,
-    LinkedTexts,
-    LostEntity,
-    SystemEntities,
-)
-from steelyard.kobe.scoring import (
+from steelyard.kobe.linking.lexicon import LinkOptions
+from steelyard.kobe.linking.linked import Linker, Mentions
+from steelyard.kobe.matching import (
     Kobe,
     Matches,
     Matching,
@@ -34,11 +28,17 @@ from steelyard.kobe.scoring import (
     segment_scores,
     statistics,
 )
-from steelyard.segments import Segments
+from steelyard.kobe.report import (
+    CategoryRecall,
+    KobeReport,
+    LinkedTexts,
+    LostEntity,
+    SystemEntities,
+)
 from steelyard.stats.arrays import Floats
 
 if TYPE_CHECKING:
-    from steelyard.kobe.linker import DictionaryLinker
+    from steelyard.kobe.linking.linker import DictionaryLinker
 
 _MOST_LOST = 50
 _COVERAGE = 0.5  # of segments with entities, below which a score stands on little
@@ -176,8 +176,8 @@ def make_linker(kb: object, options: LinkOptions) -> DictionaryLinker:
     """Link by a knowledge base: an open one, the folder of one, or None for the embedded one."""
     from pathlib import Path
 
-    from steelyard.kobe.knowledge import KnowledgeBase
-    from steelyard.kobe.linker import DictionaryLinker
+    from steelyard.kobe.base.knowledge import KnowledgeBase
+    from steelyard.kobe.linking.linker import DictionaryLinker
 
     if isinstance(kb, (str, Path)):
         kb = KnowledgeBase.open(kb)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from steelyard.core.table import Column, Frame, Table, frame
 from steelyard.kobe.explanation import Finding, explain
-from steelyard.kobe.linked import Linker, Mentions
-from steelyard.table import Column, Frame, Table, frame
+from steelyard.kobe.linking.linked import Linker, Mentions
 
 
 class SystemEntities(NamedTuple):

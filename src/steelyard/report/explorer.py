@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import printable
-from steelyard.evalset import EvalSet, ScoreTable
+from steelyard.core.errors import printable
+from steelyard.core.table import plural
+from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.report.inlining import packed
 from steelyard.report.mistakes import Mistake
 from steelyard.stats.arrays import Floats
-from steelyard.table import plural
 
 MISSING = 65535  # the code of a missing score
 CELLS = 400_000  # scores that a page holds

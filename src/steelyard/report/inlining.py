@@ -7,7 +7,7 @@ import gzip
 import hashlib
 from collections.abc import Sequence
 
-from steelyard.table import dumps
+from steelyard.core.table import dumps
 
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 

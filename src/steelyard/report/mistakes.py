@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError
-from steelyard.evalset import EvalSet
+from steelyard.core.errors import InputError
+from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.formats import files
 from steelyard.formats.load import read_any
-from steelyard.judgements import ErrorSpan, Ratings
 
 SIDES = ("output", "source")
 

@@ -9,25 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import options as bounds
-from steelyard.checks import check
-from steelyard.comparison import check_segments, compare
-from steelyard.comparisonresults import Comparison
-from steelyard.errors import UsageError, printable
-from steelyard.evalset import EvalSet
+from steelyard.comparison.results import Comparison
+from steelyard.comparison.run import check_segments, compare
+from steelyard.comparison.several import ManyScores, compare_scores
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError, printable
+from steelyard.core.provenance import Provenance
+from steelyard.core.rng import Rng, check_rng
+from steelyard.core.table import plural
+from steelyard.data.evalset import EvalSet
+from steelyard.data.linting import check
+from steelyard.data.overview import direction_warnings, overview
 from steelyard.formats import files
 from steelyard.formats.load import Source, as_evalset
-from steelyard.manyscores import ManyScores, compare_scores
-from steelyard.metaevaluation import meta_evaluate, the_human
-from steelyard.metaresults import MetaEvaluation
-from steelyard.overview import direction_warnings, overview
-from steelyard.provenance import Provenance
+from steelyard.metaevaluation.results import MetaEvaluation
+from steelyard.metaevaluation.run import meta_evaluate, the_human
 from steelyard.report import sections, words
 from steelyard.report.explorer import Explorer, explore
 from steelyard.report.inlining import policy, script_json
 from steelyard.report.mistakes import Mistake, rated_mistakes
-from steelyard.rng import Rng, check_rng
-from steelyard.table import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ def make_report(  # noqa: PLR0913 - every option has a default
         Heading of the page; by default the name of the set.
     alpha, n_bootstrap, n_resamples, rng
         Level of the tests, resamples for intervals, draws of the tests between metrics (None: as
-        many as take seconds), seed: as :func:`~steelyard.comparison.compare` and
-        :func:`~steelyard.metaevaluation.meta_evaluate` have them.
+        many as take seconds), seed: as :func:`~steelyard.comparison.run.compare` and
+        :func:`~steelyard.metaevaluation.run.meta_evaluate` have them.
     comparison, meta
         Results of this set that are at hand, to be shown instead of new ones.
 

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
-from steelyard.checks import Finding
-from steelyard.comparisonresults import Comparison
-from steelyard.errors import DegenerateError, MissingDependencyError, UsageError, printable
-from steelyard.evalset import EvalSet
-from steelyard.manyscores import ManyScores
-from steelyard.metaresults import MetaEvaluation
-from steelyard.overview import Overview
-from steelyard.provenance import Provenance
-from steelyard.report import comparefigures, drawing, matrices, metafigures, tables, words
+from steelyard.comparison.results import Comparison
+from steelyard.comparison.several import ManyScores
+from steelyard.core.errors import DegenerateError, MissingDependencyError, UsageError, printable
+from steelyard.core.provenance import Provenance
+from steelyard.core.table import Table, plural
+from steelyard.data.evalset import EvalSet
+from steelyard.data.linting import Finding
+from steelyard.data.overview import Overview
+from steelyard.metaevaluation.results import MetaEvaluation
+from steelyard.report import tables, words
 from steelyard.report.explorer import Explorer
-from steelyard.report.figures import need_plots
-from steelyard.table import Table, plural
+from steelyard.report.figures import comparefigures, drawing, matrices, metafigures
+from steelyard.report.figures.figures import need_plots
 
 if TYPE_CHECKING:
     from jinja2 import Environment

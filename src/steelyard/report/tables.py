@@ -6,14 +6,14 @@ from itertools import combinations
 
 import numpy as np
 
-from steelyard.evalset import EvalSet
-from steelyard.metaresults import MetaEvaluation
-from steelyard.overview import Overview
+from steelyard.core.table import Cell, Column, Table
+from steelyard.data.evalset import EvalSet
+from steelyard.data.overview import Overview
+from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.stats import describe
 from steelyard.stats.agreement import krippendorff_alpha
 from steelyard.stats.correlation import kendall_b
-from steelyard.stats.pairs import count_pairs
-from steelyard.table import Cell, Column, Table
+from steelyard.stats.kendall.pairs import count_pairs
 
 
 def ties_table(view: Overview, meta: MetaEvaluation | None) -> Table:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.comparisonresults import CORPUS, PROPORTION, Comparison
-from steelyard.errors import printable
-from steelyard.evalset import EvalSet
-from steelyard.metaresults import UNITS, MetaEvaluation
-from steelyard.provenance import installed_version
-from steelyard.table import plural
+from steelyard.comparison.results import CORPUS, PROPORTION, Comparison
+from steelyard.core.errors import printable
+from steelyard.core.provenance import installed_version
+from steelyard.core.table import plural
+from steelyard.data.evalset import EvalSet
+from steelyard.metaevaluation.results import UNITS, MetaEvaluation
 
 _NAMED = 4  # names in a list before "and 7 more"
 _RANKINGS = {

@@ -3,7 +3,8 @@ r"""Raters with raters: how far people who judged the same things agree, beyond 
 Judgements come as columns: ``unit`` says what was judged (a code), ``value`` what was said. Units
 with a single judgement have nothing to agree with and take no part; NaN is missing. Every
 coefficient is a ratio of sums over units, so an interval resamples units by counts
-(:func:`bootstrap <steelyard.stats.bootstrap.segment_counts>`) instead of copying judgements.
+(:func:`bootstrap <steelyard.stats.resampling.bootstrap.segment_counts>`) instead of copying
+judgements.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard import options as bounds
-from steelyard.errors import ShapeError
+from steelyard.core import bounds
+from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
-from steelyard.stats.bootstrap import interval, segment_counts
+from steelyard.stats.resampling.bootstrap import interval, segment_counts
 
 LEVELS = ("nominal", "ordinal", "interval")
 _CHUNK = 8_000_000  # cells of resampling counts held at a time

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.options import fail
+from steelyard.core.bounds import fail
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -20,7 +20,8 @@ def real_array(name: str, values: ArrayLike) -> Floats:
     [[1.0, 2.0], [3.0, nan]]
     >>> real_array("human", [1j])
     Traceback (most recent call last):
-    steelyard.errors.UsageError: human is an array of finite numbers (NaN where missing), got [1j]
+    steelyard.core.errors.UsageError: human is an array of finite numbers (NaN where missing), got
+    [1j]
     """
     wanted = "an array of finite numbers (NaN where missing)"
     try:

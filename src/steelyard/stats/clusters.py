@@ -23,8 +23,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard import options as bounds
-from steelyard.errors import DegenerateError, ShapeError
+from steelyard.core import bounds
+from steelyard.core.errors import DegenerateError, ShapeError
 from steelyard.stats.arrays import Counts, Floats
 
 MAX_LETTERS = 10_000

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.stats.arrays import Floats, ratio
-from steelyard.stats.pairs import PairCounts
+from steelyard.stats.kendall.pairs import PairCounts
 
 
 def _together(human: Floats, metric: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:

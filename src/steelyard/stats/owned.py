@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import ShapeError, UsageError
+from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.arrays import Floats
 
 

@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import options as bounds
-from steelyard.aggregation import AGGREGATIONS, RankOptions
-from steelyard.errors import UsageError, hint
-from steelyard.evalset import EvalSet
+from steelyard.comparison.rankings import AGGREGATIONS, RankOptions
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.parallel import Workers
+from steelyard.core.provenance import Provenance
+from steelyard.core.rng import Rng, generator
+from steelyard.core.table import Cell, Column, Table, plural
+from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.parallel import Workers
-from steelyard.provenance import Provenance
-from steelyard.rng import Rng, generator
 from steelyard.stats.arrays import Floats, row_means
-from steelyard.stats.disagreement import joint_shares
+from steelyard.stats.paired.disagreement import joint_shares
 from steelyard.studies import setups as units
 from steelyard.studies.setups import MEASURES, SAMPLED, TESTS, Bools, Rules, Setup, name_pairs
 from steelyard.studies.study import Curve, Study, line_of
-from steelyard.table import Cell, Column, Table, plural
 
 DEFAULT = ("mean", "median", "bt")
 SIZES = (10, 50, 100, 500, 1000, 5000)
@@ -102,7 +102,7 @@ def disagree(  # noqa: PLR0913 - every option has a default
     by
         Rankings to compare: ``mean median bt elo trueskill``.
     ties, tolerance, prior, orders
-        See :func:`steelyard.comparison.compare`.
+        See :func:`steelyard.comparison.run.compare`.
     top
         Size of the top whose members are compared as a set.
     sizes, draws

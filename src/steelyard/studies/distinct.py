@@ -10,15 +10,15 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from steelyard import options as bounds
+from steelyard.core import bounds
+from steelyard.core.rng import Rng, generator
+from steelyard.core.table import Cell, Column, Table
 from steelyard.formats.load import Source
-from steelyard.metaresults import MetaResult, Significance
-from steelyard.metasignificance import Procedure, compare_metrics, ranked
-from steelyard.rng import Rng, generator
-from steelyard.stats.permutation import pair_index
+from steelyard.metaevaluation.results import MetaResult, Significance
+from steelyard.metaevaluation.significance import Procedure, compare_metrics, ranked
+from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.studies.metaruns import DEFAULT, By, MetaRuns, open_runs
 from steelyard.studies.study import Curve, Line, Progress, Study
-from steelyard.table import Cell, Column, Table
 
 _SAME = 1e-9  # values that are closer differ by rounding
 
@@ -42,7 +42,7 @@ def count_distinct(  # noqa: PLR0913 - every option has a default
 ) -> Study:
     """Count distinct values, significant comparisons and clusters under each meta-metric.
 
-    Parameters are those of :func:`~steelyard.metaevaluation.meta_evaluate`.
+    Parameters are those of :func:`~steelyard.metaevaluation.run.meta_evaluate`.
 
     Examples
     --------

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import options as bounds
+from steelyard.core import bounds
+from steelyard.core.provenance import Provenance
+from steelyard.core.rng import Rng
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metacoverage import HINT
-from steelyard.metaevaluation import prepare, the_human
-from steelyard.metaintervals import Resamples, resampled_metrics
-from steelyard.metaresults import MetaResult
-from steelyard.metarun import Data, Run
-from steelyard.provenance import Provenance
-from steelyard.rng import Rng
-from steelyard.stats import metametrics
+from steelyard.metaevaluation.coverage import HINT
+from steelyard.metaevaluation.data import Data, Run
+from steelyard.metaevaluation.intervals import Resamples, resampled_metrics
+from steelyard.metaevaluation.results import MetaResult
+from steelyard.metaevaluation.run import prepare, the_human
 from steelyard.stats.arrays import Counts
-from steelyard.stats.metametrics import MetaMetric
+from steelyard.stats.metametrics import base as metametrics
+from steelyard.stats.metametrics.base import MetaMetric
 
 By = str | MetaMetric | Sequence[str | MetaMetric]
 DEFAULT = ("spa", "pa")
@@ -79,7 +79,7 @@ def open_runs(
     keep_references: bool = False,
     method: str = "exact",
 ) -> MetaRuns:
-    """Prepare the data as :func:`~steelyard.metaevaluation.meta_evaluate` does, and weigh metrics.
+    """Prepare the data as :func:`steelyard.meta_evaluate` does, and weigh metrics.
 
     Examples
     --------

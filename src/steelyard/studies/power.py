@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from steelyard import options as bounds
-from steelyard.errors import UsageError, hint
-from steelyard.evalset import EvalSet
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.provenance import Provenance
+from steelyard.core.rng import Rng, check_rng, generator
+from steelyard.core.table import Cell, Column, Table
+from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaintervals import Resamples, replicates
-from steelyard.provenance import Provenance
-from steelyard.rng import Rng, check_rng, generator
-from steelyard.stats import power as powers
+from steelyard.metaevaluation.intervals import Resamples, replicates
 from steelyard.stats.arrays import Counts, Floats, group_sums
-from steelyard.stats.bootstrap import draw_counts
+from steelyard.stats.paired import power as powers
+from steelyard.stats.resampling.bootstrap import draw_counts
 from steelyard.studies.metaruns import DEFAULT, By, MetaRuns, open_runs
 from steelyard.studies.study import Curve, Line, Progress, Study
-from steelyard.table import Cell, Column, Table
 
 TESTS = ("t", "permutation", "sign")
 SIZES = (50, 100, 200, 400, 800, 1600, 3200, 6400)
@@ -127,7 +127,7 @@ def power_of_metrics(  # noqa: PLR0913 - every option has a default
     Parameters
     ----------
     es, human, by
-        See :func:`~steelyard.metaevaluation.meta_evaluate`.
+        See :func:`~steelyard.metaevaluation.run.meta_evaluate`.
     metrics
         Two metrics; by default the two best by the first meta-metric.
     unit

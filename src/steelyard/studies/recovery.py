@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.table import Cell, Column, Table
 from steelyard.stats.arrays import Floats
 from steelyard.studies.study import Curve, Line, line_of
-from steelyard.table import Cell, Column, Table
 
 RANKINGS = ("mean", "median", "bt")
 Bools = NDArray[np.bool_]

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard import options as bounds
-from steelyard.errors import UsageError
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError
+from steelyard.core.rng import Rng, generator
+from steelyard.core.table import Cell, Column, Table
 from steelyard.formats.load import Source
-from steelyard.metaintervals import Resamples, replicates
-from steelyard.rng import Rng, generator
+from steelyard.metaevaluation.intervals import Resamples, replicates
 from steelyard.stats.arrays import Floats, row_means
-from steelyard.stats.bootstrap import draw_counts, interval
+from steelyard.stats.resampling.bootstrap import draw_counts, interval
 from steelyard.studies.metaruns import DEFAULT, By, MetaRuns, open_runs
 from steelyard.studies.study import Curve, Line, Progress, Study
-from steelyard.table import Cell, Column, Table
 
 SIZES = (25, 50, 100, 200, 400, 800, 1600, 3200)
 _BEST = 2  # metrics that are shown if none are named
@@ -55,7 +55,7 @@ def ablate_segments(  # noqa: PLR0913 - every option has a default
     Parameters
     ----------
     es, human, by, level, group_by, keep_references
-        See :func:`~steelyard.metaevaluation.meta_evaluate`.
+        See :func:`~steelyard.metaevaluation.run.meta_evaluate`.
     metrics
         Which metrics; by default the two best by the first meta-metric.
     sizes

@@ -1,8 +1,9 @@
 """Whether metrics beat scores that know nothing of quality.
 
-Random numbers, names of systems, lengths and segments alone (see :mod:`steelyard.metrics.floor`)
-are weighed like metrics. The best of them is the floor of a meta-metric: a value below says
-nothing, and a meta-metric with a high floor rewards something other than quality.
+Random numbers, names of systems, lengths and segments alone (see
+:mod:`steelyard.metaevaluation.floor`) are weighed like metrics. The best of them is the floor of a
+meta-metric: a value below says nothing, and a meta-metric with a high floor rewards something other
+than quality.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard import options as bounds
+from steelyard.core import bounds
+from steelyard.core.rng import Rng, generator
+from steelyard.core.table import Cell, Column, Table
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation import the_human
-from steelyard.metrics.floor import DRAWN, PREFIX, is_sentinel, sentinel_tables
-from steelyard.rng import Rng, generator
+from steelyard.metaevaluation.floor import DRAWN, PREFIX, is_sentinel, sentinel_tables
+from steelyard.metaevaluation.run import the_human
 from steelyard.stats.arrays import Floats
 from steelyard.studies.metaruns import By, open_runs
 from steelyard.studies.study import Curve, Line, Progress, Study
-from steelyard.table import Cell, Column, Table
 
 META = ("spa", "pa", "acc-eq", "pearson")
 _LISTED = 5  # metrics that a warning names
@@ -53,7 +54,7 @@ def guard(  # noqa: PLR0913 - every option has a default
     Parameters
     ----------
     es, human, by, metrics, level, group_by, keep_references
-        See :func:`~steelyard.metaevaluation.meta_evaluate`.
+        See :func:`~steelyard.metaevaluation.run.meta_evaluate`.
     draws
         Random sentinels of each kind; their floor is what one of 40 exceeds.
     rng

@@ -13,17 +13,18 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.aggregation import RankOptions, Sample, aggregate
-from steelyard.errors import UsageError
-from steelyard.evalset import EvalSet
-from steelyard.stats import pairedtests, points
+from steelyard.comparison.rankings import RankOptions, Sample, aggregate
+from steelyard.core.errors import UsageError
+from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats
-from steelyard.stats.bootstrap import bootstrap_means
-from steelyard.stats.disagreement import order_disagreement, sets_differ, top_systems
-from steelyard.stats.medians import bootstrap_medians
-from steelyard.stats.permutation import pair_index
-from steelyard.stats.strength_batch import bradley_terry_batch
-from steelyard.stats.wins import resampled_wins
+from steelyard.stats.paired import pairedtests
+from steelyard.stats.paired.disagreement import order_disagreement, sets_differ, top_systems
+from steelyard.stats.permutation.pvalues import pair_index
+from steelyard.stats.resampling.bootstrap import bootstrap_means
+from steelyard.stats.resampling.medians import bootstrap_medians
+from steelyard.stats.strength import points
+from steelyard.stats.strength.batch import bradley_terry_batch
+from steelyard.stats.strength.wins import resampled_wins
 
 SAMPLED = ("mean", "median", "bt")  # rankings that samples of segments have, too
 MEASURES = ("pairs", "best", "top")
@@ -174,7 +175,7 @@ def measure(rankings: Rankings, rules: Rules) -> Floats:
     """Compare all pairs of rankings: draws x pairs of rankings x (pairs, best, top).
 
     * ``pairs``: share of the pairs of systems in different order
-      (:func:`steelyard.stats.disagreement.order_disagreement`);
+      (:func:`steelyard.stats.paired.disagreement.order_disagreement`);
     * ``best``, ``top``: 1 where the best system, or the set of the best three, differs.
     """
     best = {name: rules.top_sets(own, 1) for name, own in rankings.items()}

@@ -18,17 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import options as bounds
-from steelyard.errors import UsageError
-from steelyard.parallel import Workers
-from steelyard.provenance import Provenance
-from steelyard.rng import Rng, generator
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError
+from steelyard.core.parallel import Workers
+from steelyard.core.provenance import Provenance
+from steelyard.core.rng import Rng, generator
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b
-from steelyard.stats.disagreement import settled
-from steelyard.stats.pairs import count_pairs
-from steelyard.stats.strength_batch import bradley_terry_batch
-from steelyard.stats.wins import WinCounts
+from steelyard.stats.kendall.pairs import count_pairs
+from steelyard.stats.paired.disagreement import settled
+from steelyard.stats.strength.batch import bradley_terry_batch
+from steelyard.stats.strength.wins import WinCounts
 from steelyard.studies.recovery import (
     Runs,
     claim_table,

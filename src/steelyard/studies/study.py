@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import UsageError, hint
-from steelyard.provenance import Provenance
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.provenance import Provenance
+from steelyard.core.table import Cell, Frame, Table
 from steelyard.stats.arrays import Floats, ratio, row_means
-from steelyard.stats.bootstrap import bootstrap_means, interval, segment_counts
-from steelyard.table import Cell, Frame, Table
+from steelyard.stats.resampling.bootstrap import bootstrap_means, interval, segment_counts
 
 # Called with how much is done and how much there is.
 Progress = Callable[[int, int], None]

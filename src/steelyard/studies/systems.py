@@ -11,17 +11,17 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from steelyard import options as bounds
-from steelyard.errors import UsageError
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError
+from steelyard.core.rng import Rng, generator
+from steelyard.core.table import Cell, Column, Table
 from steelyard.formats.load import Source
-from steelyard.metaintervals import Resamples, replicates
-from steelyard.rng import Rng, generator
+from steelyard.metaevaluation.intervals import Resamples, replicates
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import pearson, ranks
 from steelyard.studies.metaruns import DEFAULT, By, MetaRuns, open_runs
 from steelyard.studies.setups import draw_segments
 from steelyard.studies.study import Curve, Line, Progress, Study, mean_line
-from steelyard.table import Cell, Column, Table
 
 KINDS = {"values": "Values", "ranks": "Ranks"}
 _SIZES = 12  # as many sizes at most, if none are named
@@ -46,7 +46,7 @@ def ablate_systems(  # noqa: PLR0913 - every option has a default
     Parameters
     ----------
     es, human, by, metrics, level, group_by, keep_references
-        See :func:`~steelyard.metaevaluation.meta_evaluate`.
+        See :func:`~steelyard.metaevaluation.run.meta_evaluate`.
     sizes
         Numbers of systems to keep; by default up to twelve between 2 and all but one.
     trials

@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import options as bounds
-from steelyard.errors import UsageError, hint
-from steelyard.evalset import EvalSet
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.provenance import InputFile, Provenance
+from steelyard.core.table import Cell, Column, Table
+from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation import the_human
-from steelyard.provenance import InputFile, Provenance
-from steelyard.ratings.pairs import Pairs, pairs_of_scores
+from steelyard.human.pairs import Pairs, pairs_of_scores
+from steelyard.metaevaluation.run import the_human
 from steelyard.stats.arrays import Floats
-from steelyard.stats.permutation import pair_index
-from steelyard.stats.thresholds import threshold_counts
-from steelyard.stats.ties import KENDALL, matrix
+from steelyard.stats.kendall.matrices import KENDALL, matrix
+from steelyard.stats.kendall.thresholds import threshold_counts
+from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.studies.study import Curve, Line, Progress, Study
-from steelyard.table import Cell, Column, Table
 
 #: The matrices of the paper, and the two that later tasks used.
 MATRICES = (
@@ -72,7 +72,8 @@ def vary_ties(  # noqa: PLR0913 - every option has a default
     human, metrics
         The human score, and which metrics; by default all that are not human.
     matrices
-        Names of :data:`steelyard.stats.ties.KENDALL`; the first is what others are compared with.
+        Names of :data:`steelyard.stats.kendall.matrices.KENDALL`; the first is what others are
+        compared with.
     thresholds
         Human differences below which pairs tie; by default 0, 1, 5, 10, 25 and 50, or quartiles of
         the differences where scores span less than 50 points.

@@ -1,0 +1,1 @@
+"""Is A better than B, and how sure are we? Answered here."""

@@ -1,0 +1,170 @@
+"""Why rankings disagree: segments that sway the mean, kinds of segments, and their imbalance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from steelyard.comparison.rankings import Aggregate
+from steelyard.comparison.results import MOST_SHOWN
+from steelyard.comparison.scores import Compared
+from steelyard.data.evalset import EvalSet
+from steelyard.stats.arrays import Floats
+from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
+
+_NAMED = 5  # segments, or pairs, that are named at most
+_GRID = 256
+
+
+def diagnose(es: EvalSet, data: Compared, ranks: Mapping[str, Aggregate]) -> dict[str, Any]:
+    """Explain the pairs that rankings order differently.
+
+    Gives ``disagreements`` (the pairs, with the segments that sway the mean, the modes of their
+    differences and the domains that go the other way; none for more than 300 systems), ``best``
+    (the winners by each ranking) and ``warnings``. Winners that tie are all best.
+    """
+    systems = data.systems
+    names = [name for name in ("mean", "sentence-mean", "median", "bt") if name in ranks]
+    best = {name: _best(found, systems) for name, found in ranks.items()}
+    warnings = []
+    known = [set(own) for own in best.values() if own]
+    if known and not set.intersection(*known):
+        shown = "; ".join(f"{name}: {', '.join(own)}" for name, own in best.items() if own)
+        warnings.append(f"rankings disagree on the best system ({shown})")
+    found = []
+    for i in range(len(systems) if len(systems) <= MOST_SHOWN else 0):
+        for j in range(i + 1, len(systems)):
+            signs = {name: _ahead(ranks[name], i, j) for name in names}
+            if len({s for s in signs.values() if s}) > 1:
+                found.append(_explain(es, data, (i, j), signs))
+    return {"best": best, "disagreements": found, "warnings": warnings}
+
+
+def _best(found: Aggregate, systems: tuple[str, ...]) -> list[str]:
+    return [s for s, r in zip(systems, found.ranks, strict=True) if r == 1]
+
+
+def _ahead(found: Aggregate, i: int, j: int) -> int:
+    """1 where i ranks above j, -1 below, 0 where neither (or unknown)."""
+    gap = found.ranks[j] - found.ranks[i]
+    return 0 if np.isnan(gap) else int(np.sign(gap))
+
+
+def _explain(
+    es: EvalSet, data: Compared, pair: tuple[int, int], signs: dict[str, int]
+) -> dict[str, Any]:
+    i, j = pair
+    systems, gap = data.systems, data.scores[i] - data.scores[j]
+    ahead = {
+        name: systems[i] if sign > 0 else systems[j] if sign < 0 else None
+        for name, sign in signs.items()
+    }
+    result: dict[str, Any] = {"pair": [systems[i], systems[j]], "ahead": ahead}
+    result["wins"], result["losses"] = int((gap > 0).sum()), int((gap < 0).sum())
+    result["ties"] = int((gap == 0).sum())
+    two = None if data.statistics is None else data.statistics.select(systems=pair)
+    swaying = swaying_segments(gap) if two is None else swaying_corpus(two)
+    ids = es.segments.ids
+    result["swaying_segments"] = [ids[k] for k in swaying[:_NAMED]]
+    result["n_swaying"] = len(swaying)
+    result["modes"] = modes(gap[~np.isnan(gap)])
+    result["domains"] = _domains(es, data.sign * gap, two)
+    return result
+
+
+def swaying_segments(gap: Floats) -> list[int]:
+    """Fewest segments whose removal turns the sign of the mean difference, largest first.
+
+    Examples
+    --------
+    >>> swaying_segments(np.array([-1.0, -1.0, 5.0, -1.0]))
+    [2]
+    """
+    known = np.flatnonzero(~np.isnan(gap))
+    total = float(gap[known].sum())
+    if total == 0:
+        return []
+    side = np.sign(total)
+    own = known[np.sign(gap[known]) == side]
+    order = own[np.argsort(-np.abs(gap[own]), kind="stable")]
+    left = total - np.cumsum(gap[order])
+    turned = np.flatnonzero(np.sign(left) != side)
+    return [int(k) for k in order[: int(turned[0]) + 1]] if turned.size else []
+
+
+def swaying_corpus(stats: CorpusStatistics) -> list[int]:
+    """Few segments whose removal turns which of two systems has the higher corpus score.
+
+    Segments are left out one after the other, those that add most to the lead first.
+    """
+    known = np.flatnonzero(stats.known.all(axis=0))
+    both = stats.select(segments=known)
+    one, two = both.corpus_scores()
+    side = np.sign(one - two)
+    if not side:
+        return []
+    pull = side * np.subtract(*pseudo_values(both))
+    order = np.argsort(-pull, kind="stable")[: max(0, len(known) - 1)]
+    sums = both.values.sum(axis=1, keepdims=True) - np.cumsum(both.values[:, order], axis=1)
+    left = both.combine(sums)
+    turned = np.flatnonzero(np.sign(left[0] - left[1]) == -side)
+    return [int(known[k]) for k in order[: int(turned[0]) + 1]] if turned.size else []
+
+
+def modes(values: Floats) -> int:
+    """Peaks of the smoothed density that a valley of at least a fifth of the lower one separates.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> modes(rng.normal(size=300)), modes(np.r_[rng.normal(-4, 1, 300), rng.normal(4, 1, 300)])
+    (1, 2)
+    """
+    if len(values) < 10 or np.ptp(values) == 0:
+        return 1
+    quartiles = float(np.subtract(*np.percentile(values, [75, 25])))
+    width = 0.9 * (min(values.std(), quartiles / 1.34) or values.std()) * len(values) ** -0.2
+    grid = np.linspace(values.min() - 3 * width, values.max() + 3 * width, _GRID)
+    edges = np.r_[grid - (grid[1] - grid[0]) / 2, grid[-1] + (grid[1] - grid[0]) / 2]
+    counts = np.histogram(values, bins=edges)[0]
+    density = np.exp(-0.5 * ((grid[:, None] - grid[None, :]) / width) ** 2) @ counts
+    up = np.r_[True, density[1:] > density[:-1]]
+    down = np.r_[density[1:] < density[:-1], True]
+    peaks = [k for k in np.flatnonzero(up & down) if density[k] > 0.05 * density.max()]
+    kept: list[int] = []
+    for peak in peaks:
+        if not kept:
+            kept.append(int(peak))
+            continue
+        valley = density[kept[-1] : peak + 1].min()
+        lower = min(density[kept[-1]], density[peak])
+        if valley < 0.8 * lower:
+            kept.append(int(peak))
+        elif density[peak] > density[kept[-1]]:
+            kept[-1] = int(peak)
+    return max(1, len(kept))
+
+
+def _domains(es: EvalSet, gap: Floats, two: CorpusStatistics | None) -> dict[str, Any] | None:
+    """Difference of the scores and share of segments in each domain, if there are several."""
+    names = es.segments.domains
+    if names is None or len(es.domains) < 2:
+        return None
+    labels = np.array([name or "" for name in names], dtype=object)
+    known = ~np.isnan(gap)
+    result = {}
+    for domain in es.domains:
+        here = known & (labels == domain)
+        if here.any():
+            if two is None:
+                difference = float(gap[here].mean())
+            else:
+                one, other = two.select(segments=np.flatnonzero(here)).corpus_scores()
+                difference = float(one - other)
+            result[domain] = {
+                "difference": difference,
+                "share": float(here.sum() / known.sum()),
+            }
+    return result

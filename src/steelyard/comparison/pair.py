@@ -1,0 +1,439 @@
+"""Ship it or not: everything about the difference of two systems, and a verdict in a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from steelyard.comparison.results import CORPUS, PROPORTION
+from steelyard.comparison.run import check_segments, document_codes, n_units, the_score
+from steelyard.comparison.scores import is_binary
+from steelyard.comparison.tests import UNITS
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.provenance import Provenance
+from steelyard.core.rng import Rng, generator
+from steelyard.core.table import Column, Table
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.overview import direction_warnings
+from steelyard.formats.load import Source, as_evalset
+from steelyard.stats.arrays import Counts, Floats, row_means, same_digits
+from steelyard.stats.paired import effects, pairedtests
+from steelyard.stats.paired.power import MOST, permutation_needed
+from steelyard.stats.permutation import corpuspairs
+from steelyard.stats.permutation.corpus import bootstrap_scores, pseudo_values
+from steelyard.stats.permutation.pvalues import block_sums
+from steelyard.stats.resampling import bootstrap
+
+_SHOWN = 5  # regressions that are listed
+_FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A segment on which the better system is worse."""
+
+    segment: str
+    first: float
+    second: float
+    source: str | None = None
+    outputs: tuple[str | None, str | None] = (None, None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "segment": self.segment,
+            "scores": [self.first, self.second],
+            "source": self.source,
+            "outputs": list(self.outputs),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The difference of two systems by one score: ``difference`` is the first minus the second.
+
+    Numbers are those of the score itself, also where less is better. ``means`` are corpus scores
+    where the score is one (``of``), and proportions where all scores are 0 or 1; these have a
+    ``two_by_two`` table of segments: right by both, by the first, by the second, by neither.
+    """
+
+    score: str
+    pair: tuple[str, str]
+    n_segments: int
+    means: tuple[float, float]
+    difference: float
+    ci: tuple[float, float]
+    probability: float  # that the first is better, over resamples
+    wins: int
+    ties: int
+    losses: int
+    p: float
+    p_sign: float
+    superiority: float
+    effect: float
+    needed: int | None  # segments to see a difference this large; None if none, or over 10 million
+    power: float
+    unit: str
+    verdict: str
+    regressions: tuple[Regression, ...] = ()
+    human: dict[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = field(default=None, repr=False)
+    higher_is_better: bool = True
+    of: str | None = None
+    two_by_two: tuple[int, int, int, int] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "score": self.score,
+            "pair": list(self.pair),
+            "systems": list(self.pair),
+            "n_segments": self.n_segments,
+            "higher_is_better": self.higher_is_better,
+            "of": self.of,
+            "means": list(self.means),
+            "difference": self.difference,
+            "ci": list(self.ci),
+            "probability": self.probability,
+            "wins": self.wins,
+            "ties": self.ties,
+            "losses": self.losses,
+            "two_by_two": None
+            if self.two_by_two is None
+            else dict(zip(_FOUR, self.two_by_two, strict=True)),
+            "p": {"permutation": self.p, "sign": self.p_sign}
+            | ({} if self.two_by_two is None else {"mcnemar": self.p_sign}),
+            "superiority": self.superiority,
+            "standardised_difference": self.effect,
+            "segments_needed": self.needed,
+            "power": self.power,
+            "unit": self.unit,
+            "verdict": self.verdict,
+            "human": self.human,
+            "regressions": [one.to_dict() for one in self.regressions],
+            "warnings": list(self.warnings),
+            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+        }
+
+    def table(self) -> Table:
+        """Give the card as two columns."""
+        a, b = self.pair
+        direction = "" if self.higher_is_better else ", lower is better"
+        what = {CORPUS: "corpus scores", PROPORTION: "proportions"}.get(self.of or "", "means")
+        name = f"{CORPUS} {self.score}" if self.of == CORPUS else self.score
+        rows: list[tuple[str, str]] = [
+            (f"{a}, {b}", f"{self.means[0]:.4g}, {self.means[1]:.4g} ({name}{direction})"),
+            ("difference", _interval(self.difference, self.ci)),
+            *(
+                []
+                if math.isnan(self.probability)
+                else [(f"{a} better, wherever resampled", f"{100 * self.probability:.1f} %")]
+            ),
+            ("wins, ties, losses", f"{self.wins}, {self.ties}, {self.losses}"),
+            (f"p of the {what} (permutation)", shown_p(self.p)),
+        ]
+        if self.two_by_two is None:
+            rows.append(("p of wins (sign)", shown_p(self.p_sign)))
+        else:
+            both, first, second, neither = self.two_by_two
+            rows.insert(2, (f"1 by both, {a} alone, {b} alone, neither",
+                            f"{both}, {first}, {second}, {neither}"))  # fmt: skip
+            rows.append(("p of the proportions (McNemar, exact)", shown_p(self.p_sign)))
+        rows.append((f"chance that {a} wins a segment", f"{100 * self.superiority:.1f} %"))
+        shown = "undefined (no spread)" if math.isnan(self.effect) else f"{self.effect:+.3f}"
+        rows.append(("difference in standard deviations", shown))
+        if self.difference and not math.isnan(self.p) and self.n_segments > 1:
+            count = f"more than {MOST:,}" if self.needed is None else f"{self.needed:,}"
+            text = f"{count} (there are {self.n_segments:,})"
+            rows.append((f"segments for {100 * self.power:.0f} % power", text))
+        if self.human is not None:
+            text = _interval(self.human["difference"], self.human["ci"])
+            direction = "" if self.human["higher_is_better"] else ", lower is better"
+            rows.append((f"in human terms ({self.human['score']}{direction})", text))
+        for one in self.regressions:
+            text = f"{one.first:.4g}, {one.second:.4g}"
+            rows.append((f"worst for the better one: {one.segment}", text))
+        columns = (Column("decision"), Column("value"))
+        return Table("", columns, tuple(rows), (self.verdict,))
+
+
+def decide(
+    es: Source,
+    pair: tuple[str, str],
+    score: str | None = None,
+    *,
+    human: str | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    unit: str = "segment",
+    n_bootstrap: int = 10_000,
+    rng: Rng = 0,
+) -> Decision:
+    """Weigh one system against another.
+
+    Parameters
+    ----------
+    es
+        Systems, segments and scores.
+    pair
+        The two systems; the difference is the first minus the second.
+    score
+        Which score; may be left out if there is only one.
+    human
+        A human score, to show the same difference in human terms.
+    alpha, power
+        Level of the tests; power at which the segments needed are counted.
+    unit
+        What is resampled and permuted: ``segment`` or ``document``.
+    n_bootstrap, rng
+        Number of resamples, seed of the draws.
+
+    Examples
+    --------
+    >>> import steelyard as sy
+    >>> card = decide(sy.demo_set(), ("Dolomite", "Granite"), "learned-refA")
+    >>> card.verdict
+    'Dolomite is better than Granite by learned-refA: +0.04...p < 0.0001.'
+    """
+    es = as_evalset(es, human)
+    bounds.fraction(alpha=alpha, power=power)
+    _check(es, pair, human, unit, n_bootstrap)
+    chosen = the_score(es, score)
+    i, j = (es.systems.index(name) for name in pair)
+    check_segments(es, chosen)
+    table = es[chosen]
+    sign = 1.0 if table.higher_is_better else -1.0
+    values = table.oriented[[i, j]]
+    stats = None if table.statistics is None else table.statistics.select(systems=(i, j))
+    known = np.asarray((~np.isnan(values) if stats is None else stats.known).all(axis=0))
+    if not known.any():
+        raise UsageError(f"{pair[0]} and {pair[1]} share no segment with a '{chosen}' score")
+    stream = generator(rng)
+    blocks = document_codes(es)[known] if unit == "document" else None
+    both = values[:, known]
+    gap = both[0] - both[1]
+    binary = stats is None and is_binary(table.values)
+    counts = bootstrap.segment_counts(n_bootstrap, len(gap), stream, blocks)
+    if stats is None:
+        means, moved = row_means(both), gap
+        replicates = bootstrap.bootstrap_means(gap[None, :], counts)[:, 0]
+        tested, error = pairedtests.permutation_p(both, blocks=blocks)
+    else:
+        stats = stats.select(segments=np.flatnonzero(known))
+        means, moved = sign * stats.corpus_scores(), sign * np.subtract(*pseudo_values(stats))
+        replicates = sign * np.subtract(*bootstrap_scores(stats, counts).T)
+        tested, error = corpuspairs.permutation_test(stats, blocks=blocks, rng=stream), 0.0
+    p, p_sign = float(tested[0, 1]), float(pairedtests.sign_test(both)[0, 1])
+    several = n_units(len(gap), blocks) > 1
+    if not several:  # the same segments again and again are no resamples
+        replicates = np.full(len(replicates), np.nan)
+    low, high = (float(x[0]) for x in bootstrap.interval(replicates[:, None]))
+    lead = float(gap.mean()) if stats is None else float(means[0] - means[1])
+    needed = _needed(moved, blocks, alpha, power, stream)
+    warnings = [*es.notes, *direction_warnings(chosen, table), *pairedtests.error_note(error)]
+    warnings += _unofficial(chosen, table, (i, j), sign * means)
+    if not several:
+        warnings.append(f"one {unit}: there is nothing to resample, and no interval")
+    if not known.all():
+        warnings.append(
+            f"{int((~known).sum()):,} segments that only one of the two has take no part"
+        )
+    wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
+    if p < alpha and (wins - losses) * lead < 0:
+        warnings.append("the mean and the number of wins point in different directions")
+    drawn = replicates[~np.isnan(replicates)]
+    ends = (low, high) if sign > 0 else (0.0 - high, 0.0 - low)
+    difference = sign * lead + 0.0
+    settings = {"score": chosen, "pair": ",".join(pair), "unit": unit, "bootstrap": n_bootstrap}
+    return Decision(
+        chosen,
+        pair,
+        len(gap),
+        (float(sign * means[0] + 0.0), float(sign * means[1] + 0.0)),
+        difference,
+        ends,
+        float(row_means((drawn > 0) + 0.5 * (drawn == 0))),
+        wins,
+        int((gap == 0).sum()),
+        losses,
+        p,
+        p_sign,
+        float(effects.superiority(both)[0, 1]),
+        sign * float(effects.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]) + 0.0,
+        needed,
+        power,
+        unit,
+        _verdict(pair, chosen, lead if wins or losses else None, _interval(difference, ends), p,
+                 alpha, _more(len(gap), needed, power),
+                 higher_is_better=table.higher_is_better),
+        _regressions(es, pair, sign, both, known, lead),
+        None if human is None else _human(es, human, (i, j), counts, known),
+        tuple(dict.fromkeys(warnings)),
+        Provenance("compare", settings, es.inputs, rng if isinstance(rng, int) else None),
+        table.higher_is_better,
+        CORPUS if stats is not None else PROPORTION if binary else None,
+        _two_by_two(sign * both) if binary else None,
+    )  # fmt: skip
+
+
+def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
+    """Count segments that both, only the first, only the second, and neither has right."""
+    one, two = both == 1
+    counts = ((one & two).sum(), (one & ~two).sum(), (~one & two).sum(), (~one & ~two).sum())
+    a, b, c, d = (int(n) for n in counts)
+    return a, b, c, d
+
+
+def _unofficial(name: str, table: ScoreTable, rows: tuple[int, int], means: Floats) -> list[str]:
+    """Warn where the official scores of the two are something else than what is compared."""
+    if table.system_scores is None or table.statistics is not None:
+        return []
+    official = table.system_scores[list(rows)]
+    if np.isnan(official).any() or same_digits(official, means):
+        return []
+    told = (
+        f"means of segment scores are compared, which the official system scores of '{name}' "
+        f"({official[0]:.4g}, {official[1]:.4g}) are not"
+    )
+    if np.subtract(*official) * np.subtract(*means) < 0:
+        told += "; these order the two the other way"
+    return [told]
+
+
+def shown_p(p: float) -> str:
+    """Write a p-value for a card; one that is too small for four digits is not 0.
+
+    Examples
+    --------
+    >>> shown_p(0.00004), shown_p(0.0312), shown_p(float("nan"))
+    ('< 0.0001', '0.0312', 'undefined')
+    """
+    return "undefined" if math.isnan(p) else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def _interval(value: float, ends: Sequence[float]) -> str:
+    """Write a difference with its interval, as far as there is one."""
+    if math.isnan(value):
+        return "undefined"
+    shown, low, high = (f"{x:+.4g}" if x else "0" for x in (value, *ends))
+    return f"{shown} (no interval)" if np.isnan(ends).any() else f"{shown} ({low} to {high})"
+
+
+def _check(
+    es: EvalSet, pair: tuple[str, str], human: str | None, unit: str, n_bootstrap: int
+) -> None:
+    bounds.choice(UNITS, unit=unit)
+    bounds.whole(10, n_bootstrap=n_bootstrap)
+    bounds.text(optional=True, human=human)
+    bounds.pair(pair=pair)
+    for name in pair:
+        if name not in es.systems:
+            raise UsageError(f"no system '{name}'; {hint(name, es.systems)}")
+    if pair[0] == pair[1]:
+        raise UsageError(f"a pair needs two systems, got '{pair[0]}' twice")
+
+
+def _needed(
+    gap: Floats, blocks: Counts | None, alpha: float, power: float, rng: np.random.Generator
+) -> int | None:
+    """Segments at which the permutation test would see a difference this large, None if never.
+
+    Where documents are permuted, as many of them as it takes, of the length they have on average.
+    """
+    units = block_sums(gap[None, :], blocks)[0]
+    if not float(gap.mean()) or len(gap) < 2:
+        return None
+    found = permutation_needed(units, alpha, power, rng)
+    return None if found is None else int(np.ceil(found * len(gap) / len(units)))
+
+
+def _verdict(
+    pair: tuple[str, str],
+    score: str,
+    lead: float | None,
+    shown: str,
+    p: float,
+    alpha: float,
+    more: str,
+    *,
+    higher_is_better: bool,
+) -> str:
+    by = score if higher_is_better else f"{score} (lower is better)"
+    sure = f"p {'' if p < 0.0001 or math.isnan(p) else '= '}{shown_p(p)}"
+    if lead is None:
+        return (
+            f"{by} does not settle which of {pair[0]} and {pair[1]} is better: they tie on every "
+            "segment."
+        )
+    if p < alpha:
+        better, worse = pair if lead > 0 else pair[::-1]
+        return f"{better} is better than {worse} by {by}: {shown}, {sure}."
+    text = f"{by} does not settle which of {pair[0]} and {pair[1]} is better: {shown}, {sure}."
+    return f"{text} {more}".rstrip() if lead and not math.isnan(p) else text
+
+
+def _more(n: int, needed: int | None, power: float) -> str:
+    """Say how many segments a difference like this would take; one alone does not tell."""
+    if n < 2:
+        return ""
+    if needed is not None and needed <= n:
+        return f"The power for a difference this large is {power:.0%} or more already."
+    count = f"more than {MOST:,}" if needed is None else f"about {needed:,}"
+    return f"A difference this large would take {count} segments ({power:.0%} power)."
+
+
+def _regressions(
+    es: EvalSet,
+    pair: tuple[str, str],
+    sign: float,
+    both: Floats,
+    known: np.ndarray,
+    lead: float,
+) -> tuple[Regression, ...]:
+    """Segments on which the system that is ahead loses most."""
+    gap = both[0] - both[1]
+    loss = gap if lead >= 0 else -gap
+    order = np.argsort(loss, kind="stable")[:_SHOWN]
+    places = np.flatnonzero(known)
+    found = []
+    for k in order:
+        if not loss[k] < 0:
+            break
+        s = int(places[k])
+        sources = es.segments.sources
+        texts = [es.outputs[name][s] if name in es.outputs else None for name in pair]
+        found.append(
+            Regression(
+                es.segments.ids[s],
+                float(sign * both[0][k] + 0.0),
+                float(sign * both[1][k] + 0.0),
+                None if sources is None else sources[s],
+                (texts[0], texts[1]),
+            )
+        )
+    return tuple(found)
+
+
+def _human(
+    es: EvalSet, human: str, pair: tuple[int, int], counts: Floats, known: np.ndarray
+) -> dict[str, Any]:
+    """Show the same difference in human terms, on the segments that people scored for both."""
+    values = es[human].values[list(pair)][:, known]
+    gap = values[0] - values[1]
+    if np.isnan(gap).all():
+        raise UsageError(f"no segment has a '{human}' score of both systems")
+    replicates = bootstrap.bootstrap_means(gap[None, :], counts)
+    low, high = bootstrap.interval(replicates)
+    return {
+        "score": human,
+        "higher_is_better": es[human].higher_is_better,
+        "difference": float(np.nanmean(gap)),
+        "ci": [float(low[0]), float(high[0])],
+        "n_segments": int((~np.isnan(gap)).sum()),
+    }

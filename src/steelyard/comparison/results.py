@@ -1,0 +1,306 @@
+"""What a comparison of systems found: rankings, tests, clusters, and where rankings disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.provenance import Provenance
+from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals, plural
+from steelyard.stats.arrays import Floats
+
+MOST_SHOWN = 300  # systems up to which every pair gets intervals and a place in a report
+#: Which test asks the question that a ranking answers, and why.
+FITTING = {"mean": "t", "median": "mood", "bt": "sign", "elo": "sign", "trueskill": "sign",
+           "sentence-mean": "t"}  # fmt: skip
+#: Rankings by numbers of the score's own scale; the others give strengths, of which more is better.
+AVERAGES = ("mean", "median", "sentence-mean")
+CORPUS, SENTENCES, PROPORTION = "corpus score", "sentence scores", "proportion"  # what is ranked by
+REASONS = {
+    "t": "t tests means of paired differences, as mean ranks by them",
+    "permutation": "permutation tests means of paired differences without assuming their shape",
+    "bootstrap": "bootstrap tests means by resampling",
+    "mood": "mood tests medians and ignores the pairing, as median does",
+    "sign": "sign tests who wins more segments, as bt, elo and trueskill rank",
+    "gap": "gap tests differences of the scores by their spread over resamples",
+    "wilcoxon": "wilcoxon weighs wins by the rank of their size: between mean and bt",
+    "mcnemar": "mcnemar tests proportions by the segments that only one of two systems has right",
+}
+_OF_CORPUS = {
+    "permutation": "permutation tests corpus scores: outputs are swapped, and both scored again",
+    "bootstrap": "bootstrap tests corpus scores by resampling segments",
+}
+
+
+def reason(test: str, of: str | None = None) -> str:
+    """Say which question a test asks; ``of`` is what it tests, where a corpus score is compared."""
+    if of == CORPUS:
+        return _OF_CORPUS[test]
+    told = REASONS[test.rpartition("-")[2]]
+    return f"{told} (on {SENTENCES})" if of == SENTENCES else told
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One ranking of the systems, in the order of :attr:`Comparison.systems`.
+
+    Scores are in the numbers of the score itself; ``pairwise[i, j]`` of a mean or a median is that
+    of i minus that of j. ``of`` says what is ranked by, where that is not the segment scores.
+    ``pairwise_low`` and ``pairwise_high`` are the interval of ``pairwise``, ``gap_low`` and
+    ``gap_high`` that of the difference of two scores: of means, strengths or ratings.
+    """
+
+    scores: Floats
+    ranks: Floats
+    pairwise: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    best_rank: Floats | None = None
+    worst_rank: Floats | None = None
+    gap_low: Floats | None = None
+    gap_high: Floats | None = None
+    spread: Floats | None = None
+    rank_shares: Floats | None = None  # share of the resamples in which i takes place j + 1
+    pairwise_low: Floats | None = None
+    pairwise_high: Floats | None = None
+    higher_is_better: bool = True
+    of: str | None = None
+
+    def turned(self) -> Ranked:
+        """Give the same ranking in numbers of the other sign, of which less is better."""
+
+        def minus(values: Floats | None) -> Floats | None:
+            return None if values is None else 0.0 - values  # no -0.0
+
+        return replace(
+            self,
+            scores=0.0 - self.scores,
+            pairwise=0.0 - self.pairwise,
+            low=minus(self.high),
+            high=minus(self.low),
+            gap_low=minus(self.gap_high),
+            gap_high=minus(self.gap_low),
+            pairwise_low=minus(self.pairwise_high),
+            pairwise_high=minus(self.pairwise_low),
+            higher_is_better=not self.higher_is_better,
+        )
+
+    def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+
+        def named(values: Floats | None) -> dict[str, Any] | None:
+            if values is None:
+                return None
+            return dict(
+                zip(systems, (None if np.isnan(v) else float(v) for v in values), strict=True)
+            )
+
+        def ranges(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
+            if low is None or high is None:
+                return None
+            pairs = ([_number(a), _number(b)] for a, b in zip(low, high, strict=True))
+            return dict(zip(systems, pairs, strict=True))
+
+        return {
+            "scores": named(self.scores),
+            "ranks": {
+                s: None if np.isnan(r) else int(r) for s, r in zip(systems, self.ranks, strict=True)
+            },
+            "ci": ranges(self.low, self.high),
+            "rank_ci": ranges(self.best_rank, self.worst_rank),
+            "pairwise": self.pairwise if self.pairwise.size else None,
+            "pairwise_ci": None
+            if self.pairwise_low is None
+            else {"low": self.pairwise_low, "high": self.pairwise_high},
+            "gap_ci": None
+            if self.gap_low is None
+            else {"low": self.gap_low, "high": self.gap_high},
+            "spread": named(self.spread),
+            "higher_is_better": self.higher_is_better,
+            "of": self.of,
+        }
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class PairTest:
+    """p-values of all pairs of systems, raw and corrected; ``of`` is what a corpus metric tests."""
+
+    p: Floats
+    p_adjusted: Floats
+    alternative: str
+    correction: str
+    of: str | None = None
+    error: float = 0.0  # numerical, of the raw p-values
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "p": self.p,
+            "p_adjusted": self.p_adjusted,
+            "alternative": self.alternative,
+            "correction": self.correction,
+            "of": self.of,
+            "error": self.error,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tiers:
+    """Clusters of systems under one ranking, by the test that fits it."""
+
+    test: str
+    clusters: tuple[int | None, ...]
+    letters: tuple[str | None, ...]
+
+    def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "test": self.test,
+            "clusters": dict(zip(systems, self.clusters, strict=True)),
+            "letters": dict(zip(systems, self.letters, strict=True)),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Systems against systems on the same segments.
+
+    Numbers are those of the score itself, also where less is better (``higher_is_better``); ranks
+    count from the best. ``effects`` of who is better (``superiority``, ``cliffs_delta``) are that
+    of the row, whatever the direction.
+    """
+
+    score: str
+    systems: tuple[str, ...]
+    n_segments: int
+    aggregations: Mapping[str, Ranked]
+    tests: Mapping[str, PairTest]
+    tiers: Mapping[str, Tiers]
+    effects: Mapping[str, Floats] = field(default_factory=dict)
+    diagnosis: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    alpha: float = 0.05
+    higher_is_better: bool = True
+
+    def shown(self, by: str) -> str:
+        """Give the name of a ranking as tables and figures show it: ``corpus`` where it is that."""
+        of = self.aggregations[by].of
+        return {CORPUS: "corpus", PROPORTION: PROPORTION}.get(of or "", by)
+
+    def ranking(self, by: str) -> list[str]:
+        """Give the systems from best to worst; those without a rank come last, by name."""
+        if by not in self.aggregations:
+            raise UsageError(f"no ranking '{by}'; {hint(str(by), self.aggregations)}")
+        ranks = self.aggregations[by].ranks
+        keys = [(np.inf if np.isnan(r) else r, s) for r, s in zip(ranks, self.systems, strict=True)]
+        return [self.systems[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "score": self.score,
+            "systems": list(self.systems),
+            "n_segments": self.n_segments,
+            "higher_is_better": self.higher_is_better,
+            "aggregations": {k: v.to_dict(self.systems) for k, v in self.aggregations.items()},
+            "tests": {name: test.to_dict() for name, test in self.tests.items()},
+            "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
+            "effects": dict(self.effects),
+            "diagnosis": dict(self.diagnosis),
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Frame:
+        """Give a row per system as a pandas or polars frame."""
+        return self.table().to_frame(backend)
+
+    def table(self) -> Table:
+        """Give the leaderboard: a row per system, ordered by the first ranking."""
+        names = list(self.aggregations)
+        first = names[0]
+        columns = [Column("system")]
+        for name in names:
+            shown, many = self.shown(name), len(names) > 1
+            key = f"{name} rank" if many else None
+            columns.append(Column(f"{shown} rank" if many else "rank", key=key))
+            columns += [Column("tier", key=f"{name} tier")] if name in self.tiers else []
+            digits = _digits(self.aggregations[name])
+            better: Literal["higher", "lower"] = (
+                "higher" if self.aggregations[name].higher_is_better else "lower"
+            )
+            columns.append(Column(shown, better, digits=digits, key=name))
+            if self.aggregations[name].low is not None:
+                columns += [
+                    Column(end, digits=digits, key=f"{name} {end}") for end in ("low", "high")
+                ]
+        place = {system: i for i, system in enumerate(self.systems)}
+        rows: list[tuple[Cell, ...]] = []
+        bold: set[tuple[int, int]] = set()
+        order = self.ranking(first)
+        for k, system in enumerate(order):
+            i = place[system]
+            row: list[Cell] = [system]
+            for name in names:
+                own = self.aggregations[name]
+                row.append(None if np.isnan(own.ranks[i]) else int(own.ranks[i]))
+                row += [self.tiers[name].clusters[i]] if name in self.tiers else []
+                best = name in self.tiers and self.tiers[name].clusters[i] == 1
+                bold |= {(k, len(row))} if best else set()
+                row.append(_number(own.scores[i]))
+                if own.low is not None and own.high is not None:
+                    row += [_number(own.low[i]), _number(own.high[i])]
+            rows.append(tuple(row))
+        rules: frozenset[int] = frozenset()
+        if first in self.tiers:
+            clusters = self.tiers[first].clusters
+            tier = [clusters[place[s]] for s in order]
+            rules = frozenset(i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
+        notes = [self.size()]
+        if self.tiers:
+            used = ", ".join(f"{self.shown(by)} by {own.test}" for by, own in self.tiers.items())
+            notes.append(f"tiers at {self.alpha:g}: {used}")
+        notes += self.notes
+        return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
+
+    def size(self) -> str:
+        """Say in words what was compared."""
+        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
+        return f"score {self.score}: {size}"
+
+    def pair_tables(self) -> list[Table]:
+        """Give a matrix per test: corrected p-values of row against column."""
+        order = self.ranking(next(iter(self.aggregations)))
+        index = [self.systems.index(s) for s in order]
+        tables = []
+        for name, test in self.tests.items():
+            columns = (Column(name), *(Column(s, digits=3) for s in order))
+            p = test.p_adjusted[np.ix_(index, index)]
+            rows = tuple(
+                (system, *(_number(value) for value in row))
+                for system, row in zip(order, p, strict=True)
+            )
+            note = f"p ({test.alternative}, {test.correction}); {reason(name, test.of)}"
+            tables.append(Table("", columns, rows, (note,)))
+        return tables
+
+
+def _digits(own: Ranked) -> int:
+    """Digits that follow the standard error; without one, strengths need more than ratings."""
+    if own.low is not None and own.high is not None:
+        found = interval_decimals(own.scores, own.low, own.high)
+        if found is not None:
+            return found
+    size = np.nanmax(np.abs(own.scores), initial=0.0)
+    return 1 if size >= 1000 else 2 if size >= 10 else 3

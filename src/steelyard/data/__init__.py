@@ -1,0 +1,1 @@
+"""One test set and its judgements: built and checked once, immutable after."""

@@ -1,0 +1,1 @@
+"""Sets that are folders or files of their own kind."""

@@ -1,0 +1,1 @@
+"""Raw judgements: ratings, error lists, rankings, battles."""

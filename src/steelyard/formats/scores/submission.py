@@ -1,0 +1,132 @@
+"""WMT metrics-task submissions: tab-separated lines without a header.
+
+Segment scores have nine columns: metric, language pair, test set, domain, document, reference,
+system, segment number (from 1) and score; system scores have seven, without document and segment.
+Segments become the ids of mt-metrics-eval folders (numbered from 0), so that a submission joins
+such a folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.core.errors import InputError, UsageError
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.joining import join
+from steelyard.formats import files
+from steelyard.formats.scores import long, systemtable
+from steelyard.formats.tables import RawTable, parse_number
+
+SEGMENT_COLUMNS = (
+    "metric", "lp", "testset", "domain", "doc", "ref", "system", "segment", "score",
+)  # fmt: skip
+SYSTEM_COLUMNS = ("metric", "lp", "testset", "domain", "ref", "system", "score")
+
+
+def recognise(first_line: str) -> bool:
+    """Tell from the first line: seven or nine fields, the last a number."""
+    fields = first_line.split("\t")
+    widths = (len(SEGMENT_COLUMNS), len(SYSTEM_COLUMNS))
+    return len(fields) in widths and parse_number(fields[-1]) is not None
+
+
+def read(path: Path, *, lp: str | None = None, where: Iterable[tuple[str, str]] = ()) -> EvalSet:
+    """Read one language pair of one test set; a file that holds several needs them named.
+
+    ``where`` selects lines by the names in :data:`SEGMENT_COLUMNS`.
+    """
+    table = _read_lines(path)
+    chosen = dict(where)
+    for column in ("metric", "domain", "doc", "ref", "system", "segment"):
+        if column in chosen and column in table:
+            kept = table.where(column, chosen[column])
+            same = [chosen[column]] * kept.n_rows  # the column is needed further down
+            table = replace(kept, columns={**kept.columns, column: same})
+    languages, table = _narrow(table, "lp", lp or chosen.get("lp"), "--lp")
+    testset, table = _narrow(table, "testset", chosen.get("testset"), "--where testset=")
+    if "segment" in table:
+        table = _from_zero(table)
+    elif "all" in table.labels("domain"):
+        table = table.where("domain", "all")
+    else:
+        table.fail("no line of domain 'all': scores of single domains only")
+    scorers = sorted(set(zip(table.labels("metric"), table.labels("ref"), strict=True)))
+    sets = [_one_metric(table, metric, ref) for metric, ref in scorers]
+    return replace(join(sets), name=testset, language_pair=languages)
+
+
+def _read_lines(path: Path) -> RawTable:
+    rows = [line.split("\t") for line in files.lines(files.read_text(path))]
+    names = SEGMENT_COLUMNS if len(rows[0]) == len(SEGMENT_COLUMNS) else SYSTEM_COLUMNS
+    for line, fields in enumerate(rows, 1):
+        if len(fields) != len(names):
+            expected = f"{len(fields)} fields, expected {len(names)}: {', '.join(names)}"
+            raise InputError(expected, path=path, line=line)
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    return RawTable(path, columns, len(rows))
+
+
+def _narrow(table: RawTable, column: str, wanted: str | None, option: str) -> tuple[str, RawTable]:
+    found = sorted(set(table.labels(column)))
+    if wanted is None and len(found) > 1:
+        table.fail(f"holds several {column}s ({', '.join(found[:8])}); choose with {option}")
+    chosen = wanted or found[0]
+    return chosen, table.where(column, chosen)
+
+
+def _from_zero(table: RawTable) -> RawTable:
+    numbers = table.labels("segment")
+    for row, number in enumerate(numbers):
+        if not re.fullmatch("0*[1-9][0-9]{0,17}", number):
+            table.fail(f"segment number '{number}', expected 1, 2, ...", row)
+    columns = {**table.columns, "segment": [str(int(number) - 1) for number in numbers]}
+    return replace(table, columns=columns)
+
+
+def _one_metric(table: RawTable, metric: str, ref: str) -> EvalSet:
+    own = table.where("metric", metric).where("ref", ref)
+    name = f"{metric}-{ref}"
+    renamed = {name if column == "score" else column: c for column, c in own.columns.items()}
+    reader = long.read if "segment" in own else systemtable.read
+    es = reader(replace(own, columns=renamed))
+    named = replace(es, name=f"{table.path}: '{name}'")  # what a warning calls it
+    return named.with_scores(name, es.scores[name], uses=tuple(ref.split(".")))
+
+
+def write(es: EvalSet, path: Path, *, level: str = "seg") -> None:
+    """Write the metrics of a set, at level ``seg`` (nine columns) or ``sys`` (seven)."""
+    if es.language_pair is None:
+        raise UsageError("a submission names its language pair: say --lp SRC-TGT")
+    lines = []
+    for name in es.metrics:
+        table = es.scores[name]
+        ref = ".".join(table.uses) or "src"
+        head = (name.removesuffix(f"-{ref}"), es.language_pair, es.name or "unknown")
+        rows = _segment_rows(es, table, ref) if level == "seg" else _system_rows(es, table, ref)
+        lines += ["\t".join((*head, *row)) for row in rows]
+    width = len(SEGMENT_COLUMNS if level == "seg" else SYSTEM_COLUMNS)
+    for line in lines:
+        if line.count("\t") != width - 1 or "\n" in line:
+            raise UsageError("a name holds a tab or a line end, which a submission can't")
+    files.write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def _segment_rows(es: EvalSet, table: ScoreTable, ref: str) -> Iterator[tuple[str, ...]]:
+    unknown = (None,) * es.n_segments
+    domains, documents = es.segments.domains or unknown, es.segments.documents or unknown
+    for system, values in zip(es.systems, table.values.tolist(), strict=True):
+        for i, value in enumerate(values):
+            if not np.isnan(value):
+                place = (domains[i] or "all", documents[i] or "all")
+                yield (*place, ref, system, str(i + 1), repr(value))
+
+
+def _system_rows(es: EvalSet, table: ScoreTable, ref: str) -> Iterator[tuple[str, ...]]:
+    for system, value in zip(es.systems, table.system_means().tolist(), strict=True):
+        if not np.isnan(value):
+            yield ("all", ref, system, repr(value))

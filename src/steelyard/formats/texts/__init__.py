@@ -1,0 +1,1 @@
+"""Texts, and entities that were found in them."""

@@ -1,0 +1,179 @@
+"""Plain files, one line per segment: texts as sacreBLEU takes them, or numbers.
+
+A file of texts is the source, a reference or the outputs of one system; a file of numbers holds the
+scores of one system. Systems and references are named by their file's stem, or by their place if
+they come from a pipe that a shell made, ``<(zcat a.gz)``: its path is a number. Segments are
+numbered from 1, as lines are.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.core.errors import STDIN, InputError, UsageError
+from steelyard.core.provenance import InputFile
+from steelyard.core.table import plural
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.segments import Segments, Texts
+from steelyard.formats import files
+from steelyard.formats.streams import kept
+from steelyard.formats.tables import parse_number
+
+TEXTS, SCORES = "plain text", "plain scores"  # names of the formats
+SCORE = "score"  # what numbers without a name are called
+_NAMELESS = re.compile(r"/(dev|proc/[^/]+)/fd/[0-9]+")  # as shells hand over what they opened
+
+
+def stem(path: Path) -> str:
+    """Give the name without its last suffix (and without ``.gz``).
+
+    Examples
+    --------
+    >>> stem(Path("out/online-A.0.en.gz")), stem(Path("README"))
+    ('online-A.0', 'README')
+    """
+    if str(path) == STDIN:
+        return "stdin"
+    name = path.name.removesuffix(".gz")
+    return name.rpartition(".")[0] or name
+
+
+def named(paths: Sequence[Path], what: str) -> list[str]:
+    """Name systems or references (``what``) by the stems of their files; no two are the same.
+
+    Examples
+    --------
+    >>> named([Path("a.en"), Path("/dev/fd/63")], "system")
+    ['a', 'system-2']
+    """
+    names: dict[str, Path] = {}
+    for place, path in enumerate(paths, 1):
+        name = f"{what}-{place}" if _is_nameless(path) else stem(path)
+        if not name.strip():
+            raise InputError(f"its stem names a {what}, and is blank; rename the file", path=path)
+        if name in names:
+            other = "the same file" if names[name] == path else str(names[name])
+            raise InputError(
+                f"{what} '{name}' is named by its file's stem, and so is {other}", path=path
+            )
+        names[name] = path
+    return list(names)
+
+
+def _is_nameless(path: Path) -> bool:
+    return _NAMELESS.fullmatch(str(path)) is not None
+
+
+def _guessed(paths: Sequence[Path], names: Sequence[str], what: str) -> list[str]:
+    """Say what was named by its place."""
+    found = [
+        f"{path} as '{name}'" for path, name in zip(paths, names, strict=True) if _is_nameless(path)
+    ]
+    if not found:
+        return []
+    why = f"a pipe has no name to call a {what} by"
+    return [f"{why}: {', '.join(found)}, by its place (a file is named by its stem)"]
+
+
+@kept()
+def read(
+    outputs: Sequence[Path],
+    source: Path | None = None,
+    references: Sequence[Path] = (),
+    *,
+    allow_empty: bool = False,
+) -> EvalSet:
+    """Read the texts of systems, with source and references where given.
+
+    All files must have the same number of lines. A line without text is an error, unless
+    ``allow_empty`` says that it stands for an empty text.
+    """
+    if not outputs:
+        raise UsageError("no outputs: expected a file for each system")
+    systems, refs = named(outputs, "system"), named(references, "reference")
+    given = [*([] if source is None else [source]), *references, *outputs]
+    texts = [_texts(path, allow_empty=allow_empty) for path in given]
+    need_one_length(given, [len(lines) for lines in texts], "line")
+    ids = tuple(str(k + 1) for k in range(len(texts[0])))
+    first = 0 if source is None else 1
+    segments = Segments(
+        ids,
+        sources=texts[0] if first else None,
+        references=dict(zip(refs, texts[first : first + len(refs)], strict=True)),
+    )
+    found = dict(zip(systems, texts[first + len(refs) :], strict=True))
+    notes = _guessed(references, refs, "reference") + _guessed(outputs, systems, "system")
+    es = EvalSet(tuple(systems), segments, {}, found, notes=tuple(notes))
+    return replace(es, inputs=_inputs(given, TEXTS))
+
+
+def _inputs(paths: Sequence[Path], form: str) -> tuple[InputFile, ...]:
+    return tuple(InputFile(str(path), form, files.sha256(path)) for path in paths)
+
+
+def _texts(path: Path, *, allow_empty: bool) -> Texts:
+    lines = files.lines(files.read_text(path))
+    if not lines:
+        raise InputError("is empty, expected a line for each segment", path=path)
+    for number, line in enumerate(lines, 1):
+        if not (allow_empty or line.strip()):
+            message = "no text (--allow-empty takes it for an empty one)"
+            raise InputError(message, path=path, line=number)
+    return tuple(lines)
+
+
+def is_numbers(path: Path) -> bool:
+    """Tell from its first line whether a file holds a number on each line."""
+    return not files.is_folder(path) and _number(files.first_line(path)) is not None
+
+
+def _number(text: str) -> float | None:
+    value = parse_number(text.strip())
+    return value if value is not None and math.isfinite(value) else None
+
+
+def numbers(data: bytes, path: Path, count: int | None, what: str) -> list[float]:
+    """Read a number from each line; ``count`` is how many there must be, and ``what`` they are."""
+    lines = files.lines(files.decode(data, path))
+    found = []
+    for number, line in enumerate(lines, 1):
+        value = _number(line)
+        if value is None:
+            raise InputError(f"'{line[:40]}' is not a number", path=path, line=number)
+        found.append(value)
+    if not found or (count is not None and len(found) != count):
+        expected = f", expected {count}: {what}" if count is not None else ", expected " + what
+        raise InputError(f"{plural(len(found), 'number')}{expected}", path=path)
+    return found
+
+
+def read_numbers(path: Path, count: int | None = None, what: str = "one per line") -> list[float]:
+    """Read a file with a number on each line."""
+    return numbers(files.read_bytes(path), path, count, what)
+
+
+def need_one_length(paths: Sequence[Path], lengths: Sequence[int], noun: str) -> None:
+    """Refuse files of different lengths."""
+    for path, n in zip(paths, lengths, strict=True):
+        if n != lengths[0]:
+            message = f"{plural(n, noun)}, but {paths[0]} has {lengths[0]}"
+            raise InputError(message, path=path, line=min(n, lengths[0]) + 1)
+
+
+@kept()
+def read_scores(paths: Sequence[Path], name: str = SCORE) -> EvalSet:
+    """Read the scores of systems, a file for each with a number on each line."""
+    systems = named(paths, "system")
+    rows = [read_numbers(path) for path in paths]
+    need_one_length(paths, [len(row) for row in rows], "number")
+    ids = tuple(str(k + 1) for k in range(len(rows[0])))
+    table = ScoreTable(np.array(rows))
+    notes = _guessed(paths, systems, "system")
+    es = EvalSet(tuple(systems), Segments(ids), {name: table}, notes=tuple(notes))
+    return replace(es, inputs=_inputs(paths, SCORES))

@@ -1,0 +1,293 @@
+"""What raw judgements say: scores of systems, their places, and the raters behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import UsageError
+from steelyard.core.provenance import Provenance
+from steelyard.core.table import Cell, Column, Frame, Table, decimals, plural
+from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import BattleLog
+from steelyard.human.averages import Averages
+from steelyard.human.ordering import Ordering, Rule
+from steelyard.stats.arrays import Floats
+
+SHOWN_RATERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SystemScore:
+    """One system: its score, the raw one, its place, and the places it could hold.
+
+    ``rank`` is the place by score, None without one; ``rank_from`` and ``rank_to`` are the first
+    and the last place of its cluster; ``range_from`` is 1 + the number of systems that beat it,
+    ``range_to`` the number of systems minus those it beats.
+    """
+
+    system: str
+    score: float
+    raw: float
+    rank: int | None
+    rank_from: int | None = None
+    rank_to: int | None = None
+    range_from: int | None = None
+    range_to: int | None = None
+    wins: int | None = None
+    n_segments: int = 0
+    n_ratings: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True)
+class HumanScores:
+    """Scores of systems from raw judgements, best first, and what they rest on.
+
+    Parameters
+    ----------
+    protocol
+        ``da mqm esa rr darr``.
+    systems
+        A row per system, best first.
+    score
+        The name of the score that systems are ordered by.
+    averages
+        The scores of single outputs; None where a protocol has none (``rr``).
+    tables
+        What else was found, as tables by name: ``raters``, ``profile``, ``changes``, ``pairs``, ...
+    rule, p
+        How clusters were made, and the p-values: ``p[i][j]`` that the i-th system beats the j-th.
+    agreement
+        How far raters agree.
+    battles
+        The pairwise outcomes behind the scores (``rr``, ``darr``).
+    """
+
+    protocol: str
+    systems: tuple[SystemScore, ...]
+    score: str
+    averages: Averages | None = None
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    rule: Rule | None = None
+    p: Floats | None = None
+    agreement: Mapping[str, Any] = field(default_factory=dict)
+    battles: BattleLog | None = None
+    removed_raters: tuple[str, ...] = ()
+    language_pair: str | None = None
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def evalset(self) -> EvalSet | None:
+        """The scores of single outputs as an :class:`EvalSet`, what ``--out`` writes."""
+        if self.averages is None:
+            return None
+        inputs = () if self.provenance is None else self.provenance.inputs
+        return self.averages.evalset(inputs, self.language_pair)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        result: dict[str, Any] = {
+            "protocol": self.protocol,
+            "score": self.score,
+            "systems": [system.to_dict() for system in self.systems],
+            "raters": [],
+            "removed_raters": list(self.removed_raters),
+            "agreement": dict(self.agreement),
+            "clusters": None
+            if self.rule is None
+            else {
+                **self.rule.to_dict(),
+                "systems": [system.system for system in self.systems],
+                "p": self.p,
+            },
+        }
+        result |= {name: table.records() for name, table in self.tables.items()}
+        result |= self.more
+        result["provenance"] = None if self.provenance is None else self.provenance.to_dict()
+        result["warnings"] = list(self.warnings)
+        return result
+
+    def standard_errors(self) -> Floats | None:
+        """Give the standard error of each system's mean over its segments, best system first.
+
+        None where a protocol has no scores of single outputs; NaN for a system with fewer than two.
+        """
+        if self.averages is None or self.score not in self.averages.values:
+            return None
+        place = {name: i for i, name in enumerate(self.averages.systems)}
+        samples = self.averages.samples(self.score)
+        own = [samples[place[one.system]] for one in self.systems]
+        known = [sample[~np.isnan(sample)] for sample in own]
+        return np.array([x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.nan for x in known])
+
+    def threshold_curves(self) -> dict[str, list[tuple[float, float]]]:
+        """Give (threshold, pairs kept) of every set, and of their mean, for a figure."""
+        if "thresholds" not in self.tables:
+            raise UsageError("no thresholds were asked for")
+        columns = self.tables["thresholds"].to_columns()
+        at = [float(x) for x in columns.pop("threshold") if isinstance(x, float)]
+        columns.pop("share")
+        return {
+            name: [(x, float(y)) for x, y in zip(at, cells, strict=True) if y is not None]
+            for name, cells in columns.items()
+        }
+
+    def to_frame(self, backend: str | None = None) -> Frame:
+        """Give a row per system as a pandas or polars frame."""
+        names = tuple(SystemScore.__dataclass_fields__)
+        rows = tuple(tuple(getattr(system, name) for name in names) for system in self.systems)
+        return Table("", tuple(Column(name) for name in names), rows).to_frame(backend)
+
+    def table(self) -> Table:
+        """Give the ranking, a line between clusters."""
+        digits = self._digits()
+        columns = [Column("rank"), Column("system"), Column(self.score, "higher", digits=digits)]
+        raw = any(s.raw != s.score for s in self.systems)
+        columns += [Column("raw", digits=2)] if raw else []
+        tested = any(s.range_from is not None for s in self.systems)
+        columns += [Column("range")] if tested else []
+        counted = {"rr": "battles", "darr": "pairs"}.get(self.protocol, "ratings")
+        columns += [Column("segments"), Column(counted)]
+        rows: list[tuple[Cell, ...]] = []
+        for s in self.systems:
+            row: list[Cell] = [_places(s.rank_from or s.rank, s.rank_to or s.rank), s.system]
+            row += [s.score, s.raw] if raw else [s.score]
+            row += [_places(s.range_from or s.rank, s.range_to or s.rank)] if tested else []
+            rows.append((*row, s.n_segments, s.n_ratings))
+        starts = [s.rank_from for s in self.systems]
+        rules = frozenset(i for i in range(1, len(rows)) if starts[i] != starts[i - 1])
+        if not tested:
+            return Table("", tuple(columns), tuple(rows), tuple(self._notes()))
+        bold = frozenset((i, j) for i in range(len(rows)) if starts[i] == 1 for j in (1, 2))
+        return Table("", tuple(columns), tuple(rows), tuple(self._notes()), rules, bold)
+
+    def _digits(self) -> int:
+        """Digits of the score: they follow its standard error where that is known."""
+        error = self.standard_errors()
+        usual = np.zeros(0) if error is None else error[np.isfinite(error) & (error > 0)]
+        if not usual.size:
+            return 3
+        return decimals([s.score for s in self.systems], float(np.median(usual)))
+
+    def _notes(self) -> list[str]:
+        once = []
+        if self.averages is not None and self.protocol in ("da", "esa", "mqm"):
+            single, total = int((self.averages.n == 1).sum()), len(self.averages.n)
+            once = [f"{single:,} of {total:,} outputs were rated once"]
+        if self.rule is None or self.p is None:
+            return once
+        corrected = "" if self.rule.correction == "none" else f", {self.rule.correction}"
+        test = f"{self.rule.test} test, p < {self.rule.alpha:g}{corrected}"
+        if self.protocol == "rr":
+            share = f"{100 * (1 - self.rule.alpha):g} %"
+            return [
+                f"rank: places of the cluster (rule {self.rule.clusters})",
+                f"range: places that the system takes in {share} of the resampled rankings",
+                "raw: Expected Wins",
+            ]
+        return [
+            f"rank: places of the cluster (rule {self.rule.clusters}: {test})",
+            "range: places that the system could hold",
+            *once,
+        ]
+
+    def text(self) -> str:
+        """Give all that people want to see: the ranking, the raters, and what the protocol adds."""
+        parts = [self.table().text()]
+        for name, table in self.tables.items():
+            parts.append((_brief_raters(table) if name == "raters" else table).text())
+        lines = _agreement_lines(self.agreement)
+        if lines:
+            parts.append("\n".join(["Agreement of raters (95 % intervals)", *lines]))
+        return "\n\n".join(parts)
+
+
+def _places(first: int | None, last: int | None) -> str | None:
+    return f"{first}-{last}" if first != last else None if first is None else str(first)
+
+
+def place_systems(
+    averages: Averages, score: str, raw: str, ordering: Ordering
+) -> tuple[SystemScore, ...]:
+    """Put names, scores and places together, best first."""
+    values, raws = averages.means(score), averages.means(raw)
+    segments, ratings = averages.counts()
+    found = []
+    for place, i in enumerate(ordering.order.tolist()):
+        cluster = ordering.cluster[place] if ordering.cluster else (None, None)
+        span = ordering.range[place] if ordering.range else (None, None)
+        found.append(
+            SystemScore(
+                averages.systems[i],
+                float(values[i]),
+                float(raws[i]),
+                ordering.rank[place],
+                rank_from=cluster[0],
+                rank_to=cluster[1],
+                range_from=span[0],
+                range_to=span[1],
+                wins=ordering.wins[place] if ordering.wins else None,
+                n_segments=int(segments[i]),
+                n_ratings=int(ratings[i]),
+            )
+        )
+    return tuple(found)
+
+
+def _brief_raters(table: Table) -> Table:
+    """Show what fits a terminal: some columns, and the raters to look at first."""
+    places = [j for j, column in enumerate(table.columns) if column.name in _SHOWN]
+    rows = tuple(tuple(row[j] for j in places) for row in table.rows[:SHOWN_RATERS])
+    left = len(table.rows) - len(rows)
+    notes = (
+        (*table.notes, f"and {left} more raters: --json lists them all") if left else table.notes
+    )
+    return Table(table.title, tuple(table.columns[j] for j in places), rows, notes)
+
+
+_SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "range_use", "n_shared", "bias", "r",
+          "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
+COEFFICIENTS = {
+    "alpha_interval": "Krippendorff's alpha (interval)",
+    "alpha_ordinal": "Krippendorff's alpha (ordinal)",
+    "alpha_nominal": "Krippendorff's alpha (nominal)",
+    "fleiss_kappa": "Fleiss' kappa",
+    "cohen_kappa": "Cohen's kappa",
+    "ranking": "same order of two systems",
+    "kappa": "kappa of orders of two systems",
+    "repeats_alpha_interval": "alpha of a rater's own repeats",
+    "repeats_ranking": "same order by the same rater",
+    "repeats_kappa": "kappa of orders by the same rater",
+}
+
+
+def _agreement_lines(found: Mapping[str, Any]) -> list[str]:
+    """One line per coefficient that is defined."""
+    lines = []
+    for label, one in defined_coefficients(found):
+        ends = one["ci"]
+        span = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
+        lines.append(f"  {label} {one['value']:.3f}{span}, {plural(one['n_units'], 'unit')}")
+    return lines
+
+
+def defined_coefficients(
+    found: Mapping[str, Mapping[str, Any]],
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Go through the coefficients of agreement that have a value, each with what it is called."""
+    for score, entry in found.items():
+        for name, value in entry.items():
+            if not isinstance(value, Mapping):
+                continue
+            one = value.get("share", value)
+            if one["value"] == one["value"]:  # else NaN: nothing was judged twice
+                yield f"{score}: {COEFFICIENTS.get(name, name)}", one

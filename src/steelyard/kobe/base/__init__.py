@@ -1,0 +1,1 @@
+"""Knowledge bases: made, merged, indexed, opened."""

@@ -1,0 +1,291 @@
+r"""The KoBE score: which of the entities of a source the translations keep.
+
+Per segment an entity counts as often as it is mentioned in the source, and is matched at most as
+often as the output mentions it. The totals over all segments make recall, M / S. Outputs with C
+mentions, twice those of the source or more, are penalised by exp(1 - C / 2S). The score is recall
+times penalty, in percent. With a reference in place of the source, it is the reference-based score.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import DegenerateError, ShapeError, UsageError
+from steelyard.kobe.linking.linked import Id, Mention
+from steelyard.stats.arrays import Floats
+from steelyard.stats.permutation.corpus import CorpusStatistics
+
+Matching = Literal["strict", "candidates"]
+Linked = Sequence[Mention]
+Mask = NDArray[np.bool_]
+_EPSILON = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Kobe:
+    """The score of sums (matched and wanted by weight; matched, wanted and found as counts).
+
+    Undefined (NaN) where nothing is wanted. ``measure`` is ``recall`` or ``precision`` (matched
+    among found, no penalty; undefined where nothing is found). With ``rounded`` recall is rounded
+    to two decimals of a percent before the penalty, as in the script of the method's authors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Kobe()(np.array([[6, 8, 6, 8, 12], [6, 8, 6, 8, 24]])).round(3).tolist()
+    [75.0, 45.49]
+    >>> Kobe(measure="precision")(np.array([6, 8, 6, 8, 12])).tolist()
+    50.0
+    """
+
+    penalty: bool = True
+    rounded: bool = False
+    measure: Literal["recall", "precision"] = "recall"
+
+    @property
+    def width(self) -> int:
+        """How many statistics there are."""
+        return 5
+
+    def __call__(self, sums: Floats) -> Floats:
+        """Score sums of statistics."""
+        kept, wanted = sums[..., 0], sums[..., 1]
+        if self.measure == "precision":
+            return 100 * _ratio(sums[..., 2], sums[..., 4])
+        recall = 100 * _ratio(kept, wanted)
+        if self.rounded:
+            recall = np.round(recall, 2)
+        return recall * count_penalty(sums[..., 4], sums[..., 3]) if self.penalty else recall
+
+
+def count_penalty(found: Floats, wanted: Floats) -> Floats:
+    """Entity count penalty: 1 up to twice the entities of the source, then exp(1 - C / 2S).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> count_penalty(np.array([19, 20, 21, 40]), np.array([10, 10, 10, 10])).round(4).tolist()
+    [1.0, 1.0, 0.9512, 0.3679]
+    """
+    ratio = _ratio(np.asarray(found, dtype=np.float64), 2 * np.asarray(wanted, dtype=np.float64))
+    return np.exp(np.minimum(0.0, 1 - ratio))
+
+
+def _ratio(top: Floats, bottom: Floats) -> Floats:
+    result: Floats = np.full(np.broadcast_shapes(top.shape, bottom.shape), np.nan)
+    np.divide(top, bottom, out=result, where=bottom > _EPSILON)
+    return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matches:
+    """Which mentions of the source each output keeps.
+
+    Parameters
+    ----------
+    systems
+        Names of the outputs.
+    segment, mention
+        Per mention of the source, in order: its segment, and the mention itself.
+    kept
+        Systems x mentions: whether the output has it (of several equal ones the first are kept).
+    found
+        Systems x segments: how many mentions the output has.
+    known
+        Systems x segments: whether there is an output.
+    """
+
+    systems: tuple[str, ...]
+    segment: NDArray[np.int64]
+    mention: tuple[Mention, ...]
+    kept: Mask
+    found: Floats
+    known: Mask
+
+    @property
+    def n_segments(self) -> int:
+        """How many segments there are, with entities or without."""
+        return int(self.found.shape[1])
+
+    @property
+    def wanted(self) -> Floats:
+        """Mentions of the source per segment."""
+        return np.bincount(self.segment, minlength=self.n_segments).astype(np.float64)
+
+    @property
+    def n_without_entities(self) -> int:
+        """Segments whose source has no entity; they say nothing about recall."""
+        return int((self.wanted == 0).sum())
+
+    def per_segment(self, weights: Floats) -> Floats:
+        """Sum a number per system and mention over the mentions of each segment."""
+        sums = [np.bincount(self.segment, row, minlength=self.n_segments) for row in weights]
+        return np.array(sums, dtype=np.float64).reshape(len(weights), self.n_segments)
+
+
+def match(
+    sources: Sequence[Linked],
+    outputs: Mapping[str, Sequence[Linked | None]],
+    matching: Matching = "strict",
+) -> Matches:
+    """Match the mentions of each output with those of the source, or of a reference.
+
+    Strict matching compares best readings; ``candidates`` pairs as many mentions as possible that
+    share a reading. None stands for a missing output.
+
+    Examples
+    --------
+    >>> Vienna, Paris = Mention(0, 4, "Wien", "Vienna"), Mention(9, 14, "Paris", "Paris")
+    >>> found = match([(Vienna, Paris, Paris)], {"A": [(Paris,)]})
+    >>> found.kept.tolist(), found.wanted.tolist(), found.found.tolist()
+    ([[False, True, False]], [3.0], [[1.0]])
+    """
+    if matching not in ("strict", "candidates"):
+        raise UsageError(f"unknown matching '{matching}'; known: candidates, strict")
+    for system, own in outputs.items():
+        if len(own) != len(sources):
+            raise ShapeError(
+                f"system '{system}' has {len(own)} segments, the source has {len(sources)}"
+            )
+    mentions = tuple(m for linked in sources for m in linked)
+    segment = np.repeat(np.arange(len(sources)), [len(linked) for linked in sources])
+    starts = np.concatenate(([0], np.cumsum([len(linked) for linked in sources]))).astype(int)
+    kept = np.zeros((len(outputs), len(mentions)), dtype=bool)
+    pair = _strict if matching == "strict" else _by_candidates
+    for row, own in enumerate(outputs.values()):
+        for at, (wanted, there) in enumerate(zip(sources, own, strict=True)):
+            if wanted and there:
+                for index in pair(wanted, there):
+                    kept[row, starts[at] + index] = True
+    found = np.array(
+        [[0 if m is None else len(m) for m in own] for own in outputs.values()], dtype=np.float64
+    ).reshape(len(outputs), len(sources))
+    known = np.array([[m is not None for m in own] for own in outputs.values()], dtype=bool)
+    return Matches(
+        tuple(outputs),
+        segment.astype(np.int64),
+        mentions,
+        kept,
+        found,
+        known.reshape(len(outputs), len(sources)),
+    )
+
+
+def _strict(wanted: Linked, there: Linked) -> list[int]:
+    """Give the mentions that are kept: each takes one equal id of the output."""
+    left = Counter([m.id for m in there])
+    kept = []
+    for index, mention in enumerate(wanted):
+        if left.get(mention.id, 0):
+            left[mention.id] -= 1
+            kept.append(index)
+    return kept
+
+
+def _by_candidates(wanted: Linked, there: Linked) -> list[int]:
+    return sorted(pair_candidates(wanted, there))
+
+
+def pair_candidates(wanted: Linked, there: Linked) -> dict[int, int]:
+    """Pair as many mentions as possible that share a reading (augmenting paths).
+
+    Equal best readings go first, so that a pair by second readings never takes their place.
+    """
+    readings: dict[Id, list[int]] = {}
+    for index, mention in enumerate(there):
+        for reading in mention.readings:
+            readings.setdefault(reading, []).append(index)
+    edges = []
+    for mention in wanted:
+        near = [j for reading in mention.readings for j in readings.get(reading, ())]
+        own = dict.fromkeys(near)
+        edges.append(sorted(own, key=lambda j, m=mention: there[j].id != m.id))  # type: ignore[misc]
+    taken: dict[int, int] = {}
+
+    def place(index: int, seen: set[int]) -> bool:
+        for j in edges[index]:
+            if j not in seen:
+                seen.add(j)
+                if j not in taken or place(taken[j], seen):
+                    taken[j] = index
+                    return True
+        return False
+
+    for index in range(len(wanted)):
+        place(index, set())
+    return {index: j for j, index in taken.items()}
+
+
+def consensus_weights(matches: Matches) -> Floats:
+    """Weigh each mention, for each system, by the share of other systems that keep it.
+
+    What no other system keeps is most likely a fault of the linker, or hard to keep at all; it
+    says little about one system. Needs three systems.
+
+    Examples
+    --------
+    >>> a = Mention(0, 1, "a", "a")
+    >>> b = Mention(2, 3, "b", "b")
+    >>> found = match([(a, b)], {"X": [(a,)], "Y": [(a, b)], "Z": [(a,)]})
+    >>> consensus_weights(found).tolist()
+    [[1.0, 0.5], [1.0, 0.0], [1.0, 0.5]]
+    """
+    n = len(matches.systems)
+    if n < 3:
+        raise DegenerateError(f"consensus weights need three systems or more, there are {n}")
+    kept = matches.kept.astype(np.float64)
+    there = matches.known[:, matches.segment].astype(np.float64)
+    others = there.sum(axis=0) - there
+    total: Floats = np.zeros_like(kept)
+    np.divide(kept.sum(axis=0) - kept, others, out=total, where=others > 0)
+    return total
+
+
+def statistics(
+    matches: Matches,
+    formula: Kobe | None = None,
+    weights: Floats | None = None,
+    signature: str = "",
+) -> CorpusStatistics:
+    """Make the additive statistics of matches: systems x segments x 5.
+
+    They are mentions kept and wanted by weight, then kept, wanted and found as plain counts.
+
+    Examples
+    --------
+    >>> a = Mention(0, 1, "a", "a")
+    >>> b = Mention(2, 3, "b", "b")
+    >>> stats = statistics(match([(a, b), ()], {"X": [(a,), (a,)], "Y": [(), None]}))
+    >>> stats.values.tolist()[0]
+    [[1.0, 2.0, 1.0, 2.0, 1.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
+    >>> stats.corpus_scores().tolist()
+    [50.0, 0.0]
+    """
+    kept = matches.kept.astype(np.float64)
+    counted = matches.per_segment(kept)
+    wanted = np.broadcast_to(matches.wanted, counted.shape)
+    if weights is None:
+        weighted, needed = counted, wanted
+    else:
+        weighted, needed = matches.per_segment(kept * weights), matches.per_segment(weights)
+    values = np.stack([weighted, needed, counted, wanted, matches.found], axis=-1)
+    values = np.where(matches.known[:, :, None], values, np.nan)
+    return CorpusStatistics(values, formula or Kobe(), signature=signature)
+
+
+def segment_scores(stats: CorpusStatistics) -> Floats:
+    """Give the recall (or precision) of each segment, NaN where its source has no entity.
+
+    Recall times the weight of the wanted mentions adds up to the corpus recall; the penalty is one
+    of totals and takes no part.
+    """
+    formula = stats.combine
+    assert isinstance(formula, Kobe)
+    plain = Kobe(penalty=False, measure=formula.measure)
+    return np.where(stats.known, plain(stats.values), np.nan)

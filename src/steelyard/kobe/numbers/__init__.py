@@ -1,0 +1,1 @@
+"""Numbers in texts, and what they are worth."""

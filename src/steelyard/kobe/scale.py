@@ -1,0 +1,291 @@
+"""KoBE of texts of any size: count in shards, add up the counts, score the sums.
+
+The score is a function of counts per system: entities kept, wanted and found. Counts of shards add
+up exactly, so the score is that of all texts at once, to the last bit, however they are split.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import DegenerateError, InputError, UsageError
+from steelyard.core.parallel import Workers
+from steelyard.core.provenance import InputFile, Provenance, sha256
+from steelyard.core.table import Table
+from steelyard.formats.texts.shards import TextRow, TextShard, read_rows
+from steelyard.kobe import metric
+from steelyard.kobe.languagecodes import normalise
+from steelyard.kobe.languagefilter import LanguageFilter
+from steelyard.kobe.linking.lexicon import LinkOptions
+from steelyard.kobe.linking.linked import Linker
+from steelyard.kobe.linking.linker import DictionaryLinker
+from steelyard.kobe.matching import Kobe, Matches, count_penalty, match
+from steelyard.kobe.metric import KobeOptions
+from steelyard.kobe.report import CategoryRecall, KobeReport, SystemEntities
+
+_ROWS = 1000  # linked at a time
+_REFERENCE = "\n"  # before the name of a reference among the names of systems
+Counts = dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardedKobe:
+    """Scores of all systems over all shards; there are no scores of segments."""
+
+    report: KobeReport
+    n_shards: int
+    provenance: Provenance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        report = self.report
+        return {
+            "systems": {system: {"kobe": value} for system, value in report.scores.items()},
+            "signatures": {"kobe": report.signature},
+            "n_segments": report.n_segments,
+            "n_shards": self.n_shards,
+            "reports": {"kobe": report.to_dict()},
+            "warnings": list(report.warnings),
+            "provenance": self.provenance.to_dict(),
+        }
+
+    def tables(self) -> list[Table]:
+        """Give the systems, and recall by category."""
+        return [self.report.table(), self.report.category_table()]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardTask:
+    """One shard, and how it is counted; the knowledge base is a folder that all workers see."""
+
+    shard: TextShard
+    src: str
+    tgt: str
+    kb: str | None
+    options: KobeOptions
+
+
+def score_shards(
+    shards: Sequence[TextShard],
+    src: str,
+    tgt: str,
+    kb: Path | str | None = None,
+    options: KobeOptions | None = None,
+    *,
+    workers: Workers | None = None,
+    only: tuple[int, int] | None = None,
+) -> ShardedKobe | None:
+    """Score texts in shards.
+
+    Parameters
+    ----------
+    shards
+        What :func:`steelyard.formats.texts.shards.find_shards` gives.
+    src, tgt, kb, options
+        As in :func:`steelyard.kobe.metric.kobe_metric`; consensus weights, which are no counts, are
+        refused.
+    workers
+        What the shards are counted on; the score does not depend on it.
+    only
+        Count only this share of the shards, as one of an array of jobs: (1, 8) is the first of
+        eight. The counts are in ``workers.resume`` then, and the result is None.
+    """
+    options, workers = options or KobeOptions(), workers or Workers()
+    if options.weights != "uniform":
+        raise UsageError("consensus weights are no counts: shards have uniform weights only")
+    if not shards:
+        raise UsageError("no shards: the files are empty")
+    src, tgt = normalise(src), normalise(tgt)
+    folder = None if kb is None else str(kb)
+    linker = _linker(folder, options.link)
+    signature = options.signature(linker, src, tgt)
+    inputs = list(dict.fromkeys(path for shard in shards for path in shard.paths))
+    files = tuple(InputFile(str(path), shards[0].form, sha256([path])) for path in inputs)
+    about = {
+        "signature": signature,
+        "inputs": [[Path(file.path).name, file.sha256] for file in files],
+        "shard": shards[0].size or "file",
+    }
+    shown = None if folder is None else str(workers.visible(Path(folder)))
+    tasks = [
+        ShardTask(replace(shard, paths=tuple(map(workers.visible, shard.paths))), src, tgt, shown,
+                  options)
+        for shard in shards
+    ]  # fmt: skip
+    chosen = None
+    if only is not None:
+        mine, of = only
+        if workers.resume is None or not 1 <= mine <= of:
+            raise UsageError(f"shard {mine} of {of}: expected 1 to {of}, and a folder of results")
+        chosen = range(mine - 1, len(tasks), of)
+    found = workers.run(count_shard, tasks, step="kobe", about=about, only=chosen)
+    if chosen is not None:
+        return None
+    report = merged_report(found, signature, (src, tgt), options)
+    settings = {"metric": "kobe", "src": src, "tgt": tgt}
+    return ShardedKobe(report, len(shards), Provenance("score", settings, files))
+
+
+@lru_cache(maxsize=2)
+def _linker(kb: str | None, options: LinkOptions) -> DictionaryLinker:
+    """One linker per process: its tables take a while to load."""
+    return metric.make_linker(kb, options)
+
+
+def count_shard(task: ShardTask) -> Counts:
+    """Count what one shard has; works on some rows at a time, whatever its size."""
+    rows = read_rows(task.shard)
+    linker = _linker(task.kb, task.options.link)
+    total: Counts = {}
+    while block := list(islice(rows, _ROWS)):
+        total = add_counts([total, _count(block, task, linker)])
+        linker.forget()  # sentences of a corpus hardly ever come back
+    return total
+
+
+def add_counts(parts: Iterable[Mapping[str, Mapping[str, int]]]) -> Counts:
+    """Add up counts.
+
+    Examples
+    --------
+    >>> add_counts([{"kept": {"A": 1}}, {"kept": {"A": 2, "B": 1}}])
+    {'kept': {'A': 3, 'B': 1}}
+    """
+    total: dict[str, Counter[str]] = {}
+    for part in parts:
+        for kind, own in part.items():
+            total.setdefault(kind, Counter()).update(own)
+    return {kind: dict(own) for kind, own in total.items()}
+
+
+def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
+    against, src, tgt = task.options.against, task.src, task.tgt
+    from_source = against == "src"
+    texts = [row.source if from_source else row.references.get(against) for row in rows]
+    if all(text is None for text in texts):
+        what = "source" if from_source else f"reference '{against}'"
+        raise InputError(f"no {what} to find entities in", path=task.shard.paths[0])
+    other = src if from_source else tgt
+    mentions = metric.link_texts(linker, texts, other, tgt)
+    systems = sorted({name for row in rows for name in row.outputs})
+    references = sorted({name for row in rows for name in row.references} - {against})
+    columns = {name: tuple(row.outputs.get(name) for row in rows) for name in systems}
+    columns |= {
+        _REFERENCE + name: tuple(row.references.get(name) for row in rows) for name in references
+    }
+    keep = LanguageFilter(src, tgt, task.options.language_filter)
+    linked, filtered = metric.link_outputs(linker, keep, columns, tgt, other)
+    strict = match(mentions, linked, task.options.matching)
+    loose = match(mentions, linked, "candidates")
+    wanted = strict.wanted
+    size = {"segments": len(rows), "bare": strict.n_without_entities, "mentions": int(wanted.sum())}
+    kept = strict.per_segment(strict.kept.astype(np.float64))
+    sums = {
+        "kept": np.where(strict.known, kept, 0).sum(axis=1),
+        "wanted": np.where(strict.known, wanted, 0).sum(axis=1),
+        "found": np.where(strict.known, strict.found, 0).sum(axis=1),
+    }
+    counts: Counts = {"size": size, "filtered": filtered}
+    for kind, values in sums.items():
+        counts[kind] = {name: int(v) for name, v in zip(strict.systems, values, strict=True)}
+    return counts | _count_categories(loose)
+
+
+def _count_categories(matches: Matches) -> Counts:
+    """Count mentions by category, and by category and system (with a line break in between)."""
+    category = [mention.category for mention in matches.mention]
+    there = matches.known[:, matches.segment]
+    counts: Counts = {"category": dict(Counter(category)), "category kept": {},
+                      "category wanted": {}}  # fmt: skip
+    names, index = np.unique(np.array(category, dtype=object), return_inverse=True)
+    for kind, cells in (("category kept", matches.kept & there), ("category wanted", there)):
+        for system, row in zip(matches.systems, cells, strict=True):
+            own = np.bincount(index, row, minlength=len(names)) if len(names) else ()
+            counts[kind] |= {
+                f"{name}\n{system}": int(n) for name, n in zip(names, own, strict=True)
+            }
+    return counts
+
+
+def merged_report(
+    parts: Iterable[Mapping[str, Mapping[str, int]]],
+    signature: str,
+    pair: tuple[str, str],
+    options: KobeOptions,
+) -> KobeReport:
+    """Make the report of all shards from their counts; lists of lost entities are no part of it."""
+    counts = add_counts(parts)
+    if not counts["size"]["mentions"]:
+        raise DegenerateError("KoBE is undefined: no entity was found in any source (S = 0)")
+    rows = _systems(counts, options)
+    size = counts["size"]
+    covered = 1 - size["bare"] / size["segments"]
+    return KobeReport(
+        *pair,
+        options.against,
+        signature,
+        tuple(rows),
+        tuple(_categories(counts, [row.system for row in rows])),
+        (),
+        size["segments"],
+        size["bare"],
+        size["mentions"],
+        metric.entity_warnings(covered, rows),
+    )
+
+
+def _name(name: str, systems: Mapping[str, Any]) -> str:
+    """Give a reference a name that no system has."""
+    if not name.startswith(_REFERENCE):
+        return name
+    plain = name.removeprefix(_REFERENCE)
+    return f"{plain} (reference)" if plain in systems else plain
+
+
+def _systems(counts: Counts, options: KobeOptions) -> list[SystemEntities]:
+    rows = []
+    formula = Kobe(options.penalty, options.rounded, options.measure)
+    for name, kept in counts["kept"].items():
+        wanted, found = counts["wanted"][name], counts["found"][name]
+        sums = np.array([kept, wanted, kept, wanted, found], dtype=np.float64)
+        rows.append(
+            SystemEntities(
+                _name(name, counts["kept"]),
+                float(formula(sums)),
+                float(Kobe(penalty=False)(sums)),
+                float(count_penalty(sums[4], sums[3])),
+                float(Kobe(measure="precision")(sums)),
+                kept,
+                wanted,
+                found,
+                counts["filtered"].get(name, 0),
+                name.startswith(_REFERENCE),
+            )
+        )
+
+    def key(row: SystemEntities) -> tuple[bool, float, str]:
+        ranked = -row.score if row.score == row.score and not row.is_reference else 1e9
+        return row.is_reference, ranked, row.system
+
+    return sorted(rows, key=key)
+
+
+def _categories(counts: Counts, names: Sequence[str]) -> Iterable[CategoryRecall]:
+    total = counts["category"]
+    own = {_name(name, counts["kept"]): name for name in counts["kept"]}
+    for category in sorted(total, key=lambda c: (-total[c], c)):
+        recall = {}
+        for name in sorted(names, key=lambda n: (own[n].startswith(_REFERENCE), n)):
+            key = f"{category}\n{own[name]}"
+            wanted = counts["category wanted"].get(key, 0)
+            kept = counts["category kept"].get(key, 0)
+            recall[name] = 100 * kept / wanted if wanted else float("nan")
+        yield CategoryRecall(category, total[category], recall)

@@ -1,0 +1,1 @@
+"""Which metric agrees with people? Answered here."""

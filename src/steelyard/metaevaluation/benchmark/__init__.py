@@ -1,0 +1,1 @@
+"""Protocols of shared tasks, as data, and what they make of metrics."""

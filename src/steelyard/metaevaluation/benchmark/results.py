@@ -1,0 +1,175 @@
+"""What a benchmark found: a column per task, a row per metric, averages and their test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.core.provenance import Provenance
+from steelyard.core.table import Cell, Frame, Table, plural
+from steelyard.core.table import Column as TableColumn
+from steelyard.metaevaluation.results import Significance
+from steelyard.stats.metametrics.swaps import Null
+
+
+@dataclass(frozen=True, slots=True)
+class SetSummary:
+    """A set that took part: its name, gold score, systems, and segments that people scored."""
+
+    name: str
+    human: str
+    systems: tuple[str, ...]
+    n_segments: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "name": self.name,
+            "human": self.human,
+            "n_systems": len(self.systems),
+            "n_segments": self.n_segments,
+            "systems": list(self.systems),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One task: a meta-metric on one set (or pooled over all), with the values of all metrics."""
+
+    test: str
+    by: str
+    level: str
+    group_by: str | None
+    domain: str | None
+    humans: bool
+    weight: float
+    values: Mapping[str, float]
+    lowest: float
+    names: tuple[str, ...] = ()
+    null: Null | None = field(default=None, repr=False)
+    ranks: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """A short name, for a table."""
+        return f"{self.test} {self.short_label}"
+
+    @property
+    def short_label(self) -> str:
+        """The same without the set."""
+        grouped = f"/{self.group_by}" if self.group_by not in (None, "item") else ""
+        parts = [self.domain, f"{self.by}{grouped}", self.level, "+human" if self.humans else None]
+        return " ".join(part for part in parts if part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "set": self.test,
+            "with": self.by,
+            "level": self.level,
+            "group_by": self.group_by,
+            "domain": self.domain,
+            "human_systems": self.humans,
+            "weight": self.weight,
+            "values": dict(self.values),
+            "ranks": dict(self.ranks),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One metric on the leaderboard; ``rank`` is its cluster where the average was tested."""
+
+    metric: str
+    average: float
+    average_rank: float
+    rank: int | None = None
+    note: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "metric": self.metric,
+            "average": self.average,
+            "average_rank": self.average_rank,
+            "rank": self.rank,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkResult:
+    """A leaderboard over several sets, and what it rests on."""
+
+    benchmark: str
+    title: str
+    order: str
+    sets: tuple[SetSummary, ...]
+    absent: tuple[str, ...]
+    columns: tuple[Column, ...]
+    standings: tuple[Standing, ...]
+    significance: Significance | None = None
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether sets of the protocol are missing."""
+        return bool(self.absent)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "benchmark": self.benchmark,
+            "title": self.title,
+            "order": self.order,
+            "partial": self.partial,
+            "sets": [one.to_dict() for one in self.sets],
+            "absent": list(self.absent),
+            "tasks": [column.to_dict() for column in self.columns],
+            "results": [standing.to_dict() for standing in self.standings],
+            "significance": {}
+            if self.significance is None
+            else {"average": self.significance.to_dict()},
+            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            "warnings": list(self.warnings),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Frame:
+        """Give the leaderboard as a pandas or polars frame."""
+        return self.table().to_frame(backend)
+
+    def table(self, most: int = 12) -> Table:
+        """Give the leaderboard; tasks get columns of their own where there are not too many."""
+        tested = any(s.rank is not None for s in self.standings)
+        shown = self.columns if len(self.columns) <= most else ()
+        heads = [TableColumn("metric")]
+        heads += [TableColumn("rank")] if tested else []
+        heads.append(TableColumn("average", "higher", digits=3))
+        heads.append(TableColumn("average rank", "lower", digits=2))
+        alone = len(self.sets) + len(self.absent) == 1
+        labels = [column.short_label if alone else column.label for column in shown]
+        heads += [TableColumn(label, "higher", digits=3) for label in labels]
+        rows: list[tuple[Cell, ...]] = []
+        for s in self.standings:
+            row: list[Cell] = [s.metric]
+            row += [s.rank] if tested else []
+            row += [s.average, s.average_rank]
+            row += [column.values.get(s.metric) for column in shown]
+            rows.append(tuple(row))
+        rules = frozenset(i for i in range(1, len(rows)) if tested and rows[i][1] != rows[i - 1][1])
+        sizes = "; ".join(
+            f"{one.name} ({one.human}: {plural(len(one.systems), 'system')}, "
+            f"{plural(one.n_segments, 'segment')})"
+            for one in self.sets
+        )
+        notes = [f"{self.title}: {sizes}"]
+        if self.absent:
+            notes.append(f"partial average: without {', '.join(self.absent)}")
+        notes.append(
+            f"average over {plural(sum(c.weight > 0 for c in self.columns), 'task')}, "
+            f"each scaled to 0..1; "
+            f"ordered by average {self.order}"
+        )
+        return Table("", tuple(heads), tuple(rows), tuple(notes), rules)

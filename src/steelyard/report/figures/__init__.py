@@ -1,0 +1,1 @@
+"""Charts, one file for each question."""

@@ -1,0 +1,332 @@
+"""Figures of a comparison of systems: rankings, pairs, ranks under resampling, disagreement.
+
+Each takes a :class:`~steelyard.comparison.results.Comparison`, or the scores of two systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from steelyard.comparison.results import AVERAGES, CORPUS, Comparison, Ranked
+from steelyard.core.errors import UsageError, hint, printable
+from steelyard.data.evalset import EvalSet
+from steelyard.report.figures.figures import (
+    GREEN,
+    GREY,
+    INK,
+    MOST,
+    ORANGE,
+    PALE,
+    PINK,
+    RED,
+    SKY,
+    Chart,
+    altair,
+    finish,
+    inline,
+    labels,
+    limited,
+    number,
+    panel_title,
+)
+from steelyard.report.figures.pairfigures import draw_pair, segment_label, wins
+from steelyard.report.figures.panels import cell_size, cells, interval_panel, matrix
+from steelyard.stats.arrays import Floats
+
+#: Names of the figures of ``compare``; the first is drawn where none is named.
+FIGURES = ("forest", "pairwise", "density", "differences", "wins", "ranks", "disagreement")
+
+
+def scores_of(es: EvalSet, found: Comparison) -> Floats:
+    """Give the scores behind a comparison, its systems x segments, in their own numbers."""
+    rows = [es.systems.index(system) for system in found.systems]
+    return np.asarray(es[found.score].values[rows])
+
+
+def draw(
+    name: str,
+    found: Comparison,
+    scores: Floats | None = None,
+    pair: tuple[str, str] | None = None,
+) -> Chart:
+    """Draw one of :data:`FIGURES`.
+
+    ``scores`` (see :func:`scores_of`) are needed by ``density``, ``differences`` and ``wins``;
+    ``pair`` are the two systems of the first two, by default the best two.
+    """
+    if name == "forest":
+        return forest(found)
+    if name == "pairwise":
+        return pairwise(found)
+    if name == "ranks":
+        return ranks(found)
+    if name == "disagreement":
+        return disagreement(found)
+    if name not in FIGURES:
+        raise UsageError(f"no figure '{name}'; {hint(name, FIGURES)}")
+    if scores is None:
+        raise UsageError(f"figure '{name}' needs scores of segments")
+    order = found.ranking(_first(found))
+    if name == "wins":
+        better = 1.0 if found.higher_is_better else -1.0
+        return wins(order, better * _rows(found, scores, order))
+    two = pair or tuple(order[:2])
+    return draw_pair(
+        name,
+        _rows(found, scores, two),
+        two,
+        segment_label(found.score, corpus=any(own.of == CORPUS for own in _all(found))),
+        higher_is_better=found.higher_is_better,
+    )
+
+
+def _first(found: Comparison) -> str:
+    return next(iter(found.aggregations))
+
+
+def _rows(found: Comparison, scores: Floats, names: Sequence[str]) -> Floats:
+    for name in names:
+        if name not in found.systems:
+            raise UsageError(f"no system '{name}'; {hint(name, found.systems)}")
+    return np.asarray(scores[[found.systems.index(name) for name in names]])
+
+
+def _size(found: Comparison) -> str:
+    return printable(found.size())
+
+
+def forest(found: Comparison) -> Chart:
+    """Draw every ranking with its intervals, systems in the order of the first one."""
+    alt = altair()
+    order = found.ranking(_first(found))
+    index = [found.systems.index(system) for system in order]
+    names = labels(order)
+    panels = []
+    for k, (by, own) in enumerate(found.aggregations.items()):
+        tiers = found.tiers.get(by)
+        panels.append(
+            interval_panel(
+                names,
+                own.scores[index],
+                None if own.low is None else own.low[index],
+                None if own.high is None else own.high[index],
+                None if tiers is None else [tiers.clusters[i] for i in index],
+                title=found.shown(by) + ("" if own.higher_is_better else " ↓"),
+                axis="score" if by in AVERAGES else "strength",
+                first=k == 0,
+                width=250 if len(found.aggregations) <= 2 else 190,
+            )
+        )
+    what = "points: scores"
+    what += "; lines: 95 % intervals" if any(r.low is not None for r in _all(found)) else ""
+    what += f"; numbers and colours: tiers at {found.alpha:g}" if found.tiers else ""
+    return finish(
+        alt.hconcat(*panels, spacing=28),
+        "Systems, best first",
+        [_size(found), what, limited(len(order), "systems")],
+    )
+
+
+def _all(found: Comparison) -> list[Ranked]:
+    return list(found.aggregations.values())
+
+
+def pairwise(found: Comparison, by: str | None = None) -> Chart:
+    """Draw what one ranking says of every pair: row against column, ``*`` where significant.
+
+    Bradley-Terry, Elo and TrueSkill give the probability that the row wins, mean and median the
+    difference.
+    """
+    own_by = by or ("bt" if "bt" in found.aggregations else _first(found))
+    if own_by not in found.aggregations:
+        raise UsageError(f"no ranking '{own_by}'; {hint(own_by, found.aggregations)}")
+    own = found.aggregations[own_by]
+    if not own.pairwise.size:
+        raise UsageError("too many systems: what each pair says is not kept")
+    order = found.ranking(own_by)[:MOST]
+    index = [found.systems.index(system) for system in order]
+    values = own.pairwise[np.ix_(index, index)].copy()
+    np.fill_diagonal(values, np.nan)
+    chance = own_by not in AVERAGES
+    reach = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    ends = (0.0, 1.0) if chance else (-reach, reach)
+    sure = _significant(found, own_by, index)
+    texts = [
+        [(f"{v:.2f}" if chance else f"{v:+.2g}") + ("*" if s else "")
+         for v, s in zip(row, marks, strict=True)]
+        for row, marks in zip(values, sure, strict=True)
+    ]  # fmt: skip
+    names = labels(order)
+    crowded = len(names) > 24
+    if crowded:
+        texts = [["*" if s else "" for s in marks] for marks in sure]
+    size = cell_size(len(names), most=42, least=13)
+    what = "probability that the row beats the column" if chance else "row minus column"
+    what += "" if own.higher_is_better else " (lower is better)"
+    chart = matrix(names, names, cells(names, names, values, texts=texts, ends=ends), ends=ends,
+                   diverging=True, size=size, legend="row wins" if chance else "difference",
+                   numbers=True)  # fmt: skip
+    tiers = found.tiers.get(own_by)
+    test = "" if tiers is None else f"*: p < {found.alpha:g} by {tiers.test}, corrected"
+    more = limited(len(found.systems), "systems")
+    return finish(chart, f"Pairs by {found.shown(own_by)}: {what}", [_size(found), test, more])
+
+
+def _significant(found: Comparison, by: str, index: list[int]) -> Floats:
+    tiers = found.tiers.get(by)
+    if tiers is None or tiers.test not in found.tests:
+        return np.zeros((len(index), len(index)), dtype=bool)
+    p = found.tests[tiers.test].p_adjusted[np.ix_(index, index)]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(p < found.alpha)
+
+
+def ranks(found: Comparison) -> Chart:
+    """Draw how often each system takes each place when segments are drawn anew."""
+    alt = altair()
+    order = found.ranking(_first(found))
+    index = [found.systems.index(system) for system in order]
+    names = labels(order)
+    panels: list[Chart] = []
+    for by, own in found.aggregations.items():
+        if own.rank_shares is None:
+            continue
+        shares = own.rank_shares[index]
+        places = [str(k + 1) for k in range(shares.shape[1])]
+        texts = [[f"{100 * v:.0f}" if v >= 0.005 else "" for v in row] for row in shares]
+        size = cell_size(len(names), most=23, least=12, whole=420)
+        data = [row for row in cells(names, places, shares, texts=texts) if row["value"] > 0]
+        how: dict[str, Any] = {"row_labels": not panels, "angle": 0, "numbers": len(names) <= 20}
+        panels.append(matrix(names, places, data, size=size, title=found.shown(by), **how))
+    if not panels:
+        raise UsageError(
+            "figure 'ranks' needs resamples: choose --intervals (and at most 100 systems)"
+        )
+    return finish(
+        alt.hconcat(*panels, spacing=22),
+        "Places under resampling, in percent",
+        [_size(found), "row: system; column: the place it takes; stronger colour is more often"],
+    )
+
+
+def disagreement(found: Comparison) -> Chart:
+    """Draw where mean, median and Bradley-Terry disagree: places side by side, and the pairs."""
+    alt = altair()
+    by = [name for name in ("mean", "median", "bt") if name in found.aggregations]
+    if len(by) < 2:
+        raise UsageError("figure 'disagreement' needs two rankings of mean, median and bt (--by)")
+    order = found.ranking(by[0])[:MOST]
+    index = [found.systems.index(system) for system in order]
+    places = {found.shown(name): found.aggregations[name].ranks[index] for name in by}
+    by = list(places)
+    names = labels(order)
+    odd = _odd_ones(by, places, names)
+    height = max(13.0, min(24.0, 640 / len(names))) * len(names)
+    chart = alt.hconcat(
+        _slopes(by, places, names, {n for row in odd for n in (row["row"], row["column"])}, height),
+        _odd_matrix(names, odd, by, height),
+        spacing=40,
+    )
+    pairs = len(names) * (len(names) - 1) // 2
+    what = "left: places by each ranking; right: who disagrees about the pair"
+    return finish(
+        chart,
+        f"Where {', '.join(by[:-1])} and {by[-1]} disagree",
+        [_size(found), f"{len(odd):,} of {pairs:,} pairs are ordered differently; {what}"],
+    )
+
+
+def _odd_ones(
+    by: Sequence[str], places: dict[str, Floats], names: Sequence[str]
+) -> list[dict[str, str]]:
+    """List the pairs that rankings order differently, and the ranking that stands alone."""
+    found = []
+    for i, j in combinations(range(len(names)), 2):
+        gaps = {name: places[name][j] - places[name][i] for name in by}
+        signs = {name: int(np.sign(gap)) for name, gap in gaps.items() if np.isfinite(gap)}
+        used = {name: sign for name, sign in signs.items() if sign}
+        if len(set(used.values())) < 2:
+            continue
+        alone = [n for n in used if list(used.values()).count(used[n]) == 1]
+        who = alone[0] if len(alone) == 1 else " against ".join(used)  # the third sees a tie
+        found.append({"row": names[i], "column": names[j], "alone": who})
+    return found
+
+
+def _slopes(
+    by: Sequence[str],
+    places: dict[str, Floats],
+    names: Sequence[str],
+    moved: set[str],
+    height: float,
+) -> Chart:
+    """Draw the places of each system as a line through the rankings."""
+    alt = altair()
+    rows = [
+        {"by": name, "place": number(places[name][i]), "i": i, "system": names[i],
+         "moved": names[i] in moved}
+        for i in range(len(names))
+        for name in by
+        if np.isfinite(places[name][i])
+    ]  # fmt: skip
+    x = alt.X("by:N", scale=alt.Scale(domain=list(by), padding=0.1), title=None,
+              axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False))  # fmt: skip
+    step = 1 + len(names) // 25
+    how = {
+        "title": "place",
+        "axis": alt.Axis(grid=False, values=list(range(1, len(names) + 1, step)), format="d"),
+        "scale": alt.Scale(domain=[len(names) + 0.5, 0.5], nice=False, zero=False),
+    }
+    y = alt.Y("place:Q", **how)
+    colour = alt.condition("datum.moved", alt.value(RED), alt.value("#BBBBBB"))
+    base = alt.Chart(inline(rows), width=90 * len(by), height=height)
+    lines = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="i:O", color=colour)
+    points = base.mark_point(filled=True, size=40, opacity=1).encode(
+        x=x, y=y, color=colour, tooltip=["system:N", "by:N", "place:Q"]
+    )
+    last = [row for row in rows if row["by"] == by[-1]]
+    spread = np.argsort(np.argsort([float(row["place"] or 0) for row in last], kind="stable"))
+    for row, k in zip(last, spread, strict=True):
+        row["at"] = int(k) + 1  # names of systems that share a place stand below each other
+    text = (
+        alt.Chart(inline(last))
+        .mark_text(align="left", dx=10, fontSize=11, color=INK)
+        .encode(x=x, y=alt.Y("at:Q", **how), text="system:N")
+    )
+    return alt.layer(lines, points, text)
+
+
+def _odd_matrix(
+    names: Sequence[str], odd: list[dict[str, str]], by: Sequence[str], height: float
+) -> Chart:
+    alt = altair()
+    more = sorted({row["alone"] for row in odd} - set(by))
+    kinds = [*(by if len(by) > 2 else ()), *more]
+    colours = [SKY, GREEN, RED, PINK, ORANGE, GREY][: len(kinds)]
+    both = [*odd, *({**r, "row": r["column"], "column": r["row"]} for r in odd)]
+    blank = [{"row": a, "column": b, "alone": None} for a in names for b in names if a != b]
+    axis = {"ticks": False, "domain": False, "labelOverlap": False}
+    x = alt.X("column:N", scale=alt.Scale(domain=list(names)), title=None,
+              axis=alt.Axis(orient="top", labelAngle=-50, labelLimit=150, **axis))  # fmt: skip
+    y = alt.Y("row:N", scale=alt.Scale(domain=list(names)), title=None, axis=alt.Axis(**axis))
+    base = alt.Chart(inline(blank), width=height, height=height)
+    ground = base.mark_rect(color=PALE, stroke="white").encode(x=x, y=y)
+    boxes = (
+        alt.Chart(inline(both))
+        .mark_rect(stroke="white")
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color(
+                "alone:N",
+                title="stands alone" if len(by) > 2 else "disagree",
+                scale=alt.Scale(domain=kinds, range=colours),
+            ),
+            tooltip=["row:N", "column:N", "alone:N"],
+        )
+    )
+    return alt.layer(ground, boxes).properties(title=panel_title("pairs of systems"))

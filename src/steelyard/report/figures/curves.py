@@ -1,0 +1,118 @@
+"""Charts of studies and of papers: curves with intervals, and published figures against ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from steelyard.core.errors import UsageError
+from steelyard.report.figures.figures import Chart, need_plots
+from steelyard.reproduction.reproduction import VERDICTS, Reproduction
+from steelyard.studies.study import Curve
+
+_COLUMNS = 2  # panels beside each other
+
+
+def curve_points(curve: Curve) -> list[dict[str, Any]]:
+    """List the points of a panel; what is undefined is None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steelyard.studies.study import Curve, Line
+    >>> one = Line("bt", np.array([0.8]), np.array([0.7]), np.array([np.nan]), (9,))
+    >>> curve_points(Curve("a", "all", "systems", "tau", (5,), (one,)))
+    [{'x': 5, 'y': 0.8, 'low': 0.7, 'high': None, 'line': 'bt'}]
+    """
+    return [
+        {
+            "x": x,
+            **{key: _number(getattr(line, key)[k]) for key in ("y", "low", "high")},
+            "line": line.name,
+        }
+        for line in curve.lines
+        for k, x in enumerate(curve.x)
+    ]
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def draw_curves(curves: Sequence[Curve]) -> Chart:
+    """Draw a panel for each curve: values joined by lines where x is a number, and intervals."""
+    need_plots()
+    alt: Any = import_module("altair")
+    shown = [curve for curve in curves if curve.x]
+    if not shown:
+        raise UsageError("there is no curve to draw")
+    panels = [_panel(alt, curve) for curve in shown]
+    columns = min(_COLUMNS, len(panels))
+    y = "shared" if len({curve.y_label for curve in shown}) == 1 else "independent"
+    return alt.concat(*panels, columns=columns).resolve_scale(color="shared", y=y)
+
+
+def _panel(alt: Any, curve: Curve) -> Chart:
+    names = [line.name for line in curve.lines]
+    numeric = all(isinstance(x, int | float) for x in curve.x)
+    x: dict[str, Any] = {"title": curve.x_label, "sort": list(curve.x)}
+    offset = {} if numeric else {"xOffset": alt.XOffset("line:N", sort=names)}
+    base = alt.Chart(
+        alt.Data(values=curve_points(curve)), width=280, height=190, title=curve.title
+    ).encode(
+        x=alt.X("x:O", axis=alt.Axis(labelAngle=0 if numeric else -40), **x),
+        color=alt.Color("line:N", title=None, sort=names),
+        **offset,
+    )
+    y = alt.Y("y:Q", title=curve.y_label, scale=alt.Scale(zero=False))
+    bars = base.mark_rule(opacity=0.6).encode(y=alt.Y("low:Q", title=curve.y_label), y2="high:Q")
+    points = base.mark_line(point=True) if numeric else base.mark_point(filled=True)
+    return alt.layer(bars, points.encode(y=y))
+
+
+def draw_reproduction(found: Reproduction) -> Chart:
+    """Draw published figures against ours; those that are equal lie on the diagonal."""
+    need_plots()
+    alt: Any = import_module("altair")
+    rows: list[dict[str, Any]] = [
+        {"part": row.part, "what": row.what, "published": row.published, "ours": row.ours,
+         "verdict": row.verdict}
+        for row in found.rows
+        if row.match is not None
+        and _plain(row.published) and _plain(row.ours)
+    ]  # fmt: skip
+    if not rows:
+        raise UsageError("no figure has both a published number and ours: nothing to draw")
+    least = -1 if any(min(row["published"], row["ours"]) < 0 for row in rows) else 0
+    scale = alt.Scale(domain=[least, 1], clamp=True)
+    points = (
+        alt.Chart(alt.Data(values=rows), width=180, height=180)
+        .mark_point(filled=True, opacity=0.7)
+        .encode(
+            x=alt.X("published:Q", scale=scale),
+            y=alt.Y("ours:Q", scale=scale),
+            color=alt.Color("verdict:N", title=None, sort=list(VERDICTS)),
+            tooltip=["what:N", "published:Q", "ours:Q"],
+        )
+    )
+    ends = [{"published": least, "ours": least}, {"published": 1, "ours": 1}]
+    diagonal = alt.Chart().mark_line(color="grey", strokeDash=[4, 3]).encode(
+        x="published:Q", y="ours:Q"
+    )  # fmt: skip
+    parts = list(dict.fromkeys(row["part"] for row in rows))
+    panels = [
+        alt.layer(
+            diagonal.properties(data=alt.Data(values=ends)),
+            points.transform_filter(alt.datum.part == part),
+            title=part,
+        )
+        for part in parts
+    ]
+    return alt.concat(*panels, columns=3, title=found.title)
+
+
+def _plain(value: object) -> bool:
+    """Tell whether a figure is a share or a correlation, which all but counts are."""
+    return isinstance(value, int | float) and abs(value) <= 1

@@ -1,0 +1,125 @@
+"""Charts inside the page: SVG that is drawn once, when the report is made, and holds no code.
+
+The reader's browser needs no plotting library, and the page's policy can forbid code from strings.
+What vl-convert draws is read as XML and written again with known elements and attributes only.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from steelyard.report.figures.figures import Chart, need_plots
+
+_ELEMENTS = frozenset(
+    ("svg", "g", "path", "line", "rect", "circle", "text", "tspan", "defs", "clipPath",
+     "linearGradient", "stop")
+)  # fmt: skip
+_NUMBERS = frozenset(
+    ("d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "ry", "dx", "dy", "transform")
+)
+_ATTRIBUTES = frozenset(
+    ("viewBox", "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-dashoffset",
+     "stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "stroke-opacity", "fill-opacity",
+     "opacity", "text-anchor", "font-size", "font-weight", "font-style", "offset", "stop-color",
+     "gradientUnits", "clip-path")
+)  # fmt: skip
+_SIZES = frozenset({"width", "height"})
+_DEFAULTS = frozenset(
+    {("opacity", "1"), ("transform", "translate(0,0)"), ("font-weight", "normal")}
+)
+_LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
+_URL = re.compile(r"url\(#([^)]*)\)")
+_ROOM = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A chart as an SVG element, with its title and what stands below the title as text."""
+
+    svg: str
+    title: str = ""
+    about: str = ""
+
+
+def draw(make: Callable[[], Chart], name: str) -> Drawing:
+    """Make a chart and draw it; ``name`` makes its inner ids unique on the page.
+
+    Titles become text of the page, where they break into lines. What a mark stands for is its
+    ``data-tip``, which the page shows on hover.
+    """
+    need_plots()
+    vl_convert: Any = import_module("vl_convert")
+    # Checking every part of a chart against the schema takes longer than drawing it.
+    with import_module("altair.utils.schemapi").debug_mode(False):
+        spec = make().to_dict(validate=False)
+    spec["config"] = {**spec.get("config", {}), "background": "transparent"}
+    titles = spec.pop("title", {})
+    titles = titles if isinstance(titles, dict) else {"text": titles}
+    about = titles.get("subtitle", "")
+    lines = [about] if isinstance(about, str) else about
+    picture = clean(vl_convert.vegalite_to_svg(spec), name)
+    return Drawing(picture, str(titles.get("text", "")), "; ".join(line for line in lines if line))
+
+
+def clean(source: str, name: str) -> str:
+    """Write an SVG again with what is known to be harmless, and nothing else.
+
+    Examples
+    --------
+    >>> clean('<svg xmlns="http://www.w3.org/2000/svg" onload="x()"><script>y()</script>'
+    ...       '<path d="M0,0.123456" aria-label="A &lt; B" style="color: red"/></svg>', "c")
+    '<svg><path d="M0,0.12" data-tip="A &lt; B"/></svg>'
+    """
+    root = ET.fromstring(source)  # noqa: S314 - our own library wrote it
+    # Vega counts ids on from chart to chart; here they count from 0 in every chart.
+    ids = [element.get("id", "") for element in root.iter() if element.get("id")]
+    return _write(root, {old: f"{name}-{k}" for k, old in enumerate(ids)})
+
+
+def _write(element: ET.Element, names: Mapping[str, str]) -> str:
+    tag = element.tag.rpartition("}")[2]
+    if tag not in _ELEMENTS or element.get("display") == "none":
+        return ""
+    attributes = _attributes(tag, element, names)
+    inside = html.escape(element.text or "") if tag in ("text", "tspan") else ""
+    inside += "".join(_write(child, names) for child in element)
+    if inside:
+        return f"<{tag}{attributes}>{inside}</{tag}>"
+    hidden = tag == "path" and not element.get("fill") and not element.get("stroke")
+    if tag in ("g", "text") or (hidden and not element.get("aria-label")):
+        return ""
+    return f"<{tag}{attributes}/>"
+
+
+def _attributes(tag: str, element: ET.Element, names: Mapping[str, str]) -> str:
+    kept: dict[str, str] = {}
+    for key, value in element.attrib.items():
+        local = key.rpartition("}")[2]
+        if (local, value) in _DEFAULTS:
+            continue
+        if local in _NUMBERS:
+            kept[local] = _LONG.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), value)
+        elif local in _ATTRIBUTES or (local in _SIZES and tag in ("rect", "svg")):
+            kept[local] = _URL.sub(lambda m: f"url(#{names.get(m[1], '')})", value)
+        elif local == "id":
+            kept["id"] = names[value]
+        elif local == "aria-label" and tag not in ("svg", "g"):
+            kept["data-tip"] = value
+    if tag == "svg":
+        _widen(kept)
+    return "".join(f' {key}="{html.escape(value)}"' for key, value in kept.items())
+
+
+def _widen(kept: dict[str, str]) -> None:
+    """Leave room at both sides: a reader's font may be wider than the one that was measured."""
+    box = kept.get("viewBox", "").split()
+    if len(box) == 4:
+        width = float(box[2]) + 2 * _ROOM
+        kept["viewBox"] = f"{-_ROOM} {box[1]} {width:g} {box[3]}"
+        kept["width"] = f"{width:g}"

@@ -1,0 +1,241 @@
+"""What all figures share: libraries, colours, labels, the look, and files without a browser.
+
+A figure is a plain function from a result (or arrays) to an Altair chart. Names of systems and
+metrics are untrusted: they occur as data, as literal domains of scales and in titles, never as
+names of fields and never in expressions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InputError, UsageError, hint, need_extra, printable
+from steelyard.formats import files
+
+SUFFIXES = ("png", "svg", "pdf")
+Chart = Any  # altair is an optional dependency, so its type can't be named
+Row = dict[str, Any]
+
+#: Okabe and Ito's colours, which colour-blind readers can tell apart.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666", "#F0E442")
+BLUE, RED, GREEN, PINK, ORANGE, SKY, GREY, YELLOW = PALETTE
+INK, FAINT, PALE = "#222222", "#DDDDDD", "#F0F0F0"
+DIVERGING = ("#A6480A", "#E8A66A", "#F7F7F7", "#7FB3D9", "#0A5A94")  # bad, even, good
+SEQUENTIAL = ("#F2F7FB", "#9CC5E3", "#3A88BF", "#083D6B")
+
+MOST = 60  # systems or metrics that one figure shows; the rest would be a blur
+_LONGEST = 36  # characters of a name
+_BACKSLASH = "\u2216"  # Vega-Lite puts titles into expressions and leaves a plain one unescaped
+_DIGITS = 6  # significant digits in chart data
+# Names that every JavaScript object inherits: as a title or key they break Vega, and it draws an
+# empty figure. An invisible space makes them names like others.
+_INHERITED = frozenset(
+    {"constructor", "__proto__", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf",
+     "propertyIsEnumerable", "toLocaleString", "__defineGetter__", "__defineSetter__",
+     "__lookupGetter__", "__lookupSetter__"}
+)  # fmt: skip
+
+
+def need_plots() -> None:
+    """Refuse to draw without the libraries, before any work is done."""
+    need_extra("plots", "a figure")
+
+
+def altair() -> Any:
+    """Import Altair, or say how to install it."""
+    need_plots()
+    return import_module("altair")
+
+
+def labels(names: Iterable[str], longest: int = _LONGEST) -> list[str]:
+    r"""Make names fit to be shown: no control characters, not too long, all different.
+
+    Examples
+    --------
+    >>> labels(["A", "a b", "x" * 50, "x" * 51])[1:]
+    ['a b', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (2)']
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        text = printable(str(name)).replace("\\", _BACKSLASH) or "(no name)"
+        text += "\u200b" if text in _INHERITED else ""
+        text = text if len(text) <= longest else text[: longest - 1] + "…"
+        unique, count = text, 1
+        while unique in found:
+            count += 1
+            unique = f"{text} ({count})"
+        found[unique] = None
+    return list(found)
+
+
+def inline(rows: list[Any]) -> Row:
+    """Give rows as the data of a chart; Altair would check an object of its own row by row."""
+    return {"values": rows}
+
+
+def label(name: str) -> str:
+    """Make one name fit to be shown."""
+    return labels([name])[0]
+
+
+def number(value: Any) -> float | None:
+    """Shorten a number for chart data; what is undefined is None.
+
+    Examples
+    --------
+    >>> number(0.123456789), number(float("nan"))
+    (0.123457, None)
+    """
+    x = float(value)
+    return float(f"{x:.{_DIGITS}g}") if math.isfinite(x) else None
+
+
+def limited(total: int, what: str) -> str:
+    """Say that only the first are shown, where that is so; to be joined to a subtitle."""
+    return f"the first {MOST} of {total} {what}" if total > MOST else ""
+
+
+def finish(chart: Chart, title: str = "", subtitle: Sequence[str] = ()) -> Chart:
+    """Give a chart its title and the look that all figures share."""
+    if title:
+        lines = [text for text in subtitle if text]
+        more: dict[str, Any] = {"subtitle": lines} if lines else {}
+        chart = chart.properties(title={"text": title, "anchor": "start", "offset": 12, **more})
+    return chart.configure(
+        axis={"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal",
+              "labelFontSize": 11, "titleFontSize": 12, "gridColor": "#E8E8E8",
+              "domainColor": "#999999", "tickColor": "#999999", "labelLimit": 340},
+        axisX={"labelFlush": False},
+        view={"stroke": None},
+        title={"fontSize": 14, "fontWeight": 600, "subtitleFontSize": 11.5, "color": INK,
+               "subtitleColor": "#555555", "subtitlePadding": 5},
+        legend={"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal",
+                "labelLimit": 260, "labelColor": INK, "titleColor": INK},
+        header={"labelFontSize": 12},
+        range={"category": list(PALETTE)},
+        font="Helvetica, Arial, sans-serif",
+    )  # fmt: skip
+
+
+def panel_title(text: str) -> Row:
+    """Give the title of one panel of a figure."""
+    return {"text": text, "fontSize": 12, "fontWeight": 600, "anchor": "middle"}
+
+
+def bins(values: Any, most: int = 48, least: int = 8) -> Any:
+    """Edges of bins that follow the spread of values; at least one bin, also for a constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> len(bins(np.linspace(0, 1, 1000)))
+    10
+    >>> bins(np.array([2.0, 2.0])).tolist()
+    [1.5, 2.5]
+    """
+    known = values[np.isfinite(values)]
+    if not known.size or np.ptp(known) == 0:
+        middle = float(known[0]) if known.size else 0.0
+        return np.array([middle - 0.5, middle + 0.5])
+    quartiles = float(np.subtract(*np.percentile(known, [75, 25])))
+    width = 2 * quartiles * known.size ** (-1 / 3)
+    count = most if width <= 0 else int(np.clip(np.ptp(known) / width, least, most))
+    return np.linspace(known.min(), known.max(), count + 1)
+
+
+def threshold_curve(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Chart:
+    """Draw how many pairs each threshold keeps: a line per set, and their mean if there are more.
+
+    ``curves`` holds (threshold, pairs) for every set.
+    """
+    alt = altair()
+    names = labels(curves)
+    rows = [
+        {"set": name, "threshold": float(x), "pairs": float(y), "mean": own == "mean"}
+        for name, (own, points) in zip(names, curves.items(), strict=True)
+        for x, y in points
+    ]
+    chart = (
+        alt.Chart(inline(rows), width=420, height=280)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("threshold:Q", title="difference of human scores that decides a pair"),
+            y=alt.Y("pairs:Q", title="pairs kept", scale=alt.Scale(zero=True)),
+            color=alt.Color("set:N", title=None, scale=alt.Scale(domain=names)),
+            strokeDash=alt.condition("datum.mean", alt.value([6, 3]), alt.value([1, 0])),
+        )
+    )
+    return finish(chart)
+
+
+def chosen(names: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
+    """Check names of figures; each is drawn once.
+
+    Examples
+    --------
+    >>> chosen(["wins", "wins"], ["forest", "wins"])
+    ('wins',)
+    """
+    every = tuple(known)
+    for name in names:
+        if name not in every:
+            raise UsageError(f"no figure '{name}'; {hint(name, every)}")
+    return tuple(dict.fromkeys(names))
+
+
+def render(chart: Chart, kind: str) -> bytes:
+    """Draw a chart as ``png``, ``svg`` or ``pdf``."""
+    need_plots()
+    vl_convert: Any = import_module("vl_convert")
+    if kind not in SUFFIXES:
+        raise UsageError(f"can't draw '.{kind}'; {hint(kind, SUFFIXES)}")
+    spec = json.loads(chart.to_json(validate=False))  # the schema is checked by our tests
+    if kind == "png":
+        return bytes(vl_convert.vegalite_to_png(spec, scale=2))
+    if kind == "svg":
+        return str(vl_convert.vegalite_to_svg(spec)).encode()
+    return bytes(vl_convert.vegalite_to_pdf(spec))
+
+
+def write(chart: Chart, path: Path) -> None:
+    """Write a chart by its suffix: ``.png``, ``.svg`` or ``.pdf``."""
+    write_all({"": lambda: chart}, path)
+
+
+def figure_paths(names: Sequence[str], path: Path) -> dict[str, Path]:
+    """Say where figures go: one to the path itself, several beside it with their names.
+
+    Examples
+    --------
+    >>> [str(p) for p in figure_paths(["forest", "wins"], Path("f.png")).values()]
+    ['f-forest.png', 'f-wins.png']
+    """
+    if len(names) == 1:
+        return {names[0]: path}
+    return {name: path.with_name(f"{path.stem}-{name}{path.suffix}") for name in names}
+
+
+def write_all(charts: Mapping[str, Callable[[], Chart]], path: Path) -> list[Path]:
+    """Draw all charts, then write them; nothing is written if one of them can't be drawn."""
+    kind = files.suffix(path)
+    if kind not in SUFFIXES:
+        raise UsageError(f"{path}: can't draw '.{kind}'; {hint(kind, SUFFIXES)}")
+    places = figure_paths(list(charts), path)
+    drawn = {}
+    for name, make in charts.items():
+        try:
+            drawn[name] = render(make(), kind)
+        except ValueError as error:
+            place = places[name]
+            raise InputError(f"the figure can't be drawn ({error})", path=place) from error
+    for name, content in drawn.items():
+        with files.replacing(places[name]) as temporary:
+            temporary.write_bytes(content)
+    return list(places.values())

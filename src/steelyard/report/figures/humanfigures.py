@@ -1,0 +1,127 @@
+"""Figures of raw judgements: the ranking, how severe raters are, how far they agree, thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import UsageError, hint
+from steelyard.human.results import HumanScores, defined_coefficients
+from steelyard.report.figures.figures import (
+    MOST,
+    Chart,
+    altair,
+    finish,
+    inline,
+    label,
+    labels,
+    limited,
+    threshold_curve,
+)
+from steelyard.report.figures.panels import interval_panel
+from steelyard.stats.arrays import Floats
+
+#: Names of the figures of ``human``; the first is drawn where none is named.
+FIGURES = ("ranking", "severity", "agreement", "thresholds")
+_NORMAL = 1.959964  # standard errors to each side of a 95 % interval
+
+
+def draw(name: str, found: HumanScores) -> Chart:
+    """Draw one of :data:`FIGURES`."""
+    if name == "ranking":
+        return ranking(found)
+    if name == "severity":
+        if "raters" not in found.tables:
+            raise UsageError("figure 'severity': raters are not known")
+        return severity(found.tables["raters"].to_columns())
+    if name == "agreement":
+        return agreement(found.agreement)
+    if name == "thresholds":
+        return threshold_curve(found.threshold_curves())
+    raise UsageError(f"no figure '{name}'; {hint(name, FIGURES)}")
+
+
+def ranking(found: HumanScores) -> Chart:
+    """Draw the score of every system, best first, with its interval over segments and its cluster.
+
+    Intervals are normal: 1.96 standard errors of the mean over the segments of the system.
+    """
+    names = labels(one.system for one in found.systems)
+    values = np.array([one.score for one in found.systems])
+    low, high = _ends(found, values)
+    starts = [one.rank_from for one in found.systems]
+    known = sorted({start for start in starts if start is not None})
+    clusters = [None if start is None else known.index(start) + 1 for start in starts]
+    chart = interval_panel(
+        names, values, low, high, clusters, axis=f"score ({label(found.score)})", width=380
+    )
+    what = [] if low is None else ["lines: 95 % intervals of the mean over segments"]
+    what += ["numbers and colours: clusters"] if known else []
+    more = limited(len(names), "systems")
+    return finish(chart, "Systems as people rank them", ["; ".join(what), more])
+
+
+def _ends(found: HumanScores, values: Floats) -> tuple[Floats | None, Floats | None]:
+    error = found.standard_errors()
+    if error is None:
+        return None, None
+    return values - _NORMAL * error, values + _NORMAL * error
+
+
+def severity(raters: Mapping[str, Sequence[Any]]) -> Chart:
+    """Draw how far each rater is above or below the others, and how well they agree.
+
+    ``raters`` are columns: ``rater``, ``bias`` (mean difference to the others on the same outputs)
+    and ``r`` (correlation with them); or, of rankings, ``agree`` and ``agree_self``.
+    """
+    alt = altair()
+    shown = [name for name in ("bias", "r", "agree", "agree_self") if name in raters]
+    names = labels(str(rater) for rater in raters["rater"])
+    columns = {
+        name: np.array([np.nan if x is None else float(x) for x in raters[name]]) for name in shown
+    }
+    shown = [name for name in shown if np.isfinite(columns[name]).any()]
+    if not shown:
+        raise UsageError("figure 'severity': no rater judged what another one judged, too")
+    key = columns[shown[0]]
+    order = [i for i in np.argsort(-key, kind="stable").tolist() if np.isfinite(key[i])][:MOST]
+    titles = {
+        "bias": ("severity", "mean difference to other raters"),
+        "r": ("agreement", "correlation with other raters"),
+        "agree": ("agreement", "pairs ordered as others do"),
+        "agree_self": ("own repeats", "pairs ordered as before"),
+    }
+    panels = []
+    for k, name in enumerate(shown):
+        panel = interval_panel(
+            [names[i] for i in order], columns[name][order], title=titles[name][0],
+            axis=titles[name][1], first=k == 0,
+        )  # fmt: skip
+        if name == "bias":
+            zero = alt.Chart(inline([{"at": 0}])).mark_rule(strokeDash=[4, 3])
+            panel = alt.layer(zero.encode(x="at:Q"), panel)
+        panels.append(panel)
+    most = limited(len([x for x in key if np.isfinite(x)]), "raters")
+    text = "severe raters stand below" if shown[0] == "bias" else ""
+    return finish(alt.hconcat(*panels, spacing=28), "Raters", [text, most])
+
+
+def agreement(found: Mapping[str, Mapping[str, Any]]) -> Chart:
+    """Draw the coefficients of agreement between raters with their 95 % intervals."""
+    names, values, ends = [], [], []
+    for name, one in defined_coefficients(found):
+        names.append(name)
+        values.append(float(one["value"]))
+        ends.append(one["ci"] or (np.nan, np.nan))
+    if not names:
+        raise UsageError("figure 'agreement': nothing was judged twice")
+    low, high = np.array(ends, dtype=np.float64).T
+    drawn = bool(np.isfinite(low).any())
+    span = (low, high) if drawn else (None, None)
+    chart = interval_panel(
+        labels(names, longest=56), np.array(values), *span, axis="agreement (1 is perfect)",
+        width=320,
+    )  # fmt: skip
+    return finish(chart, "Agreement of raters", ["lines: 95 % intervals" if drawn else ""])

@@ -1,0 +1,246 @@
+"""The KoBE paper (Gekhman et al. 2020): its tables beside ours.
+
+All rows of other metrics follow from the scores of the WMT19 metrics task. Of the authors' entity
+links a sample is at hand: reference and eight systems of ru-en, by an earlier run of their linker.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.provenance import Provenance
+from steelyard.core.rng import Rng
+from steelyard.data.evalset import EvalSet
+from steelyard.formats.load import load
+from steelyard.kobe.annotations import linked, read_annotations
+from steelyard.kobe.matching import Kobe, match, statistics
+from steelyard.reproduction.reproduction import (
+    COUNTED,
+    Reproduction,
+    Row,
+    claim,
+    input_files,
+    judge,
+    not_at_hand,
+    printed,
+    read_figures,
+)
+from steelyard.stats.correlation import pearson
+from steelyard.studies.study import Progress
+
+TITLE = "KoBE: Knowledge-Based Machine Translation Evaluation (2020)"
+TABLES = {"table1": "Table 1", "table2": "Table 2", "table3": "Table 3"}
+SAMPLE = "ru-en"
+_WITHIN = printed(3)
+_LINKS = "the entity links of the paper are not at hand"
+_EARLIER = (
+    "the sample of entity links is an earlier run of the authors' linker, of 8 of the 14 systems"
+)
+Cells = Mapping[str, Mapping[str, float]]  # by direction, then by metric
+
+
+def reproduce_kobe(data: Path, *, rng: Rng = 0, progress: Progress | None = None) -> Reproduction:  # noqa: ARG001
+    """Compare the paper's figures with ours.
+
+    Parameters
+    ----------
+    data
+        The folder that holds ``wmt19-metrics/``; figures that need it have no partner elsewhere.
+    rng
+        Nothing here is random.
+    """
+    published = read_figures("kobe")
+    folder = data / "wmt19-metrics"
+    scores, links = folder / "sys-scores.csv.gz", folder / f"kobe-entities.{SAMPLE}.jsonl.gz"
+    missing = [path.name for path in (scores, links) if not path.is_file()]
+    reason = f"no {', '.join(missing)} in {folder}" if missing else ""
+    sets = None if missing else _load(scores, published, progress)
+    ours = None if sets is None else {lp: correlations(es) for lp, es in sets.items()}
+    rows = [row for key in TABLES for row in _table_rows(key, published[key], ours, reason)]
+    rows += _table4_rows(published["table4"], ours, reason)
+    rows += _claim_rows(published)
+    rows += _sign_rows(published, ours, reason)
+    rows += _sample_rows(published, links, None if sets is None else sets[SAMPLE], reason)
+    rows += _not_comparable(published)
+    warnings = (f"{reason}: figures that need it are not compared",) if missing else ()
+    return Reproduction("kobe", TITLE, tuple(rows), warnings,
+                        Provenance("reproduce kobe", {}, input_files((scores, links))))  # fmt: skip
+
+
+def _load(
+    path: Path, published: Mapping[str, Any], progress: Progress | None
+) -> dict[str, EvalSet]:
+    """Load the system scores of every direction."""
+    names = [lp for key in TABLES for lp in published[key]["columns"]]
+    sets = {}
+    for done, lp in enumerate(names):
+        sets[lp] = load(path, where={"lp": lp}, human="human_z")
+        if progress is not None:
+            progress(done + 1, len(names))
+    return sets
+
+
+def correlations(es: EvalSet) -> dict[str, float]:
+    """Pearson's r of every metric with the human scores of systems, with its sign."""
+    human = es["human_z"].system_means()[:, None]
+    return {
+        name: float(pearson(human, es[name].system_means()[:, None])[0])
+        for name in es.scores
+        if name != "human_z"
+    }
+
+
+def _table_rows(
+    key: str, table: Mapping[str, Any], ours: Cells | None, reason: str
+) -> Iterator[Row]:
+    for metric, cells in _metrics(table):
+        for lp, value in zip(table["columns"], cells, strict=True):
+            if math.isnan(value):
+                continue
+            what = f"{TABLES[key]}, {lp}, {metric}"
+            if metric == "KoBE":
+                yield not_at_hand(what, value, _LINKS)
+            elif ours is None:
+                yield not_at_hand(what, value, reason)
+            else:
+                yield judge(what, value, ours[lp][metric], within=_WITHIN, reason="by rounding")
+
+
+def _metrics(table: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
+    for metric, cells in table.items():
+        if metric != "columns":
+            yield metric, cells
+
+
+def _table4_rows(table: Mapping[str, Any], ours: Cells | None, reason: str) -> Iterator[Row]:
+    """BLEU again, with its mean; KoBE of ru-en stands with the sample."""
+    bleu = None
+    if ours is not None:
+        bleu = [ours[lp]["BLEU"] for lp in table["columns"][:-1]]
+        bleu.append(float(np.mean(bleu)))
+    for k, (lp, value) in enumerate(zip(table["columns"], table["BLEU"], strict=True)):
+        if bleu is None:
+            yield not_at_hand(f"Table 4, {lp}, BLEU", value, reason)
+        else:
+            yield judge(f"Table 4, {lp}, BLEU", value, bleu[k], within=_WITHIN, reason="rounding")
+    for lp, value in zip(table["columns"], table["KoBE"], strict=True):
+        if lp == "mean":
+            mean = float(np.mean(table["KoBE"][:-1]))
+            yield judge("Table 4, mean, KoBE, from the printed cells", value, mean, within=_WITHIN,
+                        reason="by rounding")  # fmt: skip
+        elif lp != SAMPLE:
+            yield not_at_hand(f"Table 4, {lp}, KoBE", value, _LINKS)
+
+
+def _printed(published: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Printed cells by direction."""
+    found: dict[str, dict[str, float]] = {}
+    for key in TABLES:
+        for metric, cells in _metrics(published[key]):
+            for lp, value in zip(published[key]["columns"], cells, strict=True):
+                if not math.isnan(value):
+                    found.setdefault(lp, {})[metric] = value
+    return found
+
+
+def _claim_rows(published: Mapping[str, Any]) -> Iterator[Row]:
+    """What the paper says of its tables, counted in the tables as printed."""
+    printed = _printed(published)
+    best = sum(
+        own["KoBE"] > max(r for name, r in own.items() if name not in ("KoBE", "BLEU"))
+        for own in printed.values()
+    )
+    over = sum(own["KoBE"] > own["BLEU"] for own in printed.values())
+    table = published["table4"]
+    cells = zip(table["KoBE"][:-1], table["BLEU"][:-1], strict=True)
+    with_references = sum(one > other for one, other in cells)
+    counted = (best, over, with_references)
+    for (what, value), ours in zip(published["claims"].items(), counted, strict=True):
+        yield judge(f"Section 4, {what}, in the printed cells", value, ours, within=COUNTED,
+                    reason="counted in Tables 1 to 4 as printed")  # fmt: skip
+
+
+def _sign_rows(published: Mapping[str, Any], ours: Cells | None, reason: str) -> Iterator[Row]:
+    """Metrics that go with people in some directions and against them in others."""
+    printed = _printed(published)
+    names = dict.fromkeys(name for own in printed.values() for name in own if name != "KoBE")
+    for name in names:
+        shown = [own[name] for own in printed.values() if name in own]
+        if min(shown) > 0 or max(shown) < 0:
+            continue
+        negative = sum(r < 0 for r in shown)
+        what = f"Section 5, directions in which {name} goes against people, of {len(shown)}"
+        if ours is None:
+            yield not_at_hand(what, negative, reason)
+            continue
+        found = [ours[lp][name] for lp, own in printed.items() if name in own]
+        count = sum(r < 0 for r in found)
+        yield judge(what, negative, count, within=COUNTED, reason="by rounding")
+    if ours is None:
+        yield not_at_hand("Section 5, absolute values hide signs", "yes", reason)
+        return
+    hidden = list(_hidden(printed, ours))
+    yield claim(f"Section 5, absolute values change the best metric without references "
+                f"({', '.join(hidden)})", holds=bool(hidden),
+                reason="no direction has another best metric by absolute values")  # fmt: skip
+
+
+def _hidden(printed: Cells, ours: Cells) -> Iterator[str]:
+    """Directions whose best metric by absolute value is not the best by signed value."""
+    for lp, own in printed.items():
+        found = {name: ours[lp][name] for name in own if name not in ("KoBE", "BLEU")}
+        by_sign = max(found, key=lambda name: found[name])
+        by_size = max(found, key=lambda name: abs(found[name]))
+        if by_sign != by_size:
+            yield f"{lp}: {by_size} instead of {by_sign}"
+
+
+def _sample_rows(
+    published: Mapping[str, Any], path: Path, es: EvalSet | None, reason: str
+) -> Iterator[Row]:
+    """The variant with references, on the sample."""
+    sample = published["sample"]
+    table5 = {f"Table 5, {SAMPLE}, {what}": value for what, value in published["table5"].items()}
+    place = published["table4"]["columns"].index(SAMPLE)
+    in_paper = published["table4"]["KoBE"][place]
+    if es is None:
+        for what, value in sample["scores"].items():
+            yield not_at_hand(f"Authors' code, KoBE of {what}", value, reason)
+        yield not_at_hand(f"Authors' code, r of {SAMPLE}", sample["r"], reason)
+        for what, value in ((f"Table 4, {SAMPLE}, KoBE", in_paper), *table5.items()):
+            yield not_at_hand(what, value, reason)
+        return
+    annotated = linked(read_annotations(path))
+    reference = annotated.pop("ref")
+    found = match(reference, annotated)
+    scores = statistics(found, Kobe(rounded=True)).corpus_scores()
+    for system, score in zip(found.systems, scores.tolist(), strict=True):
+        yield judge(f"Authors' code, KoBE of {system}", sample["scores"][system], score,
+                    within=printed(2), reason="by rounding")  # fmt: skip
+    people = dict(zip(es.systems, es["human_z"].system_means().tolist(), strict=True))
+    human = np.array([people[system] for system in found.systems])
+    r = float(pearson(human[:, None], scores[:, None])[0])
+    yield judge(f"Authors' code, r of {SAMPLE}", sample["r"], r, within=_WITHIN)
+    yield judge(f"Table 4, {SAMPLE}, KoBE", in_paper, r, within=_WITHIN, reason=_EARLIER)
+    ids = [mention.id for mentions in reference for mention in mentions]
+    ours = {"sentence count": len(reference), "reference entities count": len(ids),
+            "reference distinct entities count": len(set(ids))}  # fmt: skip
+    for what, value in table5.items():
+        key = what.rpartition(", ")[2]
+        if key in ours:
+            yield judge(what, value, ours[key], within=COUNTED, reason=_EARLIER)
+        else:
+            yield not_at_hand(what, value, "the sample has no links of the source")
+
+
+def _not_comparable(published: Mapping[str, Any]) -> Iterator[Row]:
+    cells = published["tables567"]["cells"]
+    yield not_at_hand(f"Tables 5 to 7, {cells} cells of the other directions", None, _LINKS)
+    for what in ("Figure 2, scores of ru-en", "Figure 3, entity categories of zh-en",
+                 "Figure 4, entities per sentence of ru-en"):  # fmt: skip
+        yield not_at_hand(what, None, f"drawn only: no figures are printed, and {_LINKS}")

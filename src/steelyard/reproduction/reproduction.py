@@ -1,0 +1,283 @@
+"""Published figures beside ours, one row per figure."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import compress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from steelyard.core.provenance import InputFile, Provenance, sha256
+from steelyard.core.table import Cell, Column, Table, plural
+
+Figure = float | int | str | None
+_SHOWN = 10  # figures within sampling error that the text shows
+
+
+def read_figures(paper: str) -> dict[str, Any]:
+    """Read the published figures of a paper.
+
+    Examples
+    --------
+    >>> read_figures("paired")["table1"]["mean, bt"]
+    [0.09, 0.4, 0.49]
+    """
+    path = Path(__file__).with_name(f"{paper}.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def input_files(paths: Iterable[Path], kind: str = "long table") -> tuple[InputFile, ...]:
+    """Name and hash those files that are there."""
+    return tuple(InputFile(str(p), kind, sha256([p])) for p in paths if p.is_file())
+
+
+#: What a figure turns out to be; ``match`` is True for the first two, then False, then None.
+VERDICTS = ("equal", "within sampling error", "differs", "not at hand")
+EQUAL, SAMPLED, DIFFERS, ABSENT = VERDICTS
+_MATCH = {EQUAL: True, SAMPLED: True, DIFFERS: False, ABSENT: None}
+#: Standard errors of the difference that chance is given: 95 %, so one figure in twenty differs.
+ERRORS = 2.0
+_BAND = f"{ERRORS:g} standard errors of the difference (95 %)"
+
+
+class Allowed(NamedTuple):
+    """How far two figures that are equal may be apart, and why."""
+
+    most: float
+    why: str
+
+
+COUNTED = Allowed(0.0, "a count")
+COMPUTED = Allowed(1e-9, "nothing is rounded")
+
+
+def printed(decimals: int) -> Allowed:
+    """Give half a unit of the last decimal that is printed.
+
+    Examples
+    --------
+    >>> printed(2)
+    Allowed(most=0.005, why='printed with 2 decimals')
+    """
+    return Allowed(float(f"5e-{decimals + 1}"), f"printed with {decimals} decimals")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure; ``what`` starts with the part of the paper that it stands in, then a comma.
+
+    ``verdict`` is one of :data:`VERDICTS`: a figure that differs has a ``note`` that says why, and
+    so has one that is not at hand (then ``ours`` is None). ``detail`` is what a note has to say of
+    this figure alone. ``tolerance`` is the difference that is let pass and ``why`` what it is made
+    of; ``error`` is the standard error of the difference, where a figure comes from samples.
+    """
+
+    what: str
+    published: Figure
+    ours: Figure
+    verdict: str
+    note: str | None = None
+    detail: str | None = None
+    tolerance: float | None = None
+    why: str = "words: the same or not"
+    error: float | None = None
+
+    @property
+    def part(self) -> str:
+        """The part of the paper."""
+        return self.what.partition(",")[0]
+
+    @property
+    def match(self) -> bool | None:
+        """Whether the figures are equal or within sampling error; None where there is no ours."""
+        return _MATCH[self.verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {name: getattr(self, key) for name, key in _COLUMNS.items()}
+
+    @property
+    def explanation(self) -> str | None:
+        """The note with its detail."""
+        return "; ".join(text for text in (self.note, self.detail) if text) or None
+
+
+_COLUMNS = {name: name for name in ("what", "published", "ours", "match", "note", "verdict",
+                                    "tolerance", "error", "why")}  # fmt: skip
+_COLUMNS["note"] = "explanation"
+
+
+def not_at_hand(what: str, published: Figure, reason: str) -> Row:
+    """Make a row of a figure that has no partner here."""
+    return Row(what, published, None, ABSENT, reason, why="nothing to compare")
+
+
+def same(what: str, published: Figure, ours: Figure, reason: str | None = None) -> Row:
+    """Make a row of two words or names."""
+    match = published == ours
+    return Row(what, published, ours, EQUAL if match else DIFFERS, None if match else reason)
+
+
+def judge(
+    what: str,
+    published: float,
+    ours: float,
+    *,
+    within: Allowed,
+    error: float | None = None,
+    reason: str | None = None,
+    detail: str | None = None,
+) -> Row:
+    """Make a row of two numbers.
+
+    They are equal if they differ by no more than what is ``within`` print, and within sampling
+    error if two standard errors of the difference (``error``) make up for the rest.
+
+    Examples
+    --------
+    >>> judge("Table 1, x", 0.40, 0.404, within=printed(2)).verdict
+    'equal'
+    >>> judge("Table 1, x", 0.40, 0.41, within=printed(2), error=0.01).verdict
+    'within sampling error'
+    >>> judge("Table 1, x", 0.40, 0.41, within=printed(2), reason="other data").note
+    'other data'
+    """
+    if math.isnan(ours):
+        return not_at_hand(what, published, "undefined on the data at hand")
+    tolerance, why = within.most, within.why
+    if error is not None:
+        tolerance += ERRORS * error
+        why = f"{why}, and {_BAND}"
+    gap = abs(published - ours) - 1e-9
+    verdict = EQUAL if gap <= within.most else SAMPLED if gap <= tolerance else DIFFERS
+    note, own = (reason or "no reason is known", detail) if verdict == DIFFERS else (None, None)
+    return Row(what, published, ours, verdict, note, own, tolerance, why, error)
+
+
+def claim(what: str, *, holds: bool, reason: str, detail: str | None = None,
+          interval: tuple[float, float] | None = None) -> Row:  # fmt: skip
+    """Make a row of something that the paper says, and that holds here or does not.
+
+    If it is that a difference is above zero, ``interval`` is its 95 % interval: what holds, but
+    with zero in the interval, holds within sampling error only.
+
+    Examples
+    --------
+    >>> claim("Figure 2, it rises", holds=False, reason="it falls").ours
+    'no'
+    >>> claim("Figure 2, it rises", holds=True, reason="it falls", interval=(-1, 3)).verdict
+    'within sampling error'
+    """
+    why, error = "a statement: it holds or not", None
+    unsure = False
+    if interval is not None:
+        low, high = interval
+        error = (high - low) / (2 * 1.96)
+        unsure = not low > 0
+        why = f"{why}; sure if the 95 % interval of the difference lies above 0"
+    verdict = DIFFERS if not holds else SAMPLED if unsure else EQUAL
+    note = reason if verdict == DIFFERS else None
+    own = detail if verdict != EQUAL else None
+    ours = "yes" if holds else "no"
+    return Row(what, "yes", ours, verdict, note, own, why=why, error=error)
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """All figures of a paper: published, ours, how they compare, and why not equal."""
+
+    paper: str
+    title: str
+    rows: tuple[Row, ...]
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "paper": self.paper,
+            "title": self.title,
+            "counts": self.counts(),
+            "rows": [row.to_dict() for row in self.rows],
+            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            "warnings": list(self.warnings),
+        }
+
+    def counts(self) -> dict[str, int]:
+        """Count the figures by verdict."""
+        found = Counter(row.verdict for row in self.rows)
+        return {verdict: found[verdict] for verdict in VERDICTS}
+
+    def table(self) -> Table:
+        """Give a row per figure."""
+        numbers = ("published", "ours", "tolerance", "error")
+        columns = tuple(Column(name, mixed=name in numbers, digits=3) for name in _COLUMNS)
+        rows = tuple(tuple(row.to_dict().values()) for row in self.rows)
+        return Table(self.title, columns, rows)
+
+    def summary(self) -> Table:
+        """Count the figures of each part, and of all, by verdict."""
+        counts: dict[str, Counter[str]] = {}
+        for row in self.rows:
+            counts.setdefault(row.part, Counter())[row.verdict] += 1
+        everything = {**counts, "all": Counter(self.counts())}
+        columns = tuple(map(Column, ("part", "figures", *VERDICTS)))
+        rows: list[tuple[Cell, ...]] = [
+            (part, sum(own.values()), *(own[verdict] for verdict in VERDICTS))
+            for part, own in everything.items()
+        ]
+        return Table(self.title, columns, tuple(rows))
+
+    def text(self) -> str:
+        """Give the summary, and below it what is not equal: by chance, for a reason, not at hand.
+
+        Of the figures within sampling error those that are furthest off are shown.
+        """
+        parts = [self.summary().text(), *self._sampled()]
+        reasons: dict[tuple[str, str], list[Row]] = {}
+        for row in self.rows:
+            if row.match is not True:
+                reasons.setdefault((row.verdict, row.note or "no reason is known"), []).append(row)
+        names = ("figure", "published", "ours", "standard error", "detail")
+        for (verdict, note), rows in reasons.items():
+            if all(row.ours is None for row in rows):
+                where = ", ".join(dict.fromkeys(row.part for row in rows))
+                parts.append(f"{verdict}: {note}\n{plural(len(rows), 'figure')} of {where}")
+                continue
+            known = [any(row.error is not None for row in rows), any(row.detail for row in rows)]
+            shown = [True] * 3 + known
+            cells = [(r.what, _rounded(r.published), _rounded(r.ours), _rounded(r.error),
+                      r.detail or "") for r in rows]  # fmt: skip
+            columns = tuple(Column(name) for name in compress(names, shown))
+            table = tuple(tuple(compress(row, shown)) for row in cells)
+            parts.append(Table(f"{verdict}: {note}", columns, table).text())
+        return "\n\n".join(parts)
+
+    def _sampled(self) -> Iterator[str]:
+        """Show what is within sampling error, the largest differences first."""
+        found = [row for row in self.rows if row.verdict == SAMPLED]
+        if not found:
+            return
+        ordered = sorted(found, key=_gap, reverse=True)
+        title = f"{SAMPLED}: {_BAND}; {plural(len(found), 'figure')}"
+        if len(found) > _SHOWN:
+            title += f", the {_SHOWN} that are furthest off"
+        columns = tuple(map(Column, ("figure", "published", "ours", "standard error")))
+        rows = tuple((r.what, _rounded(r.published), _rounded(r.ours), _rounded(r.error))
+                     for r in ordered[:_SHOWN])  # fmt: skip
+        yield Table(title, columns, rows).text()
+
+
+def _gap(row: Row) -> float:
+    """How far a figure is off; a statement that holds is not."""
+    if isinstance(row.published, str) or isinstance(row.ours, str):
+        return 0.0
+    return abs((row.published or 0.0) - (row.ours or 0.0))
+
+
+def _rounded(value: Figure) -> Figure:
+    return f"{value:.3f}" if isinstance(value, float) else value

@@ -1,0 +1,209 @@
+"""The better-metric-evaluation paper (Stanchev et al. 2020): its tables and examples beside ours.
+
+Matrices and worked examples need no data. The pairs of two directions of WMT19 are at hand, with
+texts, so that identical sentences and the ties of EED can be counted; the threshold curve is drawn
+on WMT20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.provenance import Provenance
+from steelyard.core.rng import Rng
+from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import BattleLog
+from steelyard.formats.load import load
+from steelyard.human.inputs import read_inputs
+from steelyard.human.pairs import Pairs, pairs_of_battles, pairs_of_scores
+from steelyard.reproduction.reproduction import (
+    COMPUTED,
+    COUNTED,
+    Allowed,
+    Reproduction,
+    Row,
+    input_files,
+    judge,
+    not_at_hand,
+    read_figures,
+    same,
+)
+from steelyard.scoring import registry
+from steelyard.stats.kendall.matrices import TieMatrix, matrix
+from steelyard.stats.kendall.pairs import PairCounts, count_pairs
+from steelyard.studies.study import Progress
+
+TITLE = "Towards a Better Evaluation of Metrics for Machine Translation (2020)"
+SETS = ("gu-en", "kk-en")
+CURVE = ("cs-en", "de-en", "en-de", "ru-en", "zh-en")
+_ABSENT = "pairs and outputs of this direction are not at hand"
+_YISI = "segment scores of YiSi-1 are not at hand"
+_OTHER_YEAR = "the paper counts WMT19; here are five directions of WMT20"
+_ROUGHLY = {
+    "pairs at 1 per pair at 50": Allowed(0.5, "the text gives a whole number"),
+    "share kept at 25": Allowed(0.05, "the text says 'almost halves'"),
+}
+_DRAWN = "drawn only: no figures are printed"
+
+
+def reproduce_ties(data: Path, *, rng: Rng = 0, progress: Progress | None = None) -> Reproduction:  # noqa: ARG001
+    """Compare the paper's figures with ours.
+
+    Parameters
+    ----------
+    data
+        The folder that holds ``wmt19-metrics/`` and ``wmt20-metrics/``; figures that need them have
+        no partner elsewhere.
+    rng
+        Nothing here is random.
+    """
+    published = read_figures("ties")
+    rows = [*_matrix_rows(published["matrices"]), *_example_rows(published["examples"])]
+    lists = {lp: _paths(data, lp) for lp in SETS}
+    curves = {lp: data / "wmt20-metrics" / "segments" / f"{lp}.csv.gz" for lp in CURVE}
+    scored = data / "wmt19-metrics" / "sys-scores.csv.gz"
+    warnings = []
+    total = len(published["table3"]) - 1
+    for done, (lp, cells) in enumerate(_cells(published["table3"])):
+        paths = lists.get(lp, ())
+        missing = [path.name for path in (*paths, scored) if not path.is_file()]
+        if lp not in SETS:
+            rows += _blank(lp, cells, _ABSENT)
+        elif missing:
+            reason = f"no {', '.join(missing)} in {scored.parent}"
+            warnings.append(f"{reason}: figures that need it are not compared")
+            rows += _blank(lp, cells, reason)
+        else:
+            rows += _table3_rows(lp, cells, counted_pairs(lp, *paths), _systems(scored, lp))
+        if progress is not None:
+            progress(done + 1, total)
+    rows += _figure1_rows(published["figure1"], curves)
+    rows.append(not_at_hand("Table 1, identical sentences that people ordered", None, _ABSENT))
+    rows.append(not_at_hand("Figure 1, the curve itself", None, _DRAWN))
+    paths_used = [*(p for own in lists.values() for p in own), scored, *curves.values()]
+    return Reproduction("ties", TITLE, tuple(rows), tuple(warnings),
+                        Provenance("reproduce ties", {}, input_files(paths_used)))  # fmt: skip
+
+
+def _paths(data: Path, lp: str) -> tuple[Path, Path]:
+    folder = data / "wmt19-metrics" / "darr"
+    return folder / f"{lp}.pairs.csv.gz", folder / f"{lp}.text.jsonl.gz"
+
+
+def _cells(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, int]]]:
+    for lp, row in table.items():
+        if lp != "columns":
+            yield lp, dict(zip(table["columns"], row, strict=True))
+
+
+def _matrix_rows(matrices: Mapping[str, Any]) -> Iterator[Row]:
+    """Every cell of the matrices: what a single pair is worth."""
+    signs, orders = (-1.0, 0.0, 1.0), ("<", "=", ">")
+    for title, name in matrices["names"].items():
+        for h, people in enumerate(orders):
+            for m, metric in enumerate(orders):
+                ours = _worth(matrix(name), signs[h], signs[m])
+                value = matrices[title][h][m]
+                yield same(f"{title}, people {people} metric {metric}", value, ours,
+                           f"the matrix '{name}' says otherwise")  # fmt: skip
+
+
+def _worth(own: TieMatrix, human: float, metric: float) -> str:
+    counts = count_pairs(np.array([[0.0], [human]]), np.array([[0.0], [metric]]))
+    value = float(own.value(counts)[0])
+    return "X" if np.isnan(value) else f"{value:g}"
+
+
+def _example_rows(examples: list[dict[str, Any]]) -> Iterator[Row]:
+    for example in examples:
+        concordant, discordant, tied = (np.array([n]) for n in example["pairs"])
+        none = np.array([0])
+        counts = PairCounts(concordant, discordant, none, tied, none)
+        ours = float(matrix(example["matrix"]).value(counts)[0])
+        same, opposite, ties = example["pairs"]
+        what = f"{example['matrix']} of {same} concordant, {opposite} discordant, {ties} ties"
+        yield judge(f"Section 3, {what}", example["value"], ours, within=COMPUTED)
+
+
+def counted_pairs(lp: str, pairs: Path, texts: Path, *, scored: bool = True) -> Pairs:
+    """Read a list of pairs with its texts, scored by EED."""
+    read = read_inputs((pairs, texts), "darr", lp=lp)
+    assert isinstance(read.judgements, BattleLog)
+    assert read.scores is not None
+    if not scored:
+        return pairs_of_battles(read.judgements, read.scores, (), lp)
+    return pairs_of_battles(read.judgements, with_eed(read.scores), ["eed"], lp)
+
+
+def with_eed(es: EvalSet) -> EvalSet:
+    """Add the scores of EED."""
+    scored = registry.make("eed").score(es, es.references)
+    return es.with_scores("eed", scored.table)
+
+
+def _systems(path: Path, lp: str) -> int:
+    """Count the systems of a direction that took part."""
+    return load(path, where={"lp": lp}).n_systems
+
+
+def _table3_rows(lp: str, cells: Mapping[str, int], pairs: Pairs, systems: int) -> Iterator[Row]:
+    n = len(pairs.systems)
+    share = n * (n - 1) / (systems * (systems - 1))
+    fewer = (
+        f"the list at hand has {n} of the {systems} systems, that is {share:.0%} of the pairs of "
+        "systems"
+    )
+    detail = f"{len(pairs):,} pairs; {len(pairs) / share:,.0f} if all systems met as often"
+    assert pairs.identical is not None
+    ours = {
+        "pairs, in thousands": round(len(pairs) / 1000),
+        "identical sentences": int(pairs.identical.sum()),
+        "ties of EED": int((pairs.metric_gap["eed"] == 0).sum()),
+    }
+    for what, value in cells.items():
+        title = f"Table 3, {lp}, {what}"
+        if what in ours:
+            own = detail if what.startswith("pairs") else None
+            yield judge(title, value, ours[what], within=COUNTED, reason=fewer, detail=own)
+        else:
+            yield not_at_hand(title, value, _YISI)
+
+
+def _blank(lp: str, cells: Mapping[str, int], reason: str) -> Iterator[Row]:
+    for what, value in cells.items():
+        yield not_at_hand(f"Table 3, {lp}, {what}", value, reason)
+
+
+def _figure1_rows(published: Mapping[str, float], paths: Mapping[str, Path]) -> Iterator[Row]:
+    """What thresholds keep of the pairs of WMT20."""
+    missing = [path.name for path in paths.values() if not path.is_file()]
+    if missing:
+        reason = f"no {', '.join(missing)} in {next(iter(paths.values())).parent}"
+        for what, value in published.items():
+            yield not_at_hand(f"Figure 1, {what}", value, reason)
+        return
+    kept = dict.fromkeys((1.0, 25.0, 50.0), 0.0)
+    for path in paths.values():
+        pairs = machine_pairs(path)
+        for threshold in kept:
+            kept[threshold] += int(pairs.at_least(threshold).sum()) / len(paths)
+    ours = {
+        "pairs at 1 per pair at 50": kept[1.0] / kept[50.0],
+        "share kept at 25": kept[25.0] / kept[1.0],
+    }
+    detail = ", ".join(f"{n:,.0f} pairs at {t:g}" for t, n in kept.items())
+    for what, value in published.items():
+        yield judge(f"Figure 1, {what}", value, ours[what], within=_ROUGHLY[what],
+                    reason=_OTHER_YEAR, detail=detail)  # fmt: skip
+
+
+def machine_pairs(path: Path) -> Pairs:
+    """Read all pairs of machine translations of a set of WMT20."""
+    es = load(path, human="da_raw", ignore=("doc_seg",))
+    people = [name for name in es.systems if name.startswith("Human")]
+    kept = es.drop(systems=people) if people else es
+    return pairs_of_scores(kept, "da_raw")

@@ -1,0 +1,189 @@
+"""Metrics that run elsewhere: a command that reads texts and prints scores, or files of scores.
+
+COMET and LLM judges have environments of their own; here they are a command line. Nothing passes
+through a shell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.table import dumps
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.formats.load import load
+from steelyard.formats.texts import plaintext
+from steelyard.scoring.cache import ScoreCache, cache_key
+from steelyard.scoring.metric import Scored, chosen_references, output_rows
+from steelyard.stats.arrays import Floats
+
+Item = tuple[str | None, str, tuple[str | None, ...]]  # source, output, references
+SYSTEM = "{system}"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program that reads a JSON object per line and prints a number per line.
+
+    The objects have ``src``, ``out`` and ``refs`` (a list; empty if the set has no reference).
+    Outputs that several systems share are sent once, and not at all if the cache knows their
+    scores. A cached score holds for the same command line, the same contents of the files named in
+    it, and the same texts; ``cache`` None keeps nothing.
+
+    Examples
+    --------
+    >>> from steelyard import Segments
+    >>> es = EvalSet(("A", "B"), Segments(("1",)), outputs={"A": ("so",), "B": ("so it is",)})
+    >>> count = "import sys, json; [print(len(json.loads(x)['out'])) for x in sys.stdin]"
+    >>> import sys
+    >>> Command("chars", (sys.executable, "-c", count)).score(es).table.values.tolist()
+    [[2.0], [8.0]]
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    higher_is_better: bool = True
+    cache: ScoreCache | None = None
+    direction_given: bool = False
+
+    @classmethod
+    def parse(
+        cls,
+        name: str,
+        line: str,
+        *,
+        higher_is_better: bool = True,
+        cache: ScoreCache | None = None,
+        direction_given: bool = False,
+    ) -> Command:
+        """Split a command line as a shell would, without running one."""
+        try:
+            argv = tuple(shlex.split(line))
+        except ValueError as error:
+            raise UsageError(f"{name}: can't split '{line}' into words ({error})") from None
+        if not argv:
+            raise UsageError(f"{name}: no command")
+        return cls(name, argv, higher_is_better, cache, direction_given)
+
+    @property
+    def signature(self) -> str:
+        """The command line, with a hash of each file that it names."""
+        words = [shlex.quote(word) + _fingerprint(word) for word in self.argv]
+        return f"command:{' '.join(words)}"
+
+    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
+        """Send every different output with its source and references; read the scores."""
+        uses = chosen_references(es, references) if es.references else ()
+        items = _items(es, uses)
+        signature = self.signature
+        keys = {item: cache_key(signature, item) for item in dict.fromkeys(items.values())}
+        known = {} if self.cache is None else self.cache.get(keys.values())
+        left = [item for item, key in keys.items() if key not in known]
+        fresh = dict(zip((keys[item] for item in left), self._run(left), strict=True))
+        if self.cache is not None and fresh:
+            self.cache.put(fresh)
+        known |= fresh
+        values = np.full((es.n_systems, es.n_segments), np.nan)
+        for cell, item in items.items():
+            values[cell] = known[keys[item]]
+        seen = (*(("src",) if es.segments.sources else ()), *uses)
+        table = ScoreTable(
+            values,
+            higher_is_better=self.higher_is_better,
+            uses=seen,
+            direction_given=self.direction_given,
+        )
+        cached = len(keys) - len(left)
+        notes = (f"{self.name}: {cached} of {len(keys)} scores from the cache",) if cached else ()
+        return Scored(table, signature, notes)
+
+    def _run(self, items: Sequence[Item]) -> list[float]:
+        if not items:
+            return []
+        lines = (dumps({"src": s, "out": o, "refs": list(r)}, indent=None) for s, o, r in items)
+        try:
+            done = subprocess.run(  # noqa: S603 - the user's own command, no shell
+                self.argv,
+                input="".join(f"{line}\n" for line in lines).encode(),
+                capture_output=True,
+                check=False,
+            )
+        except OSError as error:
+            reason = error.strerror or error
+            raise UsageError(f"{self.name}: can't run '{self.argv[0]}' ({reason})") from None
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            last = f": {said[-1]}" if said else ""
+            raise UsageError(f"{self.name}: the command ended with code {done.returncode}{last}")
+        place = Path(f"output of {self.name}")
+        return plaintext.numbers(done.stdout, place, len(items), "one score for each text")
+
+
+def _fingerprint(word: str) -> str:
+    """Hash what a word of a command line names, if that is a file: a new program, new scores."""
+    try:
+        path = Path(word)
+        return f"@{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}" if path.is_file() else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _items(es: EvalSet, references: Sequence[str]) -> dict[tuple[int, int], Item]:
+    """Give what is scored for each (system, segment) with an output."""
+    sources = es.segments.sources or (None,) * es.n_segments
+    columns = [es.segments.references[name] for name in references]
+    return {
+        (i, j): (sources[j], text, tuple(column[j] for column in columns))
+        for i, texts in enumerate(output_rows(es))
+        for j, text in enumerate(texts)
+        if text is not None
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFile:
+    """Scores that were computed elsewhere.
+
+    ``path`` is a table with a column of the metric's name or, if it has ``{system}`` in it, stands
+    for a file per system with a number on each line, in the order of the segments.
+    """
+
+    name: str
+    path: str
+    higher_is_better: bool = True
+    direction_given: bool = False
+
+    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
+        """Read the scores of the systems of a set."""
+        values = self._lines(es) if SYSTEM in self.path else self._table(es)
+        table = ScoreTable(
+            values, higher_is_better=self.higher_is_better, direction_given=self.direction_given
+        )
+        return Scored(table, f"file:{self.path}{_fingerprint(self.path)}")
+
+    def _lines(self, es: EvalSet) -> Floats:
+        rows = []
+        for system in es.systems:
+            path = Path(self.path.replace(SYSTEM, system))
+            rows.append(plaintext.read_numbers(path, es.n_segments, "one for each segment"))
+        return np.array(rows)
+
+    def _table(self, es: EvalSet) -> Floats:
+        other = load(self.path)
+        if self.name not in other.scores:
+            found = hint(self.name, other.scores)
+            raise InputError(f"no scores named '{self.name}'; {found}", path=self.path)
+        systems = [other.systems.index(s) if s in other.systems else -1 for s in es.systems]
+        place = {segment: k for k, segment in enumerate(other.segments.ids)}
+        segments = [place.get(segment, -1) for segment in es.segments.ids]
+        if not (set(systems) - {-1} and set(segments) - {-1}):
+            raise InputError("no system and segment of the texts is in it", path=self.path)
+        padded = np.pad(other.scores[self.name].values, ((0, 1), (0, 1)), constant_values=np.nan)
+        return padded[np.ix_(systems, segments)]

@@ -1,0 +1,181 @@
+"""Texts to scores: run metrics on a set, keep what exactly each was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.provenance import Provenance
+from steelyard.core.table import Cell, Column, Frame, Table, plural
+from steelyard.data.evalset import EvalSet
+from steelyard.formats.load import Source, as_evalset
+from steelyard.scoring import registry
+from steelyard.scoring.metric import Metric, Report
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Scores of all systems by some metrics; ``evalset`` holds them and all that was known."""
+
+    evalset: EvalSet
+    metrics: tuple[str, ...]
+    signatures: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    provenance: Provenance = field(default_factory=lambda: Provenance("score"))
+    reports: Mapping[str, Report] = field(default_factory=dict)
+
+    def system_scores(self) -> dict[str, dict[str, float]]:
+        """Give the score of each system by each metric."""
+        es = self.evalset
+        columns = {name: es[name].system_means().tolist() for name in self.metrics}
+        return {
+            system: {name: column[i] for name, column in columns.items()}
+            for i, system in enumerate(es.systems)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        es = self.evalset
+        return {
+            "systems": self.system_scores(),
+            "signatures": dict(self.signatures),
+            "n_segments": es.n_segments,
+            "uses": {name: list(es[name].uses) for name in self.metrics},
+            "lower_is_better": [n for n in self.metrics if not es[n].higher_is_better],
+            "notes": list(self.notes),
+            "reports": {name: report.to_dict() for name, report in self.reports.items()},
+            "warnings": list(self.warnings),
+            "provenance": self.provenance.to_dict(),
+        }
+
+    def segments(self) -> EvalSet:
+        """Give the set with these scores alone, without texts: what ``--out`` writes."""
+        es = self.evalset.select(scores=self.metrics)
+        bare = replace(es.segments, sources=None, references={})
+        return replace(es, segments=bare, outputs={}, ratings={})
+
+    def to_frame(self, backend: str | None = None) -> Frame:
+        """Give the segment scores as a pandas or polars frame."""
+        return self.segments().to_frame(backend)
+
+    def tables(self) -> list[Table]:
+        """Give the scores, then whatever metrics have to tell beside them."""
+        return [self.table(), *(t for report in self.reports.values() for t in report.details())]
+
+    def table(self) -> Table:
+        """Give the systems, best first by the first metric, with the signatures below."""
+        es = self.evalset
+        first = es[self.metrics[0]]
+        means = first.system_means()
+        keys = np.where(np.isnan(means), np.inf, -means if first.higher_is_better else means)
+        scores = self.system_scores()
+        order = sorted(range(es.n_systems), key=lambda i: (keys[i], es.systems[i]))
+        columns = [
+            Column(name, "higher" if es[name].higher_is_better else "lower")
+            for name in self.metrics
+        ]
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
+            (es.systems[i], *scores[es.systems[i]].values()) for i in order
+        )
+        title = f"{plural(es.n_systems, 'system')} on {plural(es.n_segments, 'segment')}"
+        signatures = (f"{name}: {self.signatures[name]}" for name in self.metrics)
+        return Table(title, (Column("system"), *columns), rows, notes=(*signatures, *self.notes))
+
+
+def score(
+    source: Source,
+    metrics: str | Sequence[str | Metric],
+    *,
+    references: Sequence[str] | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Scores:
+    """Score the outputs of a set.
+
+    Parameters
+    ----------
+    source
+        Whatever :func:`steelyard.load` takes, with outputs.
+    metrics
+        Names (see :func:`steelyard.scoring.registry.names`), or metrics that are made already.
+    references
+        Names of the references to use; a set with one needs none named.
+    options
+        Options of metrics by name, as ``{"bleu": {"tokenize": "intl"}}``.
+
+    Examples
+    --------
+    >>> from steelyard import EvalSet, Segments
+    >>> segments = Segments(("1", "2"), references={"refA": ("a cat", "two dogs")})
+    >>> es = EvalSet(("A", "B"), segments, outputs={"A": ("a cat", "dogs"), "B": ("cat", "a dog")})
+    >>> found = score(es, ["chrf", "character"])
+    >>> print(found.table().text())
+    2 systems on 2 segments
+    system  chrf ↑  character ↓
+    ------  ------  -----------
+    A        64.40       0.5000
+    B        35.05       0.7333
+    chrf: nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:...
+    character: nrefs:1|norm:output|match:equal|version:steelyard-...
+    """
+    es = as_evalset(source)
+    wanted = bounds.listed((str, Metric), metrics=metrics)
+    bounds.names(optional=True, references=references)
+    bounds.instance(Mapping, "options by metric", optional=True, options=options)
+    given = dict(options or {})
+    for own in given.values():
+        bounds.instance(Mapping, "dictionaries by metric", options=own)
+    made = [registry.make(m, given.pop(m, None)) if isinstance(m, str) else m for m in wanted]
+    for name in given:
+        raise UsageError(f"options of '{name}', which is not asked for; {hint(name, _names(made))}")
+    signatures: dict[str, str] = {}
+    reports: dict[str, Report] = {}
+    notes: list[str] = []
+    warnings: list[str] = []
+    for metric in made:
+        if metric.name in es.scores:
+            raise UsageError(f"there is a score '{metric.name}' already")
+        scored = metric.score(es, references)
+        es = es.with_scores(metric.name, scored.table)
+        signatures[metric.name] = scored.signature
+        notes += scored.notes
+        warnings += scored.warnings
+        if scored.report is not None:
+            reports[metric.name] = scored.report
+    settings = {"metrics": ",".join(_names(made))}
+    if references is not None:
+        settings["references"] = ",".join(references)
+    return Scores(
+        es,
+        tuple(signatures),
+        signatures,
+        (*es.notes, *_warnings(es, tuple(signatures)), *warnings),
+        tuple(notes),
+        Provenance("score", settings, es.inputs),
+        reports,
+    )
+
+
+def _names(metrics: Sequence[Metric]) -> list[str]:
+    return [metric.name for metric in metrics]
+
+
+def _warnings(es: EvalSet, names: Sequence[str]) -> list[str]:
+    """Say which outputs are empty or missing: that moves every score."""
+    found = []
+    for system in es.systems:
+        texts = es.outputs.get(system, (None,) * es.n_segments)
+        empty = sum(text is not None and not text.strip() for text in texts)
+        missing = sum(text is None for text in texts)
+        if empty:
+            found.append(f"'{system}' has {plural(empty, 'empty output')}")
+        if missing:
+            scored = "is" if missing == 1 else "are"
+            found.append(f"'{system}' lacks {plural(missing, 'output')}, which {scored} not scored")
+    nothing = [name for name in names if np.isnan(es[name].system_means()).all()]
+    return found + [f"{name}: no output could be scored" for name in nothing]

@@ -1,0 +1,1 @@
+"""Pairs in the same order: counted, calibrated for ties, resampled by weights."""

@@ -1,0 +1,1 @@
+"""What a metric is weighed by, and how two metrics are told apart."""

@@ -1,0 +1,1 @@
+"""Tests of two systems on the same segments, corrections, effects and power."""

@@ -1,0 +1,1 @@
+"""Sign-flip permutation tests: p-values exactly, or with a stated error."""

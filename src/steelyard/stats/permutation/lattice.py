@@ -1,0 +1,238 @@
+"""Scores on a lattice: multiples of some step, whose permutation null can be had exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from steelyard.core.errors import UsageError
+from steelyard.stats.arrays import Counts, Floats
+
+#: Tails beyond this many standard deviations are dropped; Hoeffding bounds them by exp(-Z^2 / 2).
+Z = 7.5
+TAIL = 2 * math.exp(-Z * Z / 2)
+_COUNTED = 30  # differences that are not zero up to which p-values are counts of signs
+_CELLS = 30_000_000  # distinct steps x frequencies up to which a lattice is transformed
+_TABLE = 500_000  # rows x steps up to which they are counted without sorting
+_SMALL = 16_000  # numbers at a time: fewer than what makes the allocator ask for fresh pages
+_COMMON = 16  # steps that decide whether a frequency matters
+_SILENT = -34.0  # logarithm of a product that does not
+SCALES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 40, 50, 60, 100)
+_SCALES = np.array(SCALES, dtype=np.float64)
+_FAR = 1e-6  # of a step: further off nothing is a whole number, however large
+_ROUNDED = 0.01  # of a declared step: what may be rounding of what was published
+_NOISE = 2.0**-48  # of the largest score: sixteen times what rounding a number takes away
+
+
+def lattice_scale(scores: Floats) -> int | None:
+    """Find the smallest factor that makes all scores whole numbers, None if none does.
+
+    Scores are on a lattice if they are no further from it than rounding in double precision takes
+    them (-1.3000000000000003 is -1.3), or if they are its numbers in single precision. Any other
+    score is what it says: 0.333333 is not a third.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lattice_scale(np.array([-1.0, -0.1])), lattice_scale(np.array([1 / 3, -2.0]))
+    (10, 3)
+    >>> lattice_scale(np.array([0.333333, 3.0])) is None
+    True
+    """
+    known = np.unique(scores[~np.isnan(scores)])
+    size = float(np.abs(known).max(initial=0.0))
+    if not known.size or size > 2**40:
+        return None
+    for scale in SCALES:
+        scaled = known * scale
+        whole = np.rint(scaled)
+        if np.abs(scaled - whole).max() <= min(scale * _NOISE * size, _FAR):
+            return scale
+        if (np.float32(whole / scale) == known).all():
+            return scale
+    return None
+
+
+def as_lattice(scores: Floats) -> Floats | None:
+    """Turn scores into whole numbers with the same ratios of differences, None if there are none.
+
+    Fractions of :data:`SCALES` come first; then any step that all differences share (averages over
+    seven raters, three decimals, standardised levels) is found by Euclid's algorithm. A few scores
+    that are not on a lattice settle it for all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_lattice(np.array([0.5, 2.0])).tolist(), as_lattice(np.array([1 / 7, 3 / 7])).tolist()
+    ([1.0, 4.0], [0.0, 1.0])
+    """
+    if np.isnan(scores).all():
+        return None
+    low, high = np.fmin.reduce(scores, axis=None), np.fmax.reduce(scores, axis=None)
+    some = scores.ravel()[:: scores.size // 50 + 1]
+    if _settled(some[~np.isnan(some)], float(low), float(high)):
+        return None
+    scale = lattice_scale(scores)
+    if scale is not None:
+        return np.rint(scores * scale)
+    known = np.unique(scores[~np.isnan(scores)])
+    step = _shared_step(known, float(low), float(high))
+    if step is None:
+        return None
+    span = float(high - low)
+    step = span / round(span / step)
+    whole = np.rint((scores - low) / step)
+    off = np.fmax.reduce(np.abs(scores - (low + whole * step)), axis=None)
+    return whole if off <= _NOISE * max(-low, high) else None
+
+
+def declared_lattice(scores: Floats, step: float) -> Floats:
+    """Take scores as multiples of a step, whatever they were rounded to: 0.333333 as a third.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> declared_lattice(np.array([0.333333, 2.0]), 1 / 3).tolist()
+    [1.0, 6.0]
+    """
+    if not (step > 0 and math.isfinite(step)):
+        raise UsageError(f"a step is a number above 0, got {step:g}")
+    whole = np.rint(scores / step)
+    off = float(np.fmax.reduce(np.abs(scores / step - whole), axis=None, initial=0.0))
+    if off > _ROUNDED:
+        raise UsageError(f"scores are no multiples of {step:g}: one is {off * step:g} off")
+    return whole
+
+
+def _settled(some: Floats, low: float, high: float) -> bool:
+    """Tell whether these scores alone fit neither one of the scales nor any step."""
+    scaled = np.multiply.outer(_SCALES, some)
+    whole = np.rint(scaled)
+    off = np.abs(scaled - whole).max(axis=1, initial=0)
+    fit = off <= np.minimum(_SCALES * _NOISE * max(-low, high), _FAR)
+    fit |= ((whole / _SCALES[:, None]).astype(np.float32) == some).all(axis=1)
+    return not fit.any() and _shared_step(np.sort(some), low, high) is None
+
+
+def _shared_step(known: Floats, low: float, high: float) -> float | None:
+    """Find the step of scores from ``low`` to ``high``, given some in order; None if too fine."""
+    span = high - low
+    noise = 1e-10 * span + 4e-16 * max(-low, high)
+    rest = np.diff(known)
+    rest = rest[rest > noise]
+    step = span
+    while rest.size:
+        step = float(rest.min())
+        if step < 1e-5 * span:
+            return None
+        rest = np.abs(rest - step * np.rint(rest / step))
+        rest = rest[rest > noise]
+    return step if step > 0 else None
+
+
+def lattice_tails(
+    gaps: Iterable[Floats], *, ties: bool = True
+) -> tuple[Floats, Floats, float] | None:
+    r"""P(T > t) and P(T = t) for whole-number differences, by inverting their transform.
+
+    T moves in steps of two, so with a period 2L it is a sum over frequencies
+    :math:`u = \pi k / L` of :math:`\prod_s \cos(u x_s)` times a weight:
+    :math:`\cos(u t)` for P(T = t), and for the sum of :math:`P(T = \tau)` over :math:`\tau` from 0
+    to t (both ends by half) :math:`\sin(u t) \cot(u) / 2`. L covers Z standard deviations beyond
+    t; Hoeffding bounds what lies beyond. Nearly all products vanish, so only those are taken that
+    the commonest steps do not rule out. None if the lattice is so fine that it would not pay.
+
+    ``gaps`` are rows of differences, as many at a time as suits. Without ``ties``, the first array
+    is P(T > t) + P(T = t) / 2 and the second is 0.
+    """
+    values, counts, t = _step_counts(gaps)
+    divisor = int(np.gcd.reduce(values, initial=0)) or 1
+    values, t = values // divisor, t // divisor
+    deviation = np.sqrt(counts @ values.astype(np.float64) ** 2)
+    live = (np.abs(t) < Z * deviation) & (deviation > 0)
+    mid = np.where(deviation > 0, np.where(t > 0, 0.0, 1.0), 0.5)
+    at = (deviation == 0).astype(np.float64) if ties else np.zeros(len(t))
+    if live.any():
+        reach = np.minimum(counts @ values, Z * deviation)  # T can't be further out than that
+        width = int((np.abs(t) + reach)[live].max()) // 2 + 2
+        if len(values) * (width // 2 + 1) > _CELLS:
+            return None
+        used = counts[live].any(axis=0)
+        some = counts[np.ix_(live, used)]
+        mid[live], at[live] = _inverted(some, values[used], t[live], width, ties=ties)
+    # So few signs that their shares are known: whole numbers of them.
+    few = counts.sum(axis=1) <= _COUNTED
+    signs = 2.0 ** counts.sum(axis=1)[few]
+    mid[few], at[few] = (
+        np.rint(mid[few] * 2 * signs) / (2 * signs),
+        np.rint(at[few] * signs) / signs,
+    )
+    return mid - at / 2, at, TAIL + 1e-12
+
+
+def _step_counts(gaps: Iterable[Floats]) -> tuple[Counts, Floats, Counts]:
+    """Give all sizes of differences but 0, how often each row has each, and the sum of each row."""
+    parts = []
+    for gap in gaps:
+        size = np.abs(gap)
+        top = float(size.max(initial=0))
+        if len(gap) * top < _TABLE:
+            values, codes = np.arange(top + 1), size.astype(np.int64)
+        else:
+            values, inverse = np.unique(size, return_inverse=True)
+            codes = inverse.reshape(gap.shape)
+        codes += np.arange(len(gap))[:, None] * len(values)
+        counts = np.bincount(codes.ravel(), minlength=len(gap) * len(values))
+        counts = counts.reshape(len(gap), len(values))
+        used = counts.any(axis=0) & (values > 0)
+        parts.append((values[used], counts[:, used], gap.sum(axis=-1)))
+    steps = np.unique(np.concatenate([values for values, _, _ in parts] or [np.zeros(0)]))
+    table = np.zeros((sum(len(t) for _, _, t in parts), len(steps)))
+    start = 0
+    for values, counts, t in parts:
+        table[start : start + len(t), np.searchsorted(steps, values)] = counts
+        start += len(t)
+    t = np.concatenate([t for _, _, t in parts] or [np.zeros(0)])
+    return steps.astype(np.int64), table, t.astype(np.int64)
+
+
+def _inverted(
+    counts: Floats, values: Counts, t: Counts, width: int, *, ties: bool
+) -> tuple[Floats, Floats]:
+    """Sum over the frequencies pi k / width up to a right angle; the others mirror them."""
+    width |= 1  # odd: no frequency is its own mirror image
+    angle = np.pi / width
+    log = np.log(np.abs(np.cos(np.arange(width) * angle)))
+    small = counts.astype(np.float32)
+    inner, points = t.astype(np.float64), np.ones(len(t))
+    for k in _audible(counts, values, log):
+        turn = values[:, None] * k
+        size = np.exp(counts @ log[turn % width])
+        negative = (2 * turn + width) // (2 * width) & 1
+        odd = (small @ negative.astype(np.float32)).astype(np.int64) & 1
+        size *= 1 - 2 * odd
+        phase = angle * (t[:, None] * k % (2 * width))
+        inner += 2 * (size * np.sin(phase)) @ (1 / np.tan(angle * k))
+        if ties:
+            points += 2 * (size * np.cos(phase)).sum(axis=-1)
+    at = np.maximum(points / width, 0) if ties else np.zeros(len(t))
+    return 0.5 - inner / (2 * width), at
+
+
+def _audible(counts: Floats, values: Counts, log: Floats) -> Iterator[Counts]:
+    """Yield the frequencies at which some product may matter, some of them at a time."""
+    width = len(log)
+    least = counts.min(axis=0)
+    common = np.argsort(-least, kind="stable")[:_COMMON]
+    least, steps = least[common], values[common]
+    found = []
+    for start in range(1, width // 2 + 1, _SMALL // _COMMON):
+        k = np.arange(start, min(start + _SMALL // _COMMON, width // 2 + 1))
+        bound = least @ log[steps[:, None] * k % width]
+        found.append(k[bound > _SILENT])
+    heard = np.concatenate(found)
+    step = max(1, _SMALL // max(counts.shape))
+    for start in range(0, len(heard), step):
+        yield heard[start : start + step]

@@ -1,0 +1,385 @@
+r"""Paired permutation tests of all pairs of systems, without sampling.
+
+Two systems are scored on the same segments; :math:`x_s` is the difference on segment s and
+:math:`t = \sum_s x_s` what was observed. If the systems were equally good, each difference could
+as well have had the other sign: :math:`T = \sum_s e_s x_s` with independent fair signs is the null.
+The one-sided p-value is :math:`P(T \ge t)`; its mid version :math:`P(T > t) + P(T = t) / 2` treats
+both systems alike (swapping them gives 1 - p, equal systems give 1/2) and is the default.
+
+T is a sum of independent terms, so its distribution needs no sampling:
+
+* ``lattice``: scores that are multiples of some step (MQM, DA, an LLM judge) have a T on a lattice;
+  its probabilities are the inverse Fourier transform of :math:`\prod_s \cos(u x_s)`.
+* ``enumeration``: few segments; all sign vectors, by sorting the sums of either half.
+* ``characteristic``: anything else; the same product, inverted at few well-chosen frequencies.
+  Many segments need no product: a series in the moments of x gives it, with a bound of its error.
+* ``edgeworth`` and ``normal``: expansions in the moments of x, for use inside resampling loops.
+* ``monte-carlo``: sampled signs, for comparison; ``mtme``: the signs, precision and tie rule of
+  the WMT toolkit, for its published numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core import bounds
+from steelyard.core.errors import ShapeError
+from steelyard.core.rng import Rng, check_rng, generator
+from steelyard.stats.arrays import Counts, Floats, real_array
+from steelyard.stats.permutation.expansions import expansion, stacked_pair_sums
+from steelyard.stats.permutation.lattice import as_lattice, declared_lattice, lattice_tails
+from steelyard.stats.permutation.transform import product_tails, series_tails
+
+_CHUNK = 4_000_000  # signs or differences held at a time
+_CACHED = 16_000  # differences that stay in the processor's cache
+TAILS = ("mid", "ge")
+METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
+
+
+@dataclass(frozen=True, slots=True)
+class PairwisePValues:
+    """p-values of all pairs: ``p[i, j]`` is small where i is better than j beyond chance.
+
+    ``error`` estimates the numerical error of each (for ``monte-carlo`` it is the largest standard
+    error); ``how`` names the algorithm that was used; ``n[i, j]`` counts the units compared.
+    Pairs without a common unit have NaN.
+    """
+
+    p: Floats
+    error: float
+    how: str
+    n: Counts
+
+
+def check_method(method: str) -> None:
+    """Refuse a method of finding p-values that nobody knows."""
+    bounds.choice(METHODS, method=method)
+
+
+def pairwise_pvalues(
+    scores: Floats,
+    *,
+    method: str = "exact",
+    tail: str = "mid",
+    blocks: Counts | None = None,
+    n_resamples: int = 10_000,
+    rng: Rng = 0,
+    step: float | None = None,
+) -> PairwisePValues:
+    """Test every pair of systems on the segments that both have.
+
+    Parameters
+    ----------
+    scores
+        Systems x segments, higher is better, NaN where missing.
+    method
+        ``exact`` (lattice, enumeration or characteristic function, whichever fits), ``analytic``
+        (Edgeworth expansion), ``normal``, ``monte-carlo`` or ``mtme``.
+    tail
+        ``mid`` or ``ge`` (at least as extreme, ties in full).
+    blocks
+        A code per segment: segments with the same code change sign together (documents, windows).
+    n_resamples, rng
+        For ``monte-carlo``.
+    step
+        For ``exact``: what all scores are multiples of but for the rounding of what was published
+        (1/3 for the means of three raters). Without it only scores that are on a lattice in double
+        or single precision are taken for one; any other score counts as it stands.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> result = pairwise_pvalues(np.array([[3.0, 2, 5], [1, 2, 2]]))
+    >>> result.p.round(3).tolist(), result.how
+    ([[0.5, 0.125], [0.875, 0.5]], 'lattice')
+    """
+    return stacked_pvalues(
+        [scores],
+        method=method,
+        tail=tail,
+        blocks=blocks,
+        n_resamples=n_resamples,
+        rng=rng,
+        step=step,
+    )[0]
+
+
+def stacked_pvalues(
+    matrices: Sequence[Floats],
+    *,
+    method: str = "exact",
+    tail: str = "mid",
+    blocks: Counts | None = None,
+    n_resamples: int = 10_000,
+    rng: Rng = 0,
+    step: float | None = None,
+) -> list[PairwisePValues]:
+    """Test every pair of systems by several scores, as :func:`pairwise_pvalues` does by each.
+
+    The scores have one shape, and are worked on together where that is faster.
+    """
+    stack = [real_array("scores", scores) for scores in matrices]
+    for x in stack:
+        if x.ndim != 2 or x.shape != stack[0].shape:
+            raise ShapeError(f"expected systems x segments, got shape {x.shape}")
+    check_method(method)
+    bounds.choice(TAILS, tail=tail)
+    bounds.whole(1, n_resamples=n_resamples)
+    bounds.number(0, strict=True, optional=True, step=step)
+    check_rng(rng)
+    if method == "mtme":
+        return [_mtme(x) for x in stack]
+    if method == "monte-carlo":
+        tails = _monte_carlo(n_resamples, rng)
+        return _assemble(stack, blocks, tails, tail, "monte-carlo", cells=_CHUNK)
+    if method in ("analytic", "normal"):
+        order = 6 if method == "analytic" else 2
+        name = "edgeworth" if method == "analytic" else "normal"
+        quick = partial(_expanded, order=order)
+        return _assemble(stack, blocks, partial(_expansion, order=order), tail, name, quick)
+    found: dict[int, PairwisePValues] = {}
+    for place, x in enumerate(stack):
+        whole = as_lattice(x) if step is None else declared_lattice(x, step)
+        result = None if whole is None else _try_lattice(whole, blocks, tail)
+        if result is not None:
+            found[place] = result
+    others = [place for place in range(len(stack)) if place not in found]
+    rest = [stack[place] for place in others]
+    results = _assemble(rest, blocks, product_tails, tail, "characteristic", series_tails)
+    found.update(zip(others, results, strict=True))
+    return [found[place] for place in range(len(stack))]
+
+
+@lru_cache(maxsize=8)
+def pair_index(n: int) -> tuple[Counts, Counts]:
+    """Give i and j of all pairs i < j."""
+    i, j = np.triu_indices(n, 1)
+    i, j = i.astype(np.int64), j.astype(np.int64)
+    i.flags.writeable = j.flags.writeable = False  # everyone gets the same arrays
+    return i, j
+
+
+def block_sums(differences: Floats, blocks: Counts | None) -> Floats:
+    """Add up differences within blocks (each a row of the result's last axis)."""
+    if blocks is None:
+        return differences
+    if blocks.shape != differences.shape[-1:]:
+        raise ShapeError(f"{differences.shape[-1]} segments but {blocks.shape} block codes")
+    if not blocks.size:
+        return differences
+    codes = np.unique(blocks, return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(codes[order]) > 0])
+    return np.add.reduceat(differences[..., order], starts, axis=-1)
+
+
+def _pairs(
+    x: Floats, blocks: Counts | None, which: Counts, cells: int | None = None
+) -> Iterator[tuple[Counts, Floats, Counts | int]]:
+    """Yield chunks of pairs: their places, differences per unit (0 where missing), common units."""
+    rows, columns = pair_index(len(x))
+    step = max(1, (cells or _CACHED) // max(1, x.shape[1]))
+    whole = _units(x, blocks) if len(which) else None
+    for start in range(0, len(which), step):
+        some = which[start : start + step]
+        i, j = rows[some], columns[some]
+        if whole is not None:
+            yield some, whole[i] - whole[j], whole.shape[1]
+            continue
+        gap = x[i] - x[j]
+        absent = np.isnan(gap)
+        gap[absent] = 0
+        n = block_sums((~absent).astype(np.float64), blocks) > 0
+        yield some, block_sums(gap, blocks), n.sum(axis=-1)
+
+
+def _units(x: Floats, blocks: Counts | None) -> Floats | None:
+    """Give scores per segment that anyone has, or per block; None if something else is missing."""
+    absent = np.isnan(x)
+    if absent.any():
+        kept = ~absent.all(axis=0)
+        if blocks is not None or absent[:, kept].any():
+            return None
+        x = x[:, kept]
+    return block_sums(x, blocks)
+
+
+Tails = Callable[[Floats], tuple[Floats, Floats, Floats | float]]
+Quick = Callable[[Sequence[Floats], Counts, Counts], tuple[Floats, Floats, Floats]]
+
+
+def _assemble(
+    matrices: Sequence[Floats],
+    blocks: Counts | None,
+    tails: Tails,
+    tail: str,
+    how: str,
+    quick: Quick | None = None,
+    cells: int | None = None,
+) -> list[PairwisePValues]:
+    """Run a method over all pairs of each matrix.
+
+    ``tails`` takes differences and gives P(T > t), P(T = t) and an error bound. ``quick`` takes
+    matrices and gives the same for all pairs (and a bound for each, infinite where it can't tell).
+    ``cells`` are the differences that ``tails`` gets at a time, if not few.
+    """
+    if not matrices:
+        return []
+    size = len(matrices[0])
+    i, j = pair_index(size)
+    above, at = np.zeros((2, len(matrices), len(i)))
+    error = np.full(above.shape, np.inf)
+    units = np.zeros(above.shape, dtype=np.int64)
+    if quick is not None:
+        for places, whole in _alike(matrices, blocks):
+            above[places], at[places], error[places] = quick(whole, i, j)
+            units[places] = whole[0].shape[1]
+    for x, *found in zip(matrices, above, at, error, units, strict=True):
+        for some, gap, n in _pairs(x, blocks, np.flatnonzero(np.isinf(found[2])), cells):
+            found[0][some], found[1][some], found[2][some] = tails(gap)
+            found[3][some] = n
+    worst = error.max(axis=1, initial=0)
+    return [
+        _square(size, above[place], at[place], units[place], float(worst[place]), tail, how)
+        for place in range(len(matrices))
+    ]
+
+
+def _alike(
+    matrices: Sequence[Floats], blocks: Counts | None
+) -> Iterator[tuple[list[int], list[Floats]]]:
+    """Yield places and units of matrices without gaps, those of one shape together."""
+    shapes: dict[tuple[int, ...], tuple[list[int], list[Floats]]] = {}
+    for place, x in enumerate(matrices):
+        whole = _units(x, blocks)
+        if whole is not None and whole.size:
+            places, found = shapes.setdefault(whole.shape, ([], []))
+            places.append(place)
+            found.append(whole)
+    yield from shapes.values()
+
+
+def _square(
+    size: int, above: Floats, at: Floats, units: Counts, error: float, tail: str, how: str
+) -> PairwisePValues:
+    """Put the pairs into a matrix, both ways round."""
+    i, j = pair_index(size)
+    share = 0.5 if tail == "mid" else 1.0
+    above = np.where(units > 0, above, np.nan)
+    p = np.full((size, size), share)
+    p[i, j] = above + share * at
+    p[j, i] = 1 - above - (1 - share) * at
+    np.minimum(np.maximum(p, 0, out=p), 1, out=p)
+    n = np.zeros((size, size), dtype=np.int64)
+    n[i, j] = n[j, i] = units
+    return PairwisePValues(p, error, how, n)
+
+
+def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues | None:
+    """Transform the lattice, unless it is so fine that there is no point in it."""
+    n_pairs = math.comb(len(x), 2)
+    above, at, units = np.zeros(n_pairs), np.zeros(n_pairs), np.zeros(n_pairs, dtype=np.int64)
+    error = 0.0
+
+    def gaps(which: Counts) -> Iterator[Floats]:
+        for some, gap, n in _pairs(x, blocks, which):
+            units[some] = n
+            yield gap
+
+    step = max(1, _CHUNK // max(1, x.shape[1]))
+    for start in range(0, n_pairs, step):
+        which = np.arange(start, min(start + step, n_pairs))
+        found = lattice_tails(gaps(which), ties=tail != "mid")
+        if found is None:
+            return None
+        above[which], at[which], error = found
+    return _square(len(x), above, at, units, error, tail, "lattice")
+
+
+def _expanded(
+    matrices: Sequence[Floats], i: Counts, j: Counts, *, order: int
+) -> tuple[Floats, Floats, Floats]:
+    """Tails from moments of all pairs; see :func:`_expansion`."""
+    return _from_moments(*stacked_pair_sums(matrices, i, j), order)
+
+
+def _expansion(gap: Floats, *, order: int) -> tuple[Floats, Floats, float]:
+    """Tails from moments of given differences."""
+    square = gap * gap
+    powers = square, square**2, square**3
+    t, (second, fourth, sixth) = gap.sum(axis=-1), (power.sum(axis=-1) for power in powers)
+    above, at, error = _from_moments(t, second, fourth, sixth, order)
+    return above, at, float(error.max(initial=0))
+
+
+def _from_moments(
+    t: Floats, second: Floats, fourth: Floats, sixth: Floats, order: int
+) -> tuple[Floats, Floats, Floats]:
+    """Tails from moments; the error is estimated by the first term left out, or the last kept."""
+    p, last = expansion(t, second, fourth, sixth if order > 2 else None)
+    if order == 2:
+        p = expansion(t, second)[0]
+    still = second == 0  # equal systems: all of the null stands at 0
+    return np.where(still, 0.0, p), still.astype(np.float64), last
+
+
+def random_signs(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
+    """Draw n_resamples x n fair signs, one random bit each (the same on every platform)."""
+    width = (n + 7) // 8
+    bits = np.frombuffer(rng.bytes(n_resamples * width), np.uint8).reshape(n_resamples, width)
+    return np.unpackbits(bits, axis=1, count=n).astype(np.float64) * 2 - 1
+
+
+def _monte_carlo(n_resamples: int, rng: Rng) -> Tails:
+    seed = generator(rng).integers(2**63)
+
+    def tails(gap: Floats) -> tuple[Floats, Floats, float]:
+        stream = np.random.default_rng(seed)  # the same signs for every chunk of pairs
+        t = gap.sum(axis=-1)
+        slack = 1e-9 * np.abs(gap).sum(axis=-1)
+        above, at = np.zeros(len(gap)), np.zeros(len(gap))
+        # Bytes are drawn in words of four: only whole words leave the stream where it would be.
+        step = max(4, min(n_resamples, _CHUNK // max(1, gap.shape[1])) // 4 * 4)
+        for start in range(0, n_resamples, step):
+            count = min(step, n_resamples - start)
+            null = gap @ random_signs(count, gap.shape[1], stream).T
+            over = (null > (t + slack)[:, None]).sum(axis=-1)
+            above += over
+            at += (null >= (t - slack)[:, None]).sum(axis=-1) - over
+        return above / n_resamples, at / n_resamples, 0.5 / math.sqrt(n_resamples)
+
+    return tails
+
+
+@lru_cache(maxsize=1)
+def mtme_signs(n_resamples: int, n: int, seed: int = 4) -> NDArray[np.float32]:
+    """Draw the signs of the WMT toolkit: float32 uniforms, rounded (kept for the next metric)."""
+    signs = np.random.default_rng(seed).random(size=(n_resamples, n), dtype=np.float32)
+    np.rint(signs, out=signs)
+    signs *= 2
+    signs -= 1
+    signs.flags.writeable = False
+    return signs
+
+
+def _mtme(scores: Floats, n_resamples: int = 1000) -> PairwisePValues:
+    """The WMT toolkit's p-values: its 1,000 signs, float32, ``>=``, on segments that all have."""
+    complete = ~np.isnan(scores).any(axis=0)
+    # Selecting columns changes their order in memory, and float32 sums depend on that.
+    x = (scores if complete.all() else scores[:, complete]).astype(np.float32)
+    null = np.ascontiguousarray((mtme_signs(n_resamples, x.shape[1]) @ x.T).T)
+    totals = x.sum(axis=1)
+    size = len(x)
+    p = np.full((size, size), 1.0 if x.shape[1] else np.nan)
+    for i in range(size if x.shape[1] else 0):
+        lead = null[i] - null[i + 1 :] >= (totals[i] - totals[i + 1 :])[:, None]
+        p[i, i + 1 :] = np.count_nonzero(lead, axis=1) / n_resamples
+        p[i + 1 :, i] = 1 - p[i, i + 1 :]
+    n = np.full((size, size), x.shape[1], dtype=np.int64)
+    return PairwisePValues(p, 0.5 / math.sqrt(n_resamples), "mtme", n)

@@ -1,0 +1,301 @@
+r"""Tails of sums with random signs: by all signs, by a product of cosines, or by its series.
+
+:math:`T = \sum_s e_s x_s` with independent fair signs has the characteristic function
+:math:`\prod_s \cos(u x_s)`, a real number. Inverting it takes some twenty frequencies u unless
+there are few differences x, whose sums can be enumerated. With many, the logarithm of the product
+is a short series in the sums of even powers of x, which all pairs of systems have at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.permutation.expansions import ROUNDING, stacked_pair_sums
+from steelyard.stats.permutation.lattice import SCALES, TAIL, Z, lattice_tails
+
+_SCALES = np.array(SCALES, dtype=np.float64)
+_EPSILON = float(np.finfo(np.float64).eps)
+_NODES = 600  # frequencies at most: reached only with very few segments
+_MORE_NODES = (8 * _NODES, 64 * _NODES)  # if those leave too much, as outliers may
+_ENUMERATE = 32  # segments with a difference up to which all signs are enumerated
+_ENUMERATE_BITS = 36  # ... if many are of one size: logarithm of the number of sums
+_SURE = 5e-7  # error up to which a series of moments replaces the product over segments
+_SAMPLE = 24  # differences, at most, that are looked at to tell a lattice
+# Odd multiples of the lowest frequency: enough, up to Z deviations, for the normal transform to
+# fall below 1e-11.
+_ODD = np.arange(1, 37, 2)
+# log cos y = -y^2/2 - y^4/12 - y^6/45 - r with 0 <= r <= _REST y^8 for abs(y) <= _TURN: all further
+# terms are negative, so r / y^8 is largest there.
+_TURN = 1.25
+_REST = -math.log(math.cos(_TURN)) - _TURN**2 / 2 - _TURN**4 / 12 - _TURN**6 / 45
+_REST /= _TURN**8
+# Sums over all nodes: of w^8 exp(-w^2 / 2) (48 / pi as an integral), and of the weights of two
+# functions that are below exp(-w^2 / 2).
+_MOMENT = 48 / math.pi * 1.01
+_OUTER = 4 / math.pi * float((1 / _ODD).sum())
+
+
+def product_tails(gap: Floats, reach: Floats | None = None) -> tuple[Floats, Floats, Floats]:
+    """Tails of any differences: enumeration where few are not zero, else the transform.
+
+    Gives P(T > t), P(T = t) and the error, for a row of differences each; the transform can't tell
+    the first two apart and gives the mid-p for the first. ``reach`` is t where it is not their sum.
+    Where some differences outweigh all others, more frequencies are added until the error is small.
+    """
+    t = gap.sum(axis=-1) if reach is None else reach
+    active = np.count_nonzero(gap, axis=-1)
+    above, at, error = np.empty(len(gap)), np.zeros(len(gap)), np.zeros(len(gap))
+    repeated = _repeated(gap, active)
+    few = active <= _ENUMERATE
+    for row in np.flatnonzero(repeated & ~few):
+        few[row] = _bits(gap[row]) <= _ENUMERATE_BITS
+    for row in np.flatnonzero(few):
+        above[row], at[row] = enumerate_tails(gap[row][gap[row] != 0], float(t[row]))
+    rest = ~few
+    near = np.flatnonzero(rest & _nearly_whole(gap[:, :: gap.shape[1] // _SAMPLE + 1]))
+    if reach is None and near.size:
+        found = _near_lattice(gap[near])
+        if found is not None:
+            above[near], at[near], error[near] = found
+            rest[near] = False
+    slow = rest & ((active < 64) | repeated)
+    for rows, full in ((rest & ~slow, False), (slow, True)):
+        if rows.any():
+            above[rows], error[rows] = characteristic(gap[rows], t[rows], full=full)
+    for nodes in _MORE_NODES:
+        again = np.flatnonzero(rest & (error > _SURE))
+        if not again.size:
+            break
+        above[again], error[again] = characteristic(gap[again], t[again], nodes=nodes)
+    return above, at, error
+
+
+def _nearly_whole(sample: Floats) -> NDArray[np.bool_]:
+    """Tell which rows may be nearly whole multiples of a fraction, by a sample of each."""
+    off = np.multiply.outer(_SCALES, sample)
+    off -= np.rint(off)
+    near: NDArray[np.bool_] = (np.abs(off).sum(axis=-1) < 0.5).any(axis=0)
+    return near
+
+
+def _near_lattice(gap: Floats) -> tuple[Floats, Floats, Floats | float] | None:
+    """Tails of differences that are nearly whole multiples of a fraction: published averages.
+
+    What they are off may break ties, and nothing else as long as it adds up to less than half of
+    the two steps between sums: so the mid-p is off by half of the ties, at most.
+    """
+    off = np.array([np.abs(gap * k - np.rint(gap * k)).sum(axis=-1).max() for k in SCALES])
+    exact = off <= gap.shape[1] * _EPSILON * np.abs(gap).max() * _SCALES
+    fits = np.flatnonzero(exact if exact.any() else off < 0.5)
+    found = lattice_tails([np.rint(gap * SCALES[fits[0]])]) if fits.size else None
+    if found is None or exact.any():
+        return found
+    return found[0] + found[1] / 2, np.zeros(len(gap)), found[1] / 2 + found[2]
+
+
+def series_tails(matrices: Sequence[Floats], i: Counts, j: Counts) -> tuple[Floats, Floats, Floats]:
+    """Invert all pairs from their moments alone; infinite error where that is not sure enough.
+
+    Takes matrices of one shape and gives P(T > t), P(T = t) and the error, matrices x pairs.
+    """
+    p, bound = series_p(*stacked_pair_sums(matrices, i, j))
+    for x, own in zip(matrices, bound, strict=True):
+        own[own > _SURE] = np.inf
+        if not np.isinf(own).all():
+            if _nearly_whole(x.reshape(1, -1)[:, :: x.size // _SAMPLE + 1])[0]:
+                own[:] = np.inf
+            own[~_scattered(x, i, j)] = np.inf
+    return p, np.zeros_like(p), bound
+
+
+def series_p(t: Floats, second: Floats, fourth: Floats, sixth: Floats) -> tuple[Floats, Floats]:
+    r"""Mid-p by inverting a characteristic function that is known by its logarithm's series.
+
+    The nodes are those of :func:`characteristic`, w is their frequency times the deviation of T.
+    What the series leaves out is at most a known multiple of :math:`w^8` as long as no difference
+    turns too far (the sixth root of the sixth powers bounds the largest); further out, neither
+    function exceeds :math:`\exp(-w^2 / 2)`. The sum of both over all nodes is returned next to p.
+    It holds unless the function rises again, as it would on a lattice; it is infinite where
+    nothing varies.
+    """
+    known = second > 0
+    variance = np.where(known, second, 1.0)
+    z = t / np.sqrt(variance)
+    near = np.minimum(np.abs(z), Z)
+    w = np.multiply.outer(np.pi / (near + Z), _ODD)
+    u = w * w
+    square = variance * variance
+    k4, k6 = fourth / (12 * square), sixth / (45 * square * variance)
+    log = u * k6[..., None]
+    log += k4[..., None]
+    log *= u
+    log += 0.5
+    log *= -u
+    value = np.exp(log, out=log)
+    w *= z[..., None]
+    value *= np.sin(w, out=w)
+    p = 0.5 - 2 / np.pi * (value @ (1 / _ODD))
+    reach = np.where(known, np.cbrt(45 * k6), 1.0)  # bounds the largest square
+    bound = _MOMENT * _REST * 45 * k6 * reach + _OUTER * np.exp(-(_TURN**2) / 2 / reach)
+    bound += TAIL + ROUNDING
+    p = np.where(near < Z, p, np.where(z > 0, 0.0, 1.0))
+    return np.minimum(np.maximum(p, 0), 1), np.where(known, bound, np.inf)
+
+
+def _scattered(x: Floats, i: Counts, j: Counts) -> NDArray[np.bool_]:
+    """Tell which pairs' differences are no lattice, nor nearly one.
+
+    One difference per segment, each of another pair, tells whether these scores come in steps at
+    all; a sample of each pair's own, whether its differences do.
+    """
+    segments = np.arange(x.shape[1])
+    turn = segments % len(i)
+    sizes = (np.abs(x[i[turn], segments] - x[j[turn], segments])[None], _sampled_sizes(x, i, j))
+    (repeated,), (active,) = _repeats(sizes[0])
+    if 2 * repeated > active:
+        return np.zeros(len(i), dtype=bool)
+    repeats, active = _repeats(sizes[1])
+    scattered: NDArray[np.bool_] = (repeats == 0) & (2 * active > sizes[1].shape[1])
+    return scattered
+
+
+def _sampled_sizes(x: Floats, i: Counts, j: Counts) -> Floats:
+    sample = x[:, :: x.shape[1] // _SAMPLE + 1]
+    return np.abs(sample[i] - sample[j])
+
+
+def _repeats(size: Floats) -> tuple[Counts, Counts]:
+    """Count in each row the sizes that occurred before, and those that are not 0."""
+    size.sort(axis=-1)
+    slack = 1e-12 * size[:, -1:]
+    active = size > slack
+    again = (size[:, 1:] - size[:, :-1] <= slack) & active[:, 1:]
+    return again.sum(axis=-1), active.sum(axis=-1)
+
+
+def _repeated(gap: Floats, active: Counts) -> NDArray[np.bool_]:
+    """Tell where most sizes occur again, so that the product of cosines may rise again."""
+    repeats, _ = _repeats(np.abs(gap))
+    repeated: NDArray[np.bool_] = 2 * repeats > active
+    return repeated
+
+
+def enumerate_tails(x: Floats, reach: float | None = None) -> tuple[float, float]:
+    """P(T > t) and P(T = t) over all sign vectors, by sorting the signed sums of either half.
+
+    ``reach`` is t where it is not the sum of x. Sums that differ by no more than adding up so many
+    numbers can round away count as equal. Differences of one size are taken together, by how many
+    of them have which sign.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> enumerate_tails(np.array([1.0, 1.0]))
+    (0.0, 0.25)
+    """
+    values, counts = _sizes(x)
+    (left, chance), (right, weight) = (_sums(values[own], counts[own]) for own in _halves(counts))
+    slack = (len(x) + 1) * _EPSILON * np.abs(x).sum()
+    least = (x.sum() if reach is None else reach) - left
+    beyond = np.append(np.cumsum(weight[::-1])[::-1], 0.0)  # chance of the i-th sum or a larger one
+    at_least = chance @ beyond[np.searchsorted(right, least - slack, side="left")]
+    above = chance @ beyond[np.searchsorted(right, least + slack, side="right")]
+    return float(above), float(at_least - above)
+
+
+def _sizes(x: Floats) -> tuple[Floats, Counts]:
+    """Give the sizes of differences but for rounding, and how many have each."""
+    size = np.sort(np.abs(x))
+    opens = np.flatnonzero(np.diff(size, prepend=-1.0) > 4 * _EPSILON * size[-1:].sum())
+    return size[opens], np.diff(np.append(opens, len(size)))
+
+
+def _bits(gap: Floats) -> float:
+    """Logarithm of the number of sums that there are to enumerate."""
+    return float(np.log2(_sizes(gap[gap != 0])[1] + 1.0).sum())
+
+
+def _halves(counts: Counts) -> tuple[list[int], list[int]]:
+    """Deal sizes out to two halves with about as many sums each."""
+    halves: tuple[list[int], list[int]] = [], []
+    load = [0.0, 0.0]
+    for k in np.argsort(-counts, kind="stable").tolist():
+        lighter = int(load[1] < load[0])
+        halves[lighter].append(k)
+        load[lighter] += math.log2(counts[k] + 1)
+    return halves
+
+
+def _sums(values: Floats, counts: Counts) -> tuple[Floats, Floats]:
+    """All signed sums in order, and their probabilities."""
+    if (counts == 1).all():  # all are equally likely
+        found = np.zeros(1)
+        for value in values:
+            found = np.concatenate([found - value, found + value])
+        found.sort()
+        return found, np.full(len(found), 1.0 / len(found))
+    found, chance = np.zeros(1), np.ones(1)
+    for value, count in zip(values, counts.tolist(), strict=True):
+        won = np.arange(count + 1)
+        found = np.add.outer(found, value * (2 * won - count)).ravel()
+        chance = np.multiply.outer(chance, _coins(count)).ravel()
+    order = np.argsort(found, kind="stable")
+    return found[order], chance[order]
+
+
+def _coins(n: int) -> Floats:
+    """Chance of 0, 1, ..., n heads of n coins."""
+    if n <= 60:
+        return np.array([math.comb(n, k) for k in range(n + 1)]) / 2.0**n
+    heads = np.arange(1, n + 1)
+    ways = np.append(0.0, np.cumsum(np.log((n + 1 - heads) / heads)))
+    return np.asarray(np.exp(ways - n * math.log(2)))
+
+
+def characteristic(
+    gap: Floats, t: Floats | None = None, *, full: bool = True, nodes: int = _NODES
+) -> tuple[Floats, Floats]:
+    r"""Mid-p by inverting the characteristic function at half-integer frequencies; and its error.
+
+    With step h = 2 pi / (abs(t) + Z sd), the sum over odd nodes is the expectation of a square
+    wave, so the only errors are what T does beyond its period (bounded by Hoeffding) and the nodes
+    left out, which are added until the product of cosines has died down. Where it may rise again
+    (``full``), or never dies down, all nodes are added; what is missing is then a sum of terms that
+    go up and down. It is taken to be ten times what independent ones of their size would give: that
+    of the products in the second half of the nodes, or :math:`2^{-n/2}`, what n cosines of angles
+    at random give.
+    """
+    t = gap.sum(axis=-1) if t is None else t
+    deviation = np.sqrt((gap * gap).sum(axis=-1))
+    result = np.where(t > 0, 0.0, 1.0)
+    error = np.full(len(gap), TAIL)
+    live = np.abs(t) < Z * deviation
+    if not live.any():
+        return result, error
+    x, t, deviation = gap[live], t[live], deviation[live]
+    half = np.pi / (np.abs(t) + Z * deviation)
+    cosine = np.cos(x * half[:, None])
+    twice = 4 * cosine * cosine - 2  # cos((k+2)y) = 2 cos(2y) cos(ky) - cos((k-2)y)
+    before = cosine.copy()
+    total, squares = np.zeros(len(x)), np.zeros(len(x))
+    calm = 0
+    for k in range(nodes):
+        value = np.multiply.reduce(cosine, axis=-1)
+        total += value * np.sin((2 * k + 1) * half * t) / (2 * k + 1)
+        if 2 * k >= nodes:
+            squares += value * value
+        calm = calm + 1 if float(np.abs(value).max()) < 1e-12 else 0
+        if calm == 5 and not full:
+            break
+        cosine, before = twice * cosine - before, cosine
+    result[live] = 0.5 - 2 / np.pi * total
+    if calm < 5 or full:
+        size = np.sqrt(2 * squares / nodes)
+        size = np.maximum(size, 2.0 ** (-np.count_nonzero(x, axis=-1) / 2))
+        error[live] += np.minimum(0.5, 10 * 2 / np.pi * size / np.sqrt(4 * nodes))
+    return result, error

@@ -1,0 +1,1 @@
+"""Resampling by counts: how often each unit was drawn, never copies of it."""

@@ -1,0 +1,277 @@
+r"""Intervals by resampling segments, documents or systems, by counts instead of copies.
+
+A resample is a count per segment or system. Sums over the resampled segments are products of counts
+and what was summed, so all resamples of all metrics are a few matrix products. Copies of a segment
+carry signs of their own in a permutation test: its null weighs powers of differences by the
+counts, :math:`\sum_s w_s x_s^2`, not by their squares.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core import bounds
+from steelyard.core.errors import ShapeError
+from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.permutation.expansions import quick_p
+from steelyard.stats.permutation.pvalues import block_sums, pair_index
+
+
+def segment_counts(
+    n_resamples: int, n_segments: int, rng: np.random.Generator, blocks: Counts | None = None
+) -> Floats:
+    """Draw how often each segment occurs in each resample; whole blocks where they are given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = segment_counts(3, 5, np.random.default_rng(0))
+    >>> counts.shape, counts.sum(axis=1).tolist()
+    ((3, 5), [5.0, 5.0, 5.0])
+    """
+    bounds.whole(n_segments=n_segments)
+    if blocks is None:
+        return draw_counts(n_resamples, n_segments, rng)
+    if blocks.shape != (n_segments,):
+        raise ShapeError(f"{n_segments} segments but {blocks.shape} block codes")
+    codes = np.unique(blocks, return_inverse=True)[1]
+    return draw_counts(n_resamples, int(codes.max(initial=-1)) + 1, rng)[:, codes]
+
+
+def draw_counts(
+    n_resamples: int, n: int, rng: np.random.Generator, size: int | None = None
+) -> Floats:
+    """Draw ``size`` (None: ``n``) of ``n`` units with replacement; count each in each resample."""
+    bounds.whole(1, n_resamples=n_resamples)
+    bounds.whole(n=n)
+    bounds.whole(optional=True, size=size)
+    drawn = rng.integers(0, max(n, 1), size=(n_resamples, n if size is None else size))
+    drawn += np.arange(n_resamples)[:, None] * n
+    flat = np.bincount(drawn.ravel(), minlength=n_resamples * n)
+    return flat.reshape(n_resamples, n).astype(np.float64)
+
+
+# Of 2**16 numbers, those that stand for a count of at least 1, 2, ...: Poisson, with a mean of 1.
+_AT_LEAST = (41427, 17317, 5263, 1244, 240, 39, 5, 1)
+MOST_DRAWN = len(_AT_LEAST)
+_STEP, _FIRST, _SECOND = (
+    np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
+
+
+def keyed_counts(
+    keys: NDArray[np.uint64], first: int, n_resamples: int, seed: int
+) -> NDArray[np.uint8]:
+    """Draw how often each unit occurs in each resample: units x resamples, Poisson with mean 1.
+
+    A count depends on the key of its unit, the number of the resample and the seed, and on nothing
+    else. So units can be drawn in any order and in many places, wherever they turn up, and add up
+    to the same resamples. Numbers are those of SplitMix64, 16 bits for a count; a count of more
+    than 8 (``MOST_DRAWN``) would be rarer than that and does not occur.
+
+    Parameters
+    ----------
+    keys
+        A number for each unit, evenly distributed over 64 bits: a hash of its name.
+    first, n_resamples
+        The resamples that are asked for.
+
+    Examples
+    --------
+    >>> keys = np.array([17, 2**63 + 5], dtype=np.uint64)
+    >>> keyed_counts(keys, 0, 6, seed=1).tolist()
+    [[0, 3, 0, 3, 0, 2], [0, 0, 1, 1, 1, 1]]
+    >>> keyed_counts(keys[1:], 3, 2, seed=1).tolist()
+    [[1, 1]]
+    """
+    words = np.arange(first // 4, -(-(first + n_resamples) // 4), dtype=np.uint64)
+    x = keys[:, None] + ((words + np.uint64(1)) * _STEP + np.uint64(seed))
+    x ^= x >> np.uint64(30)
+    x *= _FIRST
+    x ^= x >> np.uint64(27)
+    x *= _SECOND
+    x ^= x >> np.uint64(31)
+    drawn = x.astype("<u8", copy=False).view("<u2")[:, first % 4 :][:, :n_resamples]
+    counts = np.zeros(drawn.shape, dtype=np.uint8)
+    for limit in _AT_LEAST:
+        counts += drawn < limit
+    return counts
+
+
+def pair_weights(systems: Floats) -> Floats:
+    """Give how often each pair i < j of different systems occurs, from counts of systems.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pair_weights(np.array([[2.0, 1.0, 0.0]])).tolist()
+    [[2.0, 0.0, 0.0]]
+    """
+    i, j = pair_index(systems.shape[1])
+    return systems[:, i] * systems[:, j]
+
+
+def bootstrap_spa(
+    human: Floats,
+    metrics: Floats,
+    *,
+    segments: Floats | None = None,
+    pairs: Floats | None = None,
+    blocks: Counts | None = None,
+) -> Floats:
+    """Soft pairwise accuracy of each metric in each resample: resamples x metrics.
+
+    Parameters
+    ----------
+    human, metrics
+        Systems x segments, and metrics x systems x segments; cells that either lacks take no part.
+    segments
+        Counts per segment (see :func:`segment_counts`), None to keep each once.
+    pairs
+        Weights per pair of systems (see :func:`pair_weights`), None for equal ones.
+    blocks
+        A code per segment: segments with the same code change sign together. They must have been
+        drawn together, too.
+
+    p-values are normal with the first Edgeworth term, in float32, from sums that are exact: the
+    result does not depend on how a library orders them, hence not on its number of threads.
+    """
+    i, j = pair_index(len(human))
+    counts = np.ones((1, human.shape[1])) if segments is None else segments
+    if blocks is not None:
+        counts = counts[:, np.unique(blocks, return_index=True)[1]]
+    most = float(counts.sum(axis=1).max(initial=0.0))
+    weights = np.ones((1, len(i))) if pairs is None else pairs
+    whole = human[i] - human[j]
+    known: dict[bytes, np.ndarray] = {}
+    columns = []
+    for metric in metrics:
+        gap = metric[i] - metric[j]
+        both = ~(np.isnan(whole) | np.isnan(gap))
+        key = np.packbits(both).tobytes()
+        if key not in known:
+            gaps = block_sums(np.where(both, whole, 0.0), blocks)
+            known[key] = _weighted_p(gaps, human, counts, most, blocks)
+        gaps = block_sums(np.where(both, gap, 0.0), blocks)
+        p = _weighted_p(gaps, metric, counts, most, blocks)
+        agreement = 1 - np.abs(p - known[key]).astype(np.float64)
+        shared = both.any(axis=1) * weights
+        columns.append(ratio((agreement * shared).sum(axis=1), shared.sum(axis=1)))
+    return np.stack(columns, axis=1)
+
+
+def _weighted_p(
+    gap: Floats, scores: Floats, counts: Floats, most: float, blocks: Counts | None
+) -> np.ndarray:
+    """p-values of all pairs in each resample: resamples x pairs; ``scores`` are of the systems."""
+    scale = np.sqrt((gap * gap).sum() / max(gap.size, 1)) or 1.0
+    x = gap / scale
+    square = x * x
+    if np.isnan(scores).any():
+        lead = exact_sums(counts, x, most)
+    else:  # fewer columns: the lead of one system is the difference of two sums
+        i, j = pair_index(len(scores))
+        centred = (scores - scores.mean()) / scale
+        sums = exact_sums(counts, block_sums(centred, blocks), most)
+        lead = sums[:, i] - sums[:, j]
+    moments = lead, exact_sums(counts, square, most), exact_sums(counts, square * square, most)
+    return quick_p(*(part.astype(np.float32) for part in moments))
+
+
+def exact_sums(counts: Floats, values: Floats, most: float | None = None) -> Floats:
+    """Sum the rows of values as often as counts say, without rounding: resamples x rows.
+
+    Values are rounded beforehand, to a grid that is fine enough (51 bits for the largest sum) and
+    on which no sum needs rounding. Sums in any order are then the same to the last bit. ``most``
+    are the units in the largest resample, where that is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> exact_sums(np.array([[2.0, 1.0], [0.0, 3.0]]), np.array([[0.5, 1.0], [3.0, -1.0]])).tolist()
+    [[2.0, 5.0], [3.0, -3.0]]
+    """
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    bound = largest * (float(counts.sum(axis=1).max(initial=0.0)) if most is None else most)
+    if not bound:
+        return np.zeros((len(counts), len(values)))
+    far = 1.5 * 2.0 ** (np.frexp(bound)[1] + 1)  # beside it, numbers have steps of the grid
+    rounded = values + far
+    rounded -= far
+    result: Floats = counts @ rounded.T
+    return result
+
+
+def bootstrap_means(scores: Floats, segments: Floats) -> Floats:
+    """Means of each row over its resampled known segments: resamples x rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bootstrap_means(np.array([[1.0, 3.0], [5.0, np.nan]]), np.array([[2.0, 0.0], [0.0, 2.0]]))
+    array([[ 1.,  5.],
+           [ 3., nan]])
+    """
+    known = ~np.isnan(scores)
+    sums = exact_sums(segments, np.where(known, scores, 0.0))
+    return ratio(sums, segments @ known.T.astype(np.float64))
+
+
+def bootstrap_groups(values: Floats, weights: Floats, counts: Floats) -> Floats:
+    """Weighted mean over groups that are defined, in each resample of the groups.
+
+    ``values`` and ``weights`` are metrics x groups, ``counts`` resamples x groups.
+    """
+    known = ~np.isnan(values)
+    share = np.where(known, weights, 0.0)
+    sums = exact_sums(counts, np.where(known, values, 0.0) * share)
+    return ratio(sums, exact_sums(counts, share))
+
+
+def interval(replicates: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Percentile interval of each column; NaN where fewer than half of the resamples are defined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> low, high = interval(np.arange(101.0)[:, None], level=0.9)
+    >>> low.round(9).tolist(), high.round(9).tolist()
+    ([5.0], [95.0])
+    """
+    bounds.fraction(level=level)
+    tail = (1 - level) / 2
+    ascending = np.sort(replicates, axis=0)  # NaN last
+    known = (~np.isnan(replicates)).sum(axis=0)
+    defined = known * 2 >= len(replicates)
+    low, high = (_quantile(ascending, known, q) for q in (tail, 1 - tail))
+    return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
+
+
+def _quantile(ascending: Floats, known: NDArray[np.int64], q: float) -> Floats:
+    """Quantile of the first ``known`` values of each column, between neighbours in proportion."""
+    place = np.maximum(known - 1, 0) * q
+    below = np.floor(place).astype(np.int64)
+    above = np.minimum(below + 1, np.maximum(known - 1, 0))
+    share = place - below
+    a, b = (np.take_along_axis(ascending, at[None], axis=0)[0] for at in (below, above))
+    with np.errstate(invalid="ignore"):
+        found = np.where(share < 0.5, a + (b - a) * share, b - (b - a) * (1 - share))
+    return np.asarray(found, dtype=np.float64)
+
+
+def rank_shares(places: Floats) -> Floats:
+    """Share of the resamples in which each row takes each place; NaN where it never has one.
+
+    ``places`` are resamples x rows (:mod:`steelyard.stats.ranks`), the result is rows x places.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rank_shares(np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0], [1.0, 1.0]])).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
+    """
+    n = places.shape[1]
+    known = (~np.isnan(places)).sum(axis=0)
+    counts = np.stack([(places == k + 1).sum(axis=0) for k in range(n)], axis=1)
+    return ratio(counts, known[:, None])

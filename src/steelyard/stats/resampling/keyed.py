@@ -1,0 +1,142 @@
+"""Wins and ties by unit for very many units, which are known by a hash of their names.
+
+Units are sorted by their key, and resampled by it
+(:func:`steelyard.stats.resampling.bootstrap.keyed_counts`): whatever part of a log a unit is in, it
+occurs equally often in a resample. So parts of a log, each with whole units, add up to the log. All
+sums are of whole numbers, and exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.stats.arrays import Floats
+from steelyard.stats.resampling.bootstrap import MOST_DRAWN, keyed_counts
+from steelyard.stats.strength.battles import Battles, Codes, pair_codes, pair_places
+
+_UNITS = 2**15  # drawn at a time
+_CELLS = 2**20  # and the cells they have, about
+_RESAMPLES = 100  # of them at a time
+_EXACT = 2**24  # single precision counts exactly up to here
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyedUnits:
+    """Wins and ties by unit.
+
+    Attributes
+    ----------
+    n_pairs
+        How many pairs there are; all parts of a log number them alike.
+    key
+        The key of each unit, in ascending order.
+    start
+        Where the cells of each unit start, and where those of the last one end.
+    cell
+        What a unit has: the number of a pair for wins of its first system, that and ``n_pairs`` for
+        wins of the second, and twice ``n_pairs`` for ties.
+    count
+        How many it has of each.
+
+    Examples
+    --------
+    >>> log = Battles(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 0.5, 1.0]), n=2)
+    >>> units = KeyedUnits.of(log, np.array([7, 7, 2], dtype=np.uint64), np.array([1]))
+    >>> units.key.tolist(), units.cell.tolist(), units.ahead()[0].tolist()
+    ([2, 7], [1, 0, 2], [1.0])
+    """
+
+    n_pairs: int
+    key: NDArray[np.uint64]
+    start: Codes
+    cell: Codes
+    count: NDArray[np.floating[Any]]
+
+    @classmethod
+    def of(cls, battles: Battles, key: NDArray[np.uint64], pairs: NDArray[np.int64]) -> KeyedUnits:
+        """Count by unit.
+
+        Parameters
+        ----------
+        battles
+            Won, lost or tied. Weights are whole numbers: how many such battles there are.
+        key
+            That of the unit of each battle.
+        pairs
+            Codes of all pairs that met (:func:`steelyard.stats.strength.battles.pair_codes`),
+            sorted.
+        """
+        n_pairs = len(pairs)
+        cell = pair_places(pair_codes(battles), pairs, battles.n)
+        lost = (battles.outcome == 0) == (battles.left < battles.right)
+        cell += np.where(battles.outcome == 0.5, 2 * n_pairs, lost * n_pairs).astype(np.int32)
+        order = np.argsort(key)
+        key = key[order]
+        first = np.flatnonzero(
+            np.concatenate([np.ones(min(len(key), 1), bool), key[1:] != key[:-1]])
+        )
+        start = np.append(first, len(key))
+        total = len(key) if battles.weight is None else battles.weight.sum()
+        small: type[Any] = np.float32 if total < _EXACT else np.float64
+        often = np.ones(len(key)) if battles.weight is None else battles.weight[order]
+        cells = _columns(often.astype(small), cell[order], start, 3 * n_pairs)
+        return cls(n_pairs, key[first], cells.indptr, cells.indices, cells.data)
+
+    @property
+    def n_units(self) -> int:
+        """How many units there are."""
+        return len(self.key)
+
+    def ahead(self) -> tuple[Floats, Floats]:
+        """Count the units in which the first, and in which the second of each pair won more."""
+        n = self.n_pairs
+        won = self.cell < 2 * n
+        start = np.concatenate([[0], np.cumsum(won)])[self.start]
+        second = self.cell[won] >= n
+        sign = np.where(second, -1, 1).astype(self.count.dtype)
+        lead = _columns(sign * self.count[won], self.cell[won] - second * n, start, n)
+        up, down = (
+            np.bincount(lead.indices[own], minlength=n) for own in (lead.data > 0, lead.data < 0)
+        )
+        return up.astype(np.float64), down.astype(np.float64)
+
+    def resampled(self, first: int, n_resamples: int, seed: int) -> Floats:
+        """Count in resamples: resamples x (won by the first, by the second, tied) x pairs."""
+        from scipy.sparse import csc_array
+
+        sums = np.zeros((3 * self.n_pairs, n_resamples))
+        for at in range(0, n_resamples, _RESAMPLES):
+            few = min(_RESAMPLES, n_resamples - at)
+            for units in self._blocks():
+                own = slice(self.start[units.start], self.start[units.stop])
+                count = self.count[own]
+                small = MOST_DRAWN * count.sum(dtype=np.float64) < _EXACT
+                exact: type[Any] = np.float32 if small else np.float64
+                start = self.start[units.start : units.stop + 1] - own.start
+                shape = (len(sums), units.stop - units.start)
+                cells = csc_array((count.astype(exact), self.cell[own], start), shape=shape)
+                drawn = keyed_counts(self.key[units], first + at, few, seed)
+                sums[:, at : at + few] += cells @ drawn.astype(exact)
+        return np.ascontiguousarray(sums.T).reshape(n_resamples, 3, -1)
+
+    def _blocks(self) -> Iterator[slice]:
+        at = 0
+        while at < self.n_units:
+            full = int(np.searchsorted(self.start, self.start[at] + _CELLS, side="right")) - 1
+            end = min(max(full, at + 1), at + _UNITS, self.n_units)
+            yield slice(at, end)
+            at = end
+
+
+def _columns(values: NDArray[np.floating[Any]], rows: Codes, start: Codes, n_rows: int) -> Any:
+    """Make a sparse matrix with a column per unit, in which every cell stands once."""
+    from scipy.sparse import csc_array
+
+    cells = csc_array((values, rows, start), shape=(n_rows, len(start) - 1))
+    cells.sum_duplicates()
+    return cells

@@ -1,0 +1,1 @@
+"""Strengths of systems from who beats whom."""

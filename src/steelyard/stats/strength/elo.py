@@ -1,0 +1,147 @@
+r"""Elo ratings: every battle moves both ratings towards its outcome.
+
+.. math:: R_i \mathrel{+}= K w (s - E), \quad R_j \mathrel{-}= K w (s - E), \quad
+          E = \frac{1}{1 + 10^{(R_j - R_i)/400}}
+
+with the score s of i (1, 0.5, 0) and the weight w of the battle. The last battles count most, so
+that the result depends on their order: give the mean and the spread over random orders.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from steelyard.core import bounds
+from steelyard.stats.arrays import Floats
+from steelyard.stats.strength.battles import Battles
+from steelyard.stats.strength.orders import Update, play_battles, play_scores
+from steelyard.stats.strength.wins import checked_scores
+
+
+@dataclass(frozen=True, slots=True)
+class EloOptions:
+    """Constants: ``k`` moves ratings per battle, ``scale`` is the lead with odds ``base`` to 1."""
+
+    k: float = 20.0
+    initial: float = 1500.0
+    scale: float = 400.0
+    base: float = 10.0
+
+    def __post_init__(self) -> None:
+        bounds.number(0, strict=True, k=self.k, scale=self.scale)
+        bounds.number(1, strict=True, base=self.base)
+        bounds.number(initial=self.initial)
+
+    @property
+    def slope(self) -> float:
+        """Log odds of a win per point of lead."""
+        return math.log(self.base) / self.scale
+
+
+def elo_ratings(battles: Battles, options: EloOptions | None = None) -> Floats:
+    """Rate systems battle after battle, in the order of the log; NaN for systems without any.
+
+    Examples
+    --------
+    >>> log = Battles(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.5]), n=3)
+    >>> elo_ratings(log).round(3).tolist()
+    [1509.425, 1490.575, nan]
+    """
+    chosen = options or EloOptions()
+    slope, k = chosen.slope, chosen.k
+    rating = [0.0] * battles.n
+    exp = math.exp
+    for i, j, outcome, weight in battles.rows():
+        gap = slope * (rating[j] - rating[i])
+        expected = 1 / (1 + exp(gap)) if gap < 700 else 0.0
+        move = k * weight * (outcome - expected)
+        rating[i] += move
+        rating[j] -= move
+    return np.where(battles.met, chosen.initial + np.array(rating), np.nan)
+
+
+def elo_orders(
+    battles: Battles, order: NDArray[np.int64], options: EloOptions | None = None
+) -> Floats:
+    """Rate systems in many orders of a log (:func:`steelyard.stats.strength.orders.sequences`).
+
+    Returns orders x systems; NaN for systems that an order does not have.
+
+    Examples
+    --------
+    >>> log = Battles(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), n=2)
+    >>> elo_orders(log, np.array([[0, 1], [1, 0]])).round(3).tolist()
+    [[1499.425, 1500.575], [1500.575, 1499.425]]
+    """
+    chosen = options or EloOptions()
+    state = np.zeros((1, battles.n, len(order)))
+    played = play_battles(_update(chosen), state, battles, order)
+    return _ratings(state, played, chosen)
+
+
+def elo_score_orders(
+    scores: ArrayLike,
+    order: NDArray[np.int64],
+    rng: np.random.Generator,
+    *,
+    tolerance: float = 0.0,
+    options: EloOptions | None = None,
+    single: bool = False,
+) -> Floats:
+    """Rate systems by scores (systems x segments) in many orders of the segments.
+
+    All pairs meet on every segment, in a random order of their own. Returns orders x systems;
+    in ``single`` precision thrice as fast, and right to a thousandth of a point.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> elo_score_orders([[2.0, 3.0], [1.0, 1.0]], np.array([[1, 0]]), rng).round(2).tolist()
+    [[1519.42, 1480.58]]
+    """
+    x = checked_scores(scores, tolerance)
+    chosen = options or EloOptions()
+    state = np.zeros((1, len(x), len(order)), dtype=np.float32 if single else np.float64)
+    played = play_scores(_update(chosen), state, x, order, rng, tolerance=tolerance)
+    return _ratings(state, played, chosen)
+
+
+def _update(options: EloOptions) -> Update:
+    """Update ratings that are kept as half their log odds: an expected result is a tanh."""
+    k = options.k * options.slope / 4
+
+    def update(own: Floats, result: Floats, weight: Floats | None, _tied: bool) -> None:  # noqa: FBT001
+        first, second = own[0, 0], own[0, 1]
+        move = result - np.tanh(first - second)
+        move *= k if weight is None else k * weight
+        first += move
+        second -= move
+
+    return update
+
+
+def _ratings(state: Floats, played: NDArray[np.bool_], options: EloOptions) -> Floats:
+    rating = options.initial + state[0].astype(np.float64) * (2 / options.slope)
+    return np.where(played, rating, np.nan).T
+
+
+def elo_probability(rating: ArrayLike, options: EloOptions | None = None) -> Floats:
+    """Expected score of the row against the column.
+
+    Examples
+    --------
+    >>> elo_probability([1500.0, 1900.0]).round(3).tolist()
+    [[0.5, 0.091], [0.909, 0.5]]
+    """
+    r = np.asarray(rating, dtype=np.float64)
+    return elo_chance(r[..., :, None] - r[..., None, :], options)
+
+
+def elo_chance(lead: Floats, options: EloOptions | None = None) -> Floats:
+    """Expected score with a lead of so many points."""
+    return np.asarray(expit((options or EloOptions()).slope * lead))

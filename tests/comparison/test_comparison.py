@@ -1,0 +1,605 @@
+"""Systems against systems, end to end: the paper's examples, documented answers, invariances."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from steelyard.cli.main import run
+from steelyard.comparison.diagnosis import modes, swaying_segments
+from steelyard.comparison.pair import _more, decide
+from steelyard.comparison.run import compare
+from steelyard.comparison.several import compare_scores
+from steelyard.core.errors import UsageError
+from steelyard.core.rng import generator
+from steelyard.core.table import dumps
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.segments import Segments
+from steelyard.stats.resampling.bootstrap import segment_counts
+from steelyard.stats.resampling.medians import bootstrap_medians
+from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.wins import win_counts
+
+NAN = float("nan")
+FIGURE1 = {"A": [1.0, 5, 11, 12, 17], "B": [2.0, 6, 7, 13, 18], "C": [5.0, 11, 12, 17, 1]}
+
+
+def make(scores: Any, **segments: Any) -> EvalSet:
+    """A set with one score from rows of systems."""
+    rows = scores if isinstance(scores, dict) else dict(zip("ABCDEFGH", scores, strict=False))
+    values = np.array(list(rows.values()), dtype=float)
+    ids = tuple(str(i) for i in range(values.shape[1]))
+    return EvalSet(tuple(rows), Segments(ids, **segments), {"m": ScoreTable(values)})
+
+
+def noisy(n=4, s=80, seed=0, gap=0.3) -> EvalSet:
+    rng = np.random.default_rng(seed)
+    easy = rng.normal(size=s)
+    return make([easy - gap * i + rng.normal(0, 1, s) for i in range(n)])
+
+
+def test_figure_1_of_the_paper():
+    found = compare(make(FIGURE1), by=["mean", "median", "bt"], intervals=None)
+    mean = found.aggregations["mean"].scores
+    assert mean.tolist() == pytest.approx([9.2] * 3)
+    assert found.aggregations["mean"].ranks.tolist() == [1, 1, 1]
+    # The median puts A above B; four of five segments say B, and C beats A on four, too.
+    place = dict(zip(found.systems, found.aggregations["median"].ranks, strict=True))
+    assert place["A"] < place["B"]
+    bt = found.aggregations["bt"]
+    a, b, c = (found.systems.index(x) for x in "ABC")
+    assert bt.ranks[b] < bt.ranks[a]
+    assert bt.ranks[c] < bt.ranks[a]
+    for pair in (("B", "A"), ("C", "A")):
+        alone = compare(make({x: FIGURE1[x] for x in pair}), by="bt", intervals=None)
+        strength = dict(zip(alone.systems, alone.aggregations["bt"].scores, strict=True))
+        assert strength[pair[0]] == pytest.approx(0.8)
+
+
+def test_a_third_system_can_change_the_verdict_on_two():
+    """Appendix F; the scores printed for C there tie with the others, a cycle needs 3, 1, 2."""
+    two = {"A": [1.0, 2, 3], "B": [2.0, 3, 1]}
+    alone = compare(make(two), by="bt", intervals=None)
+    assert alone.aggregations["bt"].scores.tolist() == pytest.approx([1 / 3, 2 / 3])
+    three = compare(make(two | {"C": [3.0, 1, 2]}), by="bt", intervals=None)
+    assert three.aggregations["bt"].scores.tolist() == pytest.approx([1 / 3] * 3)
+    assert "B beats A head to head, but ranks with it among all" in three.warnings
+
+
+def test_removing_a_system_can_flip_a_pair():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        es = make(rng.integers(0, 5, (4, 7)).astype(float))
+        flips = [w for w in compare(es, by="bt", intervals=None).warnings if "change places" in w]
+        if flips:
+            out = flips[0].split()[2].rstrip(",")
+            first, second = flips[0].split()[3], flips[0].split()[5]
+            whole = compare(es, by="bt", intervals=None).ranking("bt")
+            less = compare(es.drop(systems=[out]), by="bt", intervals=None).ranking("bt")
+            assert (whole.index(first) < whole.index(second)) != (
+                less.index(first) < less.index(second)
+            )
+            return
+    pytest.fail("no flip in 200 sets")
+
+
+@given(arrays(np.float64, (2, 9), elements=st.integers(0, 4).map(float)))
+def test_two_systems_by_bt_are_their_wins(scores):
+    found = compare(make(scores), by="bt", ties="drop", intervals=None)
+    wins, losses = (scores[0] > scores[1]).sum(), (scores[0] < scores[1]).sum()
+    if wins and losses:
+        expected = wins / (wins + losses)
+        assert found.aggregations["bt"].scores[0] == pytest.approx(expected, abs=1e-9)
+
+
+@given(arrays(np.float64, (2, 11), elements=st.integers(-9, 9).map(float)))
+def test_proposition_1(scores):
+    """Mean follows the difference of means, median of medians, bt the median of differences."""
+    found = compare(make(scores), by=["mean", "median", "bt"], intervals=None)
+    gap = scores[0] - scores[1]
+    signs = {
+        "mean": np.sign(round(gap.mean(), 9)),
+        "median": np.sign(np.median(scores[0]) - np.median(scores[1])),
+    }
+    if not (gap == 0).any():
+        signs["bt"] = np.sign(np.median(gap))
+    for name, sign in signs.items():
+        ranks = found.aggregations[name].ranks
+        if not np.isnan(ranks).any():
+            assert np.sign(ranks[1] - ranks[0]) == sign
+
+
+@given(st.integers(0, 50))
+def test_pairing_decides_bt_only(seed):
+    """Figure 2: re-pairing leaves mean and median alone; mass above the diagonal is bt."""
+    rng = np.random.default_rng(seed)
+    kinds = np.array([[23.0, 28.0], [50.0, 45.0], [40.0, 30.0]])
+    a = np.concatenate([rng.normal(x, 3, 20) for x, _ in kinds])
+    b = np.concatenate([rng.normal(y, 3, 20) for _, y in kinds])
+    plain = compare(make([a, b]), by=["mean", "median", "bt"], intervals=None)
+    mixed = compare(make([a, rng.permutation(b)]), by=["mean", "median", "bt"], intervals=None)
+    for name in ("mean", "median"):
+        np.testing.assert_allclose(
+            plain.aggregations[name].scores, mixed.aggregations[name].scores, rtol=1e-12
+        )
+    ahead = np.sign((a > b).sum() - (a < b).sum())
+    ranks = plain.aggregations["bt"].ranks
+    assert np.sign(ranks[1] - ranks[0]) == ahead
+
+
+def test_identical_systems():
+    row = np.random.default_rng(0).normal(size=30)
+    tests = ["t", "permutation", "bootstrap", "sign", "wilcoxon", "mood"]
+    found = compare(make([row, row]), tests=tests)
+    for name in tests:
+        assert found.tests[name].p[0, 1] == 1, name
+    assert found.aggregations["bt"].scores.tolist() == [0.5, 0.5]
+    assert "'A' and 'B' have the same scores" in found.warnings
+    assert set(found.tiers["mean"].clusters) == {1}
+
+
+def test_one_system():
+    found = compare(make([[1.0, 2.0, 3.0]]))
+    assert found.aggregations["mean"].scores.tolist() == [2.0]
+    assert found.aggregations["bt"].ranks.tolist() == [1.0] or np.isnan(
+        found.aggregations["bt"].ranks[0]
+    )
+    assert not found.tests
+    assert any("nothing to compare" in w for w in found.warnings)
+
+
+def test_all_ties():
+    found = compare(make(np.full((3, 5), 2.0)))
+    assert found.aggregations["bt"].scores.tolist() == pytest.approx([1 / 3] * 3)
+    assert found.tests["sign"].p[0, 1] == 1
+    assert np.isnan(found.tests["mood"].p[0, 1])
+
+
+def test_a_system_that_always_wins():
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=(3, 40))
+    scores[1] = 10 + scores[1]
+    found = compare(make(scores), by="bt")
+    bt = found.aggregations["bt"]
+    assert np.isnan(bt.scores[1])
+    assert bt.ranks[1] == 1
+    assert bt.scores[0] + bt.scores[2] == pytest.approx(1)
+    assert "unbeaten: B (comparison graph not strongly connected)" in found.warnings
+    with_prior = compare(make(scores), by="bt", prior=0.5)
+    assert not np.isnan(with_prior.aggregations["bt"].scores).any()
+
+
+def test_half_of_the_segments_missing():
+    es = noisy(3, 40)
+    values = es["m"].values.copy()
+    values[0, :20] = NAN
+    found = compare(es.with_scores("m", values), by=["mean", "bt"])
+    assert any("20 of 120 scores are missing" in w for w in found.warnings)
+    both = values[0, 20:].mean() - values[1, 20:].mean()
+    assert found.aggregations["mean"].pairwise[0, 1] == pytest.approx(both)
+
+
+def test_two_segments():
+    found = compare(make([[1.0, 2.0], [0.0, 3.0]]))
+    assert found.n_segments == 2
+    assert found.tests["t"].p[0, 1] == pytest.approx(1.0)
+
+
+def test_the_order_of_systems_does_not_matter():
+    es = noisy()
+    turned = EvalSet(es.systems[::-1], es.segments, {"m": ScoreTable(es["m"].values[::-1])})
+    by = ["mean", "median", "bt", "elo", "trueskill"]
+    options: dict[str, Any] = {"by": by, "orders": 5, "n_bootstrap": 50}
+    one, two = compare(es, **options).to_dict(), compare(turned, **options).to_dict()
+    assert dumps(one) == dumps(two)
+
+
+def test_an_interval_of_95_percent_is_one():
+    es = noisy(2, 60)
+    found = compare(es, by="mean", n_bootstrap=4000).aggregations["mean"]
+    assert found.low is not None
+    assert found.high is not None
+    error = es["m"].values.std(axis=1, ddof=1) / np.sqrt(60)
+    np.testing.assert_allclose((found.high - found.low) / error, 2 * 1.96, rtol=0.06)
+
+
+def test_tiers_follow_the_ranking_and_the_test():
+    found = compare(noisy(4, 300, gap=0.6), by="mean")
+    assert found.tiers["mean"].test == "t"
+    assert list(found.tiers["mean"].clusters) == [1, 2, 3, 4]
+    assert found.ranking("mean") == ["A", "B", "C", "D"]
+
+
+def test_a_ranking_against_the_chosen_test_is_a_warning():
+    rng = np.random.default_rng(0)
+    a = rng.normal(0, 1, 200)
+    b = a - 0.5
+    b[:20] += 30  # a few large wins: the mean says B, the segments say A
+    found = compare(make([a, b]), by="mean", tests="sign")
+    assert any("mean ranks B above A, but by sign A is better" in w for w in found.warnings)
+
+
+def test_segments_that_sway_the_mean():
+    rng = np.random.default_rng(0)
+    a = rng.normal(0, 1, 60)
+    b = a - 0.5
+    b[7] += 100
+    found = compare(make([a, b]), by=["mean", "bt"], intervals=None)
+    why = found.diagnosis["disagreements"][0]
+    assert why["ahead"] == {"mean": "B", "bt": "A"}
+    assert why["swaying_segments"] == ["7"]
+    assert any("rankings disagree on the best system" in w for w in found.warnings)
+
+
+def test_diagnosis_by_hand():
+    assert swaying_segments(np.array([1.0, -1.0])) == []
+    assert swaying_segments(np.array([3.0, NAN, 2.0, -4.0])) == [0]
+    rng = np.random.default_rng(1)
+    assert modes(np.r_[rng.normal(-5, 1, 200), rng.normal(0, 1, 200), rng.normal(5, 1, 200)]) == 3
+    assert modes(np.zeros(50)) == 1
+
+
+@given(arrays(np.float64, (2, 7), elements=st.integers(0, 9).map(float)), st.integers(0, 99))
+def test_resampled_medians_by_hand(scores, seed):
+    counts = np.random.default_rng(seed).multinomial(7, [1 / 7] * 7, size=4).astype(float)
+    found = bootstrap_medians(scores, counts)
+    for row, own in zip(found, counts.astype(int), strict=True):
+        expected = [np.median(np.repeat(x, own)) for x in scores]
+        assert row.tolist() == expected
+
+
+def test_ties_of_other_kinds_are_said_to_matter_or_not():
+    found = compare(make(np.round(noisy(3, 60)["m"].values)), by="bt", intervals=None)
+    assert any("% ties, treated as half" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("name", ["elo", "trueskill"])
+def test_file_order_and_random_orders(name):
+    es = noisy(3, 50)
+    plain = compare(es, by=name, orders=0, intervals=None)
+    assert plain.aggregations[name].spread is None
+    many = compare(es, by=name, orders=20, intervals=None)
+    spread = many.aggregations[name].spread
+    assert spread is not None
+    assert (spread > 0).all()
+    assert many.aggregations[name].pairwise[0, 2] > 0.5
+
+
+def test_decision_card():
+    es = noisy(2, 100, gap=0.5)
+    card = decide(es, ("A", "B"))
+    gap = es["m"].values[0] - es["m"].values[1]
+    assert card.difference == pytest.approx(gap.mean())
+    assert card.ci[0] < card.difference < card.ci[1]
+    assert (card.wins, card.losses) == ((gap > 0).sum(), (gap < 0).sum())
+    assert card.verdict.startswith("A is better than B by m")
+    turned = decide(es, ("B", "A"))
+    assert turned.difference == pytest.approx(-card.difference)
+    assert turned.verdict.startswith("A is better than B by m")
+    assert turned.needed == card.needed
+
+
+def test_a_card_never_calls_systems_equal():
+    rng = np.random.default_rng(5)
+    row = rng.normal(size=50)
+    card = decide(make([row, row + rng.normal(0, 1, 50)]), ("A", "B"))
+    assert card.p > 0.05
+    assert "does not settle" in card.verdict
+    assert "equal" not in card.verdict
+    assert card.needed is not None
+    assert card.needed > 50
+    same = decide(make([row, row]), ("A", "B"))
+    assert same.needed is None
+    assert same.p == 1
+
+
+@pytest.mark.parametrize(
+    ("gap", "p"),
+    [
+        ([1.0, 2, 3, 4], 0.125),  # all four won: six would do, and not fewer
+        ([30.0, 25, 20, 12, 8, -3], 0.0625),  # as TER on six segments
+        ([3.5, 33.3, 10, 8, -1, -2], 0.125),
+    ],
+)
+def test_the_card_does_not_ask_for_fewer_segments_than_its_test_needs(gap, p):
+    card = decide(make([gap, [0.0] * len(gap)]), ("A", "B"), n_bootstrap=100)
+    assert round(card.p, 4) == p
+    assert card.needed is not None
+    assert card.needed >= 6
+    assert card.needed > card.n_segments
+    assert f"would take about {card.needed:,} segments" in card.verdict
+    if len(gap) == 4:
+        assert card.needed == 6
+
+
+def test_the_card_does_not_ask_for_fewer_documents_than_its_test_needs():
+    names = tuple("aabbccdd")
+    card = decide(make([[1.0, 2] * 4, [0.0] * 8], documents=names), ("A", "B"), unit="document")
+    assert card.p == 0.125
+    assert card.needed == 12  # six documents of two segments
+
+
+@pytest.mark.parametrize("by", ["mean", "median", "bt", "elo", "trueskill"])
+def test_pairs_and_gaps_have_intervals_of_their_own(by):
+    found = compare(noisy(3, 60), by=by, orders=20, n_bootstrap=200)
+    own = found.to_dict()["aggregations"][by]
+    low, high = (np.array(own["pairwise_ci"][end]) for end in ("low", "high"))
+    pairwise = np.array(own["pairwise"])
+    off = ~np.eye(3, dtype=bool)
+    assert ((low <= pairwise) & (pairwise <= high))[off].all()
+    gap = np.array(own["gap_ci"]["low"]), np.array(own["gap_ci"]["high"])
+    if by in ("mean", "median"):
+        np.testing.assert_array_equal((low, high), gap)
+        np.testing.assert_allclose(low, -high.T, atol=1e-12)
+    else:
+        np.testing.assert_allclose(low, 1 - high.T, atol=1e-9)
+        assert ((low >= 0) & (high <= 1)).all()
+    if by == "elo":  # the lead in points, as a chance; the ends are between two resamples
+        for end, points in ((low, gap[0]), (high, gap[1])):
+            np.testing.assert_allclose(end[off], 1 / (1 + 10 ** (-points[off] / 400)), atol=1e-3)
+
+
+def test_intervals_of_pairs_by_bradley_terry_are_those_of_its_resamples():
+    es = noisy(3, 40)
+    own = compare(es, by="bt", n_bootstrap=100, rng=4).aggregations["bt"]
+    assert own.pairwise_low is not None
+    assert own.pairwise_high is not None
+    stream = generator(4).spawn(6)[0]
+    drawn = segment_counts(100, 40, stream)
+    chances = []
+    for counts in drawn.astype(int):
+        table = win_counts(np.repeat(es["m"].values, counts, axis=1))
+        fit = bradley_terry(table.wins, table.ties)
+        assert fit.connected
+        chances.append(fit.strength[0] / (fit.strength[0] + fit.strength[2]))
+    expected = np.quantile(chances, [0.025, 0.975])
+    found = own.pairwise_low[0, 2], own.pairwise_high[0, 2]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_intervals_of_pairs_where_scores_are_missing():
+    """The mean of a pair is over what both have, and so is its interval."""
+    es = noisy(3, 60)
+    values = es["m"].values.copy()
+    values[1, :30] = NAN
+    es = es.with_scores("m", values)
+    own = compare(es, by=["mean", "median"], n_bootstrap=300).aggregations
+    low, high = own["mean"].pairwise_low, own["mean"].pairwise_high
+    assert low is not None
+    assert high is not None
+    assert low[0, 1] <= own["mean"].pairwise[0, 1] <= high[0, 1]
+    gap = (values[0] - values[1])[30:]
+    assert high[0, 1] - low[0, 1] == pytest.approx(3.92 * gap.std() / np.sqrt(30), rel=0.25)
+    assert own["median"].pairwise_low is None
+
+
+def test_words_for_power_that_is_there_and_for_what_nobody_has():
+    assert "would take about 31 segments (80% power)" in _more(30, 31, 0.8)
+    assert _more(30, 30, 0.8) == "The power for a difference this large is 80% or more already."
+    tiny = decide(make([[1.0, -1, 1, -1 + 1e-9], [0.0] * 4]), ("A", "B"), n_bootstrap=50)
+    assert tiny.needed is None
+    assert "would take more than 10,000,000 segments" in tiny.verdict
+    assert "more than 10,000,000 (there are 4)" in tiny.table().text()
+
+
+def test_segments_needed_by_simulation():
+    """At the number that the card gives, a test sees the difference as often as promised."""
+    rng = np.random.default_rng(0)
+    gap = rng.normal(0.2, 1, 100_000)
+    card = decide(make([gap, np.zeros(100_000)]), ("A", "B"), n_bootstrap=10)
+    assert card.needed is not None
+    n = card.needed
+    draws = rng.normal(0.2, 1, (2000, n))
+    t = draws.mean(axis=1) / draws.std(axis=1, ddof=1) * np.sqrt(n)
+    assert (np.abs(t) > 1.96).mean() == pytest.approx(0.8, abs=0.04)
+
+
+def test_documents_need_more_segments():
+    rng = np.random.default_rng(1)
+    topic = np.repeat(rng.normal(0, 1, 40), 10)
+    gap = 0.3 + topic + rng.normal(0, 0.3, 400)
+    documents = tuple(f"d{i // 10}" for i in range(400))
+    es = make([gap, np.zeros(400)], documents=documents)
+    alone, together = decide(es, ("A", "B")), decide(es, ("A", "B"), unit="document")
+    assert alone.needed is not None
+    assert together.needed is not None
+    assert together.needed > 5 * alone.needed
+    assert together.p > alone.p
+
+
+def test_cards_show_human_terms_and_texts():
+    es = noisy(2, 40)
+    people = np.where(np.arange(40) < 10, NAN, es["m"].values * 2)
+    es = replace(
+        es,
+        scores={**es.scores, "mqm": ScoreTable(people, kind="human")},
+        outputs={s: tuple(f"{s} {i}" for i in range(40)) for s in es.systems},
+    )
+    card = decide(es, ("A", "B"), "m", human="mqm")
+    assert card.human is not None
+    assert card.human["n_segments"] == 30
+    worst = card.regressions[0]
+    assert worst.outputs == (f"A {worst.segment}", f"B {worst.segment}")
+
+
+def test_several_scores():
+    es = noisy(3, 100, gap=0.8)
+    es = es.with_scores("n", es["m"].values + 1).with_scores("o", -es["m"].values)
+    found = compare_scores(es, ["m", "n", "o"], intervals=None)
+    np.testing.assert_allclose(found.agreement, [[1, 1, -1], [1, 1, -1], [-1, -1, 1]])
+    assert "do not agree on the best system: A by m, n; C by o" in found.verdict
+    assert "By m A beats B significantly, by o B beats A (and 2 more pairs)" in found.verdict
+    agree = compare_scores(es, ["m", "n"], intervals=None)
+    assert agree.verdict == "All scores put A first."
+    tied = es.with_scores("p", np.array([es["m"].values[0]] * 3)).drop(scores=["n", "o"])
+    assert compare_scores(tied, ["p", "m"], intervals=None).verdict == "All scores put A first."
+    assert compare_scores(tied, ["p", "m"], intervals=None).table().rows[0][1] == "A, B, C"
+
+
+def test_nothing_quadratic_in_systems_unless_asked_for():
+    rng = np.random.default_rng(0)
+    n = 3000
+    rows = {f"s{i:04d}": row for i, row in enumerate(rng.normal(size=(n, 5)))}
+    rows["s0001"] = rows["s0000"]
+    es = make(rows)
+    tracemalloc.start()
+    try:
+        found = compare(es, n_bootstrap=20)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * n * n  # half a matrix of all pairs
+    assert list(found.aggregations) == ["mean", "median"]
+    assert not found.tests
+    assert not found.tiers
+    result = found.to_dict()
+    assert result["aggregations"]["mean"]["pairwise"] is None
+    assert [note for note in found.notes if "--test t" in note]
+    assert "'s0000' and 's0001' have the same scores" in found.warnings
+    assert len(found.table().rows) == n
+
+
+def test_many_systems_are_tested_where_asked_for():
+    rng = np.random.default_rng(0)
+    es = make({f"s{i:03d}": row for i, row in enumerate(rng.normal(size=(301, 4)))})
+    assert not compare(es, by="mean", intervals=None).tests
+    found = compare(es, by="mean", tests="t", intervals=None)
+    assert found.tests["t"].p.shape == (301, 301)
+    assert found.tiers["mean"].test == "t"
+    assert found.aggregations["mean"].pairwise.shape == (301, 301)
+    assert not [note for note in found.notes if "--test t" in note]
+
+
+def test_twins_are_named_and_counted():
+    found = compare(make(np.tile(np.arange(5.0), (6, 1))), by="mean", intervals=None)
+    told = [w for w in found.warnings if "have the same scores" in w]
+    assert told[0] == "'A' and 'B' have the same scores"
+    assert len(told) == 5
+    assert told[-1].endswith("(and 10 more of this kind)")
+
+
+def test_one_segment_has_no_interval():
+    es = make([[2.0], [3.0], [1.0]])
+    found = compare(es)
+    assert found.aggregations["mean"].low is None
+    assert "one segment: there is nothing to resample, and no interval" in found.warnings
+    card = decide(es, ("A", "B"))
+    assert np.isnan(card.ci).all()
+    text = card.table().text()
+    assert "difference                         -1 (no interval)" in text
+    assert "nan" not in text
+    assert card.to_dict()["warnings"]
+    whole = make(noisy(2, 6)["m"].values, documents=("d",) * 6)
+    assert compare(whole, intervals="document").aggregations["mean"].low is None
+    assert np.isnan(decide(whole, ("A", "B"), unit="document").probability)
+
+
+def test_words_where_nothing_differs():
+    es = make(np.full((3, 5), 2.0))
+    found = compare(es)
+    assert any(note.endswith("drop leaves nothing to rank by") for note in found.notes)
+    card = decide(es, ("A", "B"))
+    assert card.verdict.endswith("they tie on every segment.")
+    text = card.table().text()
+    assert "undefined (no spread)" in text
+    assert "0 (0 to 0)" in text
+    assert "nan" not in text
+
+
+def test_a_small_p_value_is_not_shown_as_zero():
+    rows = np.random.default_rng(0).normal(size=(2, 60))
+    card = decide(make([rows[0] + 5, rows[1]]), ("A", "B"), n_bootstrap=50)
+    assert card.p < 1e-4
+    values = dict(zip(*card.table().to_columns().values(), strict=True))
+    assert values["p of the means (permutation)"] == "< 0.0001"
+    assert values["p of wins (sign)"] == "< 0.0001"
+    assert card.verdict.endswith("p < 0.0001.")
+
+
+def test_a_score_without_any_cell():
+    es = make(np.full((2, 3), NAN))
+    for call in (lambda: compare(es), lambda: decide(es, ("A", "B"))):
+        with pytest.raises(UsageError, match="'m' has no scores: every cell is missing"):
+            call()
+
+
+def test_json_contract(tmp_path, capsys):
+    path = tmp_path / "wide.csv"
+    path.write_text(
+        "segment,A,B,C\n" + "".join(f"{i},{i % 3},{i % 4},{i % 5}\n" for i in range(40))
+    )
+    arguments = ["compare", str(path), "--by", "mean,median,bt,elo,trueskill", "--json",
+                 "--bootstrap", "50", "--orders", "5"]  # fmt: skip
+    assert run(arguments) == 0
+    first = capsys.readouterr().out
+    found = json.loads(first)
+    assert found["systems"] == ["A", "B", "C"]
+    assert found["n_segments"] == 40
+    for own in found["aggregations"].values():
+        assert own.keys() >= {"scores", "ranks", "ci", "pairwise"}
+        assert len(own["pairwise"]) == 3
+    assert sum(found["aggregations"]["bt"]["scores"].values()) == pytest.approx(1)
+    assert found["tests"]["sign"].keys() >= {"p", "p_adjusted"}
+    assert set(found["clusters"]) == set(found["aggregations"])
+    assert isinstance(found["warnings"], list)
+    assert run([*arguments, "--jobs", "2"]) == 0
+    assert capsys.readouterr().out == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--by", "mode"], "no aggregation 'mode'"),
+        (["--test", "z"], "no test 'z'"),
+        (["--pair", "A"], "--pair A,B: expected two systems"),
+        (["--pair", "A,Z"], "no system 'Z'"),
+        (["--pair", "A,A"], "a pair needs two systems"),
+        (["--score", "x"], "no score named 'x'"),
+        (["--intervals", "document"], "documents of the segments are not known"),
+        (["--test", "mood", "--alternative", "greater"], "mood's test is two-sided"),
+    ],
+)
+def test_bad_calls(tmp_path, capsys, arguments, message):
+    path = tmp_path / "s.csv"
+    path.write_text("system,segment,m\nA,1,2\nA,2,3\nB,1,1\nB,2,5\n")
+    assert run(["compare", str(path), *arguments]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert message in error
+
+
+def test_system_scores_alone_are_refused():
+    es = EvalSet(("A", "B"), Segments(()), {
+        "m": ScoreTable(np.zeros((2, 0)), system_scores=np.array([1.0, 2.0]))})  # fmt: skip
+    with pytest.raises(UsageError, match="system scores only"):
+        compare(es)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6))
+def test_seeds_repeat(seed):
+    es = noisy(3, 20, seed=1)
+    one = compare(es, by="bt", n_bootstrap=20, rng=seed)
+    two = compare(es, by="bt", n_bootstrap=20, rng=seed)
+    assert dumps(one.to_dict()) == dumps(two.to_dict())
+
+
+def test_options_without_a_part_in_the_card_are_named(tmp_path, capsys):
+    path = tmp_path / "x.csv"
+    rows = [f"{s},{k},{(k * 7 + i) % 5}" for i, s in enumerate("AB") for k in range(8)]
+    path.write_text("system,segment,m\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    given = ["--test", "t", "--alternative", "greater", "--elo-k", "3", "--bootstrap", "50"]
+    assert run(["compare", str(path), "--pair", "A,B", "--json", *given]) == 0
+    card = json.loads(capsys.readouterr().out)
+    told = "--alternative, --elo-k, --test have no part in the decision card"
+    assert told in card["warnings"]
+    assert card["provenance"]["options"]["bootstrap"] == 50
+    assert run(["compare", str(path), "--pair", "A,B", "--json"]) == 0
+    assert not any("no part" in text for text in json.loads(capsys.readouterr().out)["warnings"])

@@ -1,0 +1,209 @@
+"""Systems compared by a corpus metric: the score of the whole, as ``score`` gives it."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import PairedTest
+
+import steelyard as sy
+from steelyard.cli.main import run
+from steelyard.comparison.diagnosis import swaying_corpus
+from steelyard.comparison.pair import decide
+from steelyard.comparison.run import compare
+from steelyard.comparison.several import compare_scores
+from steelyard.report.page import make_report
+
+WORDS = "the a cat dog house tree runs sees blue old near very small".split()  # noqa: SIM905
+
+
+def texts(n=4, s=40, seed=0, steps=0.04):
+    """Systems that spoil more or fewer words of the reference."""
+    rng = np.random.default_rng(seed)
+    references = [" ".join(rng.choice(WORDS, size=rng.integers(4, 30))) for _ in range(s)]
+    outputs = {}
+    for i in range(n):
+        rows = []
+        for reference in references:
+            words = reference.split()
+            bad = rng.random(len(words)) < 0.15 + steps * i
+            rows.append(" ".join("xyz" if b else w for w, b in zip(words, bad, strict=True)))
+        outputs[f"s{i}"] = tuple(rows)
+    segments = sy.Segments(tuple(str(k) for k in range(s)), references={"refA": tuple(references)})
+    return sy.EvalSet(tuple(outputs), segments, {}, outputs)
+
+
+def scored(es, *metrics):
+    return sy.score(es, list(metrics)).evalset
+
+
+@pytest.fixture(scope="module")
+def four():
+    return scored(texts(), "bleu", "chrf", "ter")
+
+
+@pytest.mark.parametrize(("metric", "own"), [("bleu", BLEU), ("chrf", CHRF)])
+def test_the_mean_is_the_corpus_score(four, metric, own):
+    found = compare(four, metric, by=["mean", "sentence-mean", "median"], n_bootstrap=20)
+    references = [list(four.segments.references["refA"])]
+    for i, system in enumerate(found.systems):
+        expected = own().corpus_score(list(four.outputs[system]), references).score
+        assert found.aggregations["mean"].scores[i] == pytest.approx(expected, rel=1e-12)
+    official = sy.score(texts(), metric).system_scores()
+    for system, value in zip(found.systems, found.aggregations["mean"].scores, strict=True):
+        assert value == official[system][metric]
+    sentences = found.aggregations["sentence-mean"]
+    np.testing.assert_allclose(sentences.scores, four[metric].values.mean(axis=1))
+    assert [own.of for own in found.aggregations.values()] == [
+        "corpus score", "sentence scores", "sentence scores"]  # fmt: skip
+    assert found.table().columns[3].name == "corpus"
+    assert "mean" in found.table().keys()  # noqa: SIM118 - what frames call the column
+    assert "sentence-mean, median: on sentence scores" in found.notes
+
+
+def test_resamples_are_scored_again(four):
+    """The interval is that of corpus scores of resampled segments."""
+    found = compare(four, "bleu", by="mean", n_bootstrap=200, rng=3)
+    stream = np.random.default_rng(3).spawn(1)[0]
+    s = four.n_segments
+    drawn = stream.integers(0, s, size=(200, s))
+    stats = four["bleu"].statistics
+    assert stats is not None
+    naive = [stats.combine(stats.values[:, row].sum(axis=1)) for row in drawn]
+    own = found.aggregations["mean"]
+    assert own.low is not None
+    assert own.high is not None
+    np.testing.assert_allclose(own.low, np.quantile(naive, 0.025, axis=0))
+    np.testing.assert_allclose(own.high, np.quantile(naive, 0.975, axis=0))
+
+
+def test_pairs_are_tested_as_sacrebleu_does():
+    es = scored(texts(n=2, s=30, steps=0.05, seed=4), "bleu")
+    found = compare(es, "bleu", by="mean", intervals=None)
+    test = found.tests["permutation"]
+    assert found.tiers["mean"].test == "permutation"
+    assert test.of == "corpus score"
+    references = [list(es.segments.references["refA"])]
+    named: list[Any] = [(name, list(es.outputs[name])) for name in es.systems]
+    own = {"BLEU": BLEU(references=references)}
+    theirs: Any = PairedTest(named, own, None, test_type="ar", n_samples=4000)()[1]["BLEU"][1]
+    assert test.p[0, 1] == test.p[1, 0]
+    assert 0.01 < theirs.p_value < 0.6
+    error = np.sqrt(theirs.p_value * (1 - theirs.p_value) / 4000)
+    assert test.p[0, 1] == pytest.approx(theirs.p_value, abs=5 * error)
+    card = decide(es, ("s0", "s1"), "bleu", n_bootstrap=50)
+    assert card.p == pytest.approx(test.p[0, 1], abs=0.01)
+    assert card.means == pytest.approx(found.aggregations["mean"].scores, rel=1e-12)
+    assert card.of == "corpus score"
+    assert "corpus score bleu" in card.table().text()
+
+
+def test_few_segments_are_enumerated():
+    es = scored(texts(n=2, s=6, steps=0.3), "chrf")
+    stats = es["chrf"].statistics
+    assert stats is not None
+    gap = np.subtract(*stats.corpus_scores())
+    swaps = []
+    for k in range(2**6):
+        swap = np.array([k >> b & 1 for b in range(6)], dtype=bool)[:, None]
+        one, two = stats.values
+        sums = [np.where(swap, two, one).sum(axis=0), np.where(swap, one, two).sum(axis=0)]
+        swaps.append(np.subtract(*stats.combine(np.array(sums))))
+    expected = (np.abs(swaps) >= abs(gap) - 1e-9).mean()
+    found = compare(es, "chrf", by="mean", intervals=None)
+    assert found.tests["permutation"].p[0, 1] == pytest.approx(expected)
+    assert decide(es, ("s0", "s1"), "chrf", n_bootstrap=10).p == pytest.approx(expected)
+
+
+def test_pairs_share_segments_where_some_are_missing(four):
+    outputs = dict(four.outputs)
+    outputs["s0"] = (None,) * 25 + outputs["s0"][25:]
+    es = scored(replace(four, outputs=outputs, scores={}), "bleu")
+    found = compare(es, "bleu", by="mean", n_bootstrap=20)
+    half = es.select(segments=es.segments.ids[25:])
+    stats = half["bleu"].statistics
+    assert stats is not None
+    expected = np.subtract(*stats.corpus_scores()[:2])
+    assert found.aggregations["mean"].pairwise[0, 1] == pytest.approx(expected)
+    card = decide(es, ("s0", "s1"), "bleu", n_bootstrap=20)
+    assert card.difference == pytest.approx(expected)
+    assert card.n_segments == 15
+
+
+def test_less_is_better_of_ter(four):
+    found = compare(four, "ter", by="mean", n_bootstrap=50)
+    own = found.aggregations["mean"]
+    np.testing.assert_allclose(own.scores, four["ter"].system_means(), rtol=1e-12)
+    assert found.ranking("mean")[0] == found.systems[int(np.argmin(own.scores))]
+    assert not found.higher_is_better
+    assert found.table().columns[-3].heading == "corpus ↓"
+    assert not [w for w in found.warnings if "sounds as if" in w]  # sacreBLEU's TER is known
+
+
+def test_scores_report_and_figures(four):
+    many = compare_scores(four, ["bleu", "ter"], n_bootstrap=20)
+    for own in many.comparisons.values():
+        assert own.tiers["mean"].test == "permutation"
+    assert many.table().notes[0].startswith("ranked by corpus; agreement")
+    mixed = four.with_scores("given", four["chrf"].values)
+    table = compare_scores(mixed, ["bleu", "given"], n_bootstrap=20).table()
+    assert table.notes[0].startswith("ranked by corpus (bleu), mean (given); agreement")
+    report = make_report(four.select(scores=["bleu"]), n_bootstrap=20)
+    assert report.summary.settled[0].startswith("s0 ")
+    assert "by corpus score bleu over 40 segments" in report.summary.settled[0]
+    assert "By corpus: permutation test" in report.html
+
+
+def test_segments_that_sway_a_corpus_score(four):
+    stats = four["bleu"].statistics
+    assert stats is not None
+    two = stats.select(systems=(0, 3))
+    out = swaying_corpus(two)
+    assert out
+    kept = [k for k in range(four.n_segments) if k not in out]
+    one, other = two.select(segments=kept).corpus_scores()
+    assert one < other
+    less = [k for k in range(four.n_segments) if k not in out[:-1]]
+    one, other = two.select(segments=less).corpus_scores()
+    assert one >= other
+
+
+def test_official_scores_that_are_no_means_are_said_not_to_be_used(four):
+    bare = replace(four["bleu"], statistics=None)
+    es = four.with_scores("bleu", replace(bare, system_scores=-bare.system_means()))
+    found = compare(es, "bleu", by="mean", n_bootstrap=20)
+    told = [w for w in found.warnings if "official system scores of 'bleu'" in w]
+    assert "the places differ: s0 is 1, officially " in told[0]
+    card = decide(es, ("s0", "s3"), "bleu", n_bootstrap=20)
+    assert any("order the two the other way" in w for w in card.warnings)
+    same = replace(bare, system_scores=bare.values.mean(axis=1) * 2)
+    found = compare(four.with_scores("bleu", same), "bleu", by="mean", n_bootstrap=20)
+    assert any("the order is the same" in w for w in found.warnings)
+    plain = replace(bare, system_scores=bare.values.mean(axis=1).round(6))
+    found = compare(four.with_scores("bleu", plain), "bleu", by="mean", n_bootstrap=20)
+    assert not [w for w in found.warnings if "official" in w]
+
+
+def test_wmt23_compare_and_score_agree(shared, tmp_path, capsys):
+    path = tmp_path / "de-en.text.jsonl"
+    with gzip.open(shared / "wmt23-text" / "de-en.text.jsonl.gz", "rt", encoding="utf-8") as lines:
+        path.write_text("".join(itertools.islice(lines, 0, None, 4)), encoding="utf-8")
+    source = [str(path), "--metric", "bleu",
+              "--refs", "refA", "--lp", "de-en", "--json"]  # fmt: skip
+    assert run(["score", *source]) == 0
+    official = json.loads(capsys.readouterr().out)["systems"]
+    assert run(["compare", *source, "--by", "mean", "--bootstrap", "50"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    own = found["aggregations"]["mean"]
+    assert own["scores"] == {name: scores["bleu"] for name, scores in official.items()}
+    worst = min(own["scores"], key=own["scores"].__getitem__)
+    assert own["ranks"][worst] == len(official) == 13
+    assert own["of"] == "corpus score"

@@ -1,0 +1,158 @@
+"""``meta`` over several sets: the same bytes from one process, several, and a cluster."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.cli.main import run
+from steelyard.core import parallel
+from steelyard.core.parallel import Workers
+from steelyard.core.table import dumps
+from steelyard.metaevaluation import significance as metasignificance
+from steelyard.metaevaluation.benchmark import tasks as presets
+from steelyard.metaevaluation.benchmark.run import run_benchmark
+from steelyard.metaevaluation.significance import Procedure
+
+TOML = """
+title = "Three sets"
+human = "mqm"
+{sets}
+[[task]]
+with = "spa"
+[[task]]
+with = "acc-eq"
+[[task]]
+with = "pearson"
+level = "seg"
+group_by = "none"
+"""
+
+
+@pytest.fixture(scope="module")
+def protocol(tmp_path_factory):
+    """Three sets of the size of the demo: other systems are left out of each."""
+    folder = tmp_path_factory.mktemp("sets")
+    chosen = ["mqm", "chars-refA", "judge-1to5-src", "learned-refA", "random-src"]
+    es = sy.demo_set().select(scores=chosen)
+    sets = ""
+    for k in range(3):
+        part = es.drop(systems=[es.systems[k], es.systems[-1 - k]])
+        sy.save(part, folder / f"set{k}.csv")
+        sets += f'[[set]]\nname = "set{k}"\nfiles = ["set{k}.csv"]\n'
+    path = folder / "three.toml"
+    path.write_text(TOML.format(sets=sets))
+    return path
+
+
+@pytest.fixture(scope="module")
+def benchmark(protocol):
+    return presets.read(protocol)
+
+
+OPTIONS: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=200)}
+
+
+@pytest.fixture(scope="module")
+def alone(benchmark):
+    return dumps(run_benchmark(benchmark, **OPTIONS).to_dict())
+
+
+def shown(benchmark, **workers):
+    return dumps(run_benchmark(benchmark, **OPTIONS, workers=Workers(**workers)).to_dict())
+
+
+def test_the_result_is_what_it_should_be(alone):
+    found = json.loads(alone)
+    assert len(found["tasks"]) == 9
+    assert found["significance"]["average"]["n_resamples"] == 200
+    ranked = [one["metric"] for one in found["results"]]
+    assert ranked[0] == "learned-refA"
+    assert set(ranked) == {"chars-refA", "judge-1to5-src", "learned-refA", "random-src"}
+
+
+def test_processes(benchmark, alone):
+    assert shown(benchmark, jobs=2) == alone
+
+
+def test_a_cluster(benchmark, alone, cluster):
+    assert shown(benchmark, cluster=cluster.address) == alone
+
+
+def test_a_cluster_that_loses_a_worker(benchmark, alone, cluster):
+    lost: list[int] = []
+
+    def lose(done, _total):
+        if done == 2 and not lost:
+            cluster.kill_one()
+            lost.append(done)
+
+    assert shown(benchmark, cluster=cluster.address, progress=lose) == alone
+    assert lost
+
+
+def test_interrupted_on_a_cluster_resumed_elsewhere(benchmark, alone, cluster, tmp_path):
+    def interrupt(done, _total):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shown(benchmark, cluster=cluster.address, resume=tmp_path, progress=interrupt)
+    assert len(list(tmp_path.glob("meta.*.npz"))) == 4
+    told = []
+    found = shown(benchmark, resume=tmp_path, progress=lambda *at: told.append(at))
+    assert found == alone
+    assert told[0] == (4, 9)
+
+
+@pytest.mark.thorough
+def test_blocks_of_pairs(benchmark, alone, monkeypatch):
+    """Smaller blocks, other sums of the same draws."""
+    monkeypatch.setattr(metasignificance, "_WORK", 1e4)
+    told = []
+    found = shown(benchmark, progress=lambda *at: told.append(at))
+    assert told[-1][1] > 12
+    whole, split = json.loads(alone), json.loads(found)
+    assert [one["values"] for one in whole["tasks"]] == [one["values"] for one in split["tasks"]]
+    a, b = (np.array(r["significance"]["average"]["p"], dtype=float) for r in (whole, split))
+    assert np.allclose(a, b, atol=0.011, equal_nan=True)
+
+
+def test_the_command(protocol, cluster, capsys, tmp_path, monkeypatch):
+    command = ["meta", "--benchmark", str(protocol), "--significance", "--resamples", "50",
+               "--quiet", "--json"]  # fmt: skip
+    texts = []
+    for more in ([], ["--cluster", cluster.address, "--resume", str(tmp_path)],
+                 ["--jobs", "2", "--resume", str(tmp_path)]):  # fmt: skip
+        assert run([*command, *more]) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] == texts[2]
+    assert run([*command, "--seed", "1", "--resume", str(tmp_path)]) == 2
+    assert "holds results of another run (data differ)" in capsys.readouterr().err
+    monkeypatch.setattr(parallel, "_ANSWER", 0.5)
+    assert run([*command, "--cluster", "tcp://127.0.0.1:9"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    one_set = ["meta", str(protocol.parent / "set0.csv"), "--human", "mqm"]
+    assert run([*one_set, "--resume", str(tmp_path)]) == 2
+    assert "one set is not split" in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_studies(tmp_path, capsys):
+    small = ["study", "simulation", "--types", "1", "--outliers", "0", "--systems", "3,4",
+             "--segments", "10,12", "--repeats", "3", "--json", "--quiet"]  # fmt: skip
+    demo = tmp_path / "demo.csv"
+    sy.save(sy.demo_set(), demo)
+    scores = ["study", "disagreement", str(demo), "--score", "learned-refA,overlap-refA",
+              "--human", "mqm", "--sizes", "10", "--draws", "3", "--json", "--quiet"]  # fmt: skip
+    for command in (small, scores):
+        texts = []
+        for more in ([], ["--jobs", "2", "--resume", str(tmp_path / "kept")], ["--resume",
+                     str(tmp_path / "kept")]):  # fmt: skip
+            assert run([*command, *more]) == 0
+            texts.append(capsys.readouterr().out)
+        assert texts[0] == texts[1] == texts[2]

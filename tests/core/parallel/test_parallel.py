@@ -1,0 +1,227 @@
+"""One seam for all parallel work: same answer in one process, several, and on a cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from steelyard.core import parallel, taskfiles
+from steelyard.core.errors import MissingDependencyError, SteelyardError, UsageError
+from steelyard.core.parallel import run
+
+
+def tasks_of(n=5):
+    big = np.random.default_rng(0).normal(size=(40, 500))
+    return [{"x": big, "k": k} for k in range(n)]
+
+
+def make_work():
+    # Defined inside, so that workers get it by value: they can't import tests.
+    def work(task, rng):
+        total = task["x"].sum(axis=0)
+        return {"k": task["k"], "total": total, "drawn": float(rng.random()), "more": [None, True]}
+
+    return work
+
+
+def same(a, b):
+    return taskfiles.pack_result(a)[0] == taskfiles.pack_result(b)[0] and all(
+        np.array_equal(x, y) and x.dtype == y.dtype
+        for x, y in zip(taskfiles.pack_result(a)[1], taskfiles.pack_result(b)[1], strict=True)
+    )
+
+
+def test_processes_give_what_one_gives():
+    told = []
+    alone = run(make_work(), tasks_of(), rng=7)
+    both = run(make_work(), tasks_of(), 2, rng=7, progress=lambda *at: told.append(at))
+    assert same(alone, both)
+    assert [one["k"] for one in both] == [0, 1, 2, 3, 4]
+    assert len({one["drawn"] for one in both}) == 5
+    assert told == [(k, 5) for k in range(6)]
+
+
+def test_a_stream_belongs_to_its_task_not_to_its_place_in_time():
+    few, many = run(make_work(), tasks_of(2), rng=7), run(make_work(), tasks_of(4), rng=7)
+    assert same(few, many[:2])
+
+
+def test_large_arrays_are_mapped_and_written_once(tmp_path):
+    big, small = np.arange(20_000.0).reshape(100, 200), np.arange(3.0)
+    turned = np.asfortranarray(big)
+    packed = [taskfiles.pack_task((big, small, turned, k), tmp_path) for k in range(3)]
+    assert all(len(own) < 2000 for own in packed)
+    assert len(list(tmp_path.iterdir())) == 2
+    one, other, third, k = taskfiles.unpack_task(packed[2])
+    assert np.array_equal(one, big)
+    assert np.array_equal(third, big)
+    assert third.flags.f_contiguous
+    assert type(one) is np.ndarray
+    assert isinstance(one.base, np.memmap)
+    assert not one.flags.writeable
+    assert (other.tolist(), k) == ([0.0, 1.0, 2.0], 2)
+
+
+def test_a_strided_array_travels_by_value(tmp_path):
+    view = np.arange(40_000.0).reshape(200, 200)[:, ::2]
+    assert np.array_equal(taskfiles.unpack_task(taskfiles.pack_task(view, tmp_path)), view)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("tree", [{1: 2}, object(), {"a": {1, 2}}, np.array([object()])])
+def test_results_are_plain(tree):
+    with pytest.raises(TypeError):
+        taskfiles.pack_result(tree)
+
+
+def test_an_error_of_a_task_comes_through():
+    def fails(task):
+        raise UsageError(f"task {task}")
+
+    for jobs in (1, 2):
+        with pytest.raises(UsageError, match="task 0"):
+            run(fails, [0, 0], jobs)
+    with pytest.raises(UsageError, match="expected at least 1"):
+        run(fails, [0], 0)
+
+
+def make_deadly(folder, times=1):
+    def work(task):
+        if task == 1:
+            for k in range(times):
+                try:
+                    os.open(folder / f"died{k}", os.O_CREAT | os.O_EXCL)
+                except FileExistsError:
+                    continue
+                os.kill(os.getpid(), signal.SIGKILL)
+        return task * 10
+
+    return work
+
+
+def test_what_a_dead_process_left_is_done_again(tmp_path):
+    assert run(make_deadly(tmp_path), [0, 1, 2, 3], 2) == [0, 10, 20, 30]
+    assert (tmp_path / "died0").exists()
+
+
+def test_the_last_task_of_a_dead_process_is_done_in_another(tmp_path):
+    """Not here: what killed a worker would kill this process."""
+    here = os.getpid()
+
+    def work(task):
+        if task == 0:
+            return task
+        if not (tmp_path / "died").exists():
+            while not (tmp_path / "kept" / "tasks.000000.npz").exists():
+                time.sleep(0.01)
+            (tmp_path / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return int(os.getpid() != here)
+
+    assert run(work, [0, 1], 2, resume=tmp_path / "kept") == [0, 1]
+
+
+def test_a_task_that_kills_every_worker_is_given_up(tmp_path):
+    with pytest.raises(SteelyardError, match="died 3 times in a row, perhaps out of memory"):
+        run(make_deadly(tmp_path, 99), [1, 1], 2)
+
+
+def counted(folder):
+    def work(task, rng):
+        (folder / f"ran{task}.{len(list(folder.glob(f'ran{task}.*')))}").touch()
+        return {"x": np.full(3, task), "y": rng.random()}
+
+    return work
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupted_run_goes_on(tmp_path, jobs):
+    whole = run(counted(tmp_path), [0, 1, 2, 3], rng=1)
+    for file in tmp_path.glob("ran*"):
+        file.unlink()
+    kept = tmp_path / "kept"
+
+    def interrupt(done, _total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(counted(tmp_path), [0, 1, 2, 3], rng=1, resume=kept, progress=interrupt)
+    files = sorted(path.name for path in kept.iterdir())
+    assert files == ["tasks.000000.npz", "tasks.000001.npz", "tasks.json"]
+    told = []
+    again = run(counted(tmp_path), [0, 1, 2, 3], jobs, rng=1, resume=kept,
+                progress=lambda *at: told.append(at))  # fmt: skip
+    assert same(whole, again)
+    assert told[0] == (2, 4)
+    assert sorted(path.name for path in tmp_path.glob("ran*")) == [
+        "ran0.0", "ran1.0", "ran2.0", "ran3.0"]  # fmt: skip
+    assert same(whole, run(counted(tmp_path), [0, 1, 2, 3], rng=1, resume=kept))
+    assert len(list(tmp_path.glob("ran*"))) == 4
+
+
+def test_a_damaged_result_is_computed_again(tmp_path):
+    whole = run(make_work(), tasks_of(2), rng=1, resume=tmp_path)
+    (tmp_path / "tasks.000001.npz").write_bytes(b"PK half a file")
+    assert same(whole, run(make_work(), tasks_of(2), rng=1, resume=tmp_path))
+
+
+def test_results_of_another_run_are_refused(tmp_path):
+    run(abs, [-1, 2], resume=tmp_path, about={"seed": 1})
+    with pytest.raises(UsageError, match=r"another run \(seed differ\)"):
+        run(abs, [-1, 2], resume=tmp_path, about={"seed": 2})
+    with pytest.raises(UsageError, match=r"another run \(tasks differ\)"):
+        run(abs, [-1], resume=tmp_path, about={"seed": 1})
+    assert run(abs, [-3], resume=tmp_path, step="other") == [3]
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="--resume"):
+        run(abs, [-1], resume=tmp_path / "file")
+
+
+def test_a_cluster_gives_the_same(cluster):
+    alone = run(make_work(), tasks_of(), rng=7)
+    assert same(alone, run(make_work(), tasks_of(), cluster=cluster.address, rng=7))
+
+
+def test_what_a_dead_worker_left_is_done_elsewhere(cluster, tmp_path):
+    found = run(make_deadly(tmp_path), [0, 1, 2, 3], cluster=cluster.address)
+    assert found == [0, 10, 20, 30]
+
+
+def test_nobody_at_an_address(monkeypatch):
+    monkeypatch.setattr(parallel, "_ANSWER", 0.5)  # seconds
+    with pytest.raises(UsageError, match=r"--cluster tcp://127.0.0.1:9: no Dask scheduler answers"):
+        run(abs, [1], cluster="tcp://127.0.0.1:9")
+    with pytest.raises(UsageError, match="--cluster nonsense://x: no Dask scheduler answers"):
+        run(abs, [1], cluster="nonsense://x")
+
+
+@pytest.mark.parametrize("address", ["nonsense", "http://127.0.0.1:9"])
+def test_an_address_that_is_none_is_one_line(address):
+    """Nothing is said of a client that could not be closed, when it is collected."""
+    script = f"from steelyard.core.parallel import run\nrun(abs, [1], cluster={address!r})"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                           check=False)  # fmt: skip
+    assert f"UsageError: --cluster {address}: no Dask scheduler answers" in found.stderr
+    assert "Exception ignored" not in found.stderr
+    assert "distributed" not in found.stderr
+
+
+def test_without_dask_the_command_to_install_it_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'steelyard\[cluster\]'"):
+        run(abs, [1], cluster="tcp://127.0.0.1:9")
+
+
+def test_workers_that_do_not_fit_are_refused(cluster, tmp_path, monkeypatch):
+    with pytest.raises(SteelyardError, match=r"can't read .*; give --resume a folder"):
+        taskfiles.need_readable({"tcp://a": True, "tcp://b": False}, tmp_path)
+    monkeypatch.setattr(parallel, "installed_version", lambda: "0.0.0")
+    with pytest.raises(SteelyardError, match=r"has steelyard .*, expected 0.0.0"):
+        run(abs, [1], cluster=cluster.address)

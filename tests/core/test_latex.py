@@ -1,0 +1,61 @@
+"""The LaTeX of every table compiles, and marks the best cluster."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import steelyard as sy
+from steelyard.comparison.pair import decide
+from steelyard.comparison.run import compare
+from steelyard.core.table import Column, Table
+from steelyard.demo import embedded
+from steelyard.metaevaluation.run import meta_evaluate
+
+HOSTILE = ("a_b & c", "50% #1 $x$", "<script>", "~^\\{}", '"quoted"', "x--y", "tab\tnewline\n",
+           r"\input{/etc/passwd}", "|pipe|", "`tick'", "[o]", "*")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tables():
+    es = sy.demo_set()
+    compared = compare(es, "learned-refA", n_bootstrap=20)
+    weighed = meta_evaluate(es, "mqm", significance=True, n_resamples=50, n_bootstrap=20)
+    rated = sy.human_scores(embedded.RATINGS, protocol="da", n_bootstrap=10)
+    hostile = Table("All of & % $ # _", (Column("name_1"), Column("x%", "lower")),
+                    tuple((name, 1.0) for name in HOSTILE), ("a note: 5 % & more",))  # fmt: skip
+    found = {"compare": compared.table(), "meta": weighed.table(), "human": rated.table()}
+    found |= {f"pairs {i}": table for i, table in enumerate(compared.pair_tables())}
+    found |= {f"human {name}": table for name, table in rated.tables.items()}
+    found["card"] = decide(es, ("Amber", "Cobalt"), "learned-refA", n_bootstrap=50).table()
+    return {**found, "hostile": hostile}
+
+
+@pytest.mark.parametrize("name", ["compare", "meta", "human"])
+def test_the_best_cluster_is_bold_and_clusters_are_ruled(tables, name):
+    table = tables[name]
+    text = table.latex()
+    assert text.count(r"\midrule") == 1 + len(table.rules)
+    assert table.rules
+    first = text.split(r"\midrule")[1]
+    assert first.count(r"\textbf") >= first.count(r"\\")
+    assert r"$\uparrow$" in text
+    assert r"\textbf" not in text.split(r"\midrule")[-1] or name == "meta"
+
+
+def test_every_table_compiles(tables, tmp_path):
+    program = shutil.which("pdflatex")
+    if program is None:
+        pytest.skip("no pdflatex (Debian: texlive-latex-base, texlive-latex-recommended)")
+    body = "\n\\clearpage\n".join(table.latex() for table in tables.values())
+    lines = [r"\documentclass{article}", r"\usepackage{booktabs}", r"\begin{document}", body,
+             r"\end{document}"]  # fmt: skip
+    (tmp_path / "t.tex").write_text("\n".join(lines), encoding="utf-8")
+    command = [program, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=600)
+    log = done.stdout.decode("utf-8", "replace")
+    assert done.returncode == 0, "\n".join(re.findall(r"^!.*(?:\n.*){3}", log, re.MULTILINE))
+    assert (tmp_path / "t.pdf").stat().st_size > 10_000

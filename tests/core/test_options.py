@@ -1,0 +1,597 @@
+"""Every option of every public function has bounds: what lies beyond them is refused in one line.
+
+The tables below name each option's kind, and each kind's bad values. An option that stands in no
+table fails the tests: a new one has to say what it may not be.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import steelyard as sy
+from steelyard.comparison.pair import decide
+from steelyard.comparison.rankings import RankOptions
+from steelyard.comparison.several import compare_scores
+from steelyard.comparison.tests import PairOptions
+from steelyard.core import bounds as options
+from steelyard.core.errors import SteelyardError, UsageError
+from steelyard.core.parallel import Workers
+from steelyard.core.rng import generator
+from steelyard.formats import tiematrices
+from steelyard.human import mqm
+from steelyard.human.ordering import Rule
+from steelyard.human.pairs import Rules
+from steelyard.kobe.linking.lexicon import LinkOptions
+from steelyard.kobe.metric import KobeOptions, kobe_metric
+from steelyard.metaevaluation.benchmark import tasks as presets
+from steelyard.metaevaluation.benchmark.run import run_benchmark
+from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
+from steelyard.metaevaluation.significance import Procedure
+from steelyard.stats import agreement, clusters
+from steelyard.stats.kendall import matrices as ties
+from steelyard.stats.kendall import pairs, thresholds
+from steelyard.stats.metametrics import accuracy
+from steelyard.stats.metametrics import base as metametrics
+from steelyard.stats.paired import corrections as significance
+from steelyard.stats.paired import effects, pairedtests, power, ranktests
+from steelyard.stats.permutation import corpus, corpuspairs
+from steelyard.stats.permutation import pvalues as permutation
+from steelyard.stats.resampling import bootstrap
+from steelyard.stats.strength import bradleyterry as strength
+from steelyard.stats.strength import elo, points, trueskill, wins
+from steelyard.studies.disagreement import disagree
+from steelyard.studies.distinct import count_distinct
+from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
+from steelyard.studies.segments import ablate_segments
+from steelyard.studies.sentinels import guard
+from steelyard.studies.simulation import Design, simulate
+from steelyard.studies.systems import ablate_systems
+from steelyard.studies.ties import vary_ties
+
+NAN, INF, HUGE = float("nan"), float("inf"), 10**400
+WORD = (3, NAN, True, ["foo"], b"foo")
+COUNT = (-1, 1.5, NAN, INF, "foo", "1", None, True, HUGE, [1])
+NUMBER = (NAN, INF, -INF, "foo", "1", None, True, HUGE, 1j, [1.0], np.ones(2))
+LIST: tuple[Any, ...] = (3, NAN, "12", None, [])
+#: Bad values by kind of option; after a kind, "?" says that None is a good value.
+BAD: Mapping[str, tuple[Any, ...]] = {
+    "level": (-1, 0, 1, 7, *NUMBER),  # between 0 and 1
+    "at least 0": (-1, -1e-300, *NUMBER),
+    "above 0": (-1, 0, *NUMBER),
+    "number": NUMBER,
+    "correlation": (-2, 1.5, *NUMBER),
+    "count": COUNT,
+    "one or more": (0, *COUNT),
+    "ten or more": (9, 0, *COUNT),
+    "known name": ("foo", "", None, *WORD),
+    "text": (None, *WORD),
+    "known names": ("foo", None, 3, NAN, True, ["foo"], [3], [None], [[]]),
+    "names": (3, NAN, True, [3], [None], "foo"),
+    "sizes": ([1], [0], [-1], [1.5], [NAN], ["foo"], [True], [HUGE], *LIST),
+    "thresholds": ([-1], [NAN], [INF], ["foo"], [None], [True], 3, NAN, "12", None),
+    "flag": ("no", 1, 0, NAN, None, []),
+    "rng": (-1, "x", 1.5, NAN, True, [1], object()),
+    "set": (None, 3, NAN, b"x", object(), ["x"], np.ones((2, 3)), "no-such-file.csv"),
+    "matrix": (None, 3.0, "a", ["a"], [[1.0], [1.0, 2.0]], [[1j, 2j]] * 3, np.ones(4),
+               np.full((3, 12), INF), np.ones((3, 12), dtype=complex),
+               np.full((3, 12), "a"), object()),
+    "path": (3, NAN, b"x", object()),
+    "where": (3, NAN, "a=b", ["a=b"], [("a",)], [(1, 2)], {1: 2}),
+    "kinds": (3, NAN, "human", ["m"], {"human": "m"}, {"foo": ["m"]}, {"human": 3}),
+    "sources": ((), (None,), (3,), ("no-such-file.csv",), (object(),), (["x"],)),
+    "scale": (None, 3, "01", (1,), (1, 0), (0, 0), (0, NAN), (0, INF), ("a", "b"), (0, 1, 2)),
+    "pair": (None, 3, "AB", ("A",), ("A", "A"), ("A", "foo"), ("A", 3), ("A", "B", "C")),
+    "counts": ([0], [-1], [1.5], [NAN], ["foo"], [True], [HUGE], 3, NAN, "12", None),
+    "sizes of one": ([0], [-1], [1.5], [NAN], ["foo"], [True], *LIST),
+    "shares": ([-1], [1], [NAN], ["foo"], [True], *LIST),
+    "share": (-1, 2, *NUMBER),
+    "share below 1": (-1, 1, *NUMBER),
+    "above 1": (-1, 0, 1, *NUMBER),
+    "settings": (3, NAN, "foo", {"foo": {}}, {"chrf": 3}, {"chrf": {"foo": 1}}),
+    "texts": (None, 3, NAN, [3], [None], "Wien", {"A": 3}, {3: ["x"]}),
+    "language": (None, 3, NAN, "", "not a language"),
+    "knowledge": (3, NAN, object(), "no-such-folder"),
+    "file": (None, 3, NAN, b"x", object()),
+    "object": (3, NAN, "foo", ["foo"], object()),
+}  # fmt: skip
+
+
+class Case(NamedTuple):
+    """A function, arguments that are good, and the kind of each of its options."""
+
+    function: Callable[..., Any]
+    good: Mapping[str, Any]
+    kinds: Mapping[str, str]
+    free: tuple[str, ...] = ()  # options that any value is good for, or that others check
+
+
+def _set() -> sy.EvalSet:
+    rng = np.random.default_rng(0)
+    n, s = 4, 12
+    segments = sy.Segments(
+        tuple(str(i) for i in range(s)),
+        documents=tuple("abc"[i // 4] for i in range(s)),
+        sources=tuple(f"Wien {i}" for i in range(s)),
+        references={"refA": tuple(f"Vienna {i}" for i in range(s))},
+    )
+    systems = tuple("ABCD"[:n])
+    tables = {
+        "people": sy.ScoreTable(rng.integers(0, 5, (n, s)).astype(float), kind="human"),
+        "m": sy.ScoreTable(rng.normal(size=(n, s))),
+        "o": sy.ScoreTable(rng.normal(size=(n, s))),
+    }
+    texts = {name: tuple(f"Vienna {i}{name}" for i in range(s)) for name in systems}
+    return sy.EvalSet(systems, segments, tables, outputs=texts)
+
+
+ES = _set()
+ROWS = pl.DataFrame(
+    {"rater": ["r", "q"] * 6, "system": ["A", "B", "C"] * 4,
+     "segment": [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4], "raw": [90, 40, 80, 50] * 3}
+)  # fmt: skip
+LOG = sy.BattleLog(
+    ("A", "B"), np.zeros(4, np.int32), np.ones(4, np.int32), np.array([1, 1, 0, 0.5])
+)
+META = {
+    "es": "set", "human": "known name?", "by": "known names", "metrics": "known names?",
+    "level": "known name?", "group_by": "known name?", "keep_references": "flag", "rng": "rng",
+}  # fmt: skip
+RANK = {
+    "by": "known names", "ties": "known name", "tolerance": "at least 0", "prior": "at least 0",
+    "orders": "count",
+}  # fmt: skip
+TEST = {
+    "alternative": "known name", "correction": "known name", "alpha": "level",
+    "n_bootstrap": "ten or more", "rng": "rng", "intervals": "known name?",
+}  # fmt: skip
+READ = {
+    "human": "text?", "lp": "text?", "systems": "names?", "drop_systems": "names", "where": "where",
+    "ignore": "names",
+}  # fmt: skip
+QUICK = {"progress": "object?"}
+
+CASES = [
+    Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
+         {"es": "set", "score": "known name?", "tests": "known names?", "method": "known name",
+          "k": "above 0"} | RANK | TEST | {"by": "known names?"}),
+    Case(compare_scores, {"es": ES, "scores": ["m", "o"], "n_bootstrap": 10},
+         {"es": "set", "scores": "known names", "by": "known name"}, ("options",)),
+    Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
+         {"log": "set", "method": "known name", "k": "above 0", "workers": "object?",
+          "left": "text?", "right": "text?", "outcome": "text?", "unit": "text?",
+          "where": "where", "ignore": "names", "orders": "count?"}
+         | {k: v for k, v in RANK.items() if k not in ("tolerance", "orders")} | TEST),
+    Case(decide, {"es": ES, "pair": ("A", "B"), "score": "m", "n_bootstrap": 10},
+         {"es": "set", "pair": "pair", "score": "known name?", "human": "known name?",
+          "alpha": "level", "power": "level", "unit": "known name",
+          "n_bootstrap": "ten or more", "rng": "rng"}),
+    Case(meta_evaluate, {"es": ES, "human": "people", "by": "pa", "n_bootstrap": 10},
+         META | TEST | {"significance": "flag", "scheme": "known name",
+          "n_resamples": "one or more?", "method": "known name", "unit": "known name",
+          "epsilon": "at least 0?", "threshold": "at least 0?", "pa_ties": "known name",
+          "sentinels": "flag", "common": "flag"}),
+    Case(pair_preferences, {"es": ES, "human": "people", "metric": "m"},
+         {"es": "set", "human": "known name", "metric": "known name", "systems": "known names?",
+          "method": "known name", "unit": "known name"}),
+    Case(run_benchmark,
+         {"benchmark": presets.Benchmark("b", "B", "people", (presets.SetSpec("s"),),
+                                         (presets.Task("pa"),)), "sets": {"s": ES}},
+         {"benchmark": "object", "folder": "path?", "sets": "object?", "human": "known name?",
+          "metrics": "known names?", "add": "object", "significance": "flag",
+          "procedure": "object?", "method": "known name", "unit": "known name",
+          "common": "flag", "rng": "rng", "workers": "object?"}),
+    Case(sy.human_scores, {"protocol": "da", "n_bootstrap": 0, "sources": (ROWS,)},
+         READ | {"sources": "sources", "protocol": "known name", "standardised": "flag?",
+          "quality_control": "flag", "min_seconds": "at least 0", "scale": "scale",
+          "clusters": "known name", "test": "known name?", "alpha": "level",
+          "correction": "known name", "weights": "path?", "cap": "above 0?",
+          "threshold": "at least 0?", "thresholds": "thresholds", "identical_ties": "flag",
+          "keep_ties": "flag", "metrics": "names?", "each": "flag", "by": "known name",
+          "n_bootstrap": "count", "rng": "rng"}, ("held_back",)),
+    Case(sy.load, {"sources": (ES,)},
+         READ | {"sources": "sources", "kind": "kinds?", "lower_is_better": "names",
+                 "higher_is_better": "names", "domain": "text?"}),
+    Case(sy.save, {"value": ES, "path": "somewhere.csv"},
+         {"value": "set", "path": "file", "to": "known name?", "overwrite": "flag"}),
+    Case(sy.make_report, {"es": ES, "human": "people", "n_bootstrap": 10, "n_resamples": 10},
+         {"es": "set", "human": "known name?", "score": "known name?", "metrics": "known names?",
+          "explored": "known names", "comparison": "object?", "meta": "object?",
+          "mistakes": "object", "title": "text?", "alpha": "level",
+          "n_bootstrap": "ten or more", "n_resamples": "one or more?", "rng": "rng"}),
+    Case(sy.score, {"source": ES, "metrics": "chrf"},
+         {"source": "set", "metrics": "known names", "references": "known names?",
+          "options": "settings?"}),
+    Case(sy.spa, {"human": np.ones((3, 12)), "metric": np.ones((3, 12))},
+         {"human": "matrix", "metric": "matrix"}, ("options",)),
+    Case(sy.demo_set, {}, {}),
+    Case(sy.kobe.score, {"sources": ["Wien"], "outputs": ["Vienna"], "src": "de", "tgt": "en"},
+         {"sources": "texts", "outputs": "texts", "src": "language", "tgt": "language",
+          "references": "texts?", "kb": "knowledge?", "options": "object?",
+          "linker": "object?"}),
+    Case(kobe_metric, {"es": ES, "src": "de", "tgt": "en"},
+         {"es": "set", "src": "language", "tgt": "language", "kb": "knowledge?",
+          "options": "object?", "linker": "object?"}),
+    # Studies.
+    Case(ablate_systems, {"es": ES, "human": "people", "by": "pa", "trials": 2},
+         META | QUICK | {"sizes": "sizes?", "trials": "one or more"}),
+    Case(ablate_segments, {"es": ES, "human": "people", "by": "pa", "draws": 10},
+         META | QUICK | {"sizes": "sizes?", "draws": "ten or more"}),
+    Case(count_distinct, {"es": ES, "human": "people", "by": "pa", "n_resamples": 10},
+         META | QUICK | {"scheme": "known name", "alternative": "known name",
+          "n_resamples": "one or more?", "alpha": "level", "correction": "known name"}),
+    Case(guard, {"es": ES, "human": "people", "by": "pa", "draws": 2},
+         META | QUICK | {"draws": "one or more"}),
+    Case(vary_ties, {"data": ES, "human": "people"},
+         QUICK | {"data": "set", "human": "known name?", "metrics": "known names?",
+          "matrices": "known names", "thresholds": "thresholds?", "threshold": "at least 0?",
+          "metric_thresholds": "thresholds", "identical_ties": "flag"}, ("inputs",)),
+    Case(power_of_test, {"es": ES, "score": "m", "pair": ("A", "B"), "sizes": [5], "draws": 10},
+         QUICK | {"es": "set", "score": "known name", "pair": "pair", "tests": "known names",
+          "unit": "known name", "difference": "number?", "sizes": "sizes",
+          "draws": "one or more", "alpha": "level", "target": "level", "rng": "rng"}),
+    Case(power_of_metrics, {"es": ES, "human": "people", "by": "pa", "sizes": [5], "draws": 10},
+         QUICK | {k: v for k, v in META.items() if k in ("es", "human", "by", "metrics", "rng")}
+         | {"unit": "known name", "difference": "number?", "sizes": "sizes?",
+            "draws": "one or more", "alpha": "level", "target": "level"}),
+    Case(power_of_effect, {"effect": 0.5, "sizes": [5]},
+         {"effect": "number?", "tests": "known names", "sizes": "sizes?", "alpha": "level",
+          "target": "level"}, ("correlations",)),
+    Case(disagree, {"sets": ES, "scores": ["m"], "sizes": [5], "draws": 2},
+         RANK | {"sets": "set", "scores": "known names?", "top": "one or more",
+          "sizes": "counts", "draws": "one or more", "tests": "known names",
+          "alpha": "level", "rng": "rng", "workers": "object?"}),
+    Case(simulate, {"design": Design((1,), (0.0,), (2,), (10,), 1)},
+         {"design": "object?", "rng": "rng", "workers": "object?"}),
+    # What options are kept in.
+    Case(Design, {}, {"types": "sizes of one", "outliers": "shares", "systems": "sizes",
+                      "segments": "sizes of one", "repeats": "one or more",
+                      "noise": "at least 0", "outlier_kind": "known name"}),
+    Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
+         | {"method": "known name", "elo": "object", "trueskill": "object"}),
+    Case(PairOptions, {}, {k: v for k, v in TEST.items() if k != "rng"} | {"level": "level"}),
+    Case(Procedure, {}, {"scheme": "known name", "alternative": "known name",
+                         "n_resamples": "one or more?", "alpha": "level",
+                         "correction": "known name", "tick": "object"}),
+    Case(Rule, {}, {"clusters": "known name", "test": "known name", "alpha": "level",
+                    "correction": "known name"}),
+    Case(Rules, {}, {"threshold": "at least 0", "identical_ties": "flag", "keep_ties": "flag"}),
+    Case(presets.Task, {"by": "pa"},
+         {"by": "known name", "level": "known name?", "group_by": "known name?",
+          "weight": "above 0", "pooled": "flag", "domains": "flag", "both_humans": "flag"}),
+    Case(KobeOptions, {}, {"against": "text", "matching": "known name", "penalty": "flag",
+                           "rounded": "flag", "measure": "known name", "weights": "known name",
+                           "language_filter": "known name", "link": "object"}),
+    Case(LinkOptions, {}, {"tiers": "known names", "inventory": "known name",
+                           "min_population": "count", "sure_population": "count",
+                           "national_languages": "flag", "lemmas": "flag", "values": "flag"}),
+    Case(Workers, {}, {"jobs": "one or more", "cluster": "text?", "resume": "path?",
+                       "progress": "object?", "note": "object?"}),
+]  # fmt: skip
+
+MATRIX = np.random.default_rng(1).normal(size=(3, 12))
+P = np.array([[0.5, 0.1, 0.2], [0.9, 0.5, 0.3], [0.8, 0.7, 0.5]])
+STATISTICS = corpus.CorpusStatistics(
+    np.random.default_rng(2).random((3, 12, 2)), lambda x: x[..., 0] / x[..., 1]
+)
+TABLE = wins.win_counts(MATRIX)
+GENERATOR = np.random.default_rng(0)
+RATED = {"unit": np.array([0, 0, 1, 1]), "value": np.array([1.0, 1.0, 2.0, 1.0])}
+TWO = {"human": MATRIX, "metric": MATRIX}
+SIDE = {"alternative": "known name"}
+AGREE = {"n_resamples": "count"}
+POWER = {"alpha": "level", "two_sided": "flag"}
+
+STATISTICAL = [
+    Case(accuracy.pairwise_accuracy, {"human": MATRIX[:, 0], "metric": MATRIX[:, 0]},
+         {"ties": "known name"}),
+    Case(agreement.krippendorff_alpha, RATED, {"level": "known name"} | AGREE, ("rng",)),
+    Case(agreement.cohen_kappa, {"first": MATRIX[0], "second": MATRIX[1]}, AGREE, ("rng",)),
+    Case(agreement.fleiss_kappa, RATED, AGREE, ("rng",)),
+    Case(bootstrap.segment_counts, {"n_resamples": 2, "n_segments": 3, "rng": GENERATOR},
+         {"n_resamples": "one or more", "n_segments": "count"}),
+    Case(bootstrap.draw_counts, {"n_resamples": 2, "n": 3, "rng": GENERATOR},
+         {"n_resamples": "one or more", "n": "count", "size": "count?"}),
+    Case(bootstrap.interval, {"replicates": MATRIX}, {"level": "level"}),
+    *(Case(f, {"p": P}, {"alpha": "share"}) for f in (
+        clusters.greedy_clusters, clusters.neighbour_clusters, clusters.never_split_clusters,
+        clusters.alike_groups, clusters.compact_letters, clusters.wins, clusters.wmt_clusters,
+        clusters.rank_ranges)),
+    Case(corpuspairs.pairwise_pvalues, {"stats": STATISTICS},
+         {"n_resamples": "one or more", "rng": "rng", "tail": "known name"}),
+    Case(effects.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
+    Case(metametrics.Options, {}, {"epsilon": "at least 0?", "threshold": "at least 0",
+                                   "pa_ties": "known name"}),
+    Case(metametrics.pair_counts, TWO | {"group_by": "item"},
+         {"group_by": "known name", "epsilon": "at least 0", "threshold": "at least 0"}),
+    Case(metametrics.from_matrix, {"name": "x", "matrix": ties.TieMatrix()},
+         {"name": "text", "calibrated": "flag", "threshold": "at least 0"}),
+    Case(metametrics.metametric, {"name": "pa"}, {"name": "known name"}),
+    Case(ties.matrix, {"name": "acc-eq"}, {"name": "known name"}),
+    Case(ties.TieMatrix, {}, dict.fromkeys(
+        ("same", "opposite", "metric_tie", "human_tie", "both_tie"), "number?")),
+    Case(pairedtests.t_test, {"scores": MATRIX}, SIDE),
+    Case(pairedtests.mcnemar_test, {"scores": (MATRIX > 0).astype(float)}, SIDE),
+    Case(corpuspairs.permutation_test, {"stats": STATISTICS},
+         SIDE | {"rng": "rng", "n_resamples": "one or more"}),
+    Case(pairedtests.wilcoxon_test, {"scores": MATRIX}, SIDE | {"exact": "flag"}),
+    Case(pairedtests.permutation_p, {"scores": MATRIX}, SIDE),
+    Case(pairedtests.permutation_test, {"scores": MATRIX}, SIDE),
+    Case(pairedtests.sign_test, {"scores": MATRIX}, SIDE | {"tolerance": "at least 0"}),
+    Case(pairedtests.bootstrap_test, {"observed": MATRIX[:, 0], "replicates": MATRIX.T}, SIDE),
+    Case(pairs.count_pairs, TWO, {"epsilon": "at least 0", "threshold": "at least 0"}),
+    Case(pairs.count_pairs_flat, {"human": MATRIX[0], "metric": MATRIX[1]},
+         {"epsilon": "at least 0", "threshold": "at least 0"}),
+    Case(thresholds.threshold_counts,
+         {"human": MATRIX[0], "metric": MATRIX[1], "thresholds": [0.0]},
+         {"thresholds": "thresholds", "epsilon": "at least 0"}),
+    *(Case(f, good, {"method": "known name", "tail": "known name", "n_resamples": "one or more",
+                     "step": "above 0?", "rng": "rng"})
+      for f, good in ((permutation.pairwise_pvalues, {"scores": MATRIX}),
+                      (permutation.stacked_pvalues, {"matrices": [MATRIX]}))),
+    Case(points.segment_points, {"scores": MATRIX},
+         {"ties_as": "known name", "tolerance": "at least 0"}),
+    Case(power.t_power, {"effect": 0.1, "n": 10},
+         POWER | {"effect": "number", "n": "count"}),
+    Case(power.sign_power, {"win": 0.6, "n": 10},
+         POWER | {"win": "share", "n": "count", "tie": "share below 1"}),
+    Case(power.normal_power, {"difference": 0.1, "error": np.array([0.1])},
+         POWER | {"difference": "number"}),
+    Case(power.williams_power, {"r12": 0.5, "r13": 0.4, "r23": 0.3, "n": 10},
+         POWER | {"r12": "correlation", "r13": "correlation", "r23": "correlation",
+                  "n": "count"}),
+    Case(power.needed, {"power": lambda n: n / (n + 1), "target": 0.8},
+         {"target": "level", "least": "one or more", "ragged": "flag"}, ("power",)),
+    Case(significance.adjust, {"p": P}, {"method": "known name"}),
+    Case(significance.adjust_pairs, {"p": P, "symmetric": False},
+         {"method": "known name", "symmetric": "flag"}),
+    Case(significance.wilson_interval, {"successes": np.array([3.0]), "n": np.array([5.0])},
+         {"level": "level"}),
+    Case(ranktests.signed_rank, {"differences": MATRIX}, SIDE),
+    Case(wins.win_counts, {"scores": MATRIX}, {"tolerance": "at least 0"}),
+    Case(wins.expected_wins, {"counts": TABLE}, {"ties_as": "known name"}),
+    Case(wins.win_share, {"counts": TABLE}, {"ties_as": "known name"}),
+    Case(strength.bradley_terry, {"wins": TABLE.wins, "ties": TABLE.ties},
+         {"ties_as": "known name", "method": "known name", "prior": "at least 0"}),
+    Case(elo.EloOptions, {}, {"k": "above 0", "initial": "number", "scale": "above 0",
+                              "base": "above 1"}),
+    Case(trueskill.TrueSkillOptions, {},
+         {"mu": "number", "sigma": "above 0", "beta": "above 0", "tau": "at least 0",
+          "draw_probability": "share below 1"}),
+]  # fmt: skip
+
+
+def _bad_values(kind: str) -> tuple[Any, ...]:
+    values = BAD[kind.removesuffix("?")]
+    return tuple(v for v in values if v is not None) if kind.endswith("?") else values
+
+
+def _call(case: Case, given: Mapping[str, Any]) -> Any:
+    starred = case.kinds.get("sources") == "sources"
+    named = {name: value for name, value in given.items() if not (starred and name == "sources")}
+    return case.function(*(given["sources"] if starred else ()), **named)
+
+
+def _outcome(case: Case, given: Mapping[str, Any]) -> str | None:
+    """Say what is wrong with how a bad value was met: None if it was refused in one line."""
+    try:
+        _call(case, given)
+    except SteelyardError as error:
+        return None if str(error) and "\n" not in str(error) else f"says {str(error)!r}"
+    except Exception as error:  # noqa: BLE001 - what is raised is what is tested
+        return f"{type(error).__name__}: {error}"
+    return "accepted"
+
+
+def _name(case: Case) -> str:
+    return f"{case.function.__module__.removeprefix('steelyard.')}.{case.function.__name__}"
+
+
+ALL = [*CASES, *STATISTICAL]
+OPTIONS = [
+    pytest.param(case, option, kind, id=f"{_name(case)}-{option}")
+    for case in ALL
+    for option, kind in case.kinds.items()
+]
+SLOW = (sy.make_report, sy.kobe.score, kobe_metric)  # good calls, which other tests make
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Work in a folder of one's own: what is refused must write nothing."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", [case for case in ALL if case.function not in SLOW], ids=_name)
+def test_the_good_arguments_are_good(case):
+    _call(case, case.good)
+
+
+@pytest.mark.parametrize(("case", "option", "kind"), OPTIONS)
+def test_a_bad_value_is_refused_in_one_line(case, option, kind, elsewhere):
+    met = {repr(bad): _outcome(case, {**case.good, option: bad}) for bad in _bad_values(kind)}
+    assert {bad: how for bad, how in met.items() if how is not None} == {}
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("case", ALL, ids=_name)
+def test_every_option_has_a_kind(case):
+    asked = set(inspect.signature(case.function).parameters)
+    if case in STATISTICAL:  # the arrays that statistics are computed from are no options
+        asked -= {name for name, value in case.good.items() if not isinstance(value, SCALARS)}
+        asked -= {"blocks", "rng"} - set(case.kinds)
+    assert asked == {*case.kinds, *case.free} & asked, "say what the new option may not be"
+    assert {*case.kinds, *case.free} <= set(inspect.signature(case.function).parameters)
+
+
+SCALARS = (int, float, str)
+#: Statistics that others call with options that are checked already.
+INNER = {
+    "agreement.ranking_agreement", "bootstrap.keyed_counts", "corpuspairs.corpus_spa",
+    "elo.elo_score_orders", "lattice.lattice_scale", "orders.play_scores",
+    "pairedtests.gap_test", "replicates.parts",
+    "transform.enumerate_tails", "transform.characteristic", "bootstrap.exact_sums",
+    "ranks.ranks", "pairedtests.sign_test_counts", "pairorder.elo_by_pairs",
+    "replicates.statistic_of", "significance.williams", "strength.bradley_terry_pairs",
+    "strength_batch.bradley_terry_batch", "swaps.compare_items", "swaps.compare_verdicts",
+    "swaps.null_spa", "swaps.null_system_scores", "trueskill.trueskill_score_orders",
+    "wins.resampled_wins", "battles.score_battles",
+}  # fmt: skip
+
+
+def test_every_public_function_has_a_case():
+    listed = [getattr(sy, name) for name in sy.__all__]
+    listed += [getattr(sy.kobe, name) for name in sy.kobe.__all__]
+    cased = {case.function for case in CASES}
+    assert [f for f in listed if inspect.isfunction(f) and f not in cased] == []
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+    studies = re.findall(r"^   (steelyard\.studies\.\w+)$", page, re.MULTILINE)
+    for name in studies:
+        own = vars(import_module(name)).values()
+        missing = [f.__name__ for f in own if _gives_a_study(f, name) and f not in cased]
+        assert missing == [], name
+
+
+def _gives_a_study(f: Any, module: str) -> bool:
+    own = inspect.isfunction(f) and f.__module__ == module and not f.__name__.startswith("_")
+    return own and inspect.signature(f).return_annotation == "Study"
+
+
+def test_every_statistic_with_options_has_a_case():
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+    cased = {_name(case).removeprefix("stats.") for case in STATISTICAL}
+    found = set()
+    for module in re.findall(r"^   steelyard\.stats\.(\w+)$", page, re.MULTILINE):
+        for name, f in vars(import_module(f"steelyard.stats.{module}")).items():
+            home = f"steelyard.stats.{module}"
+            if name.startswith("_") or not inspect.isfunction(f) or f.__module__ != home:
+                continue
+            plain = {"int", "float", "str", "int | None", "float | None", "str | None"}
+            if any(p.annotation in plain and p.default is not p.empty
+                   for p in inspect.signature(f).parameters.values()):  # fmt: skip
+                found.add(f"{module}.{name}")
+    assert found - cased - INNER - {"accuracy.spa"} == set()
+
+
+# What was found wrong, in words.
+
+
+def test_messages_name_the_option_what_was_expected_and_what_was_given():
+    with pytest.raises(UsageError, match=r"^epsilon is a number of at least 0, got -1$"):
+        sy.meta_evaluate(ES, "people", by="acc-eq", epsilon=-1)
+    with pytest.raises(UsageError, match=r"^n_resamples is a whole number of at least 1, got 0$"):
+        sy.meta_evaluate(ES, "people", by="pa", significance=True, n_resamples=0)
+    with pytest.raises(UsageError, match=r"^alpha is a number strictly between 0 and 1, got 7$"):
+        sy.meta_evaluate(ES, "people", by="pa", alpha=7)  # which nothing uses
+    with pytest.raises(UsageError, match="whole number between 10 and 1,000,000,000, got 1000"):
+        sy.compare(ES, "m", n_bootstrap=10**12)
+    with pytest.raises(UsageError, match=r"^systems is a list of names, got the string 'AB'$"):
+        sy.load(ES, systems="AB")
+    frame: Any = ROWS
+    with pytest.raises(UsageError, match="got a DataFrame"):
+        sy.compare(ES, "m", alpha=frame)
+
+
+def test_numbers_of_numpy_and_fractions_are_numbers():
+    options.whole(1, draws=np.int32(3))
+    options.number(0, epsilon=np.float32(0.5), threshold=Fraction(1, 3))
+    options.fraction(alpha=np.float64(0.05))
+    options.flag(significance=np.bool_(True))
+    seed: Any = np.int64(7)
+    assert generator(seed).random() == generator(7).random()
+    for bad in (np.bool_(True), np.ones(1), np.float64(2.0)):
+        with pytest.raises(UsageError):
+            options.whole(1, draws=bad)
+
+
+def _long(es: sy.EvalSet) -> pl.DataFrame:
+    tables = {name: table.oriented for name, table in es.scores.items()}
+    rows = [
+        {"system": system, "segment": segment}
+        | {name: scores[i, k] for name, scores in tables.items()}
+        for i, system in enumerate(es.systems)
+        for k, segment in enumerate(es.segments.ids)
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_verbs_take_paths_and_frames_as_load_does(elsewhere):
+    frame = _long(ES)
+    frame.write_csv(elsewhere / "scores.csv")
+    loaded = sy.load(frame, human="people")
+    expected = sy.compare(loaded, "m", by="mean", n_bootstrap=10)
+    weighed = sy.meta_evaluate(loaded, "people", by="pa", n_bootstrap=10)
+    for given in (
+        frame,
+        pd.DataFrame(frame.to_dict(as_series=False)),
+        "scores.csv",
+        elsewhere / "scores.csv",
+    ):
+        assert sy.compare(given, "m", by="mean", n_bootstrap=10).ranking("mean") == (
+            expected.ranking("mean")
+        )
+        found = sy.meta_evaluate(given, "people", by="pa", n_bootstrap=10)
+        assert found.values("pa") == weighed.values("pa")
+        card = decide(given, ("A", "B"), "m", n_bootstrap=10)
+        assert card.difference == decide(loaded, ("A", "B"), "m", n_bootstrap=10).difference
+
+
+def test_a_score_that_is_no_name():
+    wrong: Any = 5
+    with pytest.raises(UsageError, match="no score named '5'"):
+        ES[wrong]
+
+
+def test_spa_of_what_are_no_real_numbers():
+    good = MATRIX
+    wrong: tuple[Any, ...] = (good.astype(complex), np.where(good > 1, np.inf, good),
+                              good.astype(str), "a")  # fmt: skip
+    for bad in wrong:
+        with pytest.raises(UsageError, match=r"^metric is an array of finite numbers"):
+            sy.spa(good, bad)
+    assert sy.spa(good.tolist(), good.tolist()) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("weight = nan", "expected a number"),
+        ("weight = inf", "expected a number"),
+        ("weight = -1", "expected a number above 0"),
+        ("weight = 0", "expected a number above 0"),
+        ("weight = true", "expected a number"),
+    ],
+)
+def test_weights_of_a_benchmark(elsewhere, text, said):
+    path = elsewhere / "b.toml"
+    path.write_text(f'human = "h"\n[[set]]\nname = "s"\n[[task]]\nwith = "pa"\n{text}\n')
+    with pytest.raises(SteelyardError, match=said):
+        presets.read(path)
+
+
+@pytest.mark.parametrize("text", ["threshold = -1", "threshold = nan", "threshold = inf",
+                                  "metric_tie = nan", "metric_tie = inf"])  # fmt: skip
+def test_values_of_tie_matrices(elsewhere, text):
+    path = elsewhere / "t.toml"
+    path.write_text(f"[own]\nsame = 1\nopposite = -1\n{text}\n")
+    with pytest.raises(SteelyardError, match=r"t\.toml: \[own\]: '\w+' is .*, expected a number"):
+        tiematrices.read(path)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "true", '"a"'])
+def test_weights_of_errors(elsewhere, value):
+    path = elsewhere / "w.toml"
+    path.write_text(f"[severity]\nminor = 1\nmajor = {value}\n")
+    with pytest.raises(SteelyardError, match="expected a number of at least 0"):
+        mqm.read_weights(path)

@@ -1,0 +1,223 @@
+"""DARR: official pair counts, naive references, ties of texts, people and metrics."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard import EvalSet, ScoreTable, Segments, human_scores
+from steelyard.core.errors import DegenerateError, UsageError
+from steelyard.formats.load import read_any
+from steelyard.human.pairs import Rules, battle_log, count_table, pairs_of_scores, threshold_table
+
+nan = float("nan")
+PUBLISHED = {"cs-en": 14_018, "de-en": 16_584, "en-de": 9_339, "ru-en": 14_024, "zh-en": 62_586}
+HUMANS = ["Human-A.0", "Human-B.0", "Human-P.0"]
+
+
+def wmt20(shared, *lps, **options):
+    files = [shared / "wmt20-metrics" / "segments" / f"{lp}.csv.gz" for lp in lps]
+    return human_scores(
+        *files, protocol="darr", human="da_raw", ignore=["doc_seg"], drop_systems=HUMANS,
+        metrics=["chrF"], each=True, **options,
+    )  # fmt: skip
+
+
+def test_wmt20_pair_counts_and_the_threshold_curve(shared):
+    result = wmt20(shared, *PUBLISHED, thresholds=[1, 5, 10, 25, 50]).to_dict()
+    assert {row["set"]: row["kept"] for row in result["pairs"]} == PUBLISHED
+    curve = {row["threshold"]: row for row in result["thresholds"]}
+    assert list(curve) == [1, 5, 10, 25, 50]
+    assert {lp: curve[25][lp] for lp in PUBLISHED} == PUBLISHED
+    means = [row["mean"] for row in curve.values()]
+    assert means == sorted(means, reverse=True)
+    assert curve[25]["mean"] == sum(PUBLISHED.values()) / 5
+
+
+def test_the_pairs_themselves_are_the_official_ones(shared):
+    folder = shared / "wmt20-metrics"
+    rows = (folder / "segments" / "de-en.csv.gz", folder / "darr" / "de-en.csv.gz")
+    scores = read_any(rows[0], reading(["doc_seg"]))[1]
+    doc_seg = names_of(rows[0])
+    mine = human_scores(scores, protocol="darr", human="da_raw", drop_systems=HUMANS[:2])
+    log = mine.battles
+    assert log is not None
+    assert log.unit is not None
+    assert log.units is not None
+    found = {
+        (doc_seg[log.units[u]], log.systems[a], log.systems[b])
+        for a, b, u in zip(log.left, log.right, log.unit, strict=True)
+    }
+    official = read_any(rows[1])[1]
+    expected = {
+        (official.units[u], official.systems[a], official.systems[b])
+        for a, b, u in zip(official.left, official.right, official.unit, strict=True)
+    }
+    assert len(expected) == 16_584
+    assert found == expected
+
+
+def reading(ignore):
+    from steelyard.formats.load import Reading
+
+    return Reading(ignore=tuple(ignore))
+
+
+def names_of(path):
+    import gzip
+
+    with gzip.open(path, "rt", newline="") as stream:
+        return {row["line"]: row["doc_seg"] for row in csv.DictReader(stream)}
+
+
+def test_lists_of_pairs_count_identical_outputs(shared):
+    files = sorted((shared / "wmt19-metrics" / "darr").glob("*.gz"))
+    rows = human_scores(*files, protocol="darr", each=True).to_dict()["pairs"]
+    assert {row["set"]: row["pairs"] for row in rows} == {
+        "gu-en": 20_110, "kk-en": 9_728, "lt-en": 21_862}  # fmt: skip
+    # As the paper's Table 3 has it: no identical sentences in gu-en and kk-en.
+    same = {row["set"]: row["identical_decided"] for row in rows}
+    assert (same["gu-en"], same["kk-en"]) == (0, 0)
+    assert same["lt-en"] == naive_identical(shared, "lt-en")
+
+
+def naive_identical(shared, lp):
+    import gzip
+
+    folder = shared / "wmt19-metrics" / "darr"
+    with gzip.open(folder / f"{lp}.text.jsonl.gz", "rt", encoding="utf-8") as stream:
+        out = {str((row := json.loads(line))["seg"]): row["out"] for line in stream}
+    with gzip.open(folder / f"{lp}.pairs.csv.gz", "rt", newline="") as stream:
+        return sum(
+            out[r["seg"]][r["better"]] == out[r["seg"]][r["worse"]] for r in csv.DictReader(stream)
+        )
+
+
+def small_set(values, texts, metric=None) -> EvalSet:
+    n, s = values.shape
+    names = tuple("ABCDE"[:n])
+    scores = {"da": ScoreTable(values, "human")}
+    if metric is not None:
+        scores["m"] = ScoreTable(metric)
+    outputs = {name: tuple(texts[i]) for i, name in enumerate(names)} if texts else {}
+    return EvalSet(names, Segments(tuple(str(k) for k in range(s))), scores, outputs)
+
+
+cells = st.one_of(st.just(nan), st.integers(0, 8).map(lambda k: k * 12.5))
+
+
+@given(
+    st.integers(2, 4).flatmap(
+        lambda n: st.lists(
+            st.tuples(*[st.tuples(cells, st.sampled_from("xyz"), st.integers(0, 2))] * n),
+            min_size=1, max_size=6,
+        )
+    ),
+    st.sampled_from([1.0, 12.5, 25.0, 50.0]),
+    st.booleans(),
+    st.booleans(),
+)  # fmt: skip
+def test_pairs_against_a_loop(columns, threshold, identical_ties, keep_ties):
+    values = np.array([[cell[0] for cell in column] for column in columns]).T
+    texts = [[column[i][1] for column in columns] for i in range(len(columns[0]))]
+    metric = np.array([[float(cell[2]) for cell in column] for column in columns]).T
+    rules = Rules(threshold, identical_ties, keep_ties)
+    pairs = pairs_of_scores(small_set(values, texts, metric), "da", ["m"])
+    expected = {"pairs": 0, "decided": 0, "identical": 0, "kept": 0, "kept_ties": 0, "ties:m": 0}
+    outcomes = []
+    for s, column in enumerate(columns):
+        for i, j in itertools.combinations(range(len(column)), 2):
+            gap = column[i][0] - column[j][0]
+            if np.isnan(gap):
+                continue
+            same = column[i][1] == column[j][1]
+            decided = abs(gap) >= threshold
+            tie = not decided or (same and identical_ties)
+            kept = keep_ties or not tie
+            expected["pairs"] += 1
+            expected["decided"] += decided
+            expected["identical"] += same
+            expected["kept"] += kept
+            expected["kept_ties"] += kept and tie
+            expected["ties:m"] += decided and column[i][2] == column[j][2]
+            if kept:
+                left, right = (i, j) if gap >= 0 or tie else (j, i)
+                outcomes.append((str(s), left, right, 0.5 if tie else 1.0))
+    (row,) = count_table([pairs], rules).records()
+    assert {key: row[key] for key in expected} == expected
+    log = battle_log(pairs, rules)
+    assert log.unit is not None
+    found = sorted(
+        (pairs.segments[u], int(a), int(b), float(o))
+        for u, a, b, o in zip(log.unit, log.left, log.right, log.outcome, strict=True)
+    )
+    assert found == sorted(outcomes)
+    (curve,) = threshold_table([pairs], [threshold]).records()
+    assert curve["all"] == expected["decided"]
+
+
+def test_a_difference_that_rounding_shortened_still_decides():
+    third = np.array([[100 / 3], [25 / 3]])
+    assert third[0, 0] - third[1, 0] <= 25
+    pairs = pairs_of_scores(small_set(third, None), "da")
+    assert pairs.at_least(25).all()
+    equal = pairs_of_scores(small_set(np.array([[1.0], [1.0]]), None), "da")
+    assert not equal.at_least(0).any()  # nobody is better
+
+
+def test_from_raw_ratings_with_texts_and_metrics(tmp_path):
+    ratings = tmp_path / "r.csv"
+    ratings.write_text(
+        "rater,system,segment,raw\nr,A,1,90\nr,B,1,40\nr,A,2,60\nr,B,2,50\nr,C,2,10\nr,C,1,40\n"
+    )
+    texts = tmp_path / "t.jsonl"
+    rows = [
+        {"seg": "1", "out": {"A": "same", "B": "same", "C": "x"}},
+        {"seg": "2", "out": {"A": "a", "B": "b", "C": "c"}},
+    ]
+    texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    metric = tmp_path / "m.csv"
+    metric.write_text("system,segment,chrF\nA,1,5\nB,1,5\nC,1,1\nA,2,3\nB,2,2\nC,2,2\n")
+    plain = human_scores(ratings, texts, metric, protocol="darr", n_bootstrap=0)
+    (row,) = plain.to_dict()["pairs"]
+    assert (row["pairs"], row["kept"], row["human_ties"]) == (6, 4, 1)
+    assert (row["identical"], row["identical_decided"], row["ties:chrF"]) == (1, 1, 2)
+    tied = human_scores(
+        ratings, texts, protocol="darr", identical_ties=True, keep_ties=True, n_bootstrap=0
+    )
+    (row,) = tied.to_dict()["pairs"]
+    assert (row["kept"], row["kept_ties"]) == (6, 3)
+    assert {s.system: s.score for s in plain.systems} == {"A": 1.0, "B": 0.5, "C": 0.0}
+    assert {s.system: s.raw for s in plain.systems} == {"A": 75.0, "B": 45.0, "C": 25.0}
+    z = human_scores(ratings, protocol="darr", standardised=True, threshold=1.5, n_bootstrap=0)
+    assert z.to_dict()["pairs"][0]["kept"] == 4  # 40 and more points are 1.5 deviations
+
+
+def test_refusals(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("rater,system,segment,raw\nr,A,1,90\nr,B,2,40\n")
+    with pytest.raises(DegenerateError, match="no two systems"):
+        human_scores(path, protocol="darr")
+    with pytest.raises(UsageError, match="25 is for raw scores"):
+        human_scores(path, protocol="darr", standardised=True)
+    with pytest.raises(UsageError, match="applies to protocol darr"):
+        human_scores(path, protocol="da", each=True)
+    path.write_text("rater,system,segment,raw\nr,A,1,90\nr,B,1,40\n")
+    with pytest.raises(UsageError, match="need texts"):
+        human_scores(path, protocol="darr", identical_ties=True)
+    scores = tmp_path / "s.csv"
+    scores.write_text("system,segment,da,chrF\nA,1,90,5\nB,1,40,5\n")
+    with pytest.raises(UsageError, match=r"name the human score.*chrF, da"):
+        human_scores(scores, protocol="darr")
+    with pytest.raises(UsageError, match="unknown system 'Z'"):
+        human_scores(scores, protocol="darr", human="da", drop_systems=["Z"])
+    listed = tmp_path / "p.csv"
+    listed.write_text("seg,better,worse\n1,A,B\n")
+    with pytest.raises(UsageError, match="thresholds can't be varied"):
+        human_scores(listed, protocol="darr", thresholds=[1])

@@ -1,0 +1,567 @@
+"""Benchmarks: protocols as data, averages by hand, absent sets, metrics of one's own."""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.cli.main import run
+from steelyard.core.errors import InputError, UsageError
+from steelyard.formats import tiematrices
+from steelyard.metaevaluation.benchmark import tasks as presets
+from steelyard.metaevaluation.benchmark.averages import pool_draws, split_weights
+from steelyard.metaevaluation.benchmark.run import run_benchmark
+from steelyard.metaevaluation.run import meta_evaluate
+from steelyard.metaevaluation.significance import Procedure
+from steelyard.stats.clusters import greedy_clusters
+from steelyard.stats.metametrics.accuracy import pairwise_accuracy
+from steelyard.stats.metametrics.swaps import Null
+from steelyard.stats.paired.corrections import adjust_pairs
+
+
+def toy(n=6, s=40, seed=0, flip=False):
+    """A set with three metrics; the last one may run against people."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(0, 0.5, n)[:, None] + rng.normal(size=(n, s))
+    scores = {"mqm": sy.ScoreTable(np.round(quality, 1), kind="human")}
+    for name, noise in (("good-refA", 0.3), ("fair-refA", 1.0), ("odd-src", 0.5)):
+        sign = -1 if flip and name == "odd-src" else 1
+        values = sign * quality + rng.normal(0, noise, (n, s))
+        scores[name] = sy.ScoreTable(values, uses=(name.rpartition("-")[2],))
+    ids = tuple(str(i) for i in range(s))
+    domains = tuple("news" if i < s // 2 else "chat" for i in range(s))
+    return sy.EvalSet(tuple(f"s{i}" for i in range(n)), sy.Segments(ids, domains=domains), scores)
+
+
+def benchmark(**changes):
+    text = {
+        "human": "mqm",
+        "sets": (presets.SetSpec("en-de", "refA"), presets.SetSpec("zh-en", "refA")),
+        "tasks": (presets.Task("pa", pooled=True), presets.Task("spa", weight=2.0)),
+    } | changes
+    return presets.Benchmark("toy", "Toy", **text)
+
+
+SETS = {"en-de": toy(seed=1), "zh-en": toy(n=5, seed=2)}
+
+
+@pytest.mark.parametrize("name", presets.NAMES)
+def test_presets_can_be_read(name):
+    found = presets.preset(name)
+    assert found.sets
+    assert found.tasks
+
+
+def test_what_the_protocols_say():
+    assert len(presets.preset("wmt25").sets) == 16
+    assert {t.human for t in presets.preset("wmt25").sets} == {None, "mqm"}
+    assert [t.reference for t in presets.preset("wmt24").sets] == ["refB", "refA", "refA"]
+    assert presets.preset("wmt22").order == "rank"
+    with pytest.raises(UsageError, match="no preset 'wmt32'"):
+        presets.preset("wmt32")
+
+
+def test_the_command_knows_all_presets():
+    from steelyard.cli.meta import PRESETS
+
+    assert PRESETS == presets.NAMES
+
+
+def test_averages_by_hand():
+    result = run_benchmark(benchmark(), sets=SETS)
+    own = {lp: meta_evaluate(es, "mqm", by=["spa"], intervals=None) for lp, es in SETS.items()}
+    agree = pairs = 0.0
+    for es in SETS.values():
+        found = pairwise_accuracy(
+            es["mqm"].values.mean(axis=1), es["good-refA"].values.mean(axis=1)
+        )
+        n = es.n_systems * (es.n_systems - 1) // 2
+        agree, pairs = agree + found.value * n, pairs + n
+    assert result.columns[0].values["good-refA"] == pytest.approx(agree / pairs)
+    # Weights: the pooled task counts once per set, the other one twice on each set.
+    assert [c.weight for c in result.columns] == pytest.approx([2 / 6, 2 / 6, 2 / 6])
+    expected = (agree / pairs + sum(found.values("spa")["good-refA"] for found in own.values())) / 3
+    good = next(s for s in result.standings if s.metric == "good-refA")
+    assert good.average == pytest.approx(expected, abs=1e-12)
+    averages = [s.average for s in result.standings]
+    assert averages == sorted(averages, reverse=True)
+    assert not result.partial
+
+
+def test_correlations_are_scaled_to_0_and_1():
+    result = run_benchmark(benchmark(tasks=(presets.Task("pearson", "sys"),)), sets=SETS)
+    values = [c.values["fair-refA"] for c in result.columns]
+    mean = next(s.average for s in result.standings if s.metric == "fair-refA")
+    assert mean == pytest.approx(np.mean([(v + 1) / 2 for v in values]))
+
+
+def test_absent_sets_make_the_average_partial():
+    result = run_benchmark(benchmark(), sets={"en-de": SETS["en-de"]})
+    assert result.partial
+    assert result.absent == ("zh-en",)
+    assert "partial: 1 set not found: zh-en" in result.warnings
+    assert "partial average: without zh-en" in result.table().notes
+    assert result.to_dict()["absent"] == ["zh-en"]
+    with pytest.raises(UsageError, match="none of the sets of 'toy'"):
+        run_benchmark(benchmark())
+
+
+def test_a_missing_set_does_not_change_the_draws_of_the_others():
+    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=50)}
+    both = run_benchmark(benchmark(), sets=SETS, **options)
+    one = run_benchmark(benchmark(), sets={"zh-en": SETS["zh-en"]}, **options)
+    first = next(c for c in both.columns if c.test == "zh-en").null
+    second = next(c for c in one.columns if c.test == "zh-en").null
+    assert first is not None
+    assert second is not None
+    np.testing.assert_array_equal(first.differences, second.differences)
+
+
+def test_the_average_is_tested_by_the_same_swaps():
+    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=300)}
+    result = run_benchmark(benchmark(), sets=SETS, **options)
+    test = result.significance
+    assert test is not None
+    assert test.metrics == tuple(s.metric for s in result.standings)
+    # By hand: weigh the draws of the columns, and count.
+    names = result.columns[0].names
+    a, b = names.index(test.metrics[0]), names.index(test.metrics[2])
+    pair = list(combinations(range(3), 2)).index((min(a, b), max(a, b)))
+    sign = 1 if a < b else -1
+    null, observed = np.zeros(300), 0.0
+    for c in result.columns:
+        assert c.null is not None
+        null += c.weight * sign * c.null.differences[:, pair]
+        observed += c.weight * (c.null.values[a] - c.null.values[b])
+    expected = (1 + (null >= observed - 1e-6).sum()) / 301
+    assert test.p[0, 2] == pytest.approx(expected)
+    assert all(s.rank is not None for s in result.standings)
+
+
+def test_draws_of_other_orders_are_turned_round():
+    one = Null(np.array([0.5, 0.3]), np.array([[0.1], [0.2]]), "inputs")
+    two = Null(np.array([0.2, 0.4]), np.array([[0.3], [-0.1]]), "inputs")
+    names, pooled = pool_draws([(("b", "a"), one, 1.0), (("a", "b"), two, 1.0)])
+    assert names == ("a", "b")
+    assert pooled is not None
+    np.testing.assert_allclose(pooled.values, [0.5, 0.9])
+    np.testing.assert_allclose(pooled.differences[:, 0], [-0.1 + 0.3, -0.2 - 0.1])
+
+
+def test_mass_is_split_evenly():
+    keys = [("de", "sys", "p"), ("de", "sys", "k"), ("de", "seg", "p"), ("ru", "seg", "p")]
+    assert split_weights(keys) == [0.125, 0.125, 0.25, 0.5]
+
+
+def test_sign_flips_are_named():
+    sets = {"en-de": toy(seed=1), "zh-en": toy(seed=2, flip=True)}
+    result = run_benchmark(benchmark(tasks=(presets.Task("pearson", "sys"),)), sets=sets)
+    flips = [w for w in result.warnings if "different signs of pearson" in w]
+    assert len(flips) == 1
+    assert "'odd-src'" in flips[0]
+    assert "zh-en -" in flips[0]
+
+
+def test_domains_and_their_average():
+    own = benchmark(
+        sets=(presets.SetSpec("en-de"),), tasks=(presets.Task("spa", domains=True),),
+        weights="domains",
+    )  # fmt: skip
+    result = run_benchmark(own, sets=SETS)
+    assert [c.domain for c in result.columns] == [None, "chat", "news"]
+    assert [c.weight for c in result.columns] == [0.0, 0.5, 0.5]
+    chat = meta_evaluate(SETS["en-de"].select(domain="chat"), "mqm", by="spa", intervals=None)
+    assert dict(result.columns[1].values) == chat.values("spa")
+
+
+def test_human_translations_take_part_where_asked():
+    es = toy(n=6)
+    refs = {"refA": ("x",) * 40, "refB": ("y",) * 40}
+    systems = (*es.systems[:5], "refB")
+    scores = dict(es.scores.items())
+    es = sy.EvalSet(systems, sy.Segments(es.segments.ids, references=refs), scores)
+    one = presets.SetSpec("en-de", "refA")
+    without = run_benchmark(benchmark(sets=(one,)), sets={"en-de": es})
+    assert without.sets[0].systems == systems[:5]
+    tasks = (presets.Task("pearson", "sys", both_humans=True),)
+    both = run_benchmark(benchmark(sets=(one,), tasks=tasks), sets={"en-de": es})
+    assert [c.humans for c in both.columns] == [False, True]
+    kept = presets.SetSpec("en-de", "refA", human_systems=True)
+    assert "refB" in run_benchmark(benchmark(sets=(kept,)), sets={"en-de": es}).sets[0].systems
+
+
+def write_tables(folder, es, lp):
+    """Write a set as a folder of tables."""
+    sy.save(es.select(scores=["mqm"]), folder / f"{lp}.human.csv")
+    sy.save(es.drop(scores=["mqm"]), folder / f"{lp}.metrics.csv.gz")
+    (folder / f"{lp}.notes.txt").write_text("nothing to read")
+
+
+def test_the_command_reads_folders_and_adds_metrics_of_ones_own(tmp_path, capsys):
+    for lp, es in SETS.items():
+        write_tables(tmp_path, es, lp)
+    own = SETS["en-de"].select(scores=["fair-refA"])
+    mine = sy.EvalSet(own.systems, own.segments, {"mine-refZ": own["fair-refA"]})
+    sy.save(mine, tmp_path / "mine.csv")
+    protocol = tmp_path / "protocol.toml"
+    protocol.write_text(
+        'human = "mqm"\n[[set]]\nname = "en-de"\nreference = "refA"\n'
+        '[[set]]\nname = "he-en"\nreference = "refA"\n[[task]]\nwith = "spa"\n'
+    )
+    asked = ["meta", "--benchmark", str(protocol), str(tmp_path), "--json"]
+    assert run([*asked, "--add", f"en-de={tmp_path / 'mine.csv'}"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "mine-refZ" in [r["metric"] for r in found["results"]]
+    assert found["absent"] == ["he-en"]
+    assert found["partial"]
+    assert found["tasks"][0]["weight"] == 1.0
+    assert run([*asked, "--add", str(tmp_path / "mine.csv")]) == 0
+    assert json.loads(capsys.readouterr().out)["results"] == found["results"]
+
+
+def test_files_of_a_set_stand_beside_the_protocol(tmp_path):
+    write_tables(tmp_path, SETS["en-de"], "x")
+    protocol = tmp_path / "p.toml"
+    protocol.write_text(
+        'human = "mqm"\n[[set]]\nname = "mine"\nfiles = ["x.human.csv", "x.metrics.csv.gz"]\n'
+        '[[task]]\nwith = "acc-eq"\n'
+    )
+    result = run_benchmark(presets.read(protocol))
+    assert result.columns[0].values.keys() == {"good-refA", "fair-refA", "odd-src"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("human = 1", "'human' is 1, expected a text"),
+        ("humn = 'x'", "unknown key 'humn'"),
+        ("human = 'x'", r"no \[\[set\]\]"),
+        ("human = 'x'\norder = 'best'", "'order' is 'best'"),
+        ("human = 'x'\n[[set]]\nname = 'a'\n[[task]]\nwith = 'spam'", "no meta-metric 'spam'"),
+        ("human = 'x'\n[[set]]\nname = 'a'\n[[task]]\nwith = 'spa'\npooled = true", "'pooled' is"),
+        ("human = 'x'\n[[set]]\nname = 'a'\n[[task]]\nwith = 'spa'\nweight = 0", "'weight' is 0"),
+        ("human = 'x'\n[[set]]\nname = 'a'\n[[set]]\nname = 'a'\n[[task]]\nwith = 'spa'", "twice"),
+        ("human = ", "not valid TOML"),
+    ],
+)
+def test_a_bad_protocol_is_one_line(tmp_path, text, message):
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        presets.read(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_variants_of_ones_own(tmp_path):
+    path = tmp_path / "ties.toml"
+    path.write_text(
+        "[like-eq]\nsame = 1\nopposite = 0\nmetric_tie = 0\nhuman_tie = 0\nboth_tie = 1\n"
+        "calibrated = true\n[like-soft]\nsame = 1\nopposite = -1\nmetric_tie = 0\n"
+    )
+    own = tiematrices.read(path)
+    es = SETS["en-de"]
+    asked: list[Any] = [own["like-eq"], "acc-eq", own["like-soft"], "kendall-soft"]
+    found = meta_evaluate(es, "mqm", by=asked, level="seg", intervals=None)
+    assert found.values("like-eq") == found.values("acc-eq")
+    assert found.values("like-soft") == found.values("kendall-soft")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("same = 1", "'same' is 1, expected a table"),
+        ("[x]\nsome = 1", "unknown key 'some'"),
+        ("[x]\nsame = 'a'", "'same' is 'a', expected a number"),
+        ("[x]", "no pair is worth anything"),
+        ("[x]\nsame = 1\ncalibrated = true", "'calibrated' needs all"),
+        ("[spa]\nsame = 1", "taken"),
+        ("", "no variant"),
+    ],
+)
+def test_a_bad_variant_is_one_line(tmp_path, text, message):
+    path = tmp_path / "ties.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        tiematrices.read(path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--preset", "wmt23"], ["--preset", "wmt23", "a", "b"],
+     ["--preset", "wmt23", "--benchmark", "x.toml", "a"], ["--benchmark", "nowhere.toml"]],
+)  # fmt: skip
+def test_bad_calls_end_with_exit_code_2(arguments, capsys):
+    assert run(["meta", *arguments]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+LANGUAGES = {"en-de": "refA", "he-en": "refB", "zh-en": "refA"}  # with the reference of metrics
+
+
+def write_wmt23(folder, seed=0, segments=12):
+    """Write three made-up sets as tables; he-en has a second reference, which counts as a system.
+
+    Give what people and metrics say of the systems that take part.
+    """
+    rng = np.random.default_rng(seed)
+    kept = {}
+    for n, (lp, ref) in enumerate(LANGUAGES.items(), start=4):
+        refs = ["refA", "refB"] if lp == "he-en" else ["refA", "synthetic_ref"]
+        systems = [*(f"s{i}" for i in range(n)), *refs]
+        quality = rng.normal(0, 1, (len(systems), 1)) + rng.normal(0, 1, (len(systems), segments))
+        tables = {"mqm": np.round(quality)}
+        for name, noise in ((f"good-{ref}", 0.4), (f"fair-{ref}", 1.5), ("odd-src", 3.0)):
+            tables[name] = quality + rng.normal(0, noise, quality.shape)
+        es = sy.EvalSet(
+            tuple(systems),
+            sy.Segments(tuple(str(i) for i in range(segments))),
+            {name: sy.ScoreTable(values) for name, values in tables.items()},
+        )
+        sy.save(es.select(scores=["mqm"]), folder / f"{lp}.human.csv")
+        sy.save(es.drop(scores=["mqm"]), folder / f"{lp}.metrics.seg.csv")
+        texts = [{"seg": str(i), "src": "x", "refs": dict.fromkeys(refs, "y"), "out": {}}
+                 for i in range(segments)]  # fmt: skip
+        (folder / f"{lp}.text.jsonl").write_text("".join(f"{json.dumps(t)}\n" for t in texts))
+        out = {ref, "synthetic_ref"} | (set() if lp == "he-en" else set(refs))
+        rows = [i for i, system in enumerate(systems) if system not in out]
+        kept[lp] = {name.replace(f"-{ref}", "-ref"): v[rows] for name, v in tables.items()}
+    return kept
+
+
+def calibrated_accuracy(human, metric):
+    """Best share of pairs that are ordered or tied alike, over every epsilon; by definition."""
+    i, j = np.triu_indices(len(human), 1)
+    order = np.sign(human[i] - human[j])
+    gap = metric[i] - metric[j]
+    return max(
+        (np.where(np.abs(gap) <= epsilon, 0, np.sign(gap)) == order).mean(axis=0).mean()
+        for epsilon in {0.0, *np.abs(gap).ravel().tolist()}
+    )
+
+
+def test_wmt23_with_sets_that_differ_in_human_systems_by_hand(tmp_path):
+    kept = write_wmt23(tmp_path)
+    assert [len(own["mqm"]) for own in kept.values()] == [4, 6, 6]  # he-en with refA
+    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=400)}
+    result = run_benchmark(presets.preset("wmt23"), tmp_path, **options)
+    assert [len(own.systems) for own in result.sets] == [4, 6, 6]
+    assert [c.label for c in result.columns if c.by == "pa"] == ["all pa sys +human"]
+    expected = {}
+    for name in ("good-ref", "fair-ref", "odd-src"):
+        right = pairs = 0
+        total = 0.0
+        for own in kept.values():
+            h, m = own["mqm"].mean(axis=1), own[name].mean(axis=1)
+            for a, b in combinations(range(len(h)), 2):
+                right += np.sign(h[a] - h[b]) == np.sign(m[a] - m[b])
+                pairs += 1
+            total += (np.corrcoef(h, m)[0, 1] + 1) / 2
+            total += (np.corrcoef(own["mqm"].ravel(), own[name].ravel())[0, 1] + 1) / 2
+            total += calibrated_accuracy(own["mqm"], own[name])
+        assert pairs == 6 + 15 + 15
+        expected[name] = (3 * right / pairs + total) / 12  # the organisers' weights
+    found = {s.metric: s.average for s in result.standings}
+    assert found == pytest.approx(expected, abs=1e-12)
+    assert list(found) == sorted(expected, key=lambda n: -expected[n])
+    weights = {c.label: c.weight for c in result.columns}
+    assert weights.pop("all pa sys +human") == pytest.approx(3 / 12)
+    assert list(weights.values()) == pytest.approx([1 / 12] * 9)
+    # The test of the average weighs the same draws by the same weights.
+    test = result.significance
+    assert test is not None
+    one, two = "good-ref", "odd-src"
+    null, observed = np.zeros(400), 0.0
+    for c in result.columns:
+        assert c.null is not None
+        i, j = c.names.index(one), c.names.index(two)
+        pair = list(combinations(range(3), 2)).index((min(i, j), max(i, j)))
+        share = (1 if i < j else -1) * (3 if c.by == "pa" else 1) / 12 / (1 - c.lowest)
+        null += share * c.null.differences[:, pair]
+        observed += share * (c.null.values[i] - c.null.values[j]) * (1 if i < j else -1)
+    by_hand = (1 + (null >= observed - 1e-6).sum()) / 401
+    place = [test.metrics.index(name) for name in (one, two)]
+    assert test.p[tuple(place)] == pytest.approx(by_hand)
+    ranks = {s.metric: s.rank for s in result.standings}
+    assert (ranks[two] == ranks[one]) == (by_hand > 0.05)
+
+
+def test_settings_of_a_set_do_not_split_a_pooled_task():
+    """Whatever a set sets for itself, pairwise accuracy over all of them is one column."""
+    plain = presets.SetSpec("en-de", "refA")
+    other = presets.SetSpec("zh-en", "refA", "mqm", ("s4",), human_systems=True)
+    result = run_benchmark(benchmark(sets=(plain, other)), sets=SETS)
+    assert [c.weight for c in result.columns] == pytest.approx([2 / 6, 2 / 6, 2 / 6])
+    split = run_benchmark(benchmark(sets=(plain, other), weights="split"), sets=SETS)
+    assert [c.weight for c in split.columns] == pytest.approx([1 / 3] * 3)
+
+
+def with_references(es, *names):
+    """Call the last systems references."""
+    systems = (*es.systems[: es.n_systems - len(names)], *names)
+    refs = dict.fromkeys(("refA", *names), ("x",) * es.n_segments)
+    return sy.EvalSet(systems, sy.Segments(es.segments.ids, references=refs), dict(es.scores))
+
+
+def test_a_pooled_task_with_and_without_human_translations_has_all_sets_in_both():
+    sets = {"en-de": with_references(toy(n=6, seed=1), "refB"), "zh-en": toy(n=5, seed=2)}
+    tasks = (presets.Task("pa", pooled=True, both_humans=True),)
+    result = run_benchmark(benchmark(tasks=tasks), sets=sets)
+    assert [(c.label, c.weight) for c in result.columns] == [
+        ("all pa sys", 0.5), ("all pa sys +human", 0.5)
+    ]  # fmt: skip
+    for column, first in zip(result.columns, (5, 6), strict=True):
+        right, pairs = 0.0, 0
+        for es, n in ((sets["en-de"], first), (sets["zh-en"], 5)):
+            rows = [i for i, s in enumerate(es.systems) if n == 6 or s != "refB"]
+            means = [es[name].values[rows].mean(axis=1) for name in ("mqm", "fair-refA")]
+            right += pairwise_accuracy(*means).value * (n * (n - 1) // 2)
+            pairs += n * (n - 1) // 2
+        assert column.values["fair-refA"] == pytest.approx(right / pairs)
+
+
+def test_units_and_the_common_part_apply_to_protocols():
+    es = toy(seed=3)
+    documents = tuple(f"d{i // 8}" for i in range(40))
+    lost = es["odd-src"].values.copy()
+    lost[:2, :4] = np.nan
+    es = sy.EvalSet(es.systems, sy.Segments(es.segments.ids, documents=documents), dict(es.scores))
+    es = es.with_scores("odd-src", lost, uses=("src",))
+    tasks = (presets.Task("spa"), presets.Task("acc-eq"))
+    one = benchmark(sets=(presets.SetSpec("en-de"),), tasks=tasks)
+    asked: dict[str, Any] = {"unit": "document", "common": True}
+    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=200)}
+    result = run_benchmark(one, sets={"en-de": es}, **asked, **options)
+    own = meta_evaluate(es, "mqm", by=["spa", "acc-eq"], intervals=None, **asked)
+    for column in result.columns:
+        assert column.values == pytest.approx(own.values(column.by))
+    assert "en-de: common: 4 of 40 segments that a metric lacks left out" in result.warnings
+    plain = run_benchmark(one, sets={"en-de": es}, **options)
+    assert any("'odd-src' lacks 8 of 240 scores that people gave" in w for w in plain.warnings)
+    assert plain.columns[0].values != result.columns[0].values
+    assert result.provenance is not None
+    assert result.provenance.options["unit"] == "document"
+    with pytest.raises(UsageError, match="method mtme flips single segments"):
+        run_benchmark(one, sets={"en-de": es}, method="mtme", unit="document")
+
+
+def test_schemes_that_may_be_off_are_named_in_protocols():
+    procedure = Procedure("cells", n_resamples=20)
+    sets = {"en-de": SETS["en-de"]}
+    told = run_benchmark(benchmark(), sets=sets, significance=True, procedure=procedure).warnings
+    assert any("spa: scheme cells rejects about 1 % of true nulls" in text for text in told)
+
+
+def test_tasks_that_are_alike_are_not_merged():
+    tasks = (presets.Task("spa"), presets.Task("acc-eq"), presets.Task("acc-eq", group_by="item"))
+    result = run_benchmark(benchmark(tasks=tasks), sets={"en-de": SETS["en-de"]})
+    assert [c.weight for c in result.columns] == pytest.approx([1 / 3] * 3)
+    spa, *acc = (c.values["good-refA"] for c in result.columns)
+    average = next(s.average for s in result.standings if s.metric == "good-refA")
+    assert average == pytest.approx((spa + sum(acc)) / 3)
+
+
+def test_pooled_accuracy_counts_the_pairs_that_a_metric_has():
+    lost = SETS["zh-en"]["good-refA"].values.copy()
+    lost[0] = np.nan
+    sets = {**SETS, "zh-en": SETS["zh-en"].with_scores("good-refA", lost, uses=("refA",))}
+    result = run_benchmark(benchmark(), sets=sets)
+    right = pairs = 0
+    for es, rows in ((SETS["en-de"], slice(None)), (SETS["zh-en"], slice(1, None))):
+        h, m = (es[name].values[rows].mean(axis=1) for name in ("mqm", "good-refA"))
+        for a, b in combinations(range(len(h)), 2):
+            right += np.sign(h[a] - h[b]) == np.sign(m[a] - m[b])
+            pairs += 1
+    assert result.columns[0].values["good-refA"] == pytest.approx(right / pairs)
+
+
+def test_wmt23_on_real_data(shared, tmp_path):
+    folder = shared / "wmt23-metrics"
+    result = run_benchmark(presets.preset("wmt23"), folder)
+    assert result.absent == ("he-en",)
+    assert len(result.columns) == 7
+    weights = {c.label: c.weight for c in result.columns}
+    assert weights["all pa sys"] == pytest.approx(2 / 8)
+    for lp in ("en-de", "zh-en"):
+        with (folder / f"{lp}.expected.csv").open() as stream:
+            rows = {r["metric"]: r for r in csv.DictReader(stream) if r["gold"] == "mqm"}
+        for c in result.columns:
+            key = {"pearson": "sys_pearson" if c.level == "sys" else "seg_pearson",
+                   "acc-eq": "seg_acc_eq_calibrated_item"}.get(c.by)  # fmt: skip
+            if c.test != lp or key is None:
+                continue
+            checked = 0
+            for name, row in rows.items():
+                value = c.values.get(name.replace("-refA", "-ref"), np.nan)
+                if row[key] and not np.isnan(value):
+                    assert value == pytest.approx(float(row[key]), abs=1e-6), (lp, name)
+                    checked += 1
+            assert checked > 40
+    # The same from an mt-metrics-eval folder.
+    sub = ["COMET-refA", "BLEU-refA", "MetricX-23-refA"]
+    es = sy.load(folder / "en-de.human.csv.gz", folder / "en-de.metrics.seg.csv.gz",
+                 folder / "en-de.metrics.sys.csv", folder / "en-de.text.jsonl.gz",
+                 human="mqm", lp="en-de")  # fmt: skip
+    sy.save(es.select(scores=["mqm", *sub]), tmp_path / "wmt23", to="mtme")
+    again = run_benchmark(presets.preset("wmt23"), tmp_path)
+    column = next(c for c in again.columns if c.label == "en-de pearson sys")
+    whole = next(c for c in result.columns if c.label == "en-de pearson sys")
+    for name in sub:
+        short = name.replace("-refA", "-ref")
+        assert column.values[short] == pytest.approx(whole.values[short], abs=1e-12)
+
+
+@pytest.mark.parametrize("correction", ["bonferroni", "holm"])
+def test_corrections_hold_for_protocols(correction):
+    procedure = Procedure(n_resamples=400, correction=correction)
+    result = run_benchmark(benchmark(), sets=SETS, significance=True, procedure=procedure)
+    plain = run_benchmark(
+        benchmark(), sets=SETS, significance=True, procedure=Procedure(n_resamples=400)
+    )
+    test, without = result.significance, plain.significance
+    assert test is not None
+    assert without is not None
+    assert test.correction == correction
+    assert test.p_adjusted is not None
+    expected = adjust_pairs(without.p, correction, symmetric=False)
+    np.testing.assert_allclose(test.p_adjusted, expected)
+    placed = greedy_clusters(np.where(np.isnan(expected), 1.0, expected), 0.05)
+    ranks = {s.metric: s.rank for s in result.standings}
+    assert [ranks[name] for name in test.metrics] == placed.tolist()
+    assert result.provenance is not None
+    assert result.provenance.options["correction"] == correction
+
+
+def test_what_a_pooled_task_tests_is_what_it_shows():
+    """A metric without some system has other shares of the sets than the others."""
+    es = SETS["zh-en"]
+    scores = es["fair-refA"].values.copy()
+    scores[1] = np.nan
+    sets = {**SETS, "zh-en": es.with_scores("fair-refA", scores)}
+    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=200)}
+    result = run_benchmark(benchmark(), sets=sets, **options)
+    pooled = next(c for c in result.columns if c.test == "all")
+    assert pooled.null is not None
+    assert "fair-refA" in pooled.values
+    assert "fair-refA" not in pooled.names
+    assert any("not tested for 'fair-refA', which lack systems" in w for w in result.warnings)
+    shown = [pooled.values[name] for name in pooled.names]
+    np.testing.assert_allclose(pooled.null.values, shown)
+    whole = run_benchmark(benchmark(), sets=sets, common=True, **options)
+    assert "fair-refA" in next(c for c in whole.columns if c.test == "all").names
+
+
+def test_options_without_a_part_in_a_protocol_are_named(tmp_path, capsys):
+    write_wmt23(tmp_path)
+    asked = ["meta", str(tmp_path), "--preset", "wmt23", "--json"]
+    assert run([*asked, "--with", "spa", "--epsilon", "0"]) == 0
+    told = "--epsilon, --with have no part in a protocol"
+    assert told in json.loads(capsys.readouterr().out)["warnings"]
+    assert run(asked) == 0
+    assert not any("no part" in text for text in json.loads(capsys.readouterr().out)["warnings"])

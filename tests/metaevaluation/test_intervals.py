@@ -1,0 +1,312 @@
+"""Intervals of values and ranks: every meta-metric, level, grouping and unit, or a reason."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steelyard.core.errors import UsageError
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.segments import Segments
+from steelyard.metaevaluation import intervals as metaintervals
+from steelyard.metaevaluation.data import Run
+from steelyard.metaevaluation.intervals import Resamples, with_intervals
+from steelyard.metaevaluation.results import UNITS
+from steelyard.metaevaluation.run import meta_evaluate, prepare
+from steelyard.stats.kendall.matrices import TieMatrix
+from steelyard.stats.metametrics.base import METAMETRICS, MetaMetric, from_matrix
+
+NAN = float("nan")
+THRESHOLD = 0.3  # of the human score, which is in steps of a half
+
+
+def made(n=7, s=60, seed=0, missing=0.0) -> EvalSet:
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(0, 0.7, n)[:, None] + rng.normal(size=(n, s))
+    tables = {"human": np.round(quality * 2) / 2}
+    for name, noise in (("good-src", 0.6), ("fair-src", 1.5), ("bad-src", 4.0)):
+        tables[name] = np.round(quality + rng.normal(0, noise, (n, s)), 1)
+    for values in tables.values():
+        values[rng.random((n, s)) < missing] = NAN
+    return EvalSet(
+        tuple("ABCDEFGHIJ"[:n]),
+        Segments(tuple(str(i) for i in range(s)), documents=tuple(f"d{i // 3}" for i in range(s))),
+        {
+            name: ScoreTable(values, kind="human" if name == "human" else "metric")
+            for name, values in tables.items()
+        },
+    )
+
+
+def combinations() -> list[Any]:
+    found: list[tuple[str, str, str | None]] = []
+    for name, meta in sorted(METAMETRICS.items()):
+        if meta.systems is not None or name == "spa":
+            found.append((name, "sys", None))
+        if meta.segments is not None:
+            found += [(name, "seg", group) for group in ("none", "item", "system")]
+    return [pytest.param(*one, unit, id="-".join(map(str, (*one, unit)))) for one in found
+            for unit in UNITS]  # fmt: skip
+
+
+def of_pairs(name):
+    return name not in ("spa", "pearson", "spearman", "pdp")
+
+
+@pytest.mark.parametrize(("name", "level", "group", "unit"), combinations())
+def test_every_value_and_rank_has_an_interval_or_a_reason(name, level, group, unit):
+    result = meta_evaluate(
+        made(), by=name, level=level, group_by=group, intervals=unit, n_bootstrap=60,
+        threshold=THRESHOLD,
+    )  # fmt: skip
+    reasons = [text for text in result.warnings if "no interval" in text]
+    if group == "none" and unit == "both" and of_pairs(name):
+        assert all(row.ci is None and row.rank_ci is None for row in result.results)
+        names = "'bad-src', 'fair-src', 'good-src'"
+        why = "pairs of cells are counted over segments or systems, not both"
+        how = f"{name} grouped by none: no interval over segments and systems"
+        assert reasons == [f"{how} for {names}: {why}"]
+        return
+    assert not reasons
+    for row in result.results:
+        assert row.ci is not None
+        assert row.rank_ci is not None
+        low, high = row.ci
+        meta = METAMETRICS[name]
+        assert meta.lowest <= low <= high <= 1
+        # Dropped copies and half as many distinct systems move resamples a little.
+        assert low - 0.05 <= row.value <= high + 0.05
+        assert 1 <= row.rank_ci[0] <= row.rank_ci[1] <= 3
+    best, worst = result.results[0], result.results[-1]
+    assert (best.metric, worst.metric) == ("good-src", "bad-src")
+    assert best.rank_ci is not None
+    assert worst.rank_ci is not None
+    assert best.rank_ci[0] == 1
+    assert worst.rank_ci[1] == 3
+
+
+@pytest.mark.parametrize(("name", "level", "group", "unit"), combinations())
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_drawing_everything_once_gives_the_value_itself(name, level, group, unit, missing):
+    data, warnings = prepare(made(missing=missing), "human", None, keep_references=False)
+    meta = METAMETRICS[name]
+    options = replace(meta.options, threshold=THRESHOLD)
+    run = Run(data, meta, level, group, options, "analytic", None, warnings)
+    n, s = data.human.shape
+    ones = Resamples(
+        unit,
+        None if unit == "system" else np.ones((2, s)),
+        np.ones((2, n)) if unit in ("system", "both") else None,
+    )
+    found = with_intervals(run, run.results(), ones)
+    if group == "none" and unit == "both" and of_pairs(name):
+        assert all(row.ci is None for row in found)
+        return
+    tolerance = 0.01 if name == "spa" else 1e-9  # spa: quick p-values in resamples
+    for row in found:
+        assert row.ci == pytest.approx([row.value] * 2, abs=tolerance)
+        place = 1 + sum(other.value > row.value for other in found)
+        assert row.rank_ci == (place, place)
+
+
+def test_ties_of_ones_own_are_resampled_too():
+    half = from_matrix("half", TieMatrix(metric_tie=0.5), threshold=1.0)
+    for level, unit in (("sys", "both"), ("seg", "system"), ("seg", "both")):
+        rows = meta_evaluate(made(), by=half, level=level, intervals=unit).results
+        assert all(row.ci is not None for row in rows)
+
+
+def test_functions_of_ones_own_are_resampled_where_that_has_a_meaning():
+    pearson = METAMETRICS["pearson"]
+    own = MetaMetric("mine", pearson.systems, pearson.segments)
+    known = meta_evaluate(made(), by="pearson", level="sys").results
+    mine = meta_evaluate(made(), by=own, level="sys").results
+    for one, other in zip(known, mine, strict=True):
+        assert one.ci == pytest.approx(other.ci)
+        assert one.rank_ci == other.rank_ci
+    assert all(row.ci for row in meta_evaluate(made(), by=own, level="seg").results)
+    by_system: dict[str, Any] = {"by": own, "level": "seg", "group_by": "system"}
+    assert all(row.ci for row in meta_evaluate(made(), intervals="system", **by_system).results)
+    for options in ({"level": "sys", "intervals": "system"}, by_system):
+        result = meta_evaluate(made(), **{"by": own, **options})
+        assert not any(row.ci for row in result.results)
+        assert "a function of your own has no definition for copies" in result.warnings[-1]
+
+
+def test_shuffled_systems_and_segments_give_the_same_intervals():
+    es = made()
+    rng = np.random.default_rng(1)
+    rows, columns = rng.permutation(es.n_systems), rng.permutation(es.n_segments)
+    names = es.segments.documents
+    assert names is not None
+    shuffled = EvalSet(
+        tuple(es.systems[i] for i in rows),
+        Segments(
+            tuple(es.segments.ids[j] for j in columns), documents=tuple(names[j] for j in columns)
+        ),
+        {
+            name: replace(table, values=table.values[np.ix_(rows, columns)])
+            for name, table in reversed(list(es.scores.items()))
+        },
+    )
+    by = ["spa", "pa", "acc-eq", "spearman", "kendall-c"]
+    for unit in UNITS:
+        options: dict[str, Any] = {"by": by, "intervals": unit, "n_bootstrap": 50}
+        plain = meta_evaluate(es, "human", **options).to_dict()
+        other = meta_evaluate(shuffled, "human", **options).to_dict()
+        assert json.dumps(plain["results"]) == json.dumps(other["results"])
+
+
+def test_intervals_do_not_depend_on_the_other_metrics():
+    es = made()
+    es = es.with_scores("twin", es["fair-src"].values)
+    for by in ("spearman", "acc-eq", "pdp"):
+        for unit in ("segment", "both"):
+            every = meta_evaluate(es, by=by, level="seg", intervals=unit, n_bootstrap=50).results
+            alone = meta_evaluate(
+                es, by=by, level="seg", intervals=unit, n_bootstrap=50, metrics=["fair-src"]
+            ).results
+            twins = [row for row in every if row.metric in ("fair-src", "twin")]
+            assert [row.ci for row in twins] == [alone[0].ci] * 2
+            assert twins[0].rank_ci == twins[1].rank_ci
+
+
+def test_official_scores_that_are_no_means_are_resampled_over_systems_only():
+    es = made()
+    es = es.with_scores("good-src", es["good-src"], system_scores=np.arange(7.0))
+    result = meta_evaluate(es, by="pa")
+    rows = {row.metric: row for row in result.results}
+    assert rows["good-src"].ci is None
+    assert rows["bad-src"].ci is not None
+    assert (
+        "pa: no interval over segments for 'good-src': official system scores are not means of "
+        "segments (--intervals system)"
+    ) in result.warnings
+    assert all(row.ci for row in meta_evaluate(es, by="pa", intervals="system").results)
+
+
+def test_official_scores_that_are_rounded_means_are_resampled():
+    es = made()
+    plain = {row.metric: row.ci for row in meta_evaluate(es, by="pearson").results}
+    official = np.round(es["good-src"].values.mean(axis=1), 7)
+    rounded = es.with_scores("good-src", es["good-src"], system_scores=official)
+    found = {row.metric: row.ci for row in meta_evaluate(rounded, by="pearson").results}
+    assert found["good-src"] == pytest.approx(plain["good-src"])
+
+
+def test_official_means_over_more_than_people_judged():
+    """Then the metric's means are over all resampled segments, the human ones over the judged."""
+    es = made(s=80)
+    human = es["human"].values.copy()
+    human[:, 50:] = NAN
+    means = es["good-src"].values.mean(axis=1)
+    es = es.with_scores("human", human, kind="human")
+    es = es.with_scores("good-src", es["good-src"], system_scores=means)
+    data, warnings = prepare(es, "human", ["good-src"], keep_references=False)
+    meta = METAMETRICS["pearson"]
+    run = Run(data, meta, "sys", None, meta.options, "exact", None, warnings)
+    counts = np.ones((2, 80))
+    counts[:, 60] = 5
+    row = with_intervals(run, run.results(), Resamples("segment", counts))[0]
+    copies = np.repeat(es["good-src"].values, counts[0].astype(int), axis=1).mean(axis=1)
+    expected = np.corrcoef(human[:, :50].mean(axis=1), copies)[0, 1]
+    assert row.ci == pytest.approx([expected] * 2)
+
+
+def test_system_scores_alone_have_intervals_over_systems():
+    human = ScoreTable(np.empty((6, 0)), kind="human", system_scores=np.arange(6.0))
+    metric = ScoreTable(np.empty((6, 0)), system_scores=np.array([0.0, 2, 1, 3, 5, 4]))
+    es = EvalSet(tuple("ABCDEF"), Segments(()), {"h": human, "m": metric})
+    row = meta_evaluate(es, by="pa", intervals="system").results[0]
+    assert row.ci is not None
+    assert row.ci[0] < row.value == 13 / 15 < row.ci[1] <= 1
+    for unit in ("segment", "document", "both"):
+        result = meta_evaluate(es, by="pa", intervals=unit)
+        assert result.results[0].ci is None
+        assert "the human score has system scores only" in result.warnings[-1]
+
+
+def test_human_scores_that_are_no_means_and_metrics_without_segments_are_named():
+    es = made()
+    bare = ScoreTable(np.full((7, 60), NAN), system_scores=np.arange(7.0))
+    es = es.with_scores("bare", bare)
+    result = meta_evaluate(es, by="pa")
+    assert "for 'bare': there are system scores only (--intervals system)" in result.warnings[-1]
+    gold = replace(es["human"], system_scores=np.arange(7.0))
+    result = meta_evaluate(es.with_scores("human", gold), "human", by="pa")
+    assert not any(row.ci for row in result.results)
+    assert "the official human scores are not means of segments" in result.warnings[-1]
+
+
+def test_statistics_that_are_mostly_undefined_say_so():
+    """Two systems: one half of all resamples have one of them twice, and nothing to compare."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(2, 9))
+    es = EvalSet(
+        ("A", "B"), Segments(tuple("123456789")),
+        {"h": ScoreTable(values, kind="human"), "m": ScoreTable(values[::-1])},
+    )  # fmt: skip
+    texts = [meta_evaluate(es, by="pa", intervals="system", rng=seed).warnings for seed in range(6)]
+    undefined = "pa: no interval over systems for 'm': it is undefined in most resamples"
+    assert any(undefined in text for text in texts)
+
+
+def test_too_many_pairs_are_not_counted(monkeypatch):
+    options: dict[str, Any] = {"by": "kendall-b", "level": "seg", "group_by": "none"}
+    monkeypatch.setattr(metaintervals, "MAX_SEGMENTS", 59)
+    result = meta_evaluate(made(), **options)
+    assert not any(row.ci for row in result.results)
+    assert "60 segments have too many pairs (at most 59 segments)" in result.warnings[-1]
+    assert all(row.ci for row in meta_evaluate(made(), intervals="system", **options).results)
+    monkeypatch.setattr(metaintervals, "MAX_PAIRS", 1000)
+    result = meta_evaluate(made(), intervals="system", **options)
+    assert "8.8e+04 pairs of cells are too many" in result.warnings[-1]
+    assert all(row.ci for row in meta_evaluate(made(), by="acc-eq").results)  # within segments
+
+
+def test_many_metrics_without_an_interval_are_counted():
+    es = made()
+    for i in range(7):
+        es = es.with_scores(f"m{i}", es["bad-src"], system_scores=np.arange(7.0) + i)
+    text = meta_evaluate(es, by="pa").warnings[-1]
+    assert "for 'm0', 'm1', 'm2', 'm3', 'm4' and 2 others:" in text
+
+
+def test_an_unknown_unit_has_a_hint_and_both_has_words():
+    with pytest.raises(UsageError, match="unknown unit of resampling 'systems'; did you mean 'sys"):
+        meta_evaluate(made(), intervals="systems")
+    text = meta_evaluate(made(), by="pa", intervals="both", n_bootstrap=20).table().text()
+    assert "95 % interval over resampled segments and systems" in text
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_population():
+    """Fixed systems, segments drawn anew each time: 95 % intervals hold the true value."""
+    true_mean = np.linspace(-1.5, 1.5, 6)
+    offset = np.array([0.3, -0.3, 0.5, 0.0, -0.4, 0.2])
+
+    def drawn(rng, s):
+        shared = rng.normal(size=(1, s))
+        human = np.round(true_mean[:, None] + shared + rng.normal(0, 1, (6, s)))
+        return human, true_mean[:, None] + offset[:, None] + shared + rng.normal(0, 1, (6, s))
+
+    def result(scores, intervals):
+        human, metric = scores
+        ids = tuple(str(i) for i in range(human.shape[1]))
+        tables = {"h": ScoreTable(human, kind="human"), "m": ScoreTable(metric)}
+        es = EvalSet(tuple("ABCDEF"), Segments(ids), tables)
+        options: dict[str, Any] = {"by": ["pearson", "acc-eq"], "n_bootstrap": 400}
+        return meta_evaluate(es, intervals=intervals, epsilon=0.3, **options).results
+
+    truth = {r.by: r.value for r in result(drawn(np.random.default_rng(10**6), 200_000), None)}
+    covered, trials = dict.fromkeys(truth, 0), 400
+    for seed in range(trials):
+        for row in result(drawn(np.random.default_rng(seed), 150), "segment"):
+            assert row.ci is not None
+            covered[row.by] += row.ci[0] <= truth[row.by] <= row.ci[1]
+    for by, count in covered.items():
+        assert 0.90 <= count / trials <= 0.98, (by, count / trials)

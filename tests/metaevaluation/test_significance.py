@@ -1,0 +1,236 @@
+"""Every meta-metric has its test: schemes, corrections, clusters, through one call."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import steelyard as sy
+from steelyard.core.errors import UsageError
+from steelyard.metaevaluation.run import meta_evaluate
+from steelyard.stats.metametrics.base import METAMETRICS
+from steelyard.stats.paired.corrections import adjust_pairs, williams
+
+NAN = float("nan")
+
+
+def small(n=6, s=30, seed=0, missing=0.0):
+    """Three metrics of falling quality on a small set."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(0, 0.4, n)[:, None] + rng.normal(size=(n, s))
+    human = np.round(quality + rng.normal(0, 0.3, (n, s)))
+    scores = {"mqm": sy.ScoreTable(human, kind="human")}
+    for k, noise in enumerate((0.2, 0.7, 3.0)):
+        own = quality + rng.normal(0, noise, (n, s))
+        own[rng.random((n, s)) < missing] = NAN
+        scores[f"m{k}"] = sy.ScoreTable(own)
+    systems = tuple(f"s{i}" for i in range(n))
+    return sy.EvalSet(systems, sy.Segments(tuple(str(i) for i in range(s))), scores)
+
+
+@pytest.mark.parametrize("name", sorted(METAMETRICS))
+@pytest.mark.parametrize("scheme", ["inputs", "cells", "systems", "rows+columns"])
+def test_every_meta_metric_has_a_test_under_every_scheme(name, scheme):
+    es = small(s=12)
+    meta = METAMETRICS[name]
+    on_systems = meta.systems is not None or name == "spa"
+    levels = ["sys"] * on_systems + ["seg"] * (meta.segments is not None)
+    for level in levels:
+        for group_by in ["item", "none", "system"] if level == "seg" else [None]:
+            result = meta_evaluate(es, "mqm", by=name, level=level, group_by=group_by, threshold=0,
+                                   significance=True, scheme=scheme, n_resamples=5,
+                                   intervals=None)  # fmt: skip
+            test = result.significance[name]
+            off = ~np.eye(3, dtype=bool)
+            assert ((test.p[off] > 0) & (test.p[off] <= 1)).all(), (level, group_by)
+            assert all(r.rank is not None for r in result.results)
+
+
+def test_good_metrics_beat_noise_in_every_grouping():
+    es = small(n=8, s=120)
+    for by, group_by in (("pearson", "none"), ("pearson", "system"), ("kendall-b", "item")):
+        result = meta_evaluate(es, "mqm", by=by, level="seg", group_by=group_by, significance=True,
+                               n_resamples=199, intervals=None)  # fmt: skip
+        test = result.significance[by]
+        assert test.metrics == ("m0", "m1", "m2")
+        assert test.p[0, 2] < 0.01
+        assert test.p[2, 0] > 0.99
+
+
+def test_recomputed_draws_are_few_by_default_and_said_to_be():
+    result = meta_evaluate(small(s=12), "mqm", by="kendall-b", level="seg", group_by="none",
+                           significance=True, intervals=None)  # fmt: skip
+    assert result.significance["kendall-b"].n_resamples == 200
+    assert any("computed anew in each of 200 draws" in w for w in result.warnings)
+
+
+def test_pairs_are_a_binomial_test_of_verdicts():
+    es = small()
+    result = meta_evaluate(es, "mqm", by="acc-eq", significance=True, scheme="pairs",
+                           intervals=None)  # fmt: skip
+    test = result.significance["acc-eq"]
+    assert test.scheme == "pairs"  # not exact: pairs of one segment share systems
+    epsilon = {r.metric: r.epsilon for r in result.results}
+    i, j = np.triu_indices(es.n_systems, 1)
+    h = np.sign(es["mqm"].values[i] - es["mqm"].values[j])
+    right = {}
+    for name in test.metrics:
+        gap = es[name].values[i] - es[name].values[j]
+        right[name] = np.where(np.abs(gap) <= epsilon[name], 0, np.sign(gap)) == h
+    for a, b in pairwise(range(3)):
+        one, two = right[test.metrics[a]], right[test.metrics[b]]
+        only, other = int((one & ~two).sum()), int((two & ~one).sum())
+        by_hand = binomtest(only, only + other, alternative="greater").pvalue
+        assert test.p[a, b] == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_pairs_are_said_not_to_keep_their_level_and_inputs_stand_beside():
+    options: dict[str, Any] = {"by": ["acc-eq", "tau-eq"], "significance": True, "intervals": None}
+    found = meta_evaluate(small(), "mqm", scheme="pairs", correction="holm", **options)
+    plain = meta_evaluate(small(), "mqm", scheme="inputs", correction="holm", **options)
+    for by, test in found.significance.items():
+        told = [text for text in found.warnings if text.startswith(f"{by}: scheme pairs")]
+        assert len(told) == 1
+        assert "rejects about 18 % of true nulls at 5 %" in told[0]
+        assert "3 differences significant by it, 3 by inputs" in told[0]
+        assert test.note is not None
+        assert test.valid is not None
+        valid = plain.significance[by]
+        np.testing.assert_array_equal(test.valid.p, valid.p)
+        np.testing.assert_array_equal(test.valid.p_adjusted, valid.p_adjusted)
+        shown = test.to_dict()
+        assert shown["note"] == test.note
+        assert shown["valid"]["scheme"] == "inputs (exact)"
+        assert valid.to_dict()["valid"] is None
+        assert valid.note is None
+
+
+def test_pairs_with_missing_cells_weigh_by_segment():
+    es = small(missing=0.15)
+    result = meta_evaluate(es, "mqm", by="tau-eq", significance=True, scheme="pairs",
+                           intervals=None)  # fmt: skip
+    p = result.significance["tau-eq"].p
+    assert p[0, 2] < 0.05
+    assert ((p > 0) & (p <= 1))[~np.eye(3, dtype=bool)].all()
+
+
+@pytest.mark.parametrize("level", ["sys", "seg"])
+def test_williams_through_the_call(level):
+    es = small()
+    result = meta_evaluate(es, "mqm", by="pearson", level=level, significance=True,
+                           scheme="williams", intervals=None)  # fmt: skip
+    test = result.significance["pearson"]
+    flat = (lambda x: x.mean(axis=1)) if level == "sys" else np.ravel
+    h, a, b = (flat(es[name].values) for name in ("mqm", *test.metrics[:2]))
+    r = np.corrcoef([h, a, b])
+    assert test.p[0, 1] == pytest.approx(float(williams(r[0, 1], r[0, 2], r[1, 2], len(h))))
+    assert test.scheme == "williams"
+
+
+def test_a_scheme_that_does_not_fit_is_said_to_be_so():
+    result = meta_evaluate(small(), "mqm", by=["spa", "pearson"], significance=True,
+                           scheme="williams", intervals=None)  # fmt: skip
+    assert "spa: there is no test of differences by 'williams'" in result.warnings
+    assert list(result.significance) == ["pearson"]
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "benjamini-hochberg"])
+def test_corrected_p_values_make_the_clusters(correction):
+    options: dict[str, Any] = {"by": "acc-eq", "significance": True, "intervals": None}
+    raw = meta_evaluate(small(), "mqm", **options).significance["acc-eq"]
+    assert raw.p_adjusted is None
+    found = meta_evaluate(small(), "mqm", **options, correction=correction)
+    test = found.significance["acc-eq"]
+    np.testing.assert_array_equal(test.p, raw.p)
+    np.testing.assert_array_equal(test.p_adjusted, adjust_pairs(raw.p, correction, symmetric=False))
+    assert test.to_dict()["correction"] == correction
+    assert test.p_adjusted is not None
+    assert (test.p_adjusted >= test.p)[~np.eye(3, dtype=bool)].all()
+
+
+def test_names_nobody_knows():
+    with pytest.raises(UsageError, match="unknown correction 'sidak'"):
+        meta_evaluate(small(), "mqm", significance=True, correction="sidak")
+    with pytest.raises(UsageError, match="unknown scheme 'rows'"):
+        meta_evaluate(small(), "mqm", significance=True, scheme="rows")
+
+
+def exchangeable(seed, n=8, s=60):
+    """Two metrics that err in ways of their own on whole segments, swapped segment by segment.
+
+    After the swaps neither is better than the other, whatever they are.
+    """
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(0, 0.5, (n, 1)) + rng.normal(size=(n, s))
+    human = np.round(quality + rng.normal(0, 1, (n, s)))
+    one = quality * rng.gamma(1, 1, (1, s)) + rng.normal(0, 0.5, (n, s))
+    two = quality * rng.gamma(1, 1, (1, s)) + rng.normal(0, 0.5, (n, s))
+    swap = rng.random(s) < 0.5
+    scores = {"h": sy.ScoreTable(human, kind="human")}
+    scores["a"] = sy.ScoreTable(np.where(swap, two, one))
+    scores["b"] = sy.ScoreTable(np.where(swap, one, two))
+    systems = tuple(f"s{i}" for i in range(n))
+    return sy.EvalSet(systems, sy.Segments(tuple(str(i) for i in range(s))), scores)
+
+
+def rejected(scheme, by, trials, **options):
+    """Share of true nulls that a scheme rejects at 5 %, and whether it says that it may be off."""
+    count, told = 0, False
+    for seed in range(trials):
+        found = meta_evaluate(exchangeable(seed), "h", by=by, significance=True, scheme=scheme,
+                              n_resamples=99, intervals=None, rng=seed, **options)  # fmt: skip
+        test = found.significance[by]
+        a, b = (test.metrics.index(name) for name in "ab")
+        count += test.p[a, b] <= 0.05
+        told = told or test.note is not None
+    return count / trials, told
+
+
+SEGMENTS: dict[str, Any] = {"level": "seg", "group_by": "none"}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "by", "options"),
+    [("inputs", "acc-eq", {}), ("inputs", "pearson", SEGMENTS), ("pairs", "acc-eq", {}),
+     ("cells", "pearson", SEGMENTS)],
+)  # fmt: skip
+def test_a_scheme_keeps_its_level_or_says_that_it_does_not(scheme, by, options):
+    share, told = rejected(scheme, by, 200, **options)
+    assert told == (scheme != "inputs")
+    assert 0.03 <= share <= 0.07 if scheme == "inputs" else share > 0.1
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("scheme", ["inputs", "cells", "systems", "rows+columns", "williams"])
+@pytest.mark.parametrize(
+    ("by", "options"),
+    [("spa", {}), ("pa", {}), ("pearson", {"level": "sys"}), ("pearson", SEGMENTS)],
+)
+def test_every_scheme_keeps_its_level_or_says_that_it_does_not(scheme, by, options):
+    if scheme == "williams" and by != "pearson":
+        return
+    share, told = rejected(scheme, by, 1000, **options)
+    assert told or 0.03 <= share <= 0.075, share  # three standard errors beyond 5 %
+
+
+def test_a_scheme_that_may_be_off_has_the_valid_one_beside_it():
+    options: dict[str, Any] = {"significance": True, "intervals": None, "n_resamples": 99}
+    for scheme, by, level in (("cells", "spa", None), ("williams", "pearson", "seg")):
+        found = meta_evaluate(small(), "mqm", by=by, level=level, scheme=scheme, **options)
+        test = found.significance[by]
+        assert test.valid is not None
+        assert test.valid.scheme.startswith("inputs")
+        assert any(f"{by}: scheme {scheme} rejects about" in text for text in found.warnings)
+    slow = meta_evaluate(small(s=12), "mqm", by="kendall-b", scheme="cells", level="seg",
+                         group_by="none", **options | {"n_resamples": 9})  # fmt: skip
+    assert slow.significance["kendall-b"].valid is None
+    assert any("(--scheme inputs keeps its level)" in text for text in slow.warnings)
+    plain = meta_evaluate(small(), "mqm", by=["spa", "pa", "acc-eq"], **options)
+    assert {by: test.note is None for by, test in plain.significance.items()} == {
+        "spa": True, "pa": False, "acc-eq": True
+    }  # fmt: skip
+    assert not any("true nulls" in text for text in plain.warnings)

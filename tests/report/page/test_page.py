@@ -1,0 +1,417 @@
+"""The file itself: what stands in it, what can't stand in it, and that it is always the same."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import steelyard as sy
+from steelyard.cli.main import run
+from steelyard.comparison.run import compare
+from steelyard.core.errors import UsageError
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.segments import Segments
+from steelyard.demo import embedded
+from steelyard.metaevaluation.run import meta_evaluate
+from steelyard.report import explorer, mistakes, sections, words
+from steelyard.report.figures import comparefigures, drawing
+from steelyard.report.inlining import script_json
+from steelyard.report.page import make_report
+from steelyard.stats.arrays import Floats
+
+
+class Reader(HTMLParser):
+    """Collects elements, and the text of scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.raw: dict[str, list[str]] = {"script": [], "style": []}
+        self.inside: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag in self.raw:
+            self.inside = tag
+            self.raw[tag].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self.inside:
+            self.inside = None
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.raw[self.inside][-1] += data
+
+
+@pytest.fixture(scope="module")
+def hostile(hostile_page) -> str:
+    text: str = hostile_page.read_text(encoding="utf-8")
+    return text
+
+
+@pytest.fixture
+def no_charts(monkeypatch) -> None:
+    """As if the plotting libraries were not installed, which also saves their time."""
+    monkeypatch.setattr(sections, "without_figures", lambda: ["the page has no figures"])
+
+
+def data_of(text: str, name: str) -> str:
+    found = re.search(f'id="explorer-{name}">([^<]*)</script>', text)
+    assert found is not None
+    return found[1]
+
+
+def test_no_markup_of_the_input_stands_in_the_file(hostile):
+    for code in (
+        "<script>window",
+        "<img",
+        "</script><",
+        "<!-- -->",
+        "'><b>",
+        "\u2028",
+        "\u202e",
+        "\x1b",
+    ):
+        assert code not in hostile
+    assert "{{7*7}}" in hostile  # a name is shown as it is, not run: no 49 is made of it
+    facts = data_of(hostile, "facts")
+    assert not set("<>&\u2028\u2029") & set(facts)
+    assert "<script>window.hacked=1</script>" in json.loads(facts)["systems"]
+
+
+def test_the_policy_allows_the_inlined_code_alone(hostile):
+    reader = Reader(hostile)
+    policy = next(a["content"] for t, a in reader.elements if t == "meta" and "http-equiv" in a)
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    code = [a for t, a in reader.elements if t == "script"]
+    plain = [text for a, text in zip(code, reader.raw["script"], strict=True) if "type" not in a]
+    assert len(plain) == 1
+    for text in (*plain, *reader.raw["style"]):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert "innerHTML" not in plain[0]
+    assert "eval(" not in plain[0]
+
+
+def test_nothing_is_fetched_and_nothing_handles_events(hostile):
+    for tag, attributes in Reader(hostile).elements:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base", "form action"}
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            assert name not in {"src", "srcset", "style", "action"}
+            if name == "href":
+                assert (value or "").startswith("#")
+
+
+def test_tables_and_controls_are_labelled(hostile):
+    reader = Reader(hostile)
+    counts = Counter(tag for tag, _ in reader.elements)
+    assert counts["table"] >= 6
+    assert counts["h1"] == counts["main"] == counts["nav"] == 1
+    ids = [a["id"] for _, a in reader.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in reader.elements:
+        if tag == "th":
+            assert attributes.get("scope") in {"col", "row"}
+        for key in ("aria-labelledby",):
+            if key in attributes:
+                assert attributes[key] in ids
+    assert re.search(r"<html lang=\"en\">", hostile)
+    assert len(re.findall(r"<label[^>]*>[^<]+<(?:select|input)", hostile)) == 8
+
+
+def test_texts_come_back(hostile):
+    rows = json.loads(gzip.decompress(base64.b64decode(data_of(hostile, "texts"))))
+    facts = json.loads(data_of(hostile, "facts"))
+    assert len(rows) == len(facts["segments"]) == 12
+    for document, source, references, outputs, _ in rows:
+        assert document == source == references[0]
+        assert len(outputs) == len(facts["systems"])
+    marked = [row[4] for row in rows if row[4]]
+    assert len(marked) == 2
+    assert marked[0][0][2:4] == [1, 5]
+
+
+def small(seed: int = 0, systems: tuple[str, ...] = ("A", "B", "C")) -> EvalSet:
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(3, 40)) + np.array([[0.0], [0.5], [0.6]])
+    scores = {
+        "h": ScoreTable(values, kind="human"),
+        "m": ScoreTable(values + rng.normal(size=(3, 40))),
+    }
+    order = np.argsort(systems)
+    kept = {
+        name: ScoreTable(table.values[order], kind=table.kind) for name, table in scores.items()
+    }
+    return EvalSet(tuple(np.array(systems)[order]), Segments(tuple(map(str, range(40)))), kept)
+
+
+def test_a_chart_is_drawn_alike_each_time():
+    pytest.importorskip("altair")
+    found = sy.compare(small(), "h", n_bootstrap=20)
+    scores = comparefigures.scores_of(small(), found)
+    one, two = (
+        drawing.draw(lambda: comparefigures.draw("density", found, scores), "d") for _ in range(2)
+    )
+    assert "url(#d-0)" in one.svg  # ids, which Vega counts on from chart to chart
+    assert one == two
+
+
+def test_same_input_same_bytes(no_charts):
+    one = make_report(small(), "h", n_bootstrap=20, n_resamples=20)
+    two = make_report(small(), "h", n_bootstrap=20, n_resamples=20)
+    assert one.html == two.html
+    other = make_report(small(), "h", n_bootstrap=20, n_resamples=20, rng=1)
+    assert other.html != one.html
+
+
+def test_without_a_plotting_library_there_are_tables(no_charts):
+    text = make_report(small(), "h", n_bootstrap=20, n_resamples=20).html
+    assert "<svg" not in text
+    assert "Ranking of systems" in text
+
+
+@pytest.mark.parametrize("n_systems", [1, 2])
+def test_few_systems(no_charts, n_systems):
+    es = small().select(systems=["A", "B"][:n_systems])
+    found = make_report(es, "h", n_bootstrap=20, n_resamples=20)
+    assert ("nothing to compare it with" in found.html) == (n_systems == 1)
+
+
+def test_one_score_and_no_human(no_charts):
+    es = small().select(scores=["m"])
+    found = make_report(es, n_bootstrap=20)
+    assert found.meta is None
+    assert found.comparison is not None
+    assert 'id="metrics"' not in found.html
+
+
+def test_system_scores_alone(no_charts):
+    empty = np.full((4, 0), np.nan)
+    tables = {
+        "h": ScoreTable(empty, kind="human", system_scores=np.array([1.0, 2, 3, 4])),
+        "m": ScoreTable(empty, system_scores=np.array([1.0, 3, 2, 4])),
+    }
+    es = EvalSet(("A", "B", "C", "D"), Segments(()), tables)
+    found = make_report(es, "h")
+    assert found.comparison is None
+    assert found.meta is not None
+    assert 'id="explorer-facts"' not in found.html
+
+
+@settings(max_examples=40)
+@given(st.recursive(st.none() | st.text() | st.floats(allow_nan=False, allow_infinity=False),
+                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))  # fmt: skip
+def test_inlined_json_is_json_and_no_markup(value):
+    text = script_json(value)
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == value
+
+
+@given(st.lists(st.one_of(st.just(float("nan")), st.floats(-1e6, 1e6)), min_size=1, max_size=40))
+def test_packed_scores_come_back_as_far_as_digits_say(values):
+    table = ScoreTable(np.array([values]))
+    codes, fact = explorer.quantised(table, np.arange(len(values)))
+    back = np.where(codes == explorer.MISSING, np.nan, (fact["low"] + codes.astype(float)))
+    back /= 10.0 ** fact["digits"]
+    wanted: Floats = np.array(values)
+    assert np.array_equal(np.isnan(back), np.isnan(wanted))
+    known = ~np.isnan(wanted)
+    assert np.all(np.abs(back - wanted)[known] <= 0.5001 * 10.0 ** -fact["digits"])
+    span = np.ptp(wanted[known]) if known.any() else 0.0
+    assert 10.0 ** -fact["digits"] <= max(1.0, span / 6000)
+
+
+def test_a_large_set_keeps_the_segments_that_differ_most():
+    rng = np.random.default_rng(0)
+    values = np.zeros((2, 400))
+    values[0, ::10] = 5.0
+    texts = tuple("".join(map(chr, rng.integers(97, 122, 60))) for _ in range(400))
+    es = EvalSet(("A", "B"), Segments(tuple(map(str, range(400)))), {"m": ScoreTable(values)},
+                 {"A": texts, "B": texts})  # fmt: skip
+    packed = explorer.explore(es, ["m"], most=5000)
+    assert len(packed.texts) <= 5000
+    kept = packed.facts["segments"]
+    assert {str(i) for i in range(0, 400, 10)} <= set(kept)
+    assert any("differ most" in note for note in packed.notes)
+
+
+def test_few_scores_where_many_do_not_fit():
+    packed = explorer.explore(small(), ["h", "m"], cells=120)
+    assert [fact["name"] for fact in packed.facts["scores"]] == ["h"]
+    assert "1 of 2 scores" in packed.notes[0]
+
+
+def test_the_largest_wmt_set_fits(shared):
+    """WMT23 zh-en with all metrics: what is not packed is less than half a megabyte."""
+    folder = shared / "wmt23-metrics"
+    names = ("human.csv.gz", "metrics.seg.csv.gz", "text.jsonl.gz")
+    es = sy.load(*(folder / f"zh-en.{name}" for name in names), human="mqm")
+    packed = explorer.explore(es, ["mqm", "da_sqm", *es.metrics])
+    assert len(packed.facts["segments"]) == 1976
+    assert len(packed.facts["scores"]) > 8
+    assert len(packed.texts) + len(packed.scores) < 2_100_000
+
+
+def equal_words(text: str) -> list[str]:
+    allowed = text.replace("That does not make them equally good", "")
+    return re.findall(r"\b(?:equal\w*|same|identical|no difference|as good as)\b", allowed)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 30))
+def test_not_significant_is_never_worded_as_equal(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(4, 20)) + seed / 20 * np.arange(4)[:, None]
+    es = EvalSet(tuple("ABCD"), Segments(tuple(map(str, range(20)))),
+                 {"m": ScoreTable(values)})  # fmt: skip
+    found = sy.compare(es, "m", n_bootstrap=20)
+    summary = words.summarise(es, found)
+    text = summary.text()
+    assert not equal_words(text)
+    tiers = found.tiers["mean"]
+    top = sum(cluster == 1 for cluster in tiers.clusters)
+    assert ("is the best of 4 systems" in text) == (top == 1)
+    assert ("is best is not decided" in text) == (top > 1)
+    p = found.tests["t"].p_adjusted[np.triu_indices(4, 1)]
+    best = found.systems.index(found.ranking("mean")[0])
+    lead = np.delete(found.tests["t"].p_adjusted[best], best)
+    assert ("over every other one is significant" in text) == (top == 1 and (lead < 0.05).all())
+    decided = int((p < 0.05).sum())
+    assert f"Of 6 pairs of systems, {decided} " in text
+
+
+def test_the_methods_name_every_setting(no_charts):
+    es = small()
+    found = make_report(es, "h", n_bootstrap=30, n_resamples=40, rng=7, alpha=0.01)
+    paragraph, cited = words.methods(es, found.comparison, found.meta)
+    for part in ("3 systems", "40 segments", "30 resamples", "1 %", "seed 7", "Holm", "spa",
+                 sy.__version__):  # fmt: skip
+        assert part in paragraph
+    assert any("Soft Pairwise Accuracy" in work for work in cited)
+
+
+def report_of(tmp_path: Path, *options: str) -> Any:
+    out = tmp_path / "r.html"
+    code = run(
+        ["report", str(embedded.ENTITIES), "--where", "lp=de-en", *options, "--out", str(out)]
+    )
+    return code, out
+
+
+def test_texts_without_scores_can_be_read(no_charts, tmp_path, capsys):
+    code, out = report_of(tmp_path)
+    assert code == 0
+    text = out.read_text(encoding="utf-8")
+    assert json.loads(data_of(text, "facts"))["scores"] == []
+    assert capsys.readouterr().err.endswith(f"wrote {out}\n")
+
+
+def test_explanations_of_kobe_are_read(tmp_path):
+    es = small()
+    path = tmp_path / "kobe.jsonl"
+    entities = [
+        {"kind": "found", "category": "city", "source": [0, 4, "Wien"], "output": [0, 6, "Vienna"]},
+        {"kind": "lost", "category": "number", "source": [9, 11, "12"], "output": None},
+        {"kind": "changed", "category": "date", "source": [1, 2, "x"], "output": [3, 5, "May"]},
+    ]
+    rows = [{"system": s, "segment": "3", "entities": entities} for s in ("A", "Z")]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = mistakes.read_mistakes(path, es)
+    assert [(m.system, m.kind, m.start, m.end, m.text, m.side) for m in found] == [
+        ("A", "lost number", 9, 11, "12", "source"),
+        ("A", "changed date", 3, 5, "May", "output"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{}", "m.jsonl:1: the object has no 'system'"),
+        ("[1]", "m.jsonl:1: expected an object"),
+        ('{"system": "s", "segment": 1, "kind": "k", "start": 3}', "m.jsonl:1: 'start' and 'end'"),
+        (
+            '{"system": "s", "segment": 1, "kind": "k", "start": 3, "end": 1}',
+            "expected whole numbers",
+        ),
+        ('{"system": "s", "segment": 1, "kind": "k", "side": "left"}', "expected output or source"),
+        ("{", "m.jsonl:1: "),
+        ('{"system": "s", "segment": 1, "entities": [1]}', "not a list of objects"),
+        ('{"system": "s", "segment": 1, "entities": [{"kind": "lost"}]}', "not [start, end, text]"),
+        ('{"segment": 1, "entities": [{"kind": "lost", "source": [0, 1, "x"]}]}', "no 'system'"),
+    ],
+)
+def test_bad_mistakes_name_the_line(tmp_path, capsys, line, message):
+    path = tmp_path / "m.jsonl"
+    path.write_text(line + "\n", encoding="utf-8")
+    code, out = report_of(tmp_path, "--entities", str(path))
+    assert code == 2
+    assert message in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "r.pdf"], "can't write '.pdf', expected .html"),
+        ([], "--out report.html"),
+        (["--score", "nope", "--out", "r.html"], "no score named 'nope'"),
+        (["--explore", "nope", "--human", "mqm", "--out", "r.html"], "no score named 'nope'"),
+    ],
+)
+def test_bad_usage(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    quick = ["--bootstrap", "10", "--resamples", "1", "--metrics", "chars-refA"]
+    assert run(["report", str(embedded.SCORES), *quick, *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_raw_judgements_add_raters_and_errors(no_charts, tmp_path, capsys):
+    out = tmp_path / "r.html"
+    quick = ["--bootstrap", "10", "--resamples", "1", "--metrics", "chars-refA"]
+    inputs = [str(embedded.SCORES), "--human", "mqm", "--ratings", str(embedded.RATINGS)]
+    assert run(["report", *inputs, *quick, "--out", str(out), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["bytes"] == out.stat().st_size
+    assert set(result) == {
+        "out",
+        "summary",
+        "comparison",
+        "meta",
+        "bytes",
+        "provenance",
+        "warnings",
+    }
+    assert "Raters with each other" in out.read_text(encoding="utf-8")
+
+
+def test_results_at_hand_are_shown_as_they_are():
+    es = small()
+    compared = compare(es, "h", by=["mean"], n_bootstrap=30, rng=5)
+    weighed = meta_evaluate(es, "h", n_bootstrap=30, rng=5)
+    found = make_report(es, "h", comparison=compared, meta=weighed)
+    assert found.comparison is compared
+    assert found.meta is weighed
+    assert found.provenance is not None
+    assert "bootstrap" not in found.provenance.options  # nothing was drawn here
+    with pytest.raises(UsageError, match="the comparison is by 'h'"):
+        make_report(es, "h", score=es.metrics[0], comparison=compared)
+    with pytest.raises(UsageError, match="systems that the set does not have"):
+        make_report(es.select(systems=es.systems[:2]), "h", comparison=compared)

@@ -1,0 +1,193 @@
+"""Rows of a reproduction: what counts as equal, what as chance, and that both say why."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.cli.main import run
+from steelyard.formats.load import load
+from steelyard.reproduction import paired, pairedfull, pairedsamples, spa
+from steelyard.reproduction.reproduction import (
+    COUNTED,
+    ERRORS,
+    VERDICTS,
+    Allowed,
+    Reproduction,
+    Row,
+    claim,
+    judge,
+    not_at_hand,
+    printed,
+    same,
+)
+from steelyard.studies.simulation import Design, simulate
+
+
+@given(
+    st.floats(0, 1), st.floats(0, 1), st.integers(0, 3), st.none() | st.floats(0, 0.3)
+)  # fmt: skip
+def test_verdicts_follow_the_rule(published, ours, decimals, error):
+    row = judge("x", published, ours, within=printed(decimals), error=error, reason="why")
+    gap, half = abs(published - ours), 0.5 * 10**-decimals
+    assert row.error == error
+    assert row.tolerance == pytest.approx(half + 2 * (error or 0))
+    if min(abs(gap - half), abs(gap - row.tolerance)) < 1e-8:
+        return  # at the edge
+    expected = 0 if gap < half else 1 if gap < half + ERRORS * (error or 0) else 2
+    assert row.verdict == VERDICTS[expected]
+    assert row.match is (expected < 2)
+    assert (row.note == "why") is (expected == 2)
+
+
+def test_every_row_says_what_is_let_pass_and_why():
+    row = judge("Table 1, x", 0.63, 0.43, within=printed(2), error=0.067, reason="by chance")
+    assert row.verdict == "differs"
+    assert row.tolerance == pytest.approx(0.139)
+    assert row.why == "printed with 2 decimals, and 2 standard errors of the difference (95 %)"
+    row = judge("Table 1, x", 171, 170, within=Allowed(0, "seeds"), error=1.5)
+    assert (row.verdict, row.match, row.note) == ("within sampling error", True, None)
+    assert judge("Table 1, x", 171, 171, within=COUNTED).verdict == "equal"
+    assert judge("Table 1, x", 171, 170, within=COUNTED, reason="why").verdict == "differs"
+    assert same("Figure 1, x", "A", "B", "why").to_dict() == {
+        "what": "Figure 1, x", "published": "A", "ours": "B", "match": False, "note": "why",
+        "verdict": "differs", "tolerance": None, "error": None, "why": "words: the same or not",
+    }  # fmt: skip
+    assert not_at_hand("Table 1, x", 1, "no data").match is None
+
+
+@pytest.mark.parametrize(
+    ("holds", "interval", "verdict"),
+    [
+        (True, None, "equal"),
+        (True, (0.1, 0.3), "equal"),
+        (True, (-0.1, 0.3), "within sampling error"),
+        (False, (-0.3, 0.1), "differs"),  # what points the other way is no match
+        (False, None, "differs"),
+    ],
+)
+def test_claims(holds, interval, verdict):
+    row = claim("Figure 2, x", holds=holds, reason="it falls", interval=interval)
+    assert row.verdict == verdict
+    assert (row.error is None) is (interval is None)
+
+
+def test_a_cell_of_table_3_is_no_match_because_its_error_is_large():
+    """0.63 against 0.43 with a standard error of .067 was a match within three of them."""
+    published = {"columns": ["BLEU"], "rankings": ["median, bt"],
+                 "TC": {"pairs": [0.22], "best": [0.63], "top": [0.60]}}  # fmt: skip
+    mean, spread = np.full((3, 3), 0.43), np.full((3, 3), 0.35)
+    found = {("TC", "BLEU"): (mean, spread)}
+    rows = {r.what: r for r in pairedsamples.table3_rows(published, found, 300, {})}
+    row = rows["Table 3, TC BLEU, median against bt: best"]
+    assert row.error == pytest.approx(0.35 * np.sqrt(1 / 30 + 1 / 300))
+    assert row.verdict == "differs"
+    assert row.match is False
+    assert "one cell in twenty" in str(row.note)
+
+
+def test_the_summary_counts_by_each_word():
+    rows = (
+        Row("Table 1, a", 0.5, 0.5, "equal"),
+        Row("Table 1, b", 0.5, 0.6, "within sampling error", error=0.06),
+        Row("Table 1, c", 0.5, 0.9, "differs", "other data"),
+        not_at_hand("Table 2, d", 0.4, "no data"),
+    )
+    found = Reproduction("p", "A paper", rows)
+    counts = {"equal": 1, "within sampling error": 1, "differs": 1, "not at hand": 1}
+    assert found.counts() == counts
+    assert found.to_dict()["counts"] == counts
+    records = found.summary().records()
+    assert [tuple(record.values()) for record in records] == [
+        ("Table 1", 3, 1, 1, 1, 0), ("Table 2", 1, 0, 0, 0, 1), ("all", 4, 1, 1, 1, 1),
+    ]  # fmt: skip
+    text = found.text()
+    assert "within sampling error: 2 standard errors of the difference (95 %); 1 figure" in text
+    assert "Table 1, b  0.500      0.600  0.060" in text
+    assert "differs: other data" in text
+    assert "not at hand: no data" in text
+
+
+@pytest.mark.parametrize("paper", ["kobe", "spa", "ties"])
+def test_rows_of_the_command(paper, tmp_path, capsys):
+    """The paired paper has a test of its own, which its simulation makes long."""
+    assert run(["reproduce", paper, "--data", str(tmp_path), "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert sum(found["counts"].values()) == len(found["rows"])
+    for row in found["rows"]:
+        assert row["verdict"] in VERDICTS
+        assert row["why"]
+        assert row["match"] is {"differs": False, "not at hand": None}.get(row["verdict"], True)
+        if isinstance(row["published"], float) and row["ours"] is not None:
+            assert row["tolerance"] is not None
+
+
+METRICS = ("S3_pyr", "S3_resp", "ROUGE_WE_1", "ROUGE_WE_2", "JS_1", "JS_2", "ROUGE_L", "ROUGE_1",
+           "ROUGE_2", "BLEU", "Chrfpp", "BERTScore", "MoverScore")  # fmt: skip
+
+
+@pytest.fixture
+def made_up(tmp_path, monkeypatch):
+    """Simulated tables in the place of the papers' data, and few draws."""
+    rng = np.random.default_rng(0)
+
+    def write(path, key, names, systems, segments, columns):
+        lines = [",".join((key, "item", "system", *columns))]
+        for name in names:
+            scores = rng.normal(size=(len(systems), segments, len(columns))).round(1)
+            scores += np.linspace(0, 1, len(systems))[:, None, None]
+            lines += [f"{name},{i},{system}," + ",".join(map(str, scores[s, i]))
+                      for s, system in enumerate(systems) for i in range(segments)]  # fmt: skip
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
+
+    names = [f"M{k}" for k in range(5)]
+    folder = tmp_path / "bt-eval"
+    write(folder / "tac.csv.gz", "year", ("08", "09", "11"), names, 10, ("pyramid", *METRICS))
+    write(folder / "dialogue.csv.gz", "dataset", ("tc", "pc"), names, 10, METRICS)
+    few = Design(types=(1,), systems=(3, 5), segments=(30,), repeats=4)
+    monkeypatch.setattr(paired, "simulate", lambda rng: simulate(few, rng=rng))
+    monkeypatch.setattr(paired, "DRAWS", 20)
+    monkeypatch.setattr(paired, "TEST_DRAWS", 20)
+    monkeypatch.setattr(pairedfull, "_JITTERS", 5)
+    wmt = ["A", "B", "C", "D", "HW-TSC", "refA", "synthetic_ref"]
+    scored = ("MetricX-23-refA", "XCOMET-Ensemble-refA", "BLEU-refA", "QE-src")
+    for lp in ("en-de", "zh-en"):
+        for part, columns in (("human", ("mqm",)), ("metrics.seg", scored)):
+            write(tmp_path / "wmt23-metrics" / f"{lp}.{part}.csv.gz", "lp", (lp,), wmt, 40, columns)
+    for name, value in (("RESAMPLES", 60), ("TRIALS", 12), ("SEEDS", 3)):
+        monkeypatch.setattr(spa, name, value)
+    # The column that tells the made-up sets apart is no score.
+    monkeypatch.setattr(spa, "load", partial(load, ignore=("lp",)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("paper", ["paired", "spa"])
+def test_whole_papers_on_made_up_data(made_up, paper, capsys):
+    """All parts that the data of the papers would go through, and the same twice."""
+    command = ["reproduce", paper, "--data", str(made_up), "--json", "--quiet"]
+    assert run(command) == 0
+    first = capsys.readouterr().out
+    found = json.loads(first)
+    assert found["warnings"] == []
+    rows = {row["what"]: row for row in found["rows"]}
+    assert len(rows) == len(found["rows"])
+    for row in rows.values():
+        assert (row["match"] is None) == (row["ours"] is None)
+        assert row["match"] is True or row["note"]
+        assert row["why"]
+    drawn = [row for row in rows.values() if row["error"] is not None]
+    assert len(drawn) > 20
+    for row in drawn:
+        if row["tolerance"] is not None:
+            assert row["tolerance"] >= 2 * row["error"]
+            gap = abs(row["published"] - row["ours"])
+            assert row["match"] == (gap <= row["tolerance"] + 1e-9)
+    assert run(command) == 0
+    assert capsys.readouterr().out == first

@@ -1,0 +1,148 @@
+"""Commands and files as metrics: what they see, what is kept, what is refused."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard import EvalSet, Segments
+from steelyard.core.errors import InputError, UsageError
+from steelyard.scoring.cache import ScoreCache, cache_key
+from steelyard.scoring.external import Command, ScoreFile
+
+JUDGE = """
+import json, pathlib, sys
+seen = pathlib.Path(sys.argv[1])
+rows = [json.loads(line) for line in sys.stdin]
+with seen.open("a") as out:
+    out.writelines(f"{row['src']}|{row['out']}|{row['refs']}\\n" for row in rows)
+for row in rows:
+    print(len(row["out"]) - len(row["refs"][0]))
+"""
+
+
+@pytest.fixture
+def es():
+    segments = Segments(
+        ("1", "2"),
+        sources=("eins\n", "zwei"),
+        references={"refA": ("a", "ä b"), "refB": ("x", "y")},
+    )
+    outputs = {"A": ("same", "one"), "B": ("same", None), "C": ("", "$(touch x); two")}
+    return EvalSet(("A", "B", "C"), segments, outputs=outputs)
+
+
+@pytest.fixture
+def judge(tmp_path):
+    script = tmp_path / "judge.py"
+    script.write_text(JUDGE)
+    return Command("judge", (sys.executable, str(script), str(tmp_path / "seen")),
+                   cache=ScoreCache(tmp_path / "cache" / "scores.sqlite"))  # fmt: skip
+
+
+def test_a_command_sees_every_text_once(es, judge, tmp_path):
+    scored = judge.score(es, ["refA"])
+    np.testing.assert_array_equal(scored.table.values, [[3, 0], [3, np.nan], [-1, 12]])
+    assert scored.table.uses == ("src", "refA")
+    assert scored.notes == ()
+    seen = (tmp_path / "seen").read_text().splitlines()
+    assert len(seen) == 4 + 2  # four different texts; two of the sources end in a line end
+    assert "zwei|$(touch x); two|['ä b']" in seen
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_cache_answers_the_second_time(es, judge, tmp_path):
+    first = judge.score(es, ["refA"])
+    (tmp_path / "seen").unlink()
+    second = judge.score(es, ["refA"])
+    assert not (tmp_path / "seen").exists()
+    np.testing.assert_array_equal(second.table.values, first.table.values)
+    assert second.notes == ("judge: 4 of 4 scores from the cache",)
+    judge.score(es, ["refB"])  # other references, other scores
+    assert (tmp_path / "seen").exists()
+    (tmp_path / "seen").unlink()
+    script = tmp_path / "judge.py"
+    script.write_text(JUDGE.replace("- len", "+ len"))  # another program
+    assert judge.score(es, ["refA"]).table.values[0, 0] == 5
+    assert (tmp_path / "seen").exists()
+
+
+@pytest.mark.parametrize("damage", [b"not a database, but long enough to be read as one" * 40, b""])
+def test_a_damaged_cache_is_no_reason_to_fail(es, judge, damage):
+    judge.cache.path.parent.mkdir()
+    judge.cache.path.write_bytes(damage)
+    assert judge.score(es, ["refA"]).table.values[0, 0] == 3
+
+
+def test_a_cache_that_holds_something_else(tmp_path):
+    cache = ScoreCache(tmp_path / "scores.sqlite")
+    cache.put({b"a": 1.5, b"b": 2.0})
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute("UPDATE scores SET score = 'high' WHERE key = ?", (b"a",))
+    connection.close()
+    assert cache.get([b"a", b"b", b"c"]) == {b"b": 2.0}
+    many = {cache_key("m", [k]): float(k) for k in range(1200)}
+    cache.put(many)
+    assert cache.get(many) == many
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("print(1)", "output of m: 1 number, expected 4: one score for each text"),
+        ("print('1\\n2\\nx\\n4')", "output of m:3: 'x' is not a number"),
+        ("print('1\\nnan\\n3\\n4')", "output of m:2: 'nan' is not a number"),
+        ("pass", "output of m: 0 numbers, expected 4"),
+    ],
+)
+def test_what_a_command_prints_is_checked(es, program, message):
+    with pytest.raises(InputError, match=message):
+        Command("m", (sys.executable, "-c", program)).score(es, ["refA"])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("'unclosed", "can't split"),
+        ("  ", "no command"),
+        ("no-such-program-anywhere", r"can't run 'no-such-program-anywhere' \(No such file"),
+        (f"{sys.executable} -c 'import sys; sys.exit(\"no key\")'", "ended with code 1: no key"),
+    ],
+)
+def test_commands_that_fail(es, line, message):
+    with pytest.raises(UsageError, match=f"m: .*{message}"):
+        Command.parse("m", line).score(es, ["refA"])
+
+
+def test_files_of_numbers(es, tmp_path):
+    for system, lines in {"A": "1\n2\n", "B": "3\n4.5\n", "C": "5e-1\r\n-6\r\n"}.items():
+        (tmp_path / f"{system}.txt").write_text(lines, newline="")
+    metric = ScoreFile("comet", str(tmp_path / "{system}.txt"), higher_is_better=False)
+    table = metric.score(es).table
+    assert table.values.tolist() == [[1, 2], [3, 4.5], [0.5, -6]]
+    assert not table.higher_is_better
+    (tmp_path / "B.txt").write_text("3\n")
+    with pytest.raises(InputError, match=r"B.txt: 1 number, expected 2: one for each segment"):
+        metric.score(es)
+
+
+def test_a_table_of_scores(es, tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("system,segment,comet\nC,2,1.5\nA,1,2.5\nZ,1,9\nA,7,8\n")
+    values = ScoreFile("comet", str(path)).score(es).table.values
+    np.testing.assert_array_equal(values, [[2.5, np.nan], [np.nan] * 2, [np.nan, 1.5]])
+    with pytest.raises(InputError, match="no scores named 'comte'; did you mean 'comet'"):
+        ScoreFile("comte", str(path)).score(es)
+    path.write_text("system,segment,comet\nZ,1,9\n")
+    with pytest.raises(InputError, match="no system and segment of the texts"):
+        ScoreFile("comet", str(path)).score(es)
+
+
+def test_metrics_that_are_made_already(es, judge):
+    found = sy.score(es, [judge, "length"], references=["refA"])
+    assert found.metrics == ("judge", "length")
+    assert found.signatures["judge"].startswith("command:")

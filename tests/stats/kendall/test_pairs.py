@@ -1,0 +1,214 @@
+"""Counts of pairs against a loop over all of them."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from steelyard.core.errors import ShapeError
+from steelyard.stats.kendall.pairs import (
+    PairCounts,
+    count_below,
+    count_pairs,
+    count_pairs_flat,
+    reach,
+)
+from steelyard.stats.metametrics.base import pair_counts
+
+NAN = float("nan")
+FIELDS = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
+# Eighths: their differences are exact, so that pairs on a threshold are decided without rounding.
+eighths = st.integers(-8, 8).map(lambda k: k / 8)
+cells = st.one_of(st.sampled_from([0.0, 0.125, 0.25, 1.0, NAN]), eighths)
+matrices = hnp.array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=6).flatmap(
+    lambda shape: st.tuples(*(hnp.arrays(np.float64, shape, elements=cells) for _ in range(2)))
+)
+
+
+def naive(human, metric, epsilon=0.0, threshold=0.0):
+    """Count one group, pair by pair."""
+    counts = dict.fromkeys(FIELDS, 0)
+    for (h_i, m_i), (h_j, m_j) in combinations(zip(human, metric, strict=True), 2):
+        h, m = h_i - h_j, m_i - m_j
+        if math.isnan(h) or math.isnan(m):
+            continue
+        human_tie, metric_tie = h == 0 or abs(h) < threshold, abs(m) <= epsilon
+        if human_tie and metric_tie:
+            counts["both_ties"] += 1
+        elif human_tie:
+            counts["human_ties"] += 1
+        elif metric_tie:
+            counts["metric_ties"] += 1
+        elif (h > 0) == (m > 0):
+            counts["concordant"] += 1
+        else:
+            counts["discordant"] += 1
+    return counts
+
+
+def as_dicts(counts):
+    columns = [getattr(counts, name).tolist() for name in FIELDS]
+    return [dict(zip(FIELDS, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+@pytest.mark.parametrize("n", [23, 24, 130])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_counts_of_many_rows(n, epsilon):
+    # 23 rows have 253 pairs: the most that a byte can count.
+    rng = np.random.default_rng(n)
+    human, metric = rng.integers(0, 9, (n, 3)) / 8, rng.normal(size=(n, 3))
+    human[:, 0] = metric[:, 0] = np.arange(n)
+    counts = as_dicts(count_pairs(human, metric, epsilon=epsilon))
+    assert counts[0]["concordant"] == n * (n - 1) // 2
+    truth = [naive(h, m, epsilon) for h, m in zip(human.T, metric.T, strict=True)]
+    assert counts == truth
+
+
+@given(
+    matrices,
+    st.sampled_from([0.0, 0.125, 0.25, 0.3, 2.0]),
+    st.sampled_from([0.0, 0.125, 0.25, 0.3, 2.0]),
+)
+def test_counts_against_the_loop(data, epsilon, threshold):
+    human, metric = data
+    counts = count_pairs(human, metric, epsilon=epsilon, threshold=threshold)
+    expected = [naive(h, m, epsilon, threshold) for h, m in zip(human.T, metric.T, strict=True)]
+    assert as_dicts(counts) == expected
+    assert counts.total.tolist() == [sum(group.values()) for group in expected]
+    pooled = {name: sum(group[name] for group in expected) for name in FIELDS}
+    assert as_dicts(counts.pooled()) == [pooled]
+
+
+def test_epsilon_is_inclusive_and_threshold_is_not():
+    human, metric = np.array([[0.0], [25.0]]), np.array([[0.0], [0.5]])
+    at_both = count_pairs(human, metric, epsilon=0.5, threshold=25)
+    assert as_dicts(at_both) == [dict.fromkeys(FIELDS, 0) | {"metric_ties": 1}]
+    beyond = count_pairs(human, metric, epsilon=0.49, threshold=25.01)
+    assert as_dicts(beyond) == [dict.fromkeys(FIELDS, 0) | {"human_ties": 1}]
+    both = count_pairs(human, metric, epsilon=0.5, threshold=25.01)
+    assert as_dicts(both) == [dict.fromkeys(FIELDS, 0) | {"both_ties": 1}]
+    clear = count_pairs(human, metric, epsilon=0.49, threshold=25)
+    assert as_dicts(clear) == [dict.fromkeys(FIELDS, 0) | {"concordant": 1}]
+
+
+def test_edge_cases_by_hand():
+    one = count_pairs(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0]]))
+    assert one.total.tolist() == [0, 0]
+    missing = count_pairs(np.array([[NAN, 1.0], [1, NAN]]), np.array([[1.0, NAN], [2, 2]]))
+    assert missing.total.tolist() == [0, 0]
+    constant = count_pairs(np.array([[1.0], [2], [3]]), np.ones((3, 1)))
+    assert as_dicts(constant) == [dict.fromkeys(FIELDS, 0) | {"metric_ties": 3}]
+    same = np.array([[1.0, 5], [2, 4], [3, 3]])
+    assert as_dicts(count_pairs(same, same)) == [dict.fromkeys(FIELDS, 0) | {"concordant": 3}] * 2
+    assert count_pairs(same, -same).discordant.tolist() == [3, 3]
+    assert count_pairs(np.empty((0, 2)), np.empty((0, 2))).total.tolist() == [0, 0]
+
+
+def test_float_noise_is_a_difference():
+    # The official numbers compare floats exactly.
+    human = np.array([[-1.3], [-1.3000000000000003]])
+    assert count_pairs(human, human).concordant.tolist() == [1]
+
+
+complete = st.integers(0, 20).flatmap(
+    lambda n: st.tuples(
+        *(
+            hnp.arrays(np.float64, n, elements=st.one_of(eighths, st.floats(-1e6, 1e6)))
+            for _ in range(2)
+        )
+    )
+)
+
+
+thresholds = st.one_of(st.sampled_from([0.0, 0.125, 0.3, 2.0]), st.floats(0, 2))
+
+
+@given(complete, thresholds, thresholds)
+def test_one_long_vector_is_one_column(data, epsilon, threshold):
+    human, metric = data
+    flat = count_pairs_flat(human, metric, epsilon=epsilon, threshold=threshold)
+    column = count_pairs(human[:, None], metric[:, None], epsilon=epsilon, threshold=threshold)
+    assert as_dicts(flat) == as_dicts(column)
+    assert as_dicts(flat) == [naive(human, metric, epsilon, threshold)]
+
+
+@pytest.mark.parametrize("sizes", [(1000, 3), (1023, 50), (1025, 2000)])
+def test_one_long_vector_with_many_ties(sizes):
+    # Tenths: differences that print alike are different floats, and each counts as what it is.
+    rng = np.random.default_rng(0)
+    n, levels = sizes
+    human = rng.integers(0, levels, n) / 10
+    metric = np.rint(human * 5 + rng.normal(size=n)) / 10
+    for epsilon, threshold in ((0, 0), (0.1, 0), (0.3, 0.3), (0.7, 0.2), (0, 0.1), (99, 99)):
+        flat = count_pairs_flat(human, metric, epsilon=epsilon, threshold=threshold)
+        column = count_pairs(human[:, None], metric[:, None], epsilon=epsilon, threshold=threshold)
+        assert as_dicts(flat) == as_dicts(column)
+
+
+@pytest.mark.parametrize("group_by", ["none", "item", "system"])
+@pytest.mark.parametrize("options", [{}, {"epsilon": 0.25, "threshold": 0.5}])
+def test_long_groups_are_counted_as_short_ones(group_by, options):
+    rng = np.random.default_rng(1)
+    human, metric = (rng.integers(0, 9, (4, 150)) / 8 for _ in range(2))
+    human[rng.random(human.shape) < 0.2] = NAN
+    metric[:, rng.random(150) < 0.2] = NAN
+    found = pair_counts(human, metric, group_by, **options)
+    if group_by == "none":
+        human, metric = human.reshape(1, -1), metric.reshape(1, -1)
+    elif group_by == "item":
+        human, metric = human.T, metric.T
+    expected = [naive(h, m, **options) for h, m in zip(human, metric, strict=True)]
+    assert as_dicts(found) == expected
+
+
+def test_counts_do_not_overflow():
+    n = 300_000  # 4.5e10 pairs: more than 32 bits hold
+    up = np.arange(n, dtype=float)
+    counts = count_pairs_flat(up, -up)
+    assert counts.discordant.tolist() == [n * (n - 1) // 2]
+    assert counts.total.tolist() == [n * (n - 1) // 2]
+
+
+def test_reach_is_the_first_difference_beyond_epsilon():
+    rng = np.random.default_rng(2)
+    for values in (rng.integers(0, 300, 200) / 10, 1e9 + rng.random(200), rng.random(200)):
+        ordered = np.sort(values)
+        # Differences themselves as thresholds: searching for value + epsilon would miss some.
+        for epsilon in (0.0, np.inf, *(ordered[100:] - ordered[:100])):
+            beyond = ordered - ordered[:, None] > epsilon
+            expected = np.where(beyond.any(axis=1), beyond.argmax(axis=1), 200)
+            assert reach(ordered, epsilon).tolist() == expected.tolist()
+    ends = np.repeat([50, 120, 200], [50, 70, 80])
+    grouped = np.concatenate([np.sort(part) for part in np.split(rng.random(200), [50, 120])])
+    parts = [reach(part, 0.2) for part in np.split(grouped, [50, 120])]
+    expected = np.concatenate([parts[0], parts[1] + 50, parts[2] + 120])
+    assert reach(grouped, 0.2, ends).tolist() == expected.tolist()
+
+
+@given(
+    st.lists(st.integers(0, 20), max_size=40),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 25)), max_size=9),
+)
+def test_ranks_against_the_loop(codes, queries):
+    queries = [(min(end, len(codes)), bound) for end, bound in queries]
+    ends, bounds = np.array(queries, dtype=np.int64).reshape(-1, 2).T
+    expected = [sum(code < bound for code in codes[:end]) for end, bound in queries]
+    assert count_below(np.array(codes, dtype=np.int64), ends, bounds).tolist() == expected
+
+
+def test_pooled_counts_stay_a_vector():
+    counts = PairCounts(*(np.array([k, 10 * k]) for k in range(1, 6)))
+    assert counts.pooled().total.tolist() == [165]
+
+
+def test_errors():
+    with pytest.raises(ShapeError, match="two matrices of one shape"):
+        count_pairs(np.ones((2, 3)), np.ones((3, 2)))
+    with pytest.raises(ShapeError, match="two matrices of one shape"):
+        count_pairs(np.ones(2), np.ones(2))

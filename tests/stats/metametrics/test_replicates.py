@@ -1,0 +1,368 @@
+"""Statistics of resamples by counts against resampling that really copies rows and columns."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import rankdata
+
+from steelyard.core.errors import UsageError
+from steelyard.stats import correlation
+from steelyard.stats.kendall import cellpairs, cellreplicates, itemreplicates
+from steelyard.stats.kendall.cellpairs import Signs
+from steelyard.stats.kendall.cellreplicates import cell_replicates
+from steelyard.stats.kendall.itemreplicates import item_replicates
+from steelyard.stats.kendall.matrices import KENDALL
+from steelyard.stats.kendall.pairs import count_pairs
+from steelyard.stats.metametrics import replicates
+from steelyard.stats.metametrics.base import METAMETRICS, MetaMetric, Options
+from steelyard.stats.metametrics.replicates import Statistic, statistic_of, system_replicates
+from steelyard.stats.resampling import bootstrap
+
+NAN = float("nan")
+
+STATISTICS = {
+    "pearson": Statistic("products"),
+    "pdp": Statistic("products", pooled=True),
+    "spearman": Statistic("ranks"),
+    "kendall-b": Statistic("pairs", correlation.kendall_b),
+    "kendall-c": Statistic("tau-c"),
+    "kendall-like": Statistic("pairs", KENDALL["kendall-hard"].value, threshold=2.0, pooled=True),
+    "acc-eq": Statistic("pairs", KENDALL["acc-eq"].value, epsilon=0.7),
+    "tau-eq": Statistic("pairs", KENDALL["tau-eq"].value, epsilon=0.1),
+    "kendall-soft": Statistic("pairs", KENDALL["kendall-soft"].value, threshold=1.0),
+}
+LOCAL = sorted(set(STATISTICS) - {"pdp", "kendall-like"})  # those that level sys knows
+
+
+class Cell(NamedTuple):
+    """A copy of a cell: which cell it is, which copy of its unit, and its scores."""
+
+    unit: int
+    place: int
+    copy: int
+    human: float
+    metric: float
+
+
+def kinds(cells, name):
+    """Concordant, discordant, human, metric and both ties; pairs of one unit's copies dropped."""
+    statistic = STATISTICS[name]
+    found = [0, 0, 0, 0, 0]
+    for a, b in combinations(cells, 2):
+        if a.unit == b.unit and a.copy != b.copy:
+            continue
+        h, m = a.human - b.human, a.metric - b.metric
+        h_tied = abs(h) < statistic.threshold or h == 0
+        m_tied = abs(m) <= statistic.epsilon
+        if h_tied or m_tied:
+            found[2 if not m_tied else 3 if not h_tied else 4] += 1
+        else:
+            found[0 if h * m > 0 else 1] += 1
+    return np.array(found)
+
+
+def worth(name, counts):
+    same, opposite, human, metric, both = (float(n) for n in counts)
+    total = same + opposite + human + metric + both
+    if name == "kendall-b":
+        room = ((total - human - both) * (total - metric - both)) ** 0.5
+        return (same - opposite) / room if room else NAN
+    top, pairs = {
+        "kendall-like": (same - opposite - metric, same + opposite + metric),
+        "acc-eq": (same + both, total),
+        "tau-eq": (same + both - opposite - human - metric, total),
+        "kendall-soft": (same - opposite, same + opposite + metric),
+    }[name]
+    return top / pairs if pairs else NAN
+
+
+def pearson(x, y):
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return NAN
+    return np.corrcoef(x, y)[0, 1]
+
+
+def value(name, cells):
+    """One group of copied cells."""
+    h, m = np.array([c.human for c in cells]), np.array([c.metric for c in cells])
+    if name in ("pearson", "pdp"):
+        return pearson(h, m)
+    if name == "spearman":
+        return pearson(rankdata(h), rankdata(m)) if len(h) else NAN
+    counts = kinds(cells, name)
+    if name == "kendall-c":
+        own = sum((a.unit, a.place) == (b.unit, b.place) for a in cells for b in cells)
+        levels = min(len(set(h)), len(set(m)))
+        room = (2 * counts.sum() + own) * (levels - 1) / levels if levels else 0
+        return 2 * (counts[0] - counts[1]) / room if room else NAN
+    return worth(name, counts)
+
+
+def over_groups(name, groups):
+    """Mean over groups where defined; pooled statistics add up first."""
+    if name == "kendall-like":
+        return worth(name, sum((kinds(g, name) for g in groups), start=np.zeros(5)))
+    if name == "pdp":
+        gaps = [
+            (a.human - b.human, a.metric - b.metric) for g in groups for a, b in combinations(g, 2)
+        ]
+        h, m = np.array(gaps).T if gaps else (np.zeros(0), np.zeros(0))
+        size = np.sqrt((h * h).sum() * (m * m).sum())
+        return (h * m).sum() / size if size else NAN
+    found = np.array([value(name, g) for g in groups])
+    found = found[~np.isnan(found)]
+    return found.mean() if len(found) else NAN
+
+
+def copied(counts):
+    return [(unit, copy) for unit, n in enumerate(counts) for copy in range(int(n))]
+
+
+def scores(rng, shape, missing=0.15):
+    human = rng.integers(0, 4, shape) / rng.choice([1, 3])
+    metric = np.round(human + rng.normal(0, 1, shape), 1)
+    lost = rng.random((2, *shape)) < missing
+    return np.where(lost[0], NAN, human), np.where(lost[1], NAN, metric)
+
+
+def known(cells):
+    return [c for c in cells if not np.isnan(c.human + c.metric)]
+
+
+def check(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+SEEDS = st.integers(0, 10**6)
+
+
+@pytest.mark.parametrize("name", LOCAL)
+@settings(max_examples=40)
+@given(st.integers(1, 6), SEEDS, st.booleans())
+def test_system_scores_against_copies(name, n, seed, one_row):
+    rng = np.random.default_rng(seed)
+    human, metric = scores(rng, (1 if one_row else 5, n))
+    systems = bootstrap.draw_counts(5, n, rng)
+    found = system_replicates(STATISTICS[name], human, metric, systems)
+    for b, counts in enumerate(systems):
+        row = 0 if one_row else b
+        cells = [Cell(i, 0, c, human[row, i], metric[row, i]) for i, c in copied(counts)]
+        check(found[b], value(name, known(cells)))
+
+
+@pytest.mark.parametrize("name", sorted(STATISTICS))
+@settings(max_examples=25)
+@given(st.integers(1, 5), st.integers(1, 4), SEEDS, st.booleans())
+def test_items_against_copies(name, n, s, seed, both):
+    rng = np.random.default_rng(seed)
+    human, metric = scores(rng, (n, s))
+    systems = bootstrap.draw_counts(4, n, rng)
+    segments = bootstrap.draw_counts(4, s, rng) if both else None
+    found = item_replicates(STATISTICS[name], human, metric, systems, segments)
+    for b, counts in enumerate(systems):
+        drawn = copied(np.ones(s) if segments is None else segments[b])
+        groups = [
+            known([Cell(i, t, c, human[i, t], metric[i, t]) for i, c in copied(counts)])
+            for t, _ in drawn
+        ]
+        check(found[b], over_groups(name, groups))
+
+
+@pytest.mark.parametrize("name", sorted(STATISTICS))
+@settings(max_examples=25)
+@given(st.integers(1, 3), st.integers(1, 6), SEEDS)
+def test_all_cells_over_segments_against_copies(name, n, s, seed):
+    rng = np.random.default_rng(seed)
+    human, metric = scores(rng, (n, s))
+    segments = bootstrap.draw_counts(4, s, rng)
+    found = cell_replicates(STATISTICS[name], human, metric, by_system=False, segments=segments)
+    for b, counts in enumerate(segments):
+        cells = [
+            Cell(t, i, c, human[i, t], metric[i, t]) for t, c in copied(counts) for i in range(n)
+        ]
+        check(found[b], value(name, known(cells)))
+
+
+@pytest.mark.parametrize("name", sorted(STATISTICS))
+@settings(max_examples=25)
+@given(st.integers(1, 5), st.integers(1, 4), SEEDS)
+def test_all_cells_over_systems_against_copies(name, n, s, seed):
+    rng = np.random.default_rng(seed)
+    human, metric = scores(rng, (n, s))
+    systems = bootstrap.draw_counts(4, n, rng)
+    found = cell_replicates(STATISTICS[name], human, metric, by_system=False, systems=systems)
+    for b, counts in enumerate(systems):
+        cells = [
+            Cell(i, t, c, human[i, t], metric[i, t]) for i, c in copied(counts) for t in range(s)
+        ]
+        check(found[b], value(name, known(cells)))
+
+
+@pytest.mark.parametrize("name", ["pearson", "pdp", "spearman"])
+@settings(max_examples=25)
+@given(st.integers(1, 4), st.integers(1, 4), SEEDS)
+def test_all_cells_over_both_against_copies(name, n, s, seed):
+    rng = np.random.default_rng(seed)
+    human, metric = scores(rng, (n, s))
+    segments, systems = bootstrap.draw_counts(4, s, rng), bootstrap.draw_counts(4, n, rng)
+    found = cell_replicates(
+        STATISTICS[name], human, metric, by_system=False, segments=segments, systems=systems
+    )
+    for b in range(4):
+        cells = [
+            Cell(0, 0, 0, human[i, t], metric[i, t])
+            for i, _ in copied(systems[b])
+            for t, _ in copied(segments[b])
+        ]
+        check(found[b], value(name, known(cells)))
+
+
+@pytest.mark.parametrize("name", sorted(STATISTICS))
+@settings(max_examples=25)
+@given(st.integers(1, 4), st.integers(1, 6), SEEDS, st.sampled_from(["segment", "system", "both"]))
+def test_cells_of_each_system_against_copies(name, n, s, seed, unit):
+    rng = np.random.default_rng(seed)
+    human, metric = scores(rng, (n, s))
+    segments = None if unit == "system" else bootstrap.draw_counts(4, s, rng)
+    systems = None if unit == "segment" else bootstrap.draw_counts(4, n, rng)
+    found = cell_replicates(
+        STATISTICS[name], human, metric, by_system=True, segments=segments, systems=systems
+    )
+    for b in range(4):
+        rows = copied(np.ones(n) if systems is None else systems[b])
+        drawn = copied(np.ones(s) if segments is None else segments[b])
+        groups = [
+            known([Cell(t, i, c, human[i, t], metric[i, t]) for t, c in drawn]) for i, _ in rows
+        ]
+        check(np.broadcast_to(found, 4)[b], over_groups(name, groups))
+
+
+@pytest.mark.parametrize("name", sorted(STATISTICS))
+@pytest.mark.parametrize("n", [3, 9])
+@pytest.mark.thorough
+def test_blocks_do_not_matter(name, n, monkeypatch):
+    rng = np.random.default_rng(3)
+    human, metric = scores(rng, (n, 150))
+    segments, systems = bootstrap.draw_counts(20, 150, rng), bootstrap.draw_counts(20, n, rng)
+
+    def all_of_them():
+        s = STATISTICS[name]
+        rows = {"human": human[:, :20].T, "metric": metric[:, :20].T}
+        return [
+            item_replicates(s, human, metric, systems, segments),
+            cell_replicates(s, human, metric, by_system=False, segments=segments),
+            cell_replicates(s, human, metric, by_system=False, systems=systems),
+            cell_replicates(s, human, metric, by_system=True, segments=segments, systems=systems),
+            np.zeros(0) if s.pooled else system_replicates(s, **rows, systems=systems),
+        ]
+
+    whole = all_of_them()
+    small = partial(replicates.parts, limit=60)
+    monkeypatch.setattr(replicates, "parts", small)
+    monkeypatch.setattr(itemreplicates, "parts", small)
+    monkeypatch.setattr(cellreplicates, "parts", lambda n, width, _=None: small(n, width))
+    monkeypatch.setattr(cellpairs, "_ROWS", 7)
+    for one, other in zip(whole, all_of_them(), strict=True):
+        assert one.shape == other.shape
+        check(one, other)
+
+
+@pytest.mark.parametrize("shape", [(130, 4), (3, 200)])
+@pytest.mark.parametrize(("epsilon", "threshold"), [(0.0, 0.0), (0.5, 0.0), (0.3, 1.0)])
+@pytest.mark.thorough
+def test_pairs_of_cells_against_counting_them_once(shape, epsilon, threshold):
+    human, metric = scores(np.random.default_rng(5), shape)
+    statistic = Statistic("pairs", correlation.kendall_b, epsilon, threshold)
+    lost = np.isnan(human) | np.isnan(metric)
+    cells = cellpairs.Cells.of(human, metric, ~lost, statistic)
+    expected = count_pairs(
+        human.reshape(-1, 1), metric.reshape(-1, 1), epsilon=epsilon, threshold=threshold
+    )
+    every = list(range(shape[0]))
+    assert cells.count_over_segments(every, None) == expected
+    assert cells.count_over_segments(every, np.ones((1, shape[1]))) == expected
+    assert cells.count_over_systems(np.ones((1, shape[0]))) == expected
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.integers(-30, 30), min_size=1, max_size=20),
+    st.integers(0, 12),
+    st.booleans(),
+    st.sampled_from([0.1, 1 / 3, 1.0, 1e-9]),
+)
+def test_signs_tie_as_subtraction_does(values, width, strict, step):
+    """Differences that fall on the threshold are decided by rounding, in the same way."""
+    x = np.array(values, dtype=float)[None, :] * step
+    own = Signs.of(x, ~np.isnan(x), width * step, strict=strict)
+    gap = x[0][:, None] - x[0]
+    tied = (np.abs(gap) < width * step) | (gap == 0) if strict else np.abs(gap) <= width * step
+    every = slice(0, x.size)
+    np.testing.assert_array_equal(own.block(0, every, 0, every), np.where(tied, 0, np.sign(gap)))
+    assert own.ties([0]) == bool(tied[~np.eye(x.size, dtype=bool)].any())
+
+
+def test_resamples_of_one_system_only_are_undefined():
+    human, metric = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
+    systems = np.array([[3.0, 0.0, 0.0]])
+    for name in LOCAL:
+        assert np.isnan(system_replicates(STATISTICS[name], human, metric, systems)).all(), name
+        found = item_replicates(STATISTICS[name], human.T, metric.T, systems)
+        assert np.isnan(found).all(), name
+
+
+def test_constant_scores_are_undefined_where_they_should_be():
+    human, flat = np.arange(6.0).reshape(2, 3), np.full((2, 3), 0.1 + 0.2)
+    segments, systems = np.array([[2.0, 1.0, 0.0]]), np.array([[1.0, 1.0]])
+    for name in ("pearson", "pdp", "spearman", "kendall-b", "kendall-c"):
+        s = STATISTICS[name]
+        assert np.isnan(cell_replicates(s, human, flat, by_system=False, segments=segments)).all()
+        assert np.isnan(cell_replicates(s, human, flat, by_system=True, segments=segments)).all()
+        assert np.isnan(item_replicates(s, human, flat, systems, segments)).all()
+    # A metric that ties everything is never right where people see a difference.
+    accuracy = STATISTICS["acc-eq"]
+    assert cell_replicates(accuracy, human, flat, by_system=False, segments=segments) == [0]
+
+
+def test_a_constant_part_far_from_the_rest_is_constant():
+    """Sums of squares cancel to rounding, not to zero: that must not become a correlation."""
+    human, metric = np.array([[0.1, 0.1, 0.1, 7.0]]), np.array([[0.3, 0.7, 0.2, 1e6]])
+    segments = np.array([[2.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    found = cell_replicates(
+        STATISTICS["pearson"], human, metric, by_system=False, segments=segments
+    )
+    assert np.isnan(found[0])
+    assert found[1] == pytest.approx(1)
+
+
+def test_means_that_differ_by_rounding_are_ties():
+    metric = np.array([[0.1 + 0.2, 0.3, 0.5]])
+    human = np.array([[1.0, 1.0, 2.0]])
+    accuracy = statistic_of(METAMETRICS["pa"], Options())
+    assert accuracy is not None
+    assert system_replicates(accuracy, human, metric) == [1]
+    assert system_replicates(STATISTICS["spearman"], human, metric) == pytest.approx(1)
+    assert system_replicates(STATISTICS["kendall-c"], human, metric) == pytest.approx(8 / 9)
+
+
+def test_pairs_of_cells_over_both_are_refused():
+    human = np.arange(6.0).reshape(2, 3)
+    with pytest.raises(UsageError, match="not both"):
+        cell_replicates(
+            STATISTICS["kendall-b"], human, human, by_system=False,
+            segments=np.ones((1, 3)), systems=np.ones((1, 2)),
+        )  # fmt: skip
+
+
+def test_functions_of_ones_own_have_no_known_statistic():
+    own = MetaMetric("mine", systems=lambda h, m, _: float((h == m).mean()))
+    assert statistic_of(own, Options()) is None
+    known = {name for name, meta in METAMETRICS.items() if statistic_of(meta, Options())}
+    assert known == set(METAMETRICS) - {"spa"}

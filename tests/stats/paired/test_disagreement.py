@@ -1,0 +1,100 @@
+"""Disagreement of rankings against definitions that read like the paper's."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.stats as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from steelyard.core.errors import ShapeError, UsageError
+from steelyard.stats.paired.disagreement import (
+    joint_shares,
+    order_disagreement,
+    sets_differ,
+    settled,
+    top_systems,
+)
+
+NAN = float("nan")
+FULL = arrays(np.float64, (4, 6), elements=st.integers(0, 5).map(float))
+HOLES = arrays(np.float64, (4, 6), elements=st.sampled_from([NAN, 0.0, 1.0, 2.0, 3.0]))
+
+
+@settings(max_examples=30)
+@given(first=FULL, second=FULL)
+def test_order_is_rescaled_tau_b(first, second):
+    found = order_disagreement(first, second)
+    for k in range(4):
+        if np.ptp(first[k]) == 0 or np.ptp(second[k]) == 0:
+            assert np.isnan(found[k])
+        else:
+            tau = reference.kendalltau(first[k], second[k]).statistic
+            assert found[k] == pytest.approx(1 - (tau + 1) / 2, abs=1e-12)
+
+
+@given(
+    st.lists(st.permutations(range(6)), min_size=1, max_size=4),
+    st.permutations(range(6)),
+)
+def test_order_without_ties_counts_pairs(orders, one):
+    first, second = np.array(orders, dtype=float), np.tile(np.array(one, dtype=float), (9, 1))
+    found = order_disagreement(first, second[: len(first)])
+    for row, share in zip(first, found, strict=True):
+        pairs = list(itertools.combinations(range(6), 2))
+        wrong = sum((row[i] - row[j]) * (one[i] - one[j]) < 0 for i, j in pairs)
+        assert share == pytest.approx(wrong / len(pairs))
+
+
+@given(scores=HOLES, n=st.integers(1, 4))
+def test_top_by_counting_who_is_above(scores, n):
+    found = top_systems(scores, n)
+    for row, own in zip(scores, found, strict=True):
+        for i in range(6):
+            above = sum(other > row[i] for other in row)
+            assert own[i] == (not np.isnan(row[i]) and above < n)
+
+
+@given(first=HOLES, second=HOLES)
+def test_sets(first, second):
+    one, two = top_systems(first, 2), top_systems(second, 2)
+    for k, found in enumerate(sets_differ(one, two)):
+        a, b = (set(np.flatnonzero(top[k])) for top in (one, two))
+        expected = NAN if not a or not b else float(a != b)
+        assert found == pytest.approx(expected, nan_ok=True)
+
+
+def test_rounding_makes_no_order():
+    near = np.array([[0.3, 0.1 + 0.2, 0.1]])
+    assert top_systems(near, 1).tolist() == [[True, True, False]]
+    other = np.array([[0.5, 0.4, 0.1]])
+    assert order_disagreement(near, other) == pytest.approx((1 - 2 / np.sqrt(6)) / 2)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False))
+def test_settled_keeps_twelve_digits(value):
+    found = float(settled(np.array([value]))[0])
+    assert found == pytest.approx(float(f"{value:.11e}"), rel=1e-15, abs=0)
+
+
+@given(arrays(np.bool_, (3, 12)))
+def test_joint_shares_by_counting(found):
+    shares = joint_shares(found)
+    for i, j in itertools.product(range(3), repeat=2):
+        if i == j:
+            assert shares[i, i] == pytest.approx(found[i].mean())
+        elif not found[i].any():
+            assert np.isnan(shares[i, j])
+        else:
+            assert shares[i, j] == pytest.approx(found[j][found[i]].mean())
+
+
+def test_bad_arguments():
+    with pytest.raises(ShapeError, match="rankings x systems"):
+        order_disagreement(np.zeros((2, 3)), np.zeros((2, 4)))
+    with pytest.raises(UsageError, match="at least one system"):
+        top_systems(np.zeros((1, 3)), 0)

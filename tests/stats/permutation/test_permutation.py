@@ -1,0 +1,850 @@
+"""Permutation tests against the enumeration of all signs, convolution, and published p-values."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from steelyard.core.errors import ShapeError, UsageError
+from steelyard.stats.permutation import lattice, transform
+from steelyard.stats.permutation import pvalues as permutation
+from steelyard.stats.permutation.lattice import lattice_scale, lattice_tails
+from steelyard.stats.permutation.pvalues import block_sums, pairwise_pvalues
+from steelyard.stats.permutation.transform import enumerate_tails
+
+NAN = float("nan")
+SAMPLING_FREE = ("exact", "analytic", "normal")
+TAILS = ("mid", "ge")
+
+# ---------------------------------------------------------------- naive references
+
+
+@cache
+def all_signs(n):
+    return np.array(list(product((-1, 1), repeat=n))).reshape(2**n, n)
+
+
+def brute_tails(x):
+    """P(T > t) and P(T = t) over all sign vectors; exact where the numbers are."""
+    null = all_signs(len(x)) @ x
+    return np.mean(null > x.sum()), np.mean(null == x.sum())
+
+
+def brute(scores, tail="mid", tails=brute_tails):
+    """p-values of all pairs on the segments that both systems have."""
+    p = np.full((len(scores), len(scores)), 0.5 if tail == "mid" else 1.0)
+    for i, j in product(range(len(scores)), repeat=2):
+        gap = scores[i] - scores[j]
+        gap = gap[~np.isnan(gap)]
+        above, at = tails(gap) if len(gap) else (NAN, NAN)
+        if i != j:
+            p[i, j] = above + at * (0.5 if tail == "mid" else 1)
+    return p
+
+
+def convolved_tails(x):
+    """P(T > t) and P(T = t) for whole numbers: two-point distributions, convolved."""
+    pmf = np.ones(1)  # of T, from -sum(abs(x)) to sum(abs(x))
+    for step in np.abs(x).astype(int):
+        pmf = np.convolve(pmf, [0.5] + [0] * (2 * step - 1) + [0.5] if step else [1.0])
+    place = int(x.sum() + np.abs(x).sum())
+    return pmf[place + 1 :].sum(), pmf[place]
+
+
+def with_gaps(whole, absent):
+    return np.where(absent[: whole.shape[0], : whole.shape[1]], NAN, whole.astype(float))
+
+
+shapes = st.tuples(st.integers(2, 4), st.integers(1, 11))
+whole_scores = shapes.flatmap(lambda s: hnp.arrays(np.int64, s, elements=st.integers(-6, 6)))
+absences = hnp.arrays(bool, (4, 11), elements=st.integers(0, 3).map(lambda k: k == 0))
+nothing_absent = st.just(np.zeros((4, 11), dtype=bool))
+
+
+def dyadic(rng, shape):
+    """Continuous scores whose sums are exact: multiples of 2 to the -20, far from any lattice."""
+    return rng.integers(-(2**22), 2**22, shape) / 2**20
+
+
+# ---------------------------------------------------------------- exact
+
+
+@given(
+    whole_scores,
+    st.one_of(nothing_absent, absences),
+    st.sampled_from([1, 2, 3, 10, 30, 100]),
+    st.sampled_from(TAILS),
+)
+def test_exact_against_all_signs_on_lattices(whole, absent, scale, tail):
+    truth = with_gaps(whole, absent)
+    assume(not np.isnan(truth).all())
+    published = np.round(truth / scale, 6)
+    for scores, step in (
+        (truth / scale, None),
+        ((truth / scale).astype(np.float32), None),
+        (published, 1 / scale),
+    ):
+        found = pairwise_pvalues(scores, tail=tail, step=step)
+        np.testing.assert_allclose(found.p, brute(truth, tail), atol=1e-9)
+        assert found.how == "lattice"
+    common = (~np.isnan(truth)).astype(int) @ (~np.isnan(truth)).astype(int).T
+    np.testing.assert_array_equal(found.n, common - np.diag(np.diag(common)))
+
+
+@given(
+    st.integers(0, 2**32), st.tuples(st.integers(2, 4), st.integers(2, 11)), st.sampled_from(TAILS)
+)
+@settings(max_examples=50)
+def test_exact_against_all_signs_on_continuous_scores(seed, shape, tail):
+    rng = np.random.default_rng(seed)
+    scores = dyadic(rng, shape)
+    scores[rng.random(shape) < rng.choice([0, 0.2])] = NAN
+    assume(not np.isnan(scores).all())
+    np.testing.assert_allclose(
+        pairwise_pvalues(scores, tail=tail).p, brute(scores, tail), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("kind", ["whole", "tenths", "zeros", "continuous"])
+def test_exact_against_all_signs_on_16_segments(kind, tail):
+    rng = np.random.default_rng(16)
+    truth = {
+        "whole": rng.integers(0, 4, (3, 16)),
+        "tenths": rng.integers(-250, 1, (3, 16)),
+        "zeros": rng.integers(1, 6, (3, 16)) * (rng.random((3, 16)) < 0.2),
+        "continuous": dyadic(rng, (3, 16)),
+    }[kind]
+    scores = truth / 10 if kind == "tenths" else truth.astype(float)
+    found = pairwise_pvalues(scores, tail=tail)
+    np.testing.assert_allclose(found.p, brute(truth.astype(float), tail), atol=1e-9)
+    assert found.how == ("characteristic" if kind == "continuous" else "lattice")
+
+
+def test_ties_are_ties_in_spite_of_float_noise():
+    # 0.1 + 0.2 is not 0.3, and -1.3 was also published as -1.3000000000000003.
+    scores = np.array([[0.1, 0.2, -1.3], [0.0, 0.0, -1.0000000000000002]])
+    assert pairwise_pvalues(scores).p[0, 1] == pytest.approx(0.5, abs=1e-12)
+    assert enumerate_tails(np.array([0.1, 0.2, -0.3])) == (3 / 8, 2 / 8)
+    assert lattice_scale(np.array([-1.3, -1.3000000000000003])) == 10
+
+
+def test_published_thirds_are_thirds_if_they_are_declared():
+    # Differences of 7/3, 7/3 and -14/3: the observed sum of 0 is reached by two of eight signs.
+    scores = np.array([[0.0, 0.0, -4.666667], [-2.333333, -2.333333, 0.0]])
+    third = 1 / 3
+    assert pairwise_pvalues(scores, step=third).p[0, 1] == pytest.approx(0.5, abs=1e-12)
+    ge = pairwise_pvalues(scores, tail="ge", step=third)
+    assert ge.p[0, 1] == pytest.approx(5 / 8, abs=1e-12)
+    # As they stand, 2.333333 + 2.333333 is less than 4.666667.
+    assert pairwise_pvalues(scores).p[0, 1] == pytest.approx(0.5625, abs=1e-12)
+    with pytest.raises(UsageError, match=r"no multiples of 0\.5: one is 0.166667 off"):
+        pairwise_pvalues(scores, step=0.5)
+    for step in (0.0, -1.0, NAN, float("inf")):
+        with pytest.raises(UsageError, match="step is a number above 0"):
+            pairwise_pvalues(scores, step=step)
+
+
+@pytest.mark.parametrize("off", [1e-4, 1e-6, 1e-9, 1e-12, 1e-13])
+def test_a_score_beside_the_lattice_counts_as_it_stands(off):
+    """1 + off and 2 outweigh 3, by however little: four of eight sums are larger or the same."""
+    scores = np.array([[1 + off, 2, -3], np.zeros(3)])
+    assert pairwise_pvalues(scores).p[0, 1] == pytest.approx(0.4375, abs=1e-12)
+    assert pairwise_pvalues(scores, tail="ge").p[0, 1] == pytest.approx(0.5, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 5, 12, 20, 30])
+def test_few_signs_are_counted(n):
+    """All won: one of 2^n sign vectors, to the last bit."""
+    scores = np.stack([np.arange(1.0, n + 1), np.zeros(n)])
+    assert pairwise_pvalues(scores, tail="ge").p[0, 1] == 2.0**-n
+    assert pairwise_pvalues(scores).p[0, 1] == 2.0 ** -(n + 1)
+    assert pairwise_pvalues(scores[::-1], tail="ge").p[0, 1] == 1.0
+
+
+def test_rounding_does_not_break_ties():
+    assert pairwise_pvalues(np.array([[1 + 2**-51, 2, -3], np.zeros(3)])).p[0, 1] == 0.5
+
+
+def test_golden_p_values_by_enumeration():
+    np.testing.assert_allclose(
+        pairwise_pvalues(GOLD, tail="ge").p[UPPER], [0.34375, 0.0859375, 0.14453125], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        pairwise_pvalues(METRIC, tail="ge").p[UPPER], [0.265625, 0.046875, 0.099609375], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("top", [1, 3, 25, 100])
+@pytest.mark.parametrize("n", [27, 100, 300])
+def test_lattice_against_convolution(n, top):
+    rng = np.random.default_rng(n + top)
+    gaps = rng.integers(-top, top + 1, (6, n)).astype(float)
+    gaps[1] *= 3  # a common divisor
+    gaps[2, 5:] = 0  # few differences
+    gaps[3] = np.abs(gaps[3])  # the largest sum there is, far beyond the window
+    gaps[4] = -gaps[3]
+    gaps[5] += rng.integers(0, 2, n)
+    found = lattice_tails([gaps])
+    assert found is not None
+    above, at, error = found
+    truth = np.array([convolved_tails(gap) for gap in gaps])
+    assert error < 1e-11
+    np.testing.assert_allclose(above, truth[:, 0], atol=1e-11)
+    np.testing.assert_allclose(at, truth[:, 1], atol=1e-11)
+
+
+def mqm(rng, shape):
+    """Sums of minor (1), major (5) and punctuation (0.1) errors: tenths, most of them whole."""
+    rate = np.exp(rng.normal(-1, 1, shape) + rng.normal(0, 0.1, (shape[0], 1)))
+    errors = rng.poisson(rate) + 5 * rng.poisson(rate / 5) + 0.1 * rng.poisson(0.05, shape)
+    return -np.minimum(errors, 25)
+
+
+def test_lattice_of_many_segments_against_convolution():
+    # Most whole numbers of tenths are multiples of ten: the transform rises again and again.
+    scores = mqm(np.random.default_rng(3), (3, 600))
+    tenths = np.rint(scores * 10)
+    for tail in TAILS:
+        found = pairwise_pvalues(scores, tail=tail)
+        assert found.how == "lattice"
+        np.testing.assert_allclose(found.p, brute(tenths, tail, convolved_tails), atol=1e-11)
+
+
+def test_lattice_does_not_depend_on_how_many_rows_come_at_a_time():
+    rng = np.random.default_rng(0)
+    gaps = rng.integers(-30, 31, (9, 80)).astype(float)
+    gaps[4] *= 500  # steps so large that they are sorted, not counted
+    whole = lattice_tails([gaps])
+    parts = lattice_tails(gaps[start : start + 2] for start in range(0, 9, 2))
+    mid = lattice_tails([gaps], ties=False)
+    assert whole is not None
+    assert parts is not None
+    assert mid is not None
+    np.testing.assert_allclose(parts[0], whole[0], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(parts[1], whole[1], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(mid[0], whole[0] + whole[1] / 2, rtol=0, atol=1e-13)
+    assert not mid[1].any()
+
+
+def test_lattice_without_a_row():
+    found = lattice_tails([])
+    assert found is not None
+    assert found[0].shape == found[1].shape == (0,)
+
+
+def test_steps_of_a_pair_beyond_doubt_do_not_overflow():
+    gaps = np.ones((2, 100))
+    gaps[0] *= 2.0**40  # far beyond Z deviations
+    gaps[1, ::2] = -1
+    found = lattice_tails([gaps])
+    assert found is not None
+    truth = convolved_tails(gaps[1])
+    np.testing.assert_allclose(found[0], [0, truth[0]], atol=1e-11)
+    np.testing.assert_allclose(found[1], [0, truth[1]], atol=1e-11)
+
+
+def test_lattice_of_equal_systems_has_all_mass_in_one_place():
+    found = lattice_tails([np.array([[0.0, 0, 0], [1.0, 0, -1]])])
+    assert found is not None
+    np.testing.assert_allclose(found[0], [0, 0.25], atol=1e-15)
+    np.testing.assert_allclose(found[1], [1, 0.5], atol=1e-15)
+
+
+def test_a_lattice_too_fine_is_not_transformed(monkeypatch):
+    rng = np.random.default_rng(1)
+    scores = rng.integers(0, 50, (3, 24)).astype(float)
+    as_lattice = pairwise_pvalues(scores)
+    monkeypatch.setattr(lattice, "_CELLS", 100)
+    assert lattice_tails([scores[:1] - scores[1:2]]) is None
+    other = pairwise_pvalues(scores)
+    assert (as_lattice.how, other.how) == ("lattice", "characteristic")
+    np.testing.assert_allclose(other.p, as_lattice.p, atol=1e-9)  # 24 segments: enumerated
+
+
+@given(st.lists(st.integers(-9, 9), max_size=11))
+def test_enumeration_against_all_signs(tenths):
+    x = np.array(tenths, dtype=np.int64)
+    assert enumerate_tails(x / 10) == brute_tails(x)
+
+
+@given(st.lists(st.sampled_from([0.333333, 0.5, -0.666667, 1.5, -2.0, 1e-9]), max_size=11))
+def test_enumeration_takes_equal_sizes_together(x):
+    """As millionths of a millionth, which are whole numbers, and exact."""
+    whole = np.rint(np.array(x) * 1e12).astype(np.int64)
+    assert enumerate_tails(np.array(x)) == brute_tails(whole)
+
+
+def halves(x):
+    """Mid-p by all sums of either half, sorted: as plain as it gets for thirty differences."""
+    left, right = (
+        np.sort(all_signs(len(half)) @ half) for half in (x[: len(x) // 2], x[len(x) // 2 :])
+    )
+    slack = 1e-13 * np.abs(x).sum()
+    at_least, above = (
+        (len(right) - np.searchsorted(right, x.sum() - left + edge)).sum() / 2.0 ** len(x)
+        for edge in (-slack, slack)
+    )
+    return (at_least + above) / 2
+
+
+def heavy(n, seed):
+    """Differences with outliers that outweigh all others."""
+    return np.random.default_rng([n, seed]).standard_cauchy(n) + 0.3
+
+
+@pytest.mark.parametrize("n", [5, 12, 20, 28, 30])
+def test_heavy_tails_with_few_segments_are_exact(n):
+    for seed in range(3):
+        x = heavy(n, seed)
+        found = pairwise_pvalues(np.stack([x, np.zeros(n)]))
+        assert found.p[0, 1] == pytest.approx(halves(x), abs=1e-12)
+        assert found.error < 1e-11
+
+
+@pytest.mark.parametrize("n", [33, 36])
+def test_heavy_tails_with_more_segments_are_good_to_what_is_said(n):
+    """With 600 nodes, the last of 36 is off by 1e-5."""
+    for seed in (0, 1, 2, 12):
+        x = heavy(n, seed)
+        above, at = enumerate_tails(x)
+        found = pairwise_pvalues(np.stack([x, np.zeros(n)]))
+        assert abs(found.p[0, 1] - above - at / 2) <= found.error <= 2e-6
+
+
+@pytest.mark.parametrize("n", [45, 63, 100, 400])
+def test_heavy_tails_against_the_lattice(n):
+    """Steps of a fiftieth of the median, on which outliers are far out: exact by their lattice."""
+    for seed in range(3):
+        x = np.rint(50 * heavy(n, seed))
+        found = lattice_tails([x[None]])
+        if found is None:
+            continue
+        # Not quite on the lattice any more, by less than could break a tie.
+        p, error = transform.characteristic(x[None] / 50)
+        for nodes in transform._MORE_NODES:
+            if error[0] > 5e-7:
+                p, error = transform.characteristic(x[None] / 50, nodes=nodes)
+        truth = found[0] + found[1] / 2
+        assert np.abs(p - truth)[0] <= error[0] + found[1][0] + 1e-9
+
+
+def test_published_averages_are_off_by_half_of_the_ties_at_most():
+    rng = np.random.default_rng(0)
+    thirds = rng.integers(-60, 70, 90)
+    published = np.round(thirds / 3, 6)
+    found = pairwise_pvalues(np.stack([published, np.zeros(90)]))
+    above, at = convolved_tails(thirds)
+    assert found.p[0, 1] == pytest.approx(above + at / 2, abs=1e-12)
+    assert found.error == pytest.approx(at / 2, abs=1e-9)
+    assert at > 1e-4
+    # With few sizes, what stands in the file is enumerated.
+    few = np.round(rng.integers(-2, 4, 60) / 3, 6)
+    found = pairwise_pvalues(np.stack([few, np.zeros(60)]))
+    assert found.error < 1e-11
+
+
+# Few segments are the hard case: the product of cosines dies down slowly.
+@pytest.mark.parametrize("spread", ["even", "mixed"])
+@pytest.mark.parametrize("n", [27, 28, 30, 33])
+def test_characteristic_function_against_enumeration(n, spread):
+    rng = np.random.default_rng(n)
+    gaps = rng.normal(rng.normal(0, 0.3, (4, 1)), 1, (4, n))
+    gaps *= 1 if spread == "even" else rng.choice([0.1, 1, 3], gaps.shape)
+    truth = np.array([above + at / 2 for above, at in map(enumerate_tails, gaps)])
+    p, error = transform.characteristic(gaps)
+    assert (np.abs(p - truth) <= error).all()
+    np.testing.assert_allclose(p, truth, atol=2e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_characteristic_function_against_the_lattice(seed):
+    # Steps of a ten-thousandth: so fine a lattice is as good as continuous.
+    rng = np.random.default_rng(seed)
+    gap = np.rint(rng.normal(rng.normal(0, 0.2), 1, (1, 60)) * 1e4)
+    found = lattice_tails([gap])
+    assert found is not None
+    p, error = transform.characteristic(gap / 1e4)
+    np.testing.assert_allclose(p, found[0] + found[1] / 2, atol=1e-9)
+    assert error[0] < 1e-6
+
+
+def test_beyond_all_doubt_p_is_0_or_1():
+    gap = np.ones((2, 100)) * [[np.pi], [-np.pi]]  # ten standard deviations: p = 2^-101
+    p, error = transform.characteristic(gap)
+    np.testing.assert_array_equal(p, [0, 1])
+    assert error.max() < 1e-11
+
+
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("factor", [np.pi / 7, 1e-3, 1 / 7, 1e-7])
+@pytest.mark.parametrize("top", [1, 5, 100])
+def test_exact_is_exact_on_lattices_of_any_step(top, factor, tail):
+    # Averages over seven raters, three decimals, z-scores of a few levels: all are lattices.
+    rng = np.random.default_rng(top)
+    whole = rng.integers(0, top + 1, (3, 60)).astype(float)
+    found = pairwise_pvalues(whole * factor, tail=tail)
+    truth = brute(whole, tail, convolved_tails)
+    assert np.abs(found.p - truth).max() <= found.error + 1e-12
+    np.testing.assert_allclose(found.p, truth, atol=1e-9)
+
+
+def test_error_is_a_bound_where_part_of_the_scores_is_a_lattice():
+    # 59 differences of -1, 0 or 1 and a single other one: T lives on two shifted lattices.
+    rng = np.random.default_rng(5)
+    steps = rng.integers(-1, 2, 59)
+    odd = np.sqrt(2)
+    gap = np.append(steps, odd)
+    pmf = np.ones(1)
+    reach = np.count_nonzero(steps)
+    for _ in range(reach):
+        pmf = np.convolve(pmf, [0.5, 0, 0.5])
+    places = np.arange(-reach, reach + 1)
+    null = np.concatenate([places - odd, places + odd])
+    chance = np.concatenate([pmf, pmf]) / 2
+    same = np.isclose(null, gap.sum(), atol=1e-9)
+    truth = chance[(null > gap.sum()) & ~same].sum() + chance[same].sum() / 2
+    found = pairwise_pvalues(np.stack([gap, np.zeros(60)]))
+    assert abs(found.p[0, 1] - truth) <= found.error
+
+
+# ---------------------------------------------------------------- many segments: series
+
+
+def by_product(scores):
+    """Mid-p from the product of all cosines, with nodes to spare."""
+    p = np.full((len(scores), len(scores)), 0.5)
+    for i, j in combinations(range(len(scores)), 2):
+        gap = scores[i] - scores[j]
+        t, deviation = gap.sum(), np.sqrt((gap**2).sum())
+        half = np.pi / (abs(t) + 9 * deviation)
+        odd = np.arange(1, 401, 2)
+        value = np.prod(np.cos(np.outer(odd * half, gap)), axis=1)
+        p[i, j] = 0.5 - 2 / np.pi * (value * np.sin(odd * half * t) / odd).sum()
+        p[j, i] = 1 - p[i, j]
+    return p
+
+
+KINDS = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "shares": lambda rng, shape: rng.beta(2, 0.7, size=shape),
+    "skewed": lambda rng, shape: rng.gamma(1.5, size=shape),
+    "far from 0": lambda rng, shape: 1e4 + rng.normal(size=shape),
+    "heavy": lambda rng, shape: rng.standard_t(4, size=shape),
+}
+
+
+@pytest.mark.parametrize("n", [300, 800, 1500])
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_on_many_segments_is_within_its_error(kind, n):
+    rng = np.random.default_rng(n)
+    scores = KINDS[kind](rng, (5, n)) + rng.normal(0, 0.05, (5, 1)) + rng.normal(size=n)
+    found = pairwise_pvalues(scores)
+    assert found.how == "characteristic"
+    assert found.error <= 5e-7
+    assert np.abs(found.p - by_product(scores)).max() <= found.error
+
+
+def test_a_series_serves_the_pairs_that_it_is_sure_of():
+    rng = np.random.default_rng(1)
+    scores = rng.normal(0, 1, (4, 1000))
+    scores[1] = scores[0]
+    scores[1, :40] += rng.normal(0, 1, 40)  # 40 differences only: not enough of them
+    scores[3] = scores[2]  # none at all
+    found = pairwise_pvalues(scores)
+    truth = by_product(scores[:3])
+    off = ~np.eye(3, dtype=bool)
+    assert np.abs(found.p[:3, :3] - truth)[off].max() <= found.error
+    assert found.p[2, 3] == 0.5
+    assert found.n[0, 1] == 1000
+
+
+@pytest.mark.parametrize("odd", [0, 1])
+def test_steps_between_systems_are_seen_where_scores_have_none(odd):
+    # Any difficulty of segments plus whole numbers of errors: scores are continuous, differences
+    # are a lattice, or nearly one if a single segment is off it.
+    rng = np.random.default_rng(2)
+    errors = 10.0 * rng.integers(0, 4, (2, 800))
+    scores = rng.normal(size=800) - errors
+    scores[0, :odd] += np.sqrt(2)
+    gap = np.rint(scores[0] - scores[1]) if not odd else scores[0] - scores[1]
+    pmf = np.ones(1)
+    for step in np.abs(np.rint(gap[odd:] / 10)).astype(int):
+        pmf = np.convolve(pmf, [0.5] + [0] * (2 * step - 1) + [0.5] if step else [1.0])
+    places = 10.0 * (np.arange(len(pmf)) - len(pmf) // 2)
+    null = places if not odd else np.concatenate([places - gap[0], places + gap[0]])
+    chance = pmf if not odd else np.concatenate([pmf, pmf]) / 2
+    same = np.isclose(null, gap.sum(), atol=1e-6)
+    truth = chance[(null > gap.sum()) & ~same].sum() + chance[same].sum() / 2
+    found = pairwise_pvalues(scores)
+    assert abs(found.p[0, 1] - truth) <= found.error + 1e-12
+
+
+def test_segments_that_nobody_has_change_nothing():
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(4, 900))
+    holes = np.insert(scores, [0, 5, 5, 900], NAN, axis=1)
+    for method in SAMPLING_FREE:
+        with_holes, without = (pairwise_pvalues(x, method=method) for x in (holes, scores))
+        np.testing.assert_allclose(with_holes.p, without.p, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(with_holes.n, without.n)
+
+
+@pytest.mark.parametrize("method", SAMPLING_FREE)
+def test_missing_cells_and_blocks_agree_with_what_is_left(method):
+    rng = np.random.default_rng(4)
+    scores = rng.normal(size=(3, 1200))
+    blocks = np.repeat(np.arange(600), 2)
+    together = pairwise_pvalues(scores, method=method, blocks=blocks)
+    sums = scores.reshape(3, 600, 2).sum(axis=2)
+    np.testing.assert_allclose(together.p, pairwise_pvalues(sums, method=method).p, atol=1e-7)
+    scores[0, :7] = NAN
+    absent = pairwise_pvalues(scores, method=method)
+    pair = pairwise_pvalues(scores[:2, 7:], method=method)
+    np.testing.assert_allclose(absent.p[0, 1], pair.p[0, 1], atol=1e-7)
+    assert absent.n.tolist() == [[0, 1193, 1193], [1193, 0, 1200], [1193, 1200, 0]]
+
+
+# ---------------------------------------------------------------- properties
+
+
+@pytest.mark.parametrize("factor", [1, 0.1, 1 / 7, np.pi])
+def test_a_lattice_is_found_among_many_scores_and_only_if_all_are_on_it(factor):
+    rng = np.random.default_rng(0)
+    scores = (rng.integers(0, 101, (20, 1000)) * factor).astype(np.float64)
+    scores[3, ::7] = NAN
+    whole = lattice.as_lattice(scores)
+    assert whole is not None
+    np.testing.assert_allclose(np.diff(whole[5]) * factor, np.diff(scores[5]), atol=1e-9)
+    scores[11, 123] += 0.0123456
+    assert lattice.as_lattice(scores) is None
+    assert lattice.as_lattice(np.full((2, 3), NAN)) is None
+    assert lattice.as_lattice(np.full((2, 3), np.pi)) is None
+
+
+def test_lattice_scale_by_hand():
+    assert lattice_scale(np.array([[3.0, NAN], [-2.0, 0.0]])) == 1
+    assert lattice_scale(np.array([0.25, 1.0])) == 4
+    assert lattice_scale(np.array([-4.966667, 0.0])) is None
+    assert lattice_scale(np.array([-149 / 30, 0.0])) == 30
+    assert lattice_scale(np.array([0.1, 0.7], dtype=np.float32).astype(float)) == 10
+    assert lattice_scale(np.array([1 + 2.0**-20, 2.0])) is None
+    assert lattice_scale(np.array([2.0**39, 3.0])) == 1
+    assert lattice_scale(np.array([0.01, 0.02])) == 100
+    assert lattice_scale(np.array([NAN])) is None
+    assert lattice_scale(np.array([2.0**41])) is None
+    assert lattice_scale(np.random.default_rng(0).normal(size=100)) is None
+
+
+@given(whole_scores, absences, st.sampled_from([*SAMPLING_FREE, "monte-carlo"]))
+@settings(max_examples=50)
+def test_swapping_two_systems_gives_one_minus_p(whole, absent, method):
+    scores = with_gaps(whole, absent)
+    p = pairwise_pvalues(scores, method=method, n_resamples=100).p
+    off = ~np.eye(len(p), dtype=bool)
+    np.testing.assert_allclose((p + p.T)[off], np.where(np.isnan(p[off]), NAN, 1), atol=1e-12)
+
+
+@given(whole_scores)
+@settings(max_examples=50)
+def test_at_least_as_extreme_counts_ties_in_both_directions(whole):
+    p = pairwise_pvalues(whole.astype(float), tail="ge").p
+    for i, j in combinations(range(len(whole)), 2):
+        assert p[i, j] + p[j, i] == pytest.approx(1 + brute_tails(whole[i] - whole[j])[1], abs=1e-9)
+
+
+@given(
+    whole_scores,
+    absences,
+    st.randoms(use_true_random=False),
+    st.sampled_from([1e-7, 1e-5, 0.01, 0.1, 1 / 3, np.pi, 1e3, 1e9]),
+)
+@settings(max_examples=60)
+def test_what_p_must_not_depend_on(whole, absent, random, factor):
+    scores = with_gaps(whole, absent)
+    p = brute(scores)
+    systems, segments = list(range(scores.shape[0])), list(range(scores.shape[1]))
+    random.shuffle(systems)
+    random.shuffle(segments)
+    shift = np.array([random.randint(-9, 9) for _ in segments], dtype=float)
+    np.testing.assert_allclose(pairwise_pvalues(scores + shift).p, p, atol=1e-9)
+    np.testing.assert_allclose(pairwise_pvalues(scores * factor).p, p, atol=1e-9)
+    np.testing.assert_allclose(pairwise_pvalues(scores[:, segments]).p, p, atol=1e-9)
+    np.testing.assert_allclose(
+        pairwise_pvalues(scores[systems]).p, p[np.ix_(systems, systems)], atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.5, 100.0])
+def test_small_differences_are_not_rounded_away(offset):
+    # Better on every one of 8 segments, by a hundred-thousandth: p = 2^-8 / 2.
+    scores = offset + np.array([[3e-5] * 8, [2e-5] * 8, [0.0] * 8])
+    scores += np.array([0, 0, 0, 0, 0, 0, 0, 1.0])
+    p = pairwise_pvalues(scores).p
+    np.testing.assert_allclose(p[UPPER], 2**-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["exact", "analytic", "normal", "monte-carlo"])
+@pytest.mark.parametrize("scores", [[1.0, 2, 3], [0.123456, 0.5, 7.654321], [0.0, 0, 0]])
+def test_equal_systems(method, scores):
+    same = np.array([scores, scores])
+    np.testing.assert_array_equal(pairwise_pvalues(same, method=method).p, 0.5)
+    np.testing.assert_array_equal(pairwise_pvalues(same, method=method, tail="ge").p, 1)
+    assert pairwise_pvalues(same, method="mtme").p[0, 1] == 1
+
+
+@pytest.mark.parametrize("method", ["exact", "analytic", "normal", "monte-carlo"])
+@pytest.mark.parametrize("factor", [1.0, 0.123456789])
+def test_equal_sums_are_a_half(method, factor):
+    rng = np.random.default_rng(3)
+    scores = rng.integers(0, 9, (1, 24)).astype(float)
+    scores = np.concatenate([scores, scores[:, ::-1], np.sort(scores)]) * factor
+    tolerance = 0.02 if method == "monte-carlo" else 1e-12
+    np.testing.assert_allclose(pairwise_pvalues(scores, method=method).p, 0.5, atol=tolerance)
+
+
+@pytest.mark.parametrize("method", permutation.METHODS)
+def test_one_system(method):
+    result = pairwise_pvalues(np.array([[1.0, 2.0]]), method=method)
+    assert result.p.shape == (1, 1)
+    assert result.p[0, 0] in {0.5, 1.0}
+
+
+@pytest.mark.parametrize("method", permutation.METHODS)
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.array([[1.0, NAN], [NAN, 2.0]]),
+        np.full((2, 3), NAN),
+        np.array([[1.0, 2.0], [NAN, NAN]]),
+        np.empty((2, 0)),
+    ],
+)
+def test_pairs_without_a_common_segment_are_undefined(method, scores):
+    result = pairwise_pvalues(scores, method=method)
+    assert np.isnan(result.p[0, 1])
+    assert np.isnan(result.p[1, 0])
+    assert result.n[0, 1] == 0
+
+
+def test_missing_cells_count_pair_by_pair():
+    scores = np.array([[1.0, 1, 1, NAN], [0, 0, NAN, 5], [NAN, NAN, 0, 0]])
+    result = pairwise_pvalues(scores)
+    np.testing.assert_array_equal(result.n, [[0, 2, 1], [2, 0, 1], [1, 1, 0]])
+    np.testing.assert_allclose(result.p[UPPER], [1 / 8, 1 / 4, 1 / 4], atol=1e-12)
+
+
+# ---------------------------------------------------------------- blocks
+
+
+@given(
+    whole_scores,
+    absences,
+    hnp.arrays(np.int64, 11, elements=st.integers(-2, 3)),
+    st.sampled_from(["exact", "analytic", "normal", "monte-carlo"]),
+    st.sampled_from(TAILS),
+)
+@settings(max_examples=60)
+def test_blocks_equal_sums_per_block(whole, absent, codes, method, tail):
+    scores = with_gaps(whole, absent) / 10
+    blocks = codes[: scores.shape[1]]
+    options = {"method": method, "tail": tail, "n_resamples": 200}
+    found = pairwise_pvalues(scores, blocks=blocks, **options)
+    for i, j in combinations(range(len(scores)), 2):
+        gap = scores[i] - scores[j]
+        units = [code for code in sorted(set(blocks)) if not np.isnan(gap[blocks == code]).all()]
+        assert found.n[i, j] == found.n[j, i] == len(units)
+        # Blocks without a common cell stay, as zeros: Monte-Carlo signs then fall alike.
+        sums = np.array([np.nansum(gap[blocks == code]) for code in sorted(set(blocks))])
+        alone = pairwise_pvalues(np.stack([sums, np.zeros(len(sums))]), **options)
+        expected = alone.p[0, 1] if units else NAN
+        np.testing.assert_allclose(found.p[i, j], expected, atol=1e-9)
+
+
+def test_blocks_by_hand():
+    scores = np.array([[3.0, 1, 1, 2, 1], [1, 1, 3, 0, 0]])
+    # Differences 2 0 -2 2 1; blocks of 0 + 2 - 2 and 2 + 1: signs of the latter alone matter.
+    p = pairwise_pvalues(scores, blocks=np.array([7, 7, 7, 1, 1])).p
+    np.testing.assert_allclose(p, [[0.5, 0.25], [0.75, 0.5]], atol=1e-12)
+    each = pairwise_pvalues(scores, blocks=np.arange(5))
+    np.testing.assert_allclose(each.p, pairwise_pvalues(scores).p, atol=1e-12)
+    sums = block_sums(np.array([[1.0, 2, 3, 4]]), np.array([5, -1, 5, -1]))
+    np.testing.assert_array_equal(sums, [[6, 4]])
+    empty = pairwise_pvalues(np.empty((2, 0)), blocks=np.zeros(0, dtype=np.int64))
+    assert np.isnan(empty.p[0, 1])
+
+
+# ---------------------------------------------------------------- approximations
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_expansions_on_500_segments_stay_within_their_error(seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(rng.normal(0, 0.05, (6, 1)), 1, (6, 500)) ** 3 / 4
+    exact = pairwise_pvalues(scores)
+    assert exact.how == "characteristic"
+    assert exact.error < 1e-11
+    normal = pairwise_pvalues(scores, method="normal")
+    analytic = pairwise_pvalues(scores, method="analytic")
+    assert (normal.how, analytic.how) == ("normal", "edgeworth")
+    assert np.abs(normal.p - exact.p).max() <= 1.2 * normal.error < 0.01
+    assert np.abs(analytic.p - exact.p).max() <= analytic.error < 0.003
+    assert analytic.error < normal.error
+
+
+def test_expansions_are_their_formulas():
+    scores = np.array([[0.3, 0.1, -0.2, 0.9, 0.0], [0.0, 0.2, 0.0, 0.1, 0.4]])
+    x = scores[0] - scores[1]
+    variance, k4, k6 = (x**2).sum(), -2 * (x**4).sum(), 16 * (x**6).sum()
+    z = x.sum() / variance**0.5
+    k4, k6 = k4 / variance**2, k6 / variance**3
+    he = np.polynomial.hermite_e.HermiteE.basis
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    grid = np.linspace(z, 12, 200_001)
+    gauss = np.trapezoid(np.exp(-grid * grid / 2) / np.sqrt(2 * np.pi), grid)
+    edgeworth = gauss + density * (
+        k4 / 24 * he(3)(z) + k6 / 720 * he(5)(z) + k4**2 / 1152 * he(7)(z)
+    )
+    assert pairwise_pvalues(scores, method="normal").p[0, 1] == pytest.approx(gauss, abs=1e-8)
+    assert pairwise_pvalues(scores, method="analytic").p[0, 1] == pytest.approx(edgeworth, abs=1e-8)
+
+
+# ---------------------------------------------------------------- sampling
+
+
+def standard_error(p, n_resamples):
+    return np.sqrt(p * (1 - p) / n_resamples) + 1 / n_resamples
+
+
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("kind", ["whole", "tenths", "continuous"])
+def test_monte_carlo_is_near_the_truth(kind, tail):
+    rng = np.random.default_rng(2)
+    whole = rng.integers(0, 4, (3, 12)) if kind != "continuous" else dyadic(rng, (3, 12))
+    scores = whole / 10 if kind == "tenths" else whole.astype(float)
+    found = pairwise_pvalues(scores, method="monte-carlo", tail=tail, n_resamples=200_000)
+    truth = brute(whole.astype(float), tail)
+    assert (np.abs(found.p - truth) <= 4 * standard_error(truth, 200_000)).all()
+    assert found.error == pytest.approx(0.5 / 200_000**0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["tenths", "continuous"])
+def test_a_million_resamples_agree(kind):
+    rng = np.random.default_rng(6)
+    scores = rng.normal(rng.normal(0, 0.15, (4, 1)), 1, (4, 60))
+    scores = np.round(scores, 1) if kind == "tenths" else scores
+    exact = pairwise_pvalues(scores)
+    assert exact.how == ("lattice" if kind == "tenths" else "characteristic")
+    found = pairwise_pvalues(scores, method="monte-carlo", n_resamples=1_000_000, rng=8)
+    assert (np.abs(found.p - exact.p) <= 4 * standard_error(exact.p, 1_000_000)).all()
+
+
+def test_the_same_rng_gives_the_same_answer():
+    scores = np.random.default_rng(0).normal(size=(4, 30))
+
+    def p(rng):
+        return pairwise_pvalues(scores, method="monte-carlo", n_resamples=500, rng=rng).p
+
+    np.testing.assert_array_equal(p(5), p(5))
+    np.testing.assert_array_equal(p(np.random.default_rng(5)), p(5))
+    assert (p(5) != p(6)).any()
+    stream = np.random.default_rng(5)
+    assert (p(stream) != p(stream)).any()  # a generator moves on
+
+
+@pytest.mark.parametrize("chunk", [1, 50, 97])
+@pytest.mark.parametrize("method", permutation.METHODS)
+@pytest.mark.parametrize("kind", ["whole", "continuous"])
+def test_the_size_of_chunks_changes_nothing(monkeypatch, method, chunk, kind):
+    rng = np.random.default_rng(4)
+    scores = rng.integers(0, 5, (5, 13)).astype(float) if kind == "whole" else dyadic(rng, (5, 13))
+    scores[1, 3] = NAN
+    before = pairwise_pvalues(scores, method=method, n_resamples=1001)
+    monkeypatch.setattr(permutation, "_CHUNK", chunk)
+    monkeypatch.setattr(permutation, "_CACHED", chunk)
+    after = pairwise_pvalues(scores, method=method, n_resamples=1001)
+    np.testing.assert_allclose(after.p, before.p, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(after.n, before.n)
+    assert after.how == before.how
+
+
+def test_random_signs_are_fair_and_independent():
+    signs = permutation.random_signs(20_000, 13, np.random.default_rng(0))
+    assert signs.shape == (20_000, 13)
+    assert set(np.unique(signs)) == {-1, 1}
+    second_moments = signs.T @ signs / 20_000
+    assert np.abs(signs.mean(axis=0)).max() < 0.03
+    assert np.abs(second_moments - np.eye(13)).max() < 0.03
+
+
+# ---------------------------------------------------------------- the WMT toolkit
+
+# The toy of the notes on mt-metrics-eval: systems A, B, C on ten segments.
+GOLD = np.array(
+    [
+        [0.0, -1, -2, -5, 0, 0, -1, 0, -5, -1],
+        [0.0, -5, -1, -5, -1, 0, 0, -1, -5, -1],
+        [-1.0, 0, -1, -6, 0, -5, -1, -5, -5, -10],
+    ]
+)
+METRIC = np.array(
+    [
+        [0.9, 0.5, 0.4, 0.1, 0.8, 0.9, 0.6, 0.7, 0.2, 0.5],
+        [0.8, 0.2, 0.4, 0.15, 0.6, 0.9, 0.8, 0.6, 0.2, 0.6],
+        [0.7, 0.6, 0.3, 0.2, 0.8, 0.3, 0.6, 0.2, 0.1, 0.0],
+    ]
+)
+UPPER = np.triu_indices(3, 1)
+
+
+def test_mtme_gives_the_golden_p_values():
+    gold, metric = pairwise_pvalues(GOLD, method="mtme"), pairwise_pvalues(METRIC, method="mtme")
+    np.testing.assert_allclose(gold.p[UPPER], [0.359, 0.070, 0.131], atol=1e-12)
+    np.testing.assert_allclose(metric.p[UPPER], [0.223, 0.035, 0.086], atol=1e-12)
+    assert gold.how == "mtme"
+    assert (gold.n == 10).all()
+
+
+@given(whole_scores, absences)
+@settings(max_examples=25)
+def test_mtme_against_its_formula(whole, absent):
+    scores = with_gaps(whole, absent)
+    complete = scores[:, ~np.isnan(scores).any(axis=0)]
+    assume(complete.shape[1] > 0)
+    uniform = np.random.default_rng(4).random((1000, complete.shape[1]), dtype=np.float32)
+    p = pairwise_pvalues(scores, method="mtme").p
+    for i, j in combinations(range(len(scores)), 2):
+        x = complete[i] - complete[j]
+        hits = sum(((2 * row.round() - 1) * x).sum() >= x.sum() for row in uniform)
+        assert p[i, j] == hits / 1000
+        assert p[j, i] == 1 - hits / 1000
+
+
+def test_mtme_is_a_sample_of_the_null():
+    scores = np.random.default_rng(7).integers(0, 4, (4, 12)).astype(float)
+    upper = np.triu_indices(4, 1)
+    truth = brute(scores, "ge")[upper]
+    p = pairwise_pvalues(scores, method="mtme").p[upper]
+    assert (np.abs(p - truth) <= 4 * standard_error(truth, 1000)).all()
+
+
+# ---------------------------------------------------------------- errors
+
+
+def test_errors_name_what_is_known():
+    scores = np.zeros((2, 3))
+    with pytest.raises(UsageError, match=r"unknown method 'exakt'; did you mean 'exact'\?"):
+        pairwise_pvalues(scores, method="exakt")
+    with pytest.raises(UsageError, match=r"unknown tail 'middle'; did you mean 'mid'\?"):
+        pairwise_pvalues(scores, tail="middle")
+    with pytest.raises(ShapeError, match=r"systems x segments, got shape \(3,\)"):
+        pairwise_pvalues(np.zeros(3))
+    with pytest.raises(ShapeError, match=r"3 segments but \(2,\) block codes"):
+        pairwise_pvalues(scores, blocks=np.array([0, 1]))

@@ -1,0 +1,163 @@
+"""Strengths of many resamples at once against one fit after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.core.errors import ShapeError, UsageError
+from steelyard.stats.resampling.bootstrap import interval, segment_counts
+from steelyard.stats.strength import batch as module
+from steelyard.stats.strength.batch import bradley_terry_batch
+from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.btfit import chord, newton
+from steelyard.stats.strength.tiepolicy import TIES
+from steelyard.stats.strength.wins import WinCounts, resampled_wins, win_counts
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 6),
+    st.integers(1, 8),
+    st.sampled_from(TIES),
+    st.sampled_from([0.0, 0.2]),
+)
+def test_against_single_fits(seed, n, n_segments, ties_as, prior):
+    """Few segments, so that many resamples fall apart."""
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 4, (n, n_segments)).astype(float)
+    counts = resampled_wins(scores, segment_counts(6, n_segments, rng))
+    batch = bradley_terry_batch(counts, ties_as=ties_as, prior=prior)
+    for b in range(6):
+        fit = bradley_terry(counts.wins[b], counts.ties[b], ties_as=ties_as, prior=prior)
+        assert batch.connected[b] == fit.connected
+        np.testing.assert_array_equal(batch.ranks[b], fit.ranks)
+        if fit.connected:
+            np.testing.assert_allclose(batch.strength[b], fit.strength, atol=1e-9)
+            np.testing.assert_allclose(batch.log_strength[b], fit.log_strength, atol=1e-8)
+            continue
+        assert np.isnan(batch.log_strength[b]).all()
+        top = list(fit.components[0])
+        if np.isnan(fit.ranks[top]).any():
+            assert np.isnan(batch.strength[b]).all()
+        else:
+            assert batch.strength[b].sum() == pytest.approx(1)
+            assert batch.strength[b, top].sum() == pytest.approx(1)
+
+
+def test_the_limit_is_where_a_vanishing_prior_leads():
+    wins = np.array([[0.0, 2, 3, 4], [1, 0, 2, 2], [0, 0, 0, 3], [0, 0, 1, 0]])[None]
+    counts = WinCounts(wins, np.zeros_like(wins))
+    fit = bradley_terry_batch(counts)
+    assert not fit.connected[0]
+    assert fit.ranks[0].tolist() == [1, 2, 3, 4]
+    np.testing.assert_allclose(fit.strength[0], [2 / 3, 1 / 3, 0, 0])
+    nearly = bradley_terry_batch(counts, prior=1e-7)
+    np.testing.assert_allclose(fit.strength, nearly.strength, atol=1e-3)
+
+
+def test_chunks_and_starts_change_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(5, 40)) + np.arange(5)[:, None] / 5
+    counts = resampled_wins(scores, segment_counts(20, 40, rng))
+    whole = bradley_terry_batch(counts)
+    data = win_counts(scores)
+    start = bradley_terry(data.wins, data.ties).log_strength
+    warm = bradley_terry_batch(counts, start=start)
+    np.testing.assert_allclose(warm.strength, whole.strength, atol=1e-10)
+    monkeypatch.setattr(module, "_CELLS", 75)
+    small = bradley_terry_batch(counts)
+    np.testing.assert_allclose(small.strength, whole.strength, atol=1e-12)
+    prior = bradley_terry_batch(counts, prior=0.1, start=start)
+    np.testing.assert_allclose(
+        prior.strength, bradley_terry_batch(counts, prior=0.1).strength, atol=1e-10
+    )
+
+
+def test_models_of_ties_in_resamples_with_few_of_them():
+    """Rows without a tie, or without two that beat each other, take the long way."""
+    wins = np.zeros((3, 2, 2))
+    ties = np.zeros((3, 2, 2))
+    wins[0] = [[0, 4], [2, 0]]  # no tie
+    wins[1] = [[0, 4], [0, 0]]  # nobody beat each other
+    ties[1] = ties[2] = [[0, 2], [2, 0]]
+    batch = bradley_terry_batch(WinCounts(wins, ties), ties_as="davidson")
+    assert batch.connected.tolist() == [True, False, True]
+    np.testing.assert_allclose(batch.strength, [[2 / 3, 1 / 3], [1.0, 0.0], [0.5, 0.5]])
+    assert batch.ranks.tolist() == [[1, 2], [1, 2], [1, 1]]
+
+
+def test_empty_batches():
+    empty = bradley_terry_batch(WinCounts(np.zeros((0, 3, 3)), np.zeros((0, 3, 3))))
+    assert empty.strength.shape == (0, 3)
+    assert empty.ranks.shape == (0, 3)
+    one = bradley_terry_batch(WinCounts(np.zeros((2, 1, 1)), np.zeros((2, 1, 1))))
+    assert one.strength.tolist() == [[1], [1]]
+    with pytest.raises(UsageError, match="treatment of ties"):
+        bradley_terry_batch(WinCounts(np.zeros((0, 3, 3)), np.zeros((0, 3, 3))), ties_as="no")
+    with pytest.raises(ShapeError, match="resamples x systems"):
+        bradley_terry_batch(WinCounts(np.zeros((3, 3)), np.zeros((3, 3))))
+    with pytest.raises(ShapeError, match="each of 3 systems"):
+        bradley_terry_batch(
+            WinCounts(np.ones((1, 3, 3)), np.zeros((1, 3, 3))), start=np.array([0.0, 1.0, np.nan])
+        )
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+def test_intervals_over_segments_cover_and_those_over_battles_do_not():
+    """Battles share segments: the covariance of the fit is too small, resampling them is right."""
+    rng = np.random.default_rng(1)
+    n, n_segments, trials = 6, 150, 300
+    quality = np.linspace(0, 0.5, n)
+
+    def draw(size):
+        # Systems in two families that are good at the same segments.
+        family = rng.normal(size=(2, size)).repeat(n // 2, axis=0)
+        return quality[:, None] + family + 0.7 * rng.normal(size=(n, size))
+
+    truth = win_counts(draw(200_000))
+    gap = np.subtract(*bradley_terry(truth.wins, truth.ties).log_strength[[n - 1, 0]])
+    by_segment = by_battle = 0
+    for _ in range(trials):
+        scores = draw(n_segments)
+        counts = win_counts(scores)
+        fit = bradley_terry(counts.wins, counts.ties)
+        resamples = resampled_wins(scores, segment_counts(400, n_segments, rng))
+        batch = bradley_terry_batch(resamples, start=fit.log_strength)
+        gaps = batch.log_strength[:, [n - 1]] - batch.log_strength[:, [0]]
+        low, high = interval(gaps)
+        by_segment += low[0] <= gap <= high[0]
+        assert fit.covariance is not None
+        c = fit.covariance
+        error = np.sqrt(c[0, 0] + c[n - 1, n - 1] - 2 * c[0, n - 1])
+        estimate = fit.log_strength[n - 1] - fit.log_strength[0]
+        by_battle += abs(estimate - gap) <= 1.96 * error
+    assert 0.92 <= by_segment / trials <= 0.975
+    assert by_battle / trials < 0.9
+
+
+@given(st.integers(0, 2**32), st.integers(2, 8), st.sampled_from([3, 40]))
+def test_one_matrix_for_all_resamples(seed, n, n_segments):
+    """From a start, many systems are fitted with the information of the mean table."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n, n_segments)) + np.linspace(0, 1, n)[:, None]
+    counts = resampled_wins(scores, segment_counts(6, n_segments, rng))
+    whole = win_counts(scores)
+    start = bradley_terry(whole.wins, prior=0.1).log_strength
+    expected = bradley_terry_batch(counts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_MANY", 2)
+        found = bradley_terry_batch(counts, start=start)
+    np.testing.assert_array_equal(found.connected, expected.connected)
+    np.testing.assert_allclose(found.strength, expected.strength, atol=1e-9)
+    np.testing.assert_allclose(found.log_strength, expected.log_strength, atol=1e-8)
+
+
+def test_a_start_far_away_is_left_to_newton():
+    wins = np.array([[[0.0, 50, 60], [2, 0, 40], [1, 3, 0]]])
+    start = np.array([-9.0, 0.0, 9.0])
+    theta, _ = chord(wins, start)
+    np.testing.assert_allclose(theta, newton(wins)[0], atol=1e-9)

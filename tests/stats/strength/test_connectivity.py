@@ -1,0 +1,140 @@
+"""Components of who beat whom against closures of small graphs."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from steelyard.stats.strength.connectivity import (
+    _ties_can_be_fitted,
+    all_connected,
+    find_components,
+)
+from steelyard.stats.strength.wins import pair_wins
+
+tables = st.integers(0, 7).flatmap(
+    lambda n: hnp.arrays(np.float64, (n, n), elements=st.sampled_from([0.0, 0.0, 0.0, 1.0]))
+)
+
+
+def hollow(table):
+    table = table.copy()
+    np.fill_diagonal(table, 0)
+    return table
+
+
+def find(wins, ties=None):
+    return find_components(pair_wins(wins, np.zeros_like(wins) if ties is None else ties))
+
+
+def closure(beats):
+    """Who reaches whom, and everybody themselves, by Warshall's algorithm."""
+    reach = beats.astype(bool) | np.eye(len(beats), dtype=bool)
+    for k in range(len(beats)):
+        reach |= reach[:, [k]] & reach[[k], :]
+    return reach
+
+
+@given(tables)
+def test_components_against_the_closure(table):
+    wins = hollow(table)
+    n = len(wins)
+    reach = closure(wins)
+    found = find(wins)
+    assert sorted(k for members in found.members for k in members) == list(range(n))
+    for c, members in enumerate(found.members):
+        first = members[0]
+        assert list(members) == np.flatnonzero(reach[first] & reach[:, first]).tolist()
+        ahead = reach[:, first] & ~reach[first]
+        comparable = (reach[first] | reach[:, first]).all()
+        assert found.above[c] == (ahead.sum() if comparable else pytest.approx(np.nan, nan_ok=True))
+        # Best first: nothing later in the list is above.
+        assert not any(reach[later[0], first] for later in found.members[c + 1 :])
+    sizes = [len(members) for members in found.members]
+    largest = [c for c, size in enumerate(sizes) if size == max(sizes)]
+    above_the_others = [
+        c for c in largest if all(reach[found.members[c][0], found.members[d][0]] for d in largest)
+    ]
+    assert found.main == (above_the_others[0] if above_the_others else None)
+
+
+@given(st.lists(tables.map(hollow), min_size=1, max_size=4), st.integers(1, 7))
+def test_many_graphs_at_once(graphs, n):
+    stack = np.zeros((len(graphs), n, n), dtype=bool)
+    for b, graph in enumerate(graphs):
+        m = min(n, len(graph))
+        stack[b, :m, :m] = graph[:m, :m] > 0
+    expected = [closure(graph).all() for graph in stack]
+    assert all_connected(stack).tolist() == expected
+
+
+def test_chain_cycle_islands_by_hand():
+    chain = np.array([[0.0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    found = find(chain)
+    assert found.members == ((0,), (1,), (2,))
+    assert found.above.tolist() == [0, 1, 2]
+    assert found.main == 0  # of equally large ones the best
+    ring = chain + np.array([[0.0, 0, 0], [0, 0, 0], [1, 0, 0]])
+    assert find(ring).members == ((0, 1, 2),)
+    islands = np.kron(np.eye(2), [[0, 1], [1, 0]])
+    found = find(islands)
+    assert found.members == ((0, 1), (2, 3))
+    assert np.isnan(found.above).all()
+    assert found.main is None
+    bigger = np.zeros((5, 5))
+    bigger[:4, :4] = islands
+    bigger[3, 4] = bigger[4, 2] = 1
+    assert find(bigger).main == 1  # the only one with three
+    fork = np.array([[0.0, 1, 1], [0, 0, 0], [0, 0, 0]])
+    assert find(fork).above.tolist() == pytest.approx([0, np.nan, np.nan], nan_ok=True)
+    assert find(np.zeros((0, 0))).members == ()
+    assert find(np.zeros((1, 1))).main == 0
+
+
+def test_ties_connect_where_a_model_explains_them():
+    wins = np.array([[0.0, 3, 2], [1, 0, 0], [0, 0, 0]])
+    ties = np.array([[0.0, 0, 1], [0, 0, 0], [1, 0, 0]])
+    assert find(wins, ties).members == ((0, 1, 2),)
+    assert find(wins).members == ((0, 1), (2,))
+
+
+def feasible(wins, ties):
+    """Search for levels with wins of at least one level and ties of at most one, by brute force.
+
+    Levels are spread over at most n - 1 steps, so small integers suffice.
+    """
+    n = len(wins)
+    for code in range(n**n):
+        level = np.array([(code // n**k) % n for k in range(n)])
+        gap = level[:, None] - level[None, :]
+        if (gap[wins > 0] >= 1).all() and (np.abs(gap[ties > 0]) <= 1).all():
+            return True
+    return False
+
+
+@given(
+    st.integers(2, 4).flatmap(
+        lambda n: st.lists(
+            st.sampled_from(["none", "win", "loss", "tie", "win+tie", "both"]),
+            min_size=n * (n - 1) // 2,
+            max_size=n * (n - 1) // 2,
+        ).map(lambda kinds: (n, kinds))
+    )
+)
+def test_ties_can_be_fitted_unless_levels_explain_everything(case):
+    n, kinds = case
+    wins, ties = np.zeros((n, n)), np.zeros((n, n))
+    for (i, j), kind in zip(combinations(range(n), 2), kinds, strict=True):
+        wins[i, j] = kind in ("win", "win+tie", "both")
+        wins[j, i] = kind in ("loss", "both")
+        ties[i, j] = ties[j, i] = "tie" in kind
+    possible = _ties_can_be_fitted(pair_wins(wins, ties))
+    if not ties.any() or not wins.any():
+        assert possible
+    else:
+        assert possible == (not feasible(wins, ties))

@@ -1,0 +1,358 @@
+"""The embedded demo data: what the simulator promises, and that the written files keep it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steelyard.core.errors import UsageError
+from steelyard.demo import simulator
+from steelyard.demo.simulator import SimulatedSet, agreement, simulate
+
+FOLDER = Path(simulator.__file__).parent
+GOOD = ("learned-refA", "learned-twin-refA")
+FAIR = "estimator-src"
+LEXICAL = ("chars-refA", "overlap-refA")
+SYSTEMS = ("careful", "fluent", "hasty", "copycat")
+
+
+@pytest.fixture(scope="module")
+def demo() -> SimulatedSet:
+    return simulate(np.random.default_rng(simulator.SEED))
+
+
+@pytest.fixture(scope="module")
+def shipped() -> list[dict[str, str]]:
+    with gzip.open(FOLDER / simulator.SCORES_FILE, "rt", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def sentences() -> list[dict[str, Any]]:
+    text = (FOLDER / "entities.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def judged(scores: np.ndarray) -> np.ndarray:
+    return scores[:, ~np.isnan(scores).any(axis=0)]
+
+
+def paired_z(scores: np.ndarray, first: int, second: int) -> float:
+    """How many standard errors the first system is ahead of the second."""
+    differences = scores[first] - scores[second]
+    differences = differences[~np.isnan(differences)]
+    return float(differences.mean() / (differences.std(ddof=1) / np.sqrt(differences.size)))
+
+
+# The shipped files
+
+
+def test_the_shipped_scores_are_those_of_the_fixed_seed(demo, shipped):
+    names = list(demo.scores)
+    assert list(shipped[0]) == ["system", "segment", "doc", "domain", *names]
+    cells = itertools.product(
+        demo.systems, zip(demo.segment_ids, demo.documents, demo.domains, strict=True)
+    )
+    expected_labels = [[system, *label] for system, label in cells]
+    columns = ("system", "segment", "doc", "domain")
+    assert [[row[c] for c in columns] for row in shipped] == expected_labels
+    for name in names:
+        values = np.array([float(row[name] or "nan") for row in shipped])
+        # Another CPU may differ in the last bit, which can move a value over a rounding edge.
+        np.testing.assert_allclose(values, demo.scores[name].ravel(), rtol=0, atol=1e-3)
+
+
+def test_the_shipped_system_scores_are_those_of_the_fixed_seed(demo):
+    with (FOLDER / simulator.SYSTEM_SCORES_FILE).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["system", "overlap-refA"]
+    assert tuple(row["system"] for row in rows) == demo.systems
+    values = [float(row["overlap-refA"]) for row in rows]
+    np.testing.assert_allclose(values, demo.system_scores["overlap-refA"], rtol=0, atol=1e-3)
+
+
+def test_the_shipped_scores_are_small():
+    assert (FOLDER / simulator.SCORES_FILE).stat().st_size < 400_000
+
+
+def test_writing_twice_gives_the_same_bytes(tmp_path, capsys):
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.mkdir()
+    second.mkdir()
+    simulator.write(first)
+    assert simulator.main([str(second)]) == 0
+    for name in (simulator.SCORES_FILE, simulator.SYSTEM_SCORES_FILE):
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+    assert "learned-refA" in capsys.readouterr().out
+
+
+def test_no_negative_zero_is_written(shipped):
+    assert not any(value == "-0.0" for row in shipped for value in row.values())
+
+
+# The layout
+
+
+def test_names_and_uses(demo):
+    metrics = set(demo.scores) - set(demo.human)
+    assert demo.human == ("da", "mqm")
+    assert len(metrics) == 12
+    assert set(demo.uses) == set(demo.scores)
+    for name in metrics:
+        assert name.endswith(("-refA", "-src"))
+        assert demo.uses[name] == (name.rsplit("-", 1)[1],)
+    assert "Fine-Glass 2" in demo.systems
+    assert demo.segment_ids == tuple(str(i) for i in range(500))
+
+
+def test_documents_are_contiguous_and_of_the_promised_size(demo):
+    runs = [(name, len(list(run))) for name, run in itertools.groupby(demo.documents)]
+    assert len({name for name, _ in runs}) == len(runs)
+    assert all(3 <= size <= 15 for _, size in runs)
+    domain_of = set(zip(demo.documents, demo.domains, strict=True))
+    assert len(domain_of) == len(runs)
+    assert set(demo.domains) == {"news", "social", "speech", "manuals"}
+
+
+@pytest.mark.parametrize(
+    ("n_systems", "n_segments"), [(2, 3), (2, 16), (3, 17), (5, 64), (12, 100), (30, 201)]
+)
+def test_other_sizes(n_systems, n_segments):
+    simulated = simulate(np.random.default_rng(7), n_systems=n_systems, n_segments=n_segments)
+    assert len(set(simulated.systems)) == n_systems
+    for labels in (simulated.segment_ids, simulated.documents, simulated.domains):
+        assert len(labels) == n_segments
+    assert all(scores.shape == (n_systems, n_segments) for scores in simulated.scores.values())
+    assert simulated.system_scores["overlap-refA"].shape == (n_systems,)
+    sizes = [len(list(run)) for _, run in itertools.groupby(simulated.documents)]
+    assert all(3 <= size <= 15 for size in sizes)
+    complete = set(simulated.scores) - set(simulated.human)
+    assert all(np.isfinite(simulated.scores[name]).all() for name in complete)
+
+
+@pytest.mark.parametrize(("n_systems", "n_segments"), [(1, 10), (2, 2), (0, 0)])
+def test_too_small_sizes_are_refused(n_systems, n_segments):
+    with pytest.raises(UsageError, match="at least 2 systems and 3 segments"):
+        simulate(np.random.default_rng(7), n_systems=n_systems, n_segments=n_segments)
+
+
+def test_other_seeds_give_other_scores(demo):
+    other = simulate(np.random.default_rng(1))
+    assert not np.array_equal(other.scores["learned-refA"], demo.scores["learned-refA"])
+
+
+# The human scores
+
+
+def test_missing_segments_are_missing_for_all_systems(demo):
+    for name, share in (("mqm", 0.10), ("da", 0.30)):
+        missing = np.isnan(demo.scores[name])
+        assert (missing == missing[0]).all()
+        assert missing[0].mean() == pytest.approx(share, abs=0.005)
+
+
+def test_mqm_has_many_zeros_and_ties(demo):
+    mqm = judged(demo.scores["mqm"])
+    assert 0.3 < np.mean(mqm == 0.0) < 0.6
+    assert len(np.unique(mqm)) < 150
+    tied = np.mean([np.mean(mqm[a] == mqm[b]) for a, b in itertools.combinations(range(12), 2)])
+    assert tied > 0.2
+    # Tenths only: errors weigh 5, 1 or 0.1.
+    np.testing.assert_allclose(mqm * 10, np.round(mqm * 10), atol=1e-9)
+
+
+def test_bounds(demo):
+    mqm, da = judged(demo.scores["mqm"]), judged(demo.scores["da"])
+    assert mqm.min() == -25.0
+    assert mqm.max() == 0.0
+    assert da.min() >= 0
+    assert da.max() <= 100
+    assert set(np.unique(demo.scores["judge-1to5-src"])) == {1.0, 2.0, 3.0, 4.0, 5.0}
+    percent = demo.scores["judge-0to100-src"]
+    assert percent.min() >= 0
+    assert percent.max() <= 100
+    assert not (percent % 5).any()
+    for name in (*GOOD, FAIR, "embedding-refA", "kin-src", "random-src"):
+        assert demo.scores[name].min() >= 0
+        assert demo.scores[name].max() <= 1
+    for name in LEXICAL:
+        assert demo.scores[name].min() >= 0
+        assert demo.scores[name].max() <= 100
+    assert demo.scores["edit-rate-refA"].min() >= 0
+
+
+def test_every_system_has_clear_and_unclear_differences(demo):
+    mqm = demo.scores["mqm"]
+    n = len(demo.systems)
+    for first in range(n):
+        clear = [abs(paired_z(mqm, first, other)) > 1.96 for other in range(n) if other != first]
+        assert any(clear)
+        assert not all(clear)
+
+
+def test_two_systems_change_places_in_one_domain(demo):
+    mqm = demo.scores["mqm"]
+    manuals = np.array(demo.domains) == "manuals"
+    flips = [
+        (demo.systems[a], demo.systems[b])
+        for a, b in itertools.permutations(range(len(demo.systems)), 2)
+        if paired_z(mqm[:, ~manuals], a, b) > 3 and paired_z(mqm[:, manuals], a, b) < -3
+    ]
+    assert flips == [("Amber", "Cobalt")]
+
+
+# The metrics
+
+
+def test_agreement_with_mqm_is_realistic(demo):
+    found = agreement(demo)
+    assert "mqm" not in found
+    for name in GOOD:
+        assert 0.55 <= found[name] <= 0.65
+    assert found[FAIR] == pytest.approx(0.4, abs=0.05)
+    for name in LEXICAL:
+        assert found[name] == pytest.approx(0.225, abs=0.05)
+    assert abs(found["random-src"]) < 0.03
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_order_of_agreement_does_not_hang_on_the_seed(seed):
+    found = agreement(simulate(np.random.default_rng(seed)))
+    good, lexical = min(found[name] for name in GOOD), [found[name] for name in LEXICAL]
+    assert good > found[FAIR] > max(lexical)
+    assert min(lexical) > abs(found["random-src"])
+
+
+def test_the_edit_rate_runs_the_other_way(demo):
+    assert agreement(demo)["edit-rate-refA"] < -0.15
+    assert agreement(demo, "da")["edit-rate-refA"] < 0
+
+
+def test_the_twins_are_nearly_the_same(demo):
+    first, second = (demo.scores[name] for name in GOOD)
+    assert np.corrcoef(first.ravel(), second.ravel())[0, 1] > 0.97
+    assert not np.array_equal(first, second)
+
+
+def test_the_corpus_score_is_not_the_mean(demo):
+    assert set(demo.system_scores) == {"overlap-refA"}
+    mean = demo.scores["overlap-refA"].mean(axis=1)
+    official = demo.system_scores["overlap-refA"]
+    assert np.abs(official - mean).min() > 0.5
+    assert (np.argsort(official) != np.argsort(mean)).any()
+    assert np.corrcoef(official, mean)[0, 1] > 0.8
+
+
+def test_kin_favours_its_family(demo):
+    def standardised(name: str) -> np.ndarray:
+        means = judged(demo.scores[name]).mean(axis=1)
+        result: np.ndarray = (means - means.mean()) / means.std()
+        return result
+
+    excess = standardised("kin-src") - standardised("mqm")
+    family = np.arange(12) % 3 == 1
+    assert excess[family].min() > 0.3
+    assert excess[family].mean() - excess[~family].mean() > 1
+
+
+# The sentences with entities
+
+
+@pytest.fixture(scope="module", params=sentences(), ids=lambda line: line["seg"])
+def line(request) -> dict[str, Any]:
+    found: dict[str, Any] = request.param
+    return found
+
+
+def mistakes_of(line: dict[str, Any], system: str) -> list[list[str]]:
+    found: list[list[str]] = line["mistakes"].get(system, [])
+    return found
+
+
+def test_there_are_eight_sentences_for_each_pair():
+    expected = [
+        (pair, f"{pair}.{n}")
+        for pair in ("de-en", "ru-en", "zh-en", "cs-en", "en-de")
+        for n in range(1, 9)
+    ]
+    assert [(line["lp"], line["seg"]) for line in sentences()] == expected
+
+
+def test_a_sentence_is_complete(line):
+    keys = ["lp", "seg", "doc", "domain", "src", "refs", "out", "entities", "mistakes"]
+    assert list(line) == keys
+    assert list(line["refs"]) == ["refA"]
+    assert tuple(line["out"]) == SYSTEMS
+    assert all(text.strip() == text != "" for text in line["out"].values())
+    assert line["doc"] == f"{line['lp']}.{line['domain']}"
+
+
+def test_entities_are_in_source_and_reference(line):
+    assert 2 <= len(line["entities"]) <= 4
+    for source, expected, *_ in line["entities"]:
+        assert source in line["src"]
+        assert expected in line["refs"]["refA"]
+
+
+def test_mistakes_are_valid(line):
+    expected_of = {source: expected for source, expected, *_ in line["entities"]}
+    assert "careful" not in line["mistakes"]
+    for system, mistakes in line["mistakes"].items():
+        output = line["out"][system]
+        assert mistakes
+        for kind, source, expected, found in mistakes:
+            assert kind in {"lost", "changed", "copied", "added"}
+            assert (found == "") == (kind == "lost")
+            assert found in output
+            if kind == "added":
+                assert source == expected == ""
+                assert found not in line["refs"]["refA"]
+                continue
+            assert source in line["src"]
+            assert expected_of[source] == expected
+            assert expected not in output
+            assert (found == source) == (kind == "copied")
+
+
+def test_mistakes_are_complete(line):
+    for system, output in line["out"].items():
+        wrong = {source for kind, source, *_ in mistakes_of(line, system) if kind != "added"}
+        for source, *accepted in line["entities"]:
+            assert any(form in output for form in accepted) == (source not in wrong)
+
+
+def test_systems_behave_as_described():
+    lines = sentences()
+    faulty = {system: sum(bool(mistakes_of(line, system)) for line in lines) for system in SYSTEMS}
+    assert faulty == {"careful": 0, "fluent": 20, "hasty": 35, "copycat": 20}
+    assert sum(line["out"]["copycat"] == line["src"] for line in lines) >= 5
+    kinds = {
+        system: {mistake[0] for line in lines for mistake in mistakes_of(line, system)}
+        for system in SYSTEMS
+    }
+    assert kinds["fluent"] == {"changed", "added"}
+    assert kinds["hasty"] == {"lost", "changed", "copied", "added"}
+    assert kinds["copycat"] == {"copied"}
+
+
+def test_the_readme_lists_the_same_mistakes():
+    text = (FOLDER / "entities.README.md").read_text(encoding="utf-8")
+
+    def cell(value: str) -> str:
+        return f" `{value}` ".replace("\u00a0", " ") if value else "  "
+
+    expected = [
+        f"| {line['seg']} | {system} | {kind} |" + "|".join(map(cell, forms)) + "|"
+        for line in sentences()
+        for system, mistakes in line["mistakes"].items()
+        for kind, *forms in mistakes
+    ]
+    table = [row for row in text.splitlines() if row.startswith("| ") and "-en." in row]
+    table += [row for row in text.splitlines() if row.startswith("| en-de.")]
+    assert table == expected
