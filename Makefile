@@ -21,8 +21,8 @@ test-all: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n auto --dist worksteal -m ''
 
 lint: $(VENV)/.dev-installed
-	$(BIN)/ruff check src tests benchmarks docs
-	$(BIN)/ruff format --check src tests benchmarks docs
+	$(BIN)/ruff check src tests benchmarks docs tools
+	$(BIN)/ruff format --check src tests benchmarks docs tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
