@@ -19,7 +19,8 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.progress import progress_of
 from steelyard.core.errors import UsageError
-from steelyard.core.table import Column, Table, plural
+from steelyard.core.table import Column, Table
+from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 
 

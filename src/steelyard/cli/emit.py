@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from steelyard.cli.options import FIGURES, OutputOptions
+from steelyard.cli.wording import spoken
 from steelyard.core.errors import printable
 from steelyard.core.table import Table, dumps
 from steelyard.formats import files
@@ -43,6 +44,7 @@ def emit(
     ``text``, if given), and the first of them is what other formats hold. ``draw`` makes the chart
     that a figure holds.
     """
+    result = result | {"warnings": [spoken(text) for text in result["warnings"]]}
     for warning in result["warnings"]:
         note(f"warning: {warning}", output)
     if output.out is not None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from steelyard.core.errors import UsageError
+from steelyard.cli.wording import spoken
+from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.data.evalset import EvalSet
 
 SUFFIXES = ("json", "csv", "tsv", "md", "tex", "html", "txt", "parquet")
@@ -266,7 +267,11 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: 
         output = OutputOptions(**{name: kwargs.pop(name) for name in names})
         if not folder:
             output.check(suffixes)
-        return command(*args, output=output, **kwargs)
+        try:
+            return command(*args, output=output, **kwargs)
+        except SteelyardError as error:
+            error.args = (spoken(str(error)),)
+            raise
 
     options = (_OUTPUT[0], _FOLDER, *_OUTPUT[2:]) if folder else _OUTPUT
     for option in reversed(options):

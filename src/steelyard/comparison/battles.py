@@ -18,7 +18,7 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.table import plural
+from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog
 from steelyard.formats.judged.battlecounts import from_log, log_files, read_counts
 from steelyard.formats.judged.battlescan import LogColumns
@@ -173,7 +173,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         {},
         tuple(pairs.notes),
         tuple(dict.fromkeys(pairs.warnings)),
-        Provenance("compare", settings, inputs, rng if isinstance(rng, int) else None),
+        Provenance.of("compare", settings, inputs, rng),
         alpha,
         n_battles=counted.n_battles,
     )

@@ -275,7 +275,7 @@ def decide(
         _regressions(es, pair, sign, both, known, lead),
         None if human is None else _human(es, human, (i, j), counts, known),
         tuple(dict.fromkeys(warnings)),
-        Provenance("compare", settings, es.inputs, rng if isinstance(rng, int) else None),
+        Provenance.of("compare", settings, es.inputs, rng),
         table.higher_is_better,
         CORPUS if stats is not None else PROPORTION if binary else None,
         _two_by_two(sign * both) if binary else None,

@@ -10,7 +10,8 @@ import numpy as np
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance
-from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals, plural
+from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
+from steelyard.core.words import plural
 from steelyard.stats.arrays import Floats
 
 MOST_SHOWN = 300  # systems up to which every pair gets intervals and a place in a report

@@ -175,7 +175,6 @@ def compare(  # noqa: PLR0913 - every option has a default
         settings |= {"intervals": intervals, "bootstrap": n_bootstrap}
     if set(names) & {"elo", "trueskill"}:
         settings |= {"orders": orders or "file"}
-    seed = rng if isinstance(rng, int) else None
     return Comparison(
         chosen,
         systems,
@@ -187,7 +186,7 @@ def compare(  # noqa: PLR0913 - every option has a default
         diagnosis,
         tuple(dict.fromkeys(notes)),
         tuple(dict.fromkeys(warnings)),
-        Provenance("compare", settings, es.inputs, seed),
+        Provenance.of("compare", settings, es.inputs, rng),
         alpha,
         data.higher_is_better,
     )
@@ -319,10 +318,10 @@ def n_units(n_segments: int, blocks: Counts | None) -> int:
 
 def document_codes(es: EvalSet) -> Counts:
     """Give the code of each segment's document."""
-    names = es.segments.documents
-    if names is None or None in names:
+    codes = es.segments.document_codes()
+    if codes is None:
         raise UsageError("resampling documents: the documents of the segments are not known")
-    return np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64)
+    return codes
 
 
 def ranked(found: Aggregate, level: float) -> Ranked:

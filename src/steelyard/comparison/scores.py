@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.core.table import plural
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import direction_warnings
 from steelyard.stats.arrays import Floats

@@ -45,6 +45,23 @@ class Provenance:
     seed: int | None = None
     version: str = field(default_factory=installed_version)
 
+    @classmethod
+    def of(
+        cls,
+        method: str,
+        options: Mapping[str, Any],
+        inputs: Sequence[InputFile] = (),
+        rng: object = None,
+    ) -> Provenance:
+        """Note a run; its seed is known if ``rng`` is a whole number.
+
+        Examples
+        --------
+        >>> Provenance.of("study simulation", {}, rng=7).seed
+        7
+        """
+        return cls(method, options, tuple(inputs), rng if isinstance(rng, int) else None)
+
     def line(self) -> str:
         """Give the signature: one line that tells two different runs apart."""
         parts = [f"steelyard {self.version}", self.method]

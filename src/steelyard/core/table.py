@@ -253,17 +253,6 @@ def delimited(header: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: s
     return "".join(delimiter.join(map(written, row)) + "\n" for row in (header, *rows))
 
 
-def plural(n: int, noun: str) -> str:
-    """Count things in words.
-
-    Examples
-    --------
-    >>> plural(1, "system"), plural(1976, "segment")
-    ('1 system', '1,976 segments')
-    """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 def missing(cell: object) -> bool:
     """Tell whether a cell is None or NaN."""
     return cell is None or (isinstance(cell, float) and math.isnan(cell))

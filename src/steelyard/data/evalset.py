@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from steelyard.core.errors import ShapeError, UsageError, hint, printable
 from steelyard.core.provenance import InputFile
-from steelyard.core.table import Frame, frame, plural
+from steelyard.core.table import Frame, frame
+from steelyard.core.words import plural
 from steelyard.data.judgements import Floats, Ratings, freeze, same_bits
 from steelyard.data.segments import Frozen, Index, Segments, Texts
 from steelyard.stats.arrays import row_means

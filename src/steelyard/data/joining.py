@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.table import plural
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Index, Segments, Texts, natural_key

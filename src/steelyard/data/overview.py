@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import printable
-from steelyard.core.table import Cell, Column, Table, plural
+from steelyard.core.table import Cell, Column, Table
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.stats import describe
 

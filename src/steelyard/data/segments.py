@@ -89,6 +89,13 @@ class Segments:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def document_codes(self) -> Index | None:
+        """Give the code of each segment's document; None unless all documents are known."""
+        if self.documents is None or None in self.documents:
+            return None
+        names = np.array(self.documents, dtype=object)
+        return np.unique(names, return_inverse=True)[1].astype(np.int64)
+
     def take(self, index: Index) -> Segments:
         """Keep these segments, in this order."""
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.core.table import plural, unguarded
+from steelyard.core.table import unguarded
+from steelyard.core.words import plural
 from steelyard.data.judgements import Codes
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats.tables import RawTable, one_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.core.table import plural
+from steelyard.core.words import plural
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.human.da import RaterScale
 from steelyard.stats.arrays import Counts, group_sums

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.core.errors import DegenerateError, UsageError, hint
-from steelyard.core.table import Cell, Column, Table, plural
+from steelyard.core.table import Cell, Column, Table
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Floats, Rankings
 from steelyard.human import ordering

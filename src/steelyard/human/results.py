@@ -10,7 +10,8 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance
-from steelyard.core.table import Cell, Column, Frame, Table, decimals, plural
+from steelyard.core.table import Cell, Column, Frame, Table, decimals
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
 from steelyard.human.averages import Averages

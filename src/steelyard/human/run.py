@@ -163,7 +163,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     return replace(
         result,
         warnings=(*notes, *result.warnings),
-        provenance=Provenance("human", options, files, rng if isinstance(rng, int) else None),
+        provenance=Provenance.of("human", options, files, rng),
         language_pair=lp,
     )
 

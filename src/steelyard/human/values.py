@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from steelyard.core import bounds
 from steelyard.core.errors import DegenerateError, UsageError, hint
-from steelyard.core.table import Column, Table, plural
+from steelyard.core.table import Column, Table
+from steelyard.core.words import plural
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.human import da, mqm, ordering, quality, raters
 from steelyard.human.averages import Averages, average

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.core.table import plural
+from steelyard.core.words import plural
 from steelyard.metaevaluation.data import Data, Run
 from steelyard.metaevaluation.results import MetaResult, units
 from steelyard.stats.arrays import Floats, row_means, same_digits

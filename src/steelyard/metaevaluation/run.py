@@ -12,7 +12,7 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.table import plural
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import uninformative
 from steelyard.data.overview import score_facts
@@ -160,7 +160,6 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     if significance:
         settings |= {"scheme": scheme, "alternative": alternative, "alpha": alpha}
         settings |= {"correction": correction} if correction != "none" else {}
-    seed = rng if isinstance(rng, int) else None
     return MetaEvaluation(
         human,
         data.es.n_systems,
@@ -169,7 +168,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         tuple(results),
         tests,
         tuple(dict.fromkeys(warnings)),
-        Provenance("meta", settings, es.inputs, seed),
+        Provenance.of("meta", settings, es.inputs, rng),
         chance,
         intervals or "",
         unit,
@@ -353,10 +352,10 @@ def unit_codes(es: EvalSet, unit: str) -> Counts | None:
     if unit == "segment":
         return None
     if unit == "document":
-        names = es.segments.documents
-        if names is None or None in names:
-            raise UsageError("--unit document: the documents of the segments are not known")
-        return np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64)
+        codes = es.segments.document_codes()
+        if codes is None:
+            raise UsageError('unit="document": the documents of the segments are not known')
+        return codes
     if not (isinstance(unit, str) and unit.isdecimal() and int(unit)):
         raise UsageError(f"unit '{unit}': expected segment, document or a number of segments")
     return np.arange(es.n_segments, dtype=np.int64) // int(unit)

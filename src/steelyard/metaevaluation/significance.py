@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from steelyard.core import bounds
 from steelyard.core.errors import DegenerateError
-from steelyard.core.table import plural
+from steelyard.core.words import plural
 from steelyard.metaevaluation.data import Run
 from steelyard.metaevaluation.results import MetaResult, Significance
 from steelyard.stats import clusters

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import printable
-from steelyard.core.table import plural
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.report.inlining import packed
 from steelyard.report.mistakes import Mistake

@@ -16,7 +16,7 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, check_rng
-from steelyard.core.table import plural
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import check
 from steelyard.data.overview import direction_warnings, overview
@@ -144,11 +144,11 @@ def make_report(  # noqa: PLR0913 - every option has a default
     warnings = [*(found.warnings if found else es.notes), *(meta.warnings if meta else ())]
     warnings += [text for name in rivals for text in direction_warnings(name, es[name])]
     warnings += sections.without_figures()
-    signed = Provenance(
+    signed = Provenance.of(
         "report",
         {name: value for name, value in settings.items() if value is not None},
         es.inputs,
-        rng if isinstance(rng, int) else None,
+        rng,
     )
     summary = words.summarise(es, found, meta)
     page = _page(content, summary, signed, title)

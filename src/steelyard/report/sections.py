@@ -11,7 +11,8 @@ from steelyard.comparison.results import Comparison
 from steelyard.comparison.several import ManyScores
 from steelyard.core.errors import DegenerateError, MissingDependencyError, UsageError, printable
 from steelyard.core.provenance import Provenance
-from steelyard.core.table import Table, plural
+from steelyard.core.table import Table
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import Finding
 from steelyard.data.overview import Overview

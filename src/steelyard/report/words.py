@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.comparison.results import CORPUS, PROPORTION, Comparison
 from steelyard.core.errors import printable
 from steelyard.core.provenance import installed_version
-from steelyard.core.table import plural
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.metaevaluation.results import UNITS, MetaEvaluation
 

@@ -73,8 +73,7 @@ def reproduce_paired(data: Path, *, rng: Rng = 0, progress: Progress | None = No
         if progress is not None:
             progress(done + 1, _N_PARTS)
     inputs = input_files(paths)
-    seed = rng if isinstance(rng, int) else None
-    provenance = Provenance("reproduce paired", {"draws": DRAWS}, inputs, seed)
+    provenance = Provenance.of("reproduce paired", {"draws": DRAWS}, inputs, rng)
     warnings = (f"{reason}: figures that need it are not compared",) if missing else ()
     return Reproduction("paired", TITLE, tuple(rows), warnings, provenance)
 

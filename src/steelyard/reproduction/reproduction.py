@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.core.provenance import InputFile, Provenance, sha256
-from steelyard.core.table import Cell, Column, Table, plural
+from steelyard.core.table import Cell, Column, Table
+from steelyard.core.words import plural
 
 Figure = float | int | str | None
 _SHOWN = 10  # figures within sampling error that the text shows

@@ -85,11 +85,10 @@ def reproduce_spa(data: Path, *, rng: Rng = 0, progress: Progress | None = None)
             rows += _absent(name, published, reason if name in SETS else _ABSENT)
     rows += _not_comparable(published)
     files = input_files(path for own in paths.values() for path in own)
-    seed = rng if isinstance(rng, int) else None
     warnings = (f"{reason}: figures that need it are not compared",) if missing else ()
     return Reproduction("spa", TITLE, tuple(rows), warnings,
-                        Provenance("reproduce spa", {"resamples": RESAMPLES}, files,
-                                   seed))  # fmt: skip
+                        Provenance.of("reproduce spa", {"resamples": RESAMPLES}, files,
+                                   rng))  # fmt: skip
 
 
 def _load(paths: Sequence[Path]) -> EvalSet:

@@ -11,7 +11,8 @@ import numpy as np
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance
-from steelyard.core.table import Cell, Column, Frame, Table, plural
+from steelyard.core.table import Cell, Column, Frame, Table
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.scoring import registry

@@ -20,7 +20,8 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.table import Cell, Column, Table, plural
+from steelyard.core.table import Cell, Column, Table
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats, row_means
@@ -177,8 +178,7 @@ def _provenance(plan: Plan, sets: Mapping[str, EvalSet], rng: Rng) -> Provenance
     if set(plan.by) - set(SAMPLED):
         settings["orders"] = plan.rules.options.orders or "file"
     inputs = tuple(dict.fromkeys(i for es in sets.values() for i in es.inputs))
-    seed = rng if isinstance(rng, int) else None
-    return Provenance("study disagreement", settings, inputs, seed)
+    return Provenance.of("study disagreement", settings, inputs, rng)
 
 
 def measure_setup(task: tuple[Setup, Plan], rng: np.random.Generator) -> dict[str, Any]:

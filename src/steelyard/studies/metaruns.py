@@ -64,8 +64,7 @@ class MetaRuns:
     def provenance(self, command: str, settings: dict[str, Any], rng: Rng) -> Provenance:
         """Say how a study came about."""
         shown = {"human": self.human, "with": ",".join(self.names), **settings}
-        seed = rng if isinstance(rng, int) else None
-        return Provenance(f"study {command}", shown, self.data.es.inputs, seed)
+        return Provenance.of(f"study {command}", shown, self.data.es.inputs, rng)
 
 
 def open_runs(

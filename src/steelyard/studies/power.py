@@ -101,9 +101,8 @@ def power_of_test(  # noqa: PLR0913 - every option has a default
     title = f"Power to tell {pair[0]} from {pair[1]} by {score}"
     spread = {test: np.sqrt(own * (1 - own) / draws) for test, own in found.items()}
     facts = {"pilot": len(x), "difference": shown, "effect": _effect(x)}
-    seed = rng if isinstance(rng, int) else None
     return _study(title, UNITS[unit], sizes, found, spread, target, facts,
-                  Provenance("study power", settings, es.inputs, seed),
+                  Provenance.of("study power", settings, es.inputs, rng),
                   warnings=es.notes)  # fmt: skip
 
 
@@ -281,10 +280,10 @@ def _differences(
 
 
 def _documents(es: EvalSet) -> Counts:
-    names = es.segments.documents
-    if names is None or None in names:
-        raise UsageError("--unit document: the documents of the segments are not known")
-    return np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64)
+    codes = es.segments.document_codes()
+    if codes is None:
+        raise UsageError('unit="document": the documents of the segments are not known')
+    return codes
 
 
 def _effect(x: Floats) -> float:

@@ -207,5 +207,5 @@ def simulate(
         curves,
         {"n_settings": len(settings), "n_sets": len(runs.tau)},
         tuple(warnings),
-        Provenance("study simulation", options, seed=rng if isinstance(rng, int) else None),
+        Provenance.of("study simulation", options, rng=rng),
     )

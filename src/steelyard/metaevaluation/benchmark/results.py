@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.core.provenance import Provenance
-from steelyard.core.table import Cell, Frame, Table, plural
+from steelyard.core.table import Cell, Frame, Table
 from steelyard.core.table import Column as TableColumn
+from steelyard.core.words import plural
 from steelyard.metaevaluation.results import Significance
 from steelyard.stats.metametrics.swaps import Null
 

@@ -14,7 +14,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.table import plural
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.folders import mtme
 from steelyard.formats.load import load
@@ -140,7 +140,6 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
         if procedure.correction != "none":
             options |= {"correction": procedure.correction}
     inputs = tuple(file for es in found.values() for file in es.inputs)
-    seed = rng if isinstance(rng, int) else None
     return BenchmarkResult(
         benchmark.name,
         benchmark.title,
@@ -151,7 +150,7 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
         standings,
         average_test,
         tuple(dict.fromkeys(warnings)),
-        Provenance("meta", options, inputs, seed),
+        Provenance.of("meta", options, inputs, rng),
     )
 
 

@@ -1,0 +1,77 @@
+"""Command options made from the fields of option objects (:mod:`steelyard.core.options`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from steelyard.cli.options import F, Finite, Names, Real
+from steelyard.core.options import Option, Options
+
+
+def from_fields(cls: type[Options], *names: str) -> Callable[[F], F]:
+    """Add options of a class to a command: those of the fields named, or all, in that order.
+
+    The command receives each value under the name of its field, and ``cls.take(settings)`` makes
+    the object of them.
+    """
+    declared = cls.declared()
+    defaults = {one.name: one.default for one in fields(cls)}  # type: ignore[arg-type]
+
+    def added(command: F) -> F:
+        for name in reversed(names or tuple(declared)):
+            command = _option(name, declared[name], defaults[name])(command)
+        return command
+
+    return added
+
+
+def _option(name: str, option: Option, default: Any) -> Callable[[F], F]:
+    flag = option.flag or "--" + name.replace("_", "-")
+    if option.kind == "flag":
+        return click.option(flag, name, is_flag=True, default=default, help=option.help)
+    word = option.none  # what stands for None
+    shown = word if default is None else default
+    return click.option(
+        flag,
+        name,
+        type=_type(option),
+        default=shown,
+        show_default=shown is not None,
+        help=option.help,
+        metavar=option.metavar,
+        callback=None if word is None else lambda _ctx, _param, found: _unless(word, found),
+    )
+
+
+def _unless(word: str, found: Any) -> Any:
+    return None if found == word else found
+
+
+class _OrWord(Real):
+    """A number within bounds, or a word."""
+
+    def __init__(self, word: str, least: float | None, most: float | None, *, strict: bool) -> None:
+        super().__init__(least, most, min_open=strict, max_open=strict and most is not None)
+        self.word = word
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Let the word pass."""
+        return value if value == self.word else super().convert(value, param, ctx)
+
+
+def _type(option: Option) -> Any:
+    least, most, strict = option.least, option.most, option.strict
+    if option.kind == "choice":
+        return click.Choice([*option.known, *([option.none] if option.none else [])])
+    if option.kind == "whole":
+        low, high = (None if end is None else int(end) for end in (least, most))
+        return click.IntRange(low, high)
+    if option.kind == "number" and option.none:
+        return _OrWord(option.none, least, most, strict=strict)
+    if option.kind == "number" and (least is not None or most is not None):
+        return Real(least, most, min_open=strict, max_open=strict and most is not None)
+    return {"number": Finite(), "names": Names()}.get(option.kind, str)

@@ -1,0 +1,47 @@
+"""What the library says of its arguments, in the words of the command line.
+
+The library speaks Python: ``keep_references=True``, ``by="bt"``, ``score=NAME``. Where the command
+that runs has an option for the argument, people read ``--keep-references``, ``--by bt``,
+``--score NAME`` instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import click
+
+_ARGUMENT = re.compile(r"""(?<![\w'"=.-])([a-z]\w*)=(True|"[^"]*"|[A-Z][A-Z0-9.,]*\b|\.\.\.)""")
+
+
+def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
+    """Put flags in the place of arguments.
+
+    Examples
+    --------
+    >>> flags = {"by": "--by", "score": "--score", "keep_references": "--keep-references"}
+    >>> spoken('left out (keep_references=True, by="bt", score=NAME, tests=...)', flags)
+    'left out (--keep-references, --by bt, --score NAME, tests=...)'
+    """
+    known = _flags() if flags is None else flags
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if name not in known:
+            return found.group()
+        return known[name] if value in ("True", "...") else f"{known[name]} {value.strip(chr(34))}"
+
+    return _ARGUMENT.sub(flag, text)
+
+
+def _flags() -> dict[str, str]:
+    """Give the options of the command that runs by their names in Python."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return {}
+    return {
+        param.name: max(param.opts, key=len)
+        for param in context.command.params
+        if isinstance(param, click.Option) and param.name is not None
+    }

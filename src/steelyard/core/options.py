@@ -1,0 +1,156 @@
+"""Options as objects: one frozen dataclass per question, checked when it is made.
+
+Each field says once what it may be and how it is told; keyword arguments, command options with
+their help, and provenance are made from it::
+
+    @dataclass(frozen=True, kw_only=True)
+    class PowerOptions(Options):
+        alpha: float = fraction(0.05)
+        power: float = fraction(0.8, "Power that is asked for.")
+        draws: int = whole(1000, "Resamples.", least=10, flag="--bootstrap", metavar="B")
+
+A value beyond its bounds is refused by :mod:`steelyard.core.bounds`, by the name of the field. This
+module and those of the options import no NumPy: ``--help`` reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+from steelyard.core import bounds
+
+_KEY = "option"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """What an option may be (``kind`` and its bounds), and how the command line tells it.
+
+    ``flag`` is its name there if it is not that of the field, and ``none`` the word for None.
+    """
+
+    kind: str
+    help: str | None = None
+    flag: str | None = None
+    metavar: str | None = None
+    none: str | None = None
+    optional: bool = False
+    known: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    strict: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse a value beyond the bounds."""
+        if value is None and self.optional:
+            return
+        if self.kind == "whole":
+            least, most = int(self.least or 0), None if self.most is None else int(self.most)
+            bounds.whole(least, most, **{name: value})
+        elif self.kind == "number":
+            bounds.number(self.least, self.most, strict=self.strict, **{name: value})
+        elif self.kind == "choice":
+            bounds.choice(self.known, **{name: value})
+        elif self.kind == "names":
+            bounds.names(**{name: value})
+        elif self.kind == "flag":
+            bounds.flag(**{name: value})
+        else:
+            bounds.text(**{name: value})
+
+
+def _field(default: Any, option: Option) -> Any:
+    return field(default=default, metadata={_KEY: option})
+
+
+def number(default: float | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
+    """Give a field for a finite number between ``least`` and ``most``."""
+    return _field(default, Option(kind="number", help=help, optional=default is None, **told))
+
+
+def fraction(default: float | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
+    """Give a field for a number strictly between 0 and 1: a level, a share, a power."""
+    return number(default, help, least=0, most=1, strict=True, **told)
+
+
+def whole(default: int | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
+    """Give a field for a whole number between ``least`` and ``most``."""
+    return _field(default, Option(kind="whole", help=help, optional=default is None, **told))
+
+
+def choice(
+    default: str | None,
+    known: Sequence[str],
+    help: str | None = None,  # noqa: A002
+    **told: Any,
+) -> Any:
+    """Give a field for one of some known names; None is one if ``none`` or no default says so."""
+    optional = default is None or told.get("none") is not None
+    return _field(
+        default, Option(kind="choice", help=help, optional=optional, known=tuple(known), **told)
+    )
+
+
+def names(default: Sequence[str] | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
+    """Give a field for a list of names."""
+    return _field(default, Option(kind="names", help=help, optional=default is None, **told))
+
+
+def text(default: str | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
+    """Give a field for a text."""
+    return _field(default, Option(kind="text", help=help, optional=default is None, **told))
+
+
+def flag(help: str | None = None, *, default: bool = False, **told: Any) -> Any:  # noqa: A002
+    """Give a field that is true or false."""
+    return _field(default, Option(kind="flag", help=help, **told))
+
+
+class Options:
+    """Base of the options of a question: a frozen dataclass whose fields are made above.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class PowerOptions(Options):
+    ...     alpha: float = fraction(0.05)
+    >>> PowerOptions(alpha=7)
+    Traceback (most recent call last):
+    steelyard.core.errors.UsageError: alpha is a number strictly between 0 and 1, got 7
+    """
+
+    def __post_init__(self) -> None:
+        for name, option in self.declared().items():
+            option.check(name, getattr(self, name))
+
+    @classmethod
+    def declared(cls) -> dict[str, Option]:
+        """Give the declared options by the names of their fields, in order."""
+        return {
+            one.name: one.metadata[_KEY]
+            for one in fields(cls)  # type: ignore[arg-type]  # subclasses are dataclasses
+            if _KEY in one.metadata
+        }
+
+    @classmethod
+    def take(cls, settings: dict[str, Any]) -> Self:
+        """Make the object of those settings that are its fields, and take them out.
+
+        Examples
+        --------
+        >>> @dataclass(frozen=True, kw_only=True)
+        ... class PowerOptions(Options):
+        ...     alpha: float = fraction(0.05)
+        >>> settings = {"alpha": 0.1, "score": "chrF"}
+        >>> PowerOptions.take(settings), settings
+        (PowerOptions(alpha=0.1), {'score': 'chrF'})
+        """
+        own = {one.name for one in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{name: settings.pop(name) for name in tuple(settings) if name in own})
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Self:
+        """Make the object of those settings that are its fields, and leave the rest."""
+        return cls.take(dict(settings))

@@ -1,0 +1,34 @@
+"""Counts and lists in words, the same in every message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def plural(n: int, noun: str) -> str:
+    """Count things in words.
+
+    Examples
+    --------
+    >>> plural(1, "system"), plural(1976, "segment")
+    ('1 system', '1,976 segments')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def listed(names: Sequence[str], most: int = 4, *, rest: str = "more", last: str = ", ") -> str:
+    """Name the first few, and count the rest.
+
+    ``rest`` is what the others are called (a noun is put into the plural), ``last`` what stands
+    before the last name if all are named.
+
+    Examples
+    --------
+    >>> listed("AB"), listed("ABCDEF"), listed("ABCDE", rest="other"), listed("ABC", last=" and ")
+    ('A, B', 'A, B, C, D and 2 more', 'A, B, C, D and 1 other', 'A, B and C')
+    """
+    left = len(names) - most
+    if left > 0:
+        others = f"{left:,} more" if rest == "more" else plural(left, rest)
+        return f"{', '.join(names[:most])} and {others}"
+    return ", ".join(names[:-1]) + (last if len(names) > 1 else "") + "".join(names[-1:])

@@ -1,0 +1,95 @@
+"""Command options that are made from the fields of option objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from steelyard.cli.fields import from_fields
+from steelyard.cli.wording import spoken
+from steelyard.core import options
+from steelyard.core.errors import UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toy(options.Options):
+    """One option of every kind."""
+
+    alpha: float = options.fraction(0.05, "Level.")
+    tolerance: float = options.number(0.0, least=0)
+    epsilon: float | None = options.number(None, least=0, none="auto", metavar="auto|X")
+    n_bootstrap: int = options.whole(1000, "Resamples.", least=10, flag="--bootstrap", metavar="B")
+    orders: int | None = options.whole(None, least=0)
+    ties: str = options.choice("half", ("half", "drop"), "Ties.")
+    intervals: str | None = options.choice("segment", ("segment", "document"), none="none")
+    level: str | None = options.choice(None, ("sys", "seg"))
+    systems: tuple[str, ...] | None = options.names(None, "These systems.")
+    unit: str | None = options.text(None)
+    common: bool = options.flag("What all have.")
+
+
+def called(*arguments: str) -> tuple[Any, dict[str, Any], str]:
+    """Run a command with the options of Toy: the object, what is left, what was printed."""
+    seen: list[Any] = [None, {}]
+
+    @click.command()
+    @click.option("--score")
+    @from_fields(Toy)
+    def command(**settings: Any) -> None:
+        seen[:] = Toy.take(settings), settings
+
+    done = CliRunner().invoke(command, arguments)
+    return seen[0], seen[1], done.output
+
+
+def test_defaults_are_those_of_the_fields():
+    assert called("--score", "x")[:2] == (Toy(), {"score": "x"})
+
+
+def test_values_arrive_under_the_names_of_the_fields():
+    given = ("--alpha", "0.1", "--bootstrap", "20", "--intervals", "none", "--epsilon", "0.5",
+             "--systems", "a,b", "--common", "--level", "seg", "--unit", "3")  # fmt: skip
+    assert called(*given)[0] == Toy(alpha=0.1, n_bootstrap=20, intervals=None, epsilon=0.5,
+                                    systems=("a", "b"), common=True, level="seg",
+                                    unit="3")  # fmt: skip
+    assert called("--epsilon", "auto")[0] == Toy()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("alpha", "0"), ("alpha", "1"), ("alpha", "nan"), ("tolerance", "-1"), ("tolerance", "inf"),
+     ("epsilon", "-1"), ("epsilon", "foo"), ("bootstrap", "9"), ("orders", "-1"), ("ties", "foo"),
+     ("intervals", "foo"), ("level", "foo")],
+)  # fmt: skip
+def test_both_doors_refuse_what_lies_beyond_the_bounds(option, value):
+    made, _, printed = called(f"--{option}", value)
+    assert made is None
+    assert f"--{option}" in printed
+    name = {"bootstrap": "n_bootstrap"}.get(option, option)
+    kind = {"alpha": float, "tolerance": float, "bootstrap": int, "orders": int}.get(option, str)
+    bad: dict[str, Any] = {name: kind(value)}
+    with pytest.raises(UsageError):
+        Toy(**bad)
+
+
+def test_help_shows_defaults_bounds_and_words_for_none():
+    shown = " ".join(called("--help")[2].split())
+    for part in (
+        "--bootstrap B Resamples. [default: 1000; x>=10]",
+        "--epsilon auto|X [default: auto",
+        "[segment|document|none] [default: segment]",
+        "Level. [default: 0.05; 0<x<1]",
+        "--common What all have.",
+    ):
+        assert part in shown, part
+
+
+def test_arguments_become_flags_only_where_the_command_has_them():
+    assert spoken("say score=NAME") == "say score=NAME"  # no command runs
+    flags = {"score": "--score", "where": "--where"}
+    assert spoken("'score=NAME' (score=NAME)", flags) == "'score=NAME' (--score NAME)"
+    assert spoken('resume="x", score="a b"', flags) == 'resume="x", --score a b'
