@@ -21,7 +21,7 @@ sys.modules["docs_examples"] = examples
 spec.loader.exec_module(examples)
 
 
-QUICK = ("quickstart", "kb", "kobe", "score", "errors")
+QUICK = ("quickstart", "kb", "kobe", "errors")
 PAGES = [
     pytest.param(page, marks=() if page.stem in QUICK else (pytest.mark.thorough,), id=page.stem)
     for page in examples.pages()
