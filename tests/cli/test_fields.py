@@ -30,6 +30,10 @@ class Toy(options.Options):
     systems: tuple[str, ...] | None = options.names(None, "These systems.")
     unit: str | None = options.text(None)
     common: bool = options.flag("What all have.")
+    standardised: bool | None = options.flag("Or not.", default=None, flag="--z/--raw")
+    scale: tuple[float, ...] = options.numbers((0, 100), "Ends.")
+    thresholds: tuple[float, ...] = options.numbers((), least=0)
+    weights: str | None = options.source(None, "A file.", metavar="FILE")
 
 
 def called(*arguments: str) -> tuple[Any, dict[str, Any], str]:
@@ -52,10 +56,12 @@ def test_defaults_are_those_of_the_fields():
 
 def test_values_arrive_under_the_names_of_the_fields():
     given = ("--alpha", "0.1", "--bootstrap", "20", "--intervals", "none", "--epsilon", "0.5",
-             "--systems", "a,b", "--common", "--level", "seg", "--unit", "3")  # fmt: skip
+             "--systems", "a,b", "--common", "--level", "seg", "--unit", "3", "--raw",
+             "--scale", "1,2.5", "--thresholds", "1,5", "--weights", "w.toml")  # fmt: skip
     assert called(*given)[0] == Toy(alpha=0.1, n_bootstrap=20, intervals=None, epsilon=0.5,
                                     systems=("a", "b"), common=True, level="seg",
-                                    unit="3")  # fmt: skip
+                                    unit="3", standardised=False, scale=(1, 2.5),
+                                    thresholds=(1, 5), weights="w.toml")  # fmt: skip
     assert called("--epsilon", "auto")[0] == Toy()
 
 
@@ -84,6 +90,9 @@ def test_help_shows_defaults_bounds_and_words_for_none():
         "[segment|document|none] [default: segment]",
         "Level. [default: 0.05; 0<x<1]",
         "--common What all have.",
+        "--z / --raw Or not. ",
+        "--scale X,Y,... Ends. [default: 0,100]",
+        "--thresholds X,Y,... --weights FILE A file.",
     ):
         assert part in shown, part
 

@@ -55,9 +55,11 @@ class Option:
             bounds.choice(self.known, **{name: value})
         elif self.kind == "names":
             bounds.names(**{name: value})
+        elif self.kind == "numbers":
+            bounds.numbers(self.least, empty=True, **{name: value})
         elif self.kind == "flag":
             bounds.flag(**{name: value})
-        else:
+        elif self.kind == "text":
             bounds.text(**{name: value})
 
 
@@ -103,9 +105,24 @@ def text(default: str | None, help: str | None = None, **told: Any) -> Any:  # n
     return _field(default, Option(kind="text", help=help, optional=default is None, **told))
 
 
-def flag(help: str | None = None, *, default: bool = False, **told: Any) -> Any:  # noqa: A002
-    """Give a field that is true or false."""
-    return _field(default, Option(kind="flag", help=help, **told))
+def numbers(default: Sequence[float], help: str | None = None, **told: Any) -> Any:  # noqa: A002
+    """Give a field for a list of finite numbers from ``least`` on."""
+    return _field(default, Option(kind="numbers", help=help, **told))
+
+
+def source(default: Any = None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
+    """Give a field for a file or what stands for one; whoever reads it checks it."""
+    return _field(default, Option(kind="source", help=help, **told))
+
+
+def flag(
+    help: str | None = None,  # noqa: A002
+    *,
+    default: bool | None = False,
+    **told: Any,
+) -> Any:
+    """Give a field that is true or false, or neither where None is the default."""
+    return _field(default, Option(kind="flag", help=help, optional=default is None, **told))
 
 
 class Options:
