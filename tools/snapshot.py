@@ -39,8 +39,9 @@ def command_line(command: str, data: Path, demo: Path) -> list[str]:
     return [sys.executable, "-m", "steelyard", *shlex.split(filled)]
 
 
-def record(name: str, command: str, places: tuple[Path, Path], out: Path) -> str:
+def record(run: tuple[str, str], places: tuple[Path, Path], out: Path) -> str:
     """Run one command in an empty folder, and keep all that came of it."""
+    name, command = run
     home = out / name
     home.mkdir(parents=True)
     (home / "command").write_text(command + "\n", encoding="utf-8")
@@ -79,7 +80,7 @@ def main() -> None:
         if given.only in name and ("{data}" not in command or data.is_dir())
     ]
     with ThreadPoolExecutor(given.jobs) as pool:
-        for line in pool.map(lambda run: record(*run, (data, demo), given.out.resolve()), chosen):
+        for line in pool.map(lambda run: record(run, (data, demo), given.out.resolve()), chosen):
             print(line, flush=True)
 
 

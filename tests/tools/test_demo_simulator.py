@@ -6,17 +6,16 @@ import csv
 import gzip
 import itertools
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from make_demo import simulator
+from make_demo.simulator import SimulatedSet, agreement, simulate
 from steelyard.core.errors import UsageError
-from steelyard.demo import simulator
-from steelyard.demo.simulator import SimulatedSet, agreement, simulate
+from steelyard.demo.embedded import FOLDER
 
-FOLDER = Path(simulator.__file__).parent
 GOOD = ("learned-refA", "learned-twin-refA")
 FAIR = "estimator-src"
 LEXICAL = ("chars-refA", "overlap-refA")

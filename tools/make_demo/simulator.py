@@ -4,8 +4,8 @@ Real human judgements come with licences and hundreds of megabytes. This module 
 with the same awkward properties instead: many ties at zero, segments nobody judged, documents
 whose segments belong together, a metric that is nearly the copy of another, metrics with a bias.
 
-Run ``python -m steelyard.demo.simulator`` to write the shipped files anew; it prints how well
-every score agrees with the human one.
+Run ``PYTHONPATH=tools python -m make_demo.simulator`` to write the shipped files anew; it prints
+how well every score agrees with the human one.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.core.errors import UsageError
+from steelyard.demo import embedded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -471,7 +472,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv
-        The folder, if not the one of this module.
+        The folder, if not the one of the shipped files.
 
     Returns
     -------
@@ -479,7 +480,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
-    folder = Path(arguments[0]) if arguments else Path(__file__).parent
+    folder = Path(arguments[0]) if arguments else embedded.FOLDER
     lines = [f"{path}: {path.stat().st_size} bytes" for path in write(folder)]
     simulated = simulate(np.random.default_rng(SEED))
     for name in simulated.human:

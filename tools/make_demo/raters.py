@@ -1,10 +1,10 @@
 """Invented raters of the demo's systems: direct assessment with control items, and MQM errors.
 
-The systems and segments are those of :mod:`steelyard.demo.simulator`; the errors that its ``mqm``
+The systems and segments are those of :mod:`make_demo.simulator`; the errors that its ``mqm``
 counts are what the raters see. Raters differ in mean, spread and care, and three of them should
 be caught: one gives the same score to everything, one looks at nothing, one is too fast.
 
-Run ``python -m steelyard.demo.raters`` to write the shipped files anew.
+Run ``PYTHONPATH=tools python -m make_demo.raters`` to write the shipped files anew.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from make_demo import simulator
+from make_demo.simulator import Array, SimulatedSet
 from steelyard.core.table import delimited, dumps
-from steelyard.demo import simulator
-from steelyard.demo.simulator import Array, SimulatedSet
+from steelyard.demo import embedded
 from steelyard.formats import files
 
 SEED = 20240608
@@ -128,5 +129,5 @@ def write(path: Path | str) -> tuple[Path, Path]:
 
 
 if __name__ == "__main__":
-    for file in write(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent):
+    for file in write(sys.argv[1] if len(sys.argv) > 1 else embedded.FOLDER):
         sys.stdout.write(f"{file}: {file.stat().st_size} bytes\n")
