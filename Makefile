@@ -1,7 +1,8 @@
 # Two commands set everything up on a fresh machine with Python 3.11 or newer:
 #   make demo    installs Steelyard and runs the main job on the data that comes with it
 #   make test    installs Steelyard with its test tools and runs the tests
-# make test-all adds the thorough ones: all pages of the docs, fuzzing, every real file.
+# make test-all adds the thorough ones (all pages of the docs, fuzzing, every real file) and draws
+# the examples of property tests anew.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -18,7 +19,7 @@ test: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-all: $(VENV)/.test-installed
-	$(BIN)/python -m pytest -n auto --dist worksteal -m ''
+	STEELYARD_RANDOM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m ''
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check src tests benchmarks docs tools

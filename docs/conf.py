@@ -67,14 +67,13 @@ def without_field_aliases(*event: Any) -> bool | None:
 
 
 def public_name(app: Any, env: Any, node: Any, contnode: Any) -> Any:
-    """Lead ``steelyard.load`` and the like to the module that holds them."""
-    name = node.get("reftarget", "").removeprefix("steelyard.")
+    """Lead the module's name of a public thing to its page: api.md lists public names alone."""
+    name = node.get("reftarget", "").rpartition(".")[2]
     if node.get("refdomain") != "py" or name not in steelyard._HOME:
         return None
-    target = f"{steelyard._HOME[name]}.{name}"
     domain = env.get_domain("py")
     return domain.resolve_xref(
-        env, node["refdoc"], app.builder, node["reftype"], target, node, contnode
+        env, node["refdoc"], app.builder, node["reftype"], f"steelyard.{name}", node, contnode
     )
 
 

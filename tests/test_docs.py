@@ -6,6 +6,7 @@ A few pages are run always, all of them by ``make test-all``: starting commands 
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -47,3 +48,14 @@ def test_every_command_has_its_help_on_the_page():
     found = [" ".join(names) for names in commands(cli, ["steelyard"])]
     assert len(found) > 20
     assert [name for name in found if f"$ {name} --help\n" not in page] == []
+
+
+def test_the_reference_lists_the_public_names_and_the_statistics():
+    import steelyard
+
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^   ~?(steelyard\.\S+)$", page, re.MULTILINE))
+    public = {f"steelyard.{name}" for name in steelyard.__all__ if name != "__version__"}
+    entities = {f"steelyard.kobe.{name}" for name in steelyard.kobe.__all__}
+    assert listed == public | entities | {"steelyard.stats"}
+    assert ":recursive:\n\n   steelyard.stats\n" in page  # all of its modules, whatever they are
