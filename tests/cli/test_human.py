@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from make_demo import raters
 from steelyard.cli.main import run
-from steelyard.demo import embedded, raters
+from steelyard.demo import embedded
 
 RATINGS = str(embedded.RATINGS)
 ERRORS = str(embedded.ERRORS)
