@@ -572,10 +572,10 @@ def test_many_short_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         f"{made.systems[a]},{made.systems[b]},{o},{made.units[u]}"  # type: ignore[index]
         for a, b, o, u in zip(made.left, made.right, made.outcome, made.unit, strict=True)  # type: ignore[arg-type]
     ]
-    for k in range(60):
-        text = "\n".join(["left,right,outcome,unit", *lines[20 * k : 20 * k + 20]]) + "\n"
+    for k in range(120):
+        text = "\n".join(["left,right,outcome,unit", *lines[10 * k : 10 * k + 10]]) + "\n"
         (tmp_path / f"{k:03d}.csv").write_text(text, encoding="utf-8")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (50, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
     try:
         same(read_counts(tmp_path, in_order=True), expected)
         monkeypatch.setattr(battlecounts, "_MANY", 10)

@@ -81,7 +81,7 @@ def test_exact_sums_are_the_same_in_any_order(s, rows, seed, size):
 _INTERVALS = """
 import hashlib
 import numpy as np
-from steelyard.stats import bootstrap
+from steelyard.stats.resampling import bootstrap
 rng = np.random.default_rng(0)
 for n, s in ((12, 460), (33, 300)):
     human = rng.normal(size=(n, s))
