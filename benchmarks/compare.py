@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from steelyard.formats import duck
 from steelyard.formats.judged.battlecounts import read_counts
-from steelyard.stats.strength.battles import Battles, battle_counts
+from steelyard.stats.strength.battlelog import Battles, battle_counts
 from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry, bradley_terry_pairs
 from steelyard.stats.strength.elo import EloOptions, elo_ratings
 from steelyard.stats.strength.trueskill import trueskill_ratings

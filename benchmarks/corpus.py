@@ -15,8 +15,7 @@ import numpy as np
 import steelyard as sy
 from steelyard.scoring.formulas import Bleu, Chrf
 from steelyard.scoring.surface import surface_table
-from steelyard.stats.permutation.corpus import CorpusStatistics
-from steelyard.stats.permutation.corpuspairs import pairwise_pvalues
+from steelyard.stats.permutation.corpus import CorpusStatistics, corpus_pvalues
 
 
 def drawn(orders: int) -> np.ndarray:
@@ -51,7 +50,7 @@ def read(path: str, reference: str) -> dict[str, CorpusStatistics]:
 def main() -> None:
     for name, stats in (read(*sys.argv[1:3]) if len(sys.argv) > 2 else made()).items():
         start = time.perf_counter()
-        result = pairwise_pvalues(stats)
+        result = corpus_pvalues(stats)
         seconds = time.perf_counter() - start
         shape = " x ".join(map(str, stats.values.shape))
         print(f"{name:6} {shape}: {seconds:.2f} s for all pairs, error {result.error:.5f}")

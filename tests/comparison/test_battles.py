@@ -17,7 +17,7 @@ from steelyard.comparison.battles import BattleComparison, compare_battles
 from steelyard.core.errors import UsageError
 from steelyard.data.judgements import encode
 from steelyard.formats.judged import battlecounts
-from steelyard.stats.strength.battles import Battles, battle_counts
+from steelyard.stats.strength.battlelog import Battles, battle_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry
 
 ROWS = [("A", "B", 1.0), ("B", "C", 1.0), ("C", "A", 1.0), ("A", "C", 1.0), ("A", "B", 0.5)]

@@ -23,8 +23,7 @@ from steelyard.core.rng import generator
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.stats.resampling.bootstrap import segment_counts
-from steelyard.stats.resampling.medians import bootstrap_medians
+from steelyard.stats.resampling.bootstrap import bootstrap_medians, segment_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
 

@@ -44,12 +44,13 @@ from steelyard.stats.kendall import pairs, thresholds
 from steelyard.stats.metametrics import accuracy
 from steelyard.stats.metametrics import base as metametrics
 from steelyard.stats.paired import corrections as significance
-from steelyard.stats.paired import effects, pairedtests, power, ranktests
-from steelyard.stats.permutation import corpus, corpuspairs
+from steelyard.stats.paired import pairedtests, ranktests
+from steelyard.stats.paired import testpower as power
+from steelyard.stats.permutation import corpus
 from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.strength import bradleyterry as strength
-from steelyard.stats.strength import elo, points, trueskill, wins
+from steelyard.stats.strength import elo, trueskill, wins
 from steelyard.studies.disagreement import disagree
 from steelyard.studies.distinct import count_distinct
 from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
@@ -307,9 +308,9 @@ STATISTICAL = [
         clusters.greedy_clusters, clusters.neighbour_clusters, clusters.never_split_clusters,
         clusters.alike_groups, clusters.compact_letters, clusters.wins, clusters.wmt_clusters,
         clusters.rank_ranges)),
-    Case(corpuspairs.pairwise_pvalues, {"stats": STATISTICS},
+    Case(corpus.corpus_pvalues, {"stats": STATISTICS},
          {"n_resamples": "one or more", "rng": "rng", "tail": "known name"}),
-    Case(effects.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
+    Case(pairedtests.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
     Case(metametrics.Options, {}, {"epsilon": "at least 0?", "threshold": "at least 0",
                                    "pa_ties": "known name"}),
     Case(metametrics.pair_counts, TWO | {"group_by": "item"},
@@ -322,7 +323,7 @@ STATISTICAL = [
         ("same", "opposite", "metric_tie", "human_tie", "both_tie"), "number?")),
     Case(pairedtests.t_test, {"scores": MATRIX}, SIDE),
     Case(pairedtests.mcnemar_test, {"scores": (MATRIX > 0).astype(float)}, SIDE),
-    Case(corpuspairs.permutation_test, {"stats": STATISTICS},
+    Case(corpus.corpus_test, {"stats": STATISTICS},
          SIDE | {"rng": "rng", "n_resamples": "one or more"}),
     Case(pairedtests.wilcoxon_test, {"scores": MATRIX}, SIDE | {"exact": "flag"}),
     Case(pairedtests.permutation_p, {"scores": MATRIX}, SIDE),
@@ -339,7 +340,7 @@ STATISTICAL = [
                      "step": "above 0?", "rng": "rng"})
       for f, good in ((permutation.pairwise_pvalues, {"scores": MATRIX}),
                       (permutation.stacked_pvalues, {"matrices": [MATRIX]}))),
-    Case(points.segment_points, {"scores": MATRIX},
+    Case(wins.segment_points, {"scores": MATRIX},
          {"ties_as": "known name", "tolerance": "at least 0"}),
     Case(power.t_power, {"effect": 0.1, "n": 10},
          POWER | {"effect": "number", "n": "count"}),
@@ -438,10 +439,10 @@ def test_every_option_has_a_kind(case):
 SCALARS = (int, float, str)
 #: Statistics that others call with options that are checked already.
 INNER = {
-    "agreement.ranking_agreement", "bootstrap.keyed_counts", "corpuspairs.corpus_spa",
+    "agreement.ranking_agreement", "arrays.own_codes", "keyed.keyed_counts",
     "elo.elo_score_orders", "lattice.lattice_scale", "orders.play_scores",
     "pairedtests.gap_test", "replicates.parts",
-    "transform.enumerate_tails", "transform.characteristic", "bootstrap.exact_sums",
+    "tails.enumerate_tails", "tails.characteristic", "bootstrap.exact_sums",
     "ranks.ranks", "pairedtests.sign_test_counts", "pairorder.elo_by_pairs",
     "replicates.statistic_of", "significance.williams", "strength.bradley_terry_pairs",
     "strength_batch.bradley_terry_batch", "swaps.compare_items", "swaps.compare_verdicts",

@@ -24,8 +24,8 @@ from steelyard.formats.judged.battleparts import UnitParts
 from steelyard.formats.judged.battlescan import LogColumns, scanned
 from steelyard.formats.load import read_any
 from steelyard.stats.arrays import Floats
-from steelyard.stats.resampling.bootstrap import keyed_counts
-from steelyard.stats.strength.battles import UnitCounts
+from steelyard.stats.resampling.keyed import keyed_counts
+from steelyard.stats.strength.battlelog import UnitCounts
 
 Refusal = Callable[..., str]
 Fresh = Callable[[], Path]

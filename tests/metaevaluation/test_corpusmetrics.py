@@ -12,8 +12,9 @@ from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.scoring.surface import with_surface_metrics
-from steelyard.stats.metametrics.accuracy import pairwise_accuracy
-from steelyard.stats.permutation.corpuspairs import corpus_spa
+from steelyard.stats.metametrics.accuracy import pairwise_accuracy, soft_agreement
+from steelyard.stats.permutation.corpus import corpus_pvalues
+from steelyard.stats.permutation.pvalues import pairwise_pvalues
 
 WORDS = ["the", "a", "cat", "dog", "house", "tree", "runs", "sees", "blue", "old", "near", "very"]
 
@@ -47,7 +48,9 @@ def test_values_are_those_of_the_corpus_score():
         corpus = sign * stats.corpus_scores()
         assert found.values("pa")[name] == pairwise_accuracy(means, corpus).value
         assert found.values("pearson")[name] == pytest.approx(np.corrcoef(means, corpus)[0, 1])
-        assert found.values("spa")[name] == pytest.approx(corpus_spa(es["people"].values, stats))
+        gold = pairwise_pvalues(es["people"].values).p
+        soft = soft_agreement(gold, corpus_pvalues(stats).p).value
+        assert found.values("spa")[name] == pytest.approx(soft)
 
 
 def test_only_what_people_judged_counts():

@@ -26,8 +26,7 @@ from steelyard.reproduction.pairedrule import (
 )
 from steelyard.reproduction.reproduction import VERDICTS, Reproduction, Row
 from steelyard.stats.strength.bradleyterry import bradley_terry
-from steelyard.stats.strength.points import segment_points
-from steelyard.stats.strength.wins import win_counts
+from steelyard.stats.strength.wins import segment_points, win_counts
 from steelyard.studies.simulation import simulate
 
 LEVELS = st.integers(0, 4).map(float)

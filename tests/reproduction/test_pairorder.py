@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.reproduction.pairorder import elo_by_pairs, trueskill_by_pairs
-from steelyard.stats.strength.battles import score_battles
+from steelyard.stats.strength.battlelog import score_battles
 from steelyard.stats.strength.elo import EloOptions, elo_ratings
 from steelyard.stats.strength.trueskill import TrueSkillOptions, trueskill_ratings
 

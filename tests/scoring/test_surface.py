@@ -24,9 +24,8 @@ from steelyard.scoring.surface import (
     sentence_scores,
     surface_table,
 )
-from steelyard.stats.metametrics.accuracy import spa
-from steelyard.stats.permutation.corpus import bootstrap_scores, pseudo_values
-from steelyard.stats.permutation.corpuspairs import corpus_spa, pairwise_pvalues
+from steelyard.stats.metametrics.accuracy import soft_agreement, spa
+from steelyard.stats.permutation.corpus import bootstrap_scores, corpus_pvalues, pseudo_values
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.permutation.pvalues import pairwise_pvalues as segment_pvalues
 from steelyard.stats.resampling.bootstrap import segment_counts
@@ -317,6 +316,13 @@ def test_scores_of_the_wmt23_metrics_task(en_de, tables, name, official):
     np.testing.assert_allclose(found.values[known], expected.values[known], rtol=0, atol=1e-7)
 
 
+def corpus_spa(human, stats, **options):
+    """Soft pairwise accuracy on the cells that people and the metric have."""
+    known = stats.known & ~np.isnan(human)
+    gold = segment_pvalues(np.where(known, human, NAN)).p
+    return soft_agreement(gold, corpus_pvalues(stats.masked(known), **options).p).value
+
+
 def test_soft_pairwise_accuracy_of_corpus_bleu_is_not_that_of_mean_sentence_bleu(en_de, tables):
     rows = [i for i, s in enumerate(en_de.systems) if s not in ("refA", "synthetic_ref")]
     human = en_de["mqm"].values[rows]
@@ -341,17 +347,17 @@ def test_pseudo_values_stand_for_the_corpus_score(tables, name, largest, average
     pseudo = pseudo_values(stats)
     np.testing.assert_allclose(pseudo.mean(axis=1), stats.corpus_scores(), rtol=1e-12)
     pairs = pair_index(n)
-    gap = np.abs(segment_pvalues(pseudo, method="normal").p - pairwise_pvalues(stats).p)[pairs]
+    gap = np.abs(segment_pvalues(pseudo, method="normal").p - corpus_pvalues(stats).p)[pairs]
     assert gap.max() < largest
     assert gap.mean() < average
-    plain = np.abs(segment_pvalues(tables[name].values[:n]).p - pairwise_pvalues(stats).p)[pairs]
+    plain = np.abs(segment_pvalues(tables[name].values[:n]).p - corpus_pvalues(stats).p)[pairs]
     assert plain.mean() > 5 * gap.mean()  # means of sentence scores test something else
 
 
 def test_swaps_agree_with_sacrebleus_scores_of_swapped_texts(en_de, tables):
     """Plain sampling of texts, scored by sacreBLEU's own function, on one close pair."""
     stats = tables["bleu"].statistics
-    result = pairwise_pvalues(stats)
+    result = corpus_pvalues(stats)
     i, j = np.unravel_index(np.abs(result.p - 0.1).argmin(), result.p.shape)
     metric = BLEU()
     rng = np.random.default_rng(0)

@@ -18,8 +18,7 @@ from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, SetSpec, Task
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.ranks import FITTED, ranks, rounding, whole
-from steelyard.stats.strength.batch import bradley_terry_batch
-from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.bradleyterry import bradley_terry, bradley_terry_batch
 from steelyard.stats.strength.wins import WinCounts
 
 NAN, INF = float("nan"), float("inf")

@@ -16,7 +16,7 @@ from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
-from steelyard.stats.paired.power import t_power
+from steelyard.stats.paired.testpower import t_power
 from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.study import Study
 

@@ -22,9 +22,13 @@ from steelyard.formats.judged.battleparts import UnitParts
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.ranks import FITTED, ranks
 from steelyard.stats.resampling.bootstrap import segment_counts
-from steelyard.stats.strength.batch import bradley_terry_batch
-from steelyard.stats.strength.battles import Battles, resampled_battles
-from steelyard.stats.strength.bradleyterry import MOST_DENSE, bradley_terry_pairs, win_probability
+from steelyard.stats.strength.battlelog import Battles, resampled_battles
+from steelyard.stats.strength.bradleyterry import (
+    MOST_DENSE,
+    bradley_terry_batch,
+    bradley_terry_pairs,
+    win_probability,
+)
 from steelyard.stats.strength.elo import elo_chance, elo_orders, elo_probability, elo_ratings
 from steelyard.stats.strength.orders import sequences
 from steelyard.stats.strength.trueskill import (

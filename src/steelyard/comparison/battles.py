@@ -26,7 +26,8 @@ from steelyard.formats.load import selection
 from steelyard.formats.streams import kept, on_disk
 from steelyard.stats.arrays import Floats
 from steelyard.stats.paired.corrections import CORRECTIONS, adjust_pairs
-from steelyard.stats.paired.pairedtests import ALTERNATIVES, gap_test, sign_test_counts
+from steelyard.stats.paired.pairedtests import gap_test, sign_test_counts
+from steelyard.stats.permutation.pvalues import ALTERNATIVES
 from steelyard.stats.strength.elo import EloOptions
 from steelyard.stats.strength.wins import PairWins, win_share
 

@@ -22,10 +22,9 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, row_means, same_digits
-from steelyard.stats.paired import effects, pairedtests
-from steelyard.stats.paired.power import MOST, permutation_needed
-from steelyard.stats.permutation import corpuspairs
-from steelyard.stats.permutation.corpus import bootstrap_scores, pseudo_values
+from steelyard.stats.paired import pairedtests
+from steelyard.stats.paired.testpower import MOST, permutation_needed
+from steelyard.stats.permutation.corpus import bootstrap_scores, corpus_test, pseudo_values
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
 
@@ -228,7 +227,7 @@ def decide(
         stats = stats.select(segments=np.flatnonzero(known))
         means, moved = sign * stats.corpus_scores(), sign * np.subtract(*pseudo_values(stats))
         replicates = sign * np.subtract(*bootstrap_scores(stats, counts).T)
-        tested, error = corpuspairs.permutation_test(stats, blocks=blocks, rng=stream), 0.0
+        tested, error = corpus_test(stats, blocks=blocks, rng=stream), 0.0
     p, p_sign = float(tested[0, 1]), float(pairedtests.sign_test(both)[0, 1])
     several = n_units(len(gap), blocks) > 1
     if not several:  # the same segments again and again are no resamples
@@ -264,8 +263,8 @@ def decide(
         losses,
         p,
         p_sign,
-        float(effects.superiority(both)[0, 1]),
-        sign * float(effects.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]) + 0.0,
+        float(pairedtests.superiority(both)[0, 1]),
+        sign * float(pairedtests.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]) + 0.0,
         needed,
         power,
         unit,

@@ -21,13 +21,12 @@ from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import FITTED, SAME, ranks, rounding
-from steelyard.stats.resampling.bootstrap import bootstrap_means
-from steelyard.stats.resampling.medians import bootstrap_medians, row_medians
-from steelyard.stats.strength.batch import bradley_terry_batch
-from steelyard.stats.strength.battles import score_battles
+from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians, row_medians
+from steelyard.stats.strength.battlelog import score_battles
 from steelyard.stats.strength.bradleyterry import (
     Strengths,
     bradley_terry,
+    bradley_terry_batch,
     check_options,
     win_probability,
 )

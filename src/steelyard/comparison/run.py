@@ -47,13 +47,13 @@ from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats, same_digits
-from steelyard.stats.paired import effects, pairedtests
+from steelyard.stats.paired import pairedtests
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.ranks import ranks
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.elo import EloOptions
-from steelyard.stats.strength.tiepolicy import TIES
+from steelyard.stats.strength.fits import TIES
 from steelyard.stats.strength.wins import WinCounts, win_counts
 
 DEFAULT = ("mean", "median", "bt")
@@ -228,9 +228,9 @@ def _rankings(
 
 def _effects(data: Compared, tolerance: float) -> dict[str, Floats]:
     return {
-        "superiority": effects.superiority(data.scores, tolerance=tolerance),
-        "cliffs_delta": effects.cliffs_delta(data.scores),
-        "standardised_difference": data.sign * effects.standardised_difference(data.additive())
+        "superiority": pairedtests.superiority(data.scores, tolerance=tolerance),
+        "cliffs_delta": pairedtests.cliffs_delta(data.scores),
+        "standardised_difference": data.sign * pairedtests.standardised_difference(data.additive())
         + 0.0,  # no -0.0
     }
 

@@ -15,7 +15,8 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.stats.arrays import Floats
 from steelyard.stats.paired import pairedtests
 from steelyard.stats.paired.corrections import CORRECTIONS, adjust_pairs
-from steelyard.stats.permutation import corpuspairs
+from steelyard.stats.permutation.corpus import corpus_test
+from steelyard.stats.permutation.pvalues import ALTERNATIVES
 
 UNITS = ("segment", "document")
 TESTS = tuple(name for name in REASONS if name != "gap")
@@ -34,7 +35,7 @@ class PairOptions:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense before any work is done."""
-        bounds.choice(pairedtests.ALTERNATIVES, alternative=self.alternative)
+        bounds.choice(ALTERNATIVES, alternative=self.alternative)
         bounds.choice(CORRECTIONS, correction=self.correction)
         bounds.choice(UNITS, optional=True, intervals=self.intervals)
         bounds.fraction(alpha=self.alpha, level=self.level)
@@ -121,9 +122,7 @@ def _p_values(
         return pairedtests.mood_test(scores)
     if name == "permutation":
         assert data.statistics is not None
-        return corpuspairs.permutation_test(
-            data.statistics, blocks=blocks, alternative=side, rng=rng
-        )
+        return corpus_test(data.statistics, blocks=blocks, alternative=side, rng=rng)
     own, drawn = means(sample)
     if drawn is None:
         raise UsageError("the bootstrap test needs resamples: choose --intervals")

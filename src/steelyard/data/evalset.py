@@ -20,8 +20,7 @@ from steelyard.core.table import Frame, frame
 from steelyard.core.words import plural
 from steelyard.data.judgements import Floats, Ratings, freeze, same_bits
 from steelyard.data.segments import Frozen, Index, Segments, Texts
-from steelyard.stats.arrays import row_means
-from steelyard.stats.owned import own_floats, own_texts
+from steelyard.stats.arrays import own_floats, own_texts, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 Kind = Literal["human", "metric"]

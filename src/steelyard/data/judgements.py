@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.owned import own_codes, own_floats, own_texts, owned
+from steelyard.stats.arrays import own_codes, own_floats, own_texts, owned
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -13,7 +13,8 @@ from steelyard.core.errors import printable
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.stats import describe
+from steelyard.stats.arrays import missing_share, range_of, tie_share
+from steelyard.stats.correlation import cell_pearson
 
 #: Words in the names of scores of which less is usually better.
 _LESS_IS_BETTER = frozenset(
@@ -185,18 +186,18 @@ def score_facts(name: str, table: ScoreTable, gold: ScoreTable | None) -> ScoreF
     correlation, n = float("nan"), 0
     if gold is not None and gold is not table:
         if by_segment and gold.has_segments:
-            correlation, n = describe.pearson(table.values.ravel(), gold.oriented.ravel())
+            correlation, n = cell_pearson(table.values, gold.oriented)
         else:
             means = gold.system_means() * (1 if gold.higher_is_better else -1)
-            correlation, n = describe.pearson(table.system_means(), means)
-    low, high = describe.range_of(shown)
+            correlation, n = cell_pearson(table.system_means(), means)
+    low, high = range_of(shown)
     return ScoreFacts(
         name,
         table,
         low,
         high,
-        describe.missing_share(shown),
-        describe.tie_share(shown if shown.ndim == 2 else shown[:, None]),
+        missing_share(shown),
+        tie_share(shown if shown.ndim == 2 else shown[:, None]),
         correlation,
         n,
     )

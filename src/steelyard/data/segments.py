@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.owned import own_texts
+from steelyard.stats.arrays import own_texts
 
 Texts = tuple[str | None, ...]
 Index = NDArray[np.int64]

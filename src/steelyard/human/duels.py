@@ -13,7 +13,7 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings
 from steelyard.stats.arrays import Counts, pairs_within
-from steelyard.stats.strength.battles import Battles
+from steelyard.stats.strength.battlelog import Battles
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,8 @@ from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts
 from steelyard.stats.ranks import FITTED, ranks, whole
 from steelyard.stats.resampling.bootstrap import segment_counts
-from steelyard.stats.strength.batch import bradley_terry_batch
-from steelyard.stats.strength.battles import UnitCounts, battle_counts
-from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.battlelog import UnitCounts, battle_counts
+from steelyard.stats.strength.bradleyterry import bradley_terry, bradley_terry_batch
 from steelyard.stats.strength.trueskill import TrueSkillOptions, trueskill_orders
 from steelyard.stats.strength.wins import WinCounts, expected_wins
 

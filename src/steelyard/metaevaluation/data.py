@@ -15,8 +15,7 @@ from steelyard.stats.metametrics import base as metametrics
 from steelyard.stats.metametrics.accuracy import soft_agreement
 from steelyard.stats.metametrics.base import GroupValues, MetaMetric, Options
 from steelyard.stats.metametrics.replicates import Statistic, statistic_of, system_replicates
-from steelyard.stats.permutation import corpuspairs
-from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
+from steelyard.stats.permutation.corpus import CorpusStatistics, corpus_pvalues, pseudo_values
 from steelyard.stats.permutation.pvalues import pairwise_pvalues, stacked_pvalues
 from steelyard.stats.ranks import ranks
 
@@ -230,7 +229,7 @@ class Run:
         """
         stats = self.data.statistics(name)
         if stats is not None and self.method in ("exact", "analytic"):
-            own = corpuspairs.pairwise_pvalues(stats, blocks=self.blocks).p
+            own = corpus_pvalues(stats, blocks=self.blocks).p
             return self.human_p(stats.known), own
         return self.human_p(~np.isnan(self.data.segments(name))), self._metric_p(name)
 

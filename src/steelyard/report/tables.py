@@ -10,9 +10,8 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import Overview
 from steelyard.metaevaluation.results import MetaEvaluation
-from steelyard.stats import describe
 from steelyard.stats.agreement import krippendorff_alpha
-from steelyard.stats.correlation import kendall_b
+from steelyard.stats.correlation import cell_pearson, kendall_b
 from steelyard.stats.kendall.pairs import count_pairs
 
 
@@ -71,7 +70,7 @@ def human_table(es: EvalSet) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for one, other in combinations(names, 2):
         x, y = es[one].oriented, es[other].oriented
-        r, _ = describe.pearson(x.ravel(), y.ravel())
+        r, _ = cell_pearson(x, y)
         both = ~(np.isnan(x) | np.isnan(y))
         kept = both.any(axis=1)
         tau = float("nan")

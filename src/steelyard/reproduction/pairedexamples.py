@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.reproduction.reproduction import COMPUTED, Allowed, Row, claim, judge, printed, same
 from steelyard.stats.arrays import Floats
-from steelyard.stats.resampling.medians import row_medians
+from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
 from steelyard.studies.study import Study

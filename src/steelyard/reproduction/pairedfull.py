@@ -13,7 +13,7 @@ from steelyard.formats.load import load
 from steelyard.reproduction.pairedrule import rank_as_published, top_as_published
 from steelyard.reproduction.reproduction import Allowed, Row, judge, not_at_hand, printed
 from steelyard.stats.arrays import Floats, row_means
-from steelyard.stats.strength.points import segment_points
+from steelyard.stats.strength.wins import segment_points
 from steelyard.studies import setups as units
 from steelyard.studies.setups import MEASURES, Rules, Setup, name_pairs
 

@@ -17,9 +17,9 @@ from scipy.special import bdtr
 
 from steelyard.reproduction.pairorder import elo_by_pairs, trueskill_by_pairs
 from steelyard.stats.arrays import Floats
-from steelyard.stats.paired.disagreement import settled
+from steelyard.stats.correlation import settled
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.stats.strength.batch import bradley_terry_batch
+from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.wins import WinCounts, win_counts
 
 Bools = NDArray[np.bool_]

@@ -18,7 +18,7 @@ from steelyard.comparison.rankings import RankOptions
 from steelyard.reproduction.pairedrule import first_of_tied, sign_as_published
 from steelyard.reproduction.reproduction import Allowed, Row, judge, not_at_hand, printed
 from steelyard.stats.arrays import Floats
-from steelyard.stats.paired.disagreement import joint_shares
+from steelyard.stats.correlation import joint_shares
 from steelyard.studies import setups as units
 from steelyard.studies.setups import MEASURES, Bools, Rules, Setup, name_pairs
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength import elo, trueskill
-from steelyard.stats.strength.battles import score_results
+from steelyard.stats.strength.battlelog import score_results
 from steelyard.stats.strength.elo import EloOptions
 from steelyard.stats.strength.orders import Update
 from steelyard.stats.strength.trueskill import Skills, TrueSkillOptions

@@ -25,7 +25,7 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats, row_means
-from steelyard.stats.paired.disagreement import joint_shares
+from steelyard.stats.correlation import joint_shares
 from steelyard.studies import setups as units
 from steelyard.studies.setups import MEASURES, SAMPLED, TESTS, Bools, Rules, Setup, name_pairs
 from steelyard.studies.study import Curve, Study, line_of

@@ -23,7 +23,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.intervals import Resamples, replicates
 from steelyard.stats.arrays import Counts, Floats, group_sums
-from steelyard.stats.paired import power as powers
+from steelyard.stats.paired import testpower as powers
 from steelyard.stats.resampling.bootstrap import draw_counts
 from steelyard.studies.metaruns import DEFAULT, By, MetaRuns, open_runs
 from steelyard.studies.study import Curve, Line, Progress, Study

@@ -17,14 +17,12 @@ from steelyard.comparison.rankings import RankOptions, Sample, aggregate
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats
+from steelyard.stats.correlation import order_disagreement, sets_differ, top_systems
 from steelyard.stats.paired import pairedtests
-from steelyard.stats.paired.disagreement import order_disagreement, sets_differ, top_systems
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.stats.resampling.bootstrap import bootstrap_means
-from steelyard.stats.resampling.medians import bootstrap_medians
-from steelyard.stats.strength import points
-from steelyard.stats.strength.batch import bradley_terry_batch
-from steelyard.stats.strength.wins import resampled_wins
+from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians
+from steelyard.stats.strength.bradleyterry import bradley_terry_batch
+from steelyard.stats.strength.wins import resampled_wins, segment_points
 
 SAMPLED = ("mean", "median", "bt")  # rankings that samples of segments have, too
 MEASURES = ("pairs", "best", "top")
@@ -131,8 +129,8 @@ def rank_samples(
 
 def _bt_samples(setup: Setup, options: RankOptions, counts: Floats) -> Floats:
     """Order systems by Bradley-Terry; a fit is needed where pairs do not meet equally often."""
-    if options.ties in points.TIES and not np.isnan(setup.scores).any():
-        own = points.segment_points(setup.scores, ties_as=options.ties, tolerance=options.tolerance)
+    if options.ties in ("half", "second") and not np.isnan(setup.scores).any():
+        own = segment_points(setup.scores, ties_as=options.ties, tolerance=options.tolerance)
         return counts @ own.T
     n = len(setup.systems)
     step = max(1, _CELLS // (n * n))
@@ -175,7 +173,7 @@ def measure(rankings: Rankings, rules: Rules) -> Floats:
     """Compare all pairs of rankings: draws x pairs of rankings x (pairs, best, top).
 
     * ``pairs``: share of the pairs of systems in different order
-      (:func:`steelyard.stats.paired.disagreement.order_disagreement`);
+      (:func:`steelyard.stats.correlation.order_disagreement`);
     * ``best``, ``top``: 1 where the best system, or the set of the best three, differs.
     """
     best = {name: rules.top_sets(own, 1) for name, own in rankings.items()}

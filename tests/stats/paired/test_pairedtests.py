@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.paired import effects, pairedtests
+from steelyard.stats.paired import pairedtests
 from steelyard.stats.paired.pairedtests import (
     bootstrap_test,
     gap_test,
@@ -28,11 +28,12 @@ from steelyard.stats.paired.pairedtests import (
     wilcoxon_test,
 )
 from steelyard.stats.paired.ranktests import signed_rank_tails
+from steelyard.stats.permutation.pvalues import ALTERNATIVES
 from steelyard.stats.resampling.bootstrap import bootstrap_means, segment_counts
 
 NAN = float("nan")
 GRID = arrays(np.float64, (3, 12), elements=st.integers(-3, 3).map(float))
-SIDES = pytest.mark.parametrize("alternative", pairedtests.ALTERNATIVES)
+SIDES = pytest.mark.parametrize("alternative", ALTERNATIVES)
 
 
 @SIDES
@@ -276,12 +277,12 @@ def test_bad_arguments():
 
 @given(scores=GRID)
 def test_effects_by_hand(scores):
-    delta, better = effects.cliffs_delta(scores), effects.superiority(scores)
+    delta, better = pairedtests.cliffs_delta(scores), pairedtests.superiority(scores)
     gap = scores[0] - scores[1]
     cross = np.sign(scores[0][:, None] - scores[1][None, :])
     assert delta[0, 1] == pytest.approx(cross.mean(), abs=1e-12)
     assert better[0, 1] == pytest.approx(((gap > 0) + 0.5 * (gap == 0)).mean(), abs=1e-12)
-    d = effects.standardised_difference(scores)
+    d = pairedtests.standardised_difference(scores)
     if gap.std() > 0:
         assert d[0, 1] == pytest.approx(gap.mean() / gap.std(ddof=1))
     else:

@@ -17,10 +17,10 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation.corpus import (
     CorpusStatistics,
     bootstrap_scores,
+    corpus_pvalues,
     gradient,
     pseudo_values,
 )
-from steelyard.stats.permutation.corpuspairs import corpus_spa, pairwise_pvalues
 from steelyard.stats.permutation.pvalues import pairwise_pvalues as segment_pvalues
 from steelyard.stats.resampling.bootstrap import segment_counts
 
@@ -164,8 +164,7 @@ def test_values_are_read_only_and_the_callers_array_is_not():
         lambda: CorpusStatistics(np.ones((1, 2, 2)), Quotient()).masked(
             np.ones((2, 2), dtype=bool)
         ),
-        lambda: corpus_spa(np.ones((1, 3)), CorpusStatistics(np.ones((1, 2, 2)), Quotient())),
-        lambda: pairwise_pvalues(
+        lambda: corpus_pvalues(
             CorpusStatistics(np.ones((2, 2, 2)), Quotient()), blocks=np.zeros(3, np.int64)
         ),
     ],
@@ -237,12 +236,12 @@ def test_an_undefined_score_has_undefined_pseudo_values():
 def test_every_swap_is_counted(whole, absent, formula, tail, higher, codes):
     values = with_gaps(whole, absent)
     stats = CorpusStatistics(values, formula, higher)
-    result = pairwise_pvalues(stats, tail=tail)
+    result = corpus_pvalues(stats, tail=tail)
     expected = naive_pvalues(values, formula, tail, higher=higher)
     np.testing.assert_allclose(result.p, expected, atol=1e-12)
     assert (result.how, result.error) == ("enumeration", 0)
     blocks = np.array(codes[: values.shape[1]], dtype=np.int64)
-    found = pairwise_pvalues(stats, tail=tail, blocks=blocks)
+    found = corpus_pvalues(stats, tail=tail, blocks=blocks)
     expected = naive_pvalues(values, formula, tail, blocks=blocks, higher=higher)
     np.testing.assert_allclose(found.p, expected, atol=1e-12)
 
@@ -254,7 +253,7 @@ def test_every_swap_is_counted(whole, absent, formula, tail, higher, codes):
 def test_drawn_swaps_agree_with_all_swaps(formula, tail, seed):
     values = systems(3, 11, np.random.default_rng(seed))
     stats = CorpusStatistics(values, formula)
-    result = pairwise_pvalues(stats, n_resamples=1000, rng=seed, tail=tail)
+    result = corpus_pvalues(stats, n_resamples=1000, rng=seed, tail=tail)
     assert result.how == "control-variate"
     assert 0 < result.error < 0.02
     slack = 0 if tail == "mid" else 0.01  # ties are counted without a twin
@@ -265,10 +264,10 @@ def test_drawn_swaps_agree_with_all_swaps(formula, tail, seed):
 def test_the_twin_takes_the_noise_out():
     values = systems(4, 400, np.random.default_rng(3), gap=8)
     stats = CorpusStatistics(values, Bent())
-    one, other = (pairwise_pvalues(stats, n_resamples=1000, rng=seed).p for seed in (1, 2))
+    one, other = (corpus_pvalues(stats, n_resamples=1000, rng=seed).p for seed in (1, 2))
     # plain counts would differ by some 0.02
     assert np.abs(one - other).max() < 0.002
-    more = pairwise_pvalues(stats, n_resamples=100_000, rng=3)
+    more = corpus_pvalues(stats, n_resamples=100_000, rng=3)
     assert np.abs(one - more.p).max() < 0.002
     assert more.error < 0.001
 
@@ -279,7 +278,7 @@ def test_a_plain_mean_has_the_exact_p_values_of_segments():
     fine = rng.normal(size=(4, 300))
     for scores in (whole, fine):
         values = np.stack([scores, np.ones_like(scores)], axis=-1)
-        found = pairwise_pvalues(CorpusStatistics(values, Quotient())).p
+        found = corpus_pvalues(CorpusStatistics(values, Quotient())).p
         np.testing.assert_allclose(found, segment_pvalues(scores).p, atol=1e-9)
 
 
@@ -288,29 +287,29 @@ def test_a_p_value_depends_on_its_two_systems_alone(fraction):
     values = systems(5, 60, np.random.default_rng(5)) / fraction
     values[0, 3] = values[3, 7] = NAN
     stats = CorpusStatistics(values, Bent())
-    whole = pairwise_pvalues(stats, n_resamples=2000, rng=9).p
+    whole = corpus_pvalues(stats, n_resamples=2000, rng=9).p
     order = [3, 0, 4, 1, 2]
-    turned = pairwise_pvalues(stats.select(order), n_resamples=2000, rng=9).p
+    turned = corpus_pvalues(stats.select(order), n_resamples=2000, rng=9).p
     np.testing.assert_array_equal(turned, whole[np.ix_(order, order)])
-    pair = pairwise_pvalues(stats.select([4, 1]), n_resamples=2000, rng=9).p
+    pair = corpus_pvalues(stats.select([4, 1]), n_resamples=2000, rng=9).p
     np.testing.assert_array_equal(pair, whole[np.ix_([4, 1], [4, 1])])
     np.testing.assert_array_equal(whole + whole.T, np.ones((5, 5)))
 
 
 def test_the_size_of_chunks_does_not_matter(monkeypatch):
     stats = CorpusStatistics(systems(3, 50, np.random.default_rng(6)), Bent())
-    whole = pairwise_pvalues(stats, n_resamples=501)
-    monkeypatch.setattr("steelyard.stats.permutation.corpuspairs._CHUNK", 400)
-    again = pairwise_pvalues(stats, n_resamples=501)
+    whole = corpus_pvalues(stats, n_resamples=501)
+    monkeypatch.setattr("steelyard.stats.permutation.corpus._CHUNK", 400)
+    again = corpus_pvalues(stats, n_resamples=501)
     np.testing.assert_allclose(again.p, whole.p, rtol=0, atol=1e-15)
 
 
 def test_blocks_of_drawn_swaps_are_added_up_first():
     values = systems(3, 60, np.random.default_rng(7))
     blocks = np.repeat(np.arange(20), 3)
-    found = pairwise_pvalues(CorpusStatistics(values, Bent()), blocks=blocks)
+    found = corpus_pvalues(CorpusStatistics(values, Bent()), blocks=blocks)
     added = values.reshape(3, 20, 3, 2).sum(axis=2)
-    again = pairwise_pvalues(CorpusStatistics(added, Bent()))
+    again = corpus_pvalues(CorpusStatistics(added, Bent()))
     np.testing.assert_array_equal(found.p, again.p)
     assert found.n[0, 1] == again.n[0, 1] == 20
 
@@ -319,11 +318,11 @@ def test_segments_that_one_lacks_are_dropped_for_that_pair():
     values = systems(3, 40, np.random.default_rng(8))
     gone = values.copy()
     gone[0, :5] = NAN
-    found = pairwise_pvalues(CorpusStatistics(gone, Bent()))
-    whole = pairwise_pvalues(CorpusStatistics(values, Bent()))
+    found = corpus_pvalues(CorpusStatistics(gone, Bent()))
+    whole = corpus_pvalues(CorpusStatistics(values, Bent()))
     empty = values.copy()
     empty[:, :5] = 0
-    without = pairwise_pvalues(CorpusStatistics(empty, Bent()))
+    without = corpus_pvalues(CorpusStatistics(empty, Bent()))
     assert found.p[1, 2] == whole.p[1, 2]
     assert found.p[0, 1] == without.p[0, 1] != whole.p[0, 1]
     assert found.n.tolist() == [[0, 35, 35], [35, 0, 40], [35, 40, 0]]
@@ -333,32 +332,32 @@ def test_equal_systems_and_equal_scores_are_level():
     values = systems(2, 60, np.random.default_rng(9))
     mirror = values[0, ::-1]  # other outputs, the same totals
     stats = CorpusStatistics(np.stack([values[0], values[0], mirror, values[1]]), Bent())
-    p = pairwise_pvalues(stats).p
+    p = corpus_pvalues(stats).p
     assert p[:3, :3].tolist() == [[0.5] * 3] * 3
-    assert pairwise_pvalues(stats, tail="ge").p[0, 1] == 1
-    assert 0.5 <= pairwise_pvalues(stats, tail="ge").p[0, 2] < 1
+    assert corpus_pvalues(stats, tail="ge").p[0, 1] == 1
+    assert 0.5 <= corpus_pvalues(stats, tail="ge").p[0, 2] < 1
 
 
 def test_lower_may_be_better():
     values = systems(3, 60, np.random.default_rng(10))
-    up, down = (pairwise_pvalues(CorpusStatistics(values, Bent(), h)).p for h in (True, False))
+    up, down = (corpus_pvalues(CorpusStatistics(values, Bent(), h)).p for h in (True, False))
     np.testing.assert_allclose(up, down.T, atol=1e-12)
 
 
 def test_what_can_not_be_compared_is_not_a_number():
     one = CorpusStatistics(np.ones((1, 3, 2)), Quotient())
-    assert pairwise_pvalues(one).p.tolist() == [[0.5]]
+    assert corpus_pvalues(one).p.tolist() == [[0.5]]
     none = CorpusStatistics(np.ones((2, 0, 2)), Quotient())
-    np.testing.assert_array_equal(pairwise_pvalues(none).p, [[0.5, NAN], [NAN, 0.5]])
+    np.testing.assert_array_equal(corpus_pvalues(none).p, [[0.5, NAN], [NAN, 0.5]])
     rng = np.random.default_rng(11)
     apart = systems(2, 40, rng)
     apart[0, :20], apart[1, 20:] = NAN, NAN
     np.testing.assert_array_equal(
-        pairwise_pvalues(CorpusStatistics(apart, Bent())).p, [[0.5, NAN], [NAN, 0.5]]
+        corpus_pvalues(CorpusStatistics(apart, Bent())).p, [[0.5, NAN], [NAN, 0.5]]
     )
     undefined = systems(3, 40, rng)
     undefined[0, :, 1] = 0  # a score without a denominator, though swaps would give it one
-    p = pairwise_pvalues(CorpusStatistics(undefined, Quotient())).p
+    p = corpus_pvalues(CorpusStatistics(undefined, Quotient())).p
     assert np.isnan(p[0, 1:]).all()
     assert np.isnan(p[1:, 0]).all()
     assert not np.isnan(p[1:, 1:]).any()
@@ -367,17 +366,4 @@ def test_what_can_not_be_compared_is_not_a_number():
 @pytest.mark.parametrize("option", [{"tail": "both"}, {"n_resamples": 1}])
 def test_unknown_options_are_refused(option):
     with pytest.raises(UsageError):
-        pairwise_pvalues(CorpusStatistics(np.ones((2, 3, 2)), Quotient()), **option)
-
-
-def test_soft_pairwise_accuracy_keeps_to_the_cells_that_both_have():
-    rng = np.random.default_rng(12)
-    values, human = systems(4, 30, rng), rng.normal(size=(4, 30))
-    human[1, :4] = NAN
-    values[2, 10:12] = NAN
-    known = ~np.isnan(human) & ~np.isnan(values[:, :, 0])
-    p_human = segment_pvalues(np.where(known, human, NAN)).p
-    p_metric = pairwise_pvalues(CorpusStatistics(values, Bent()).masked(known)).p
-    upper = np.triu_indices(4, 1)
-    expected = 1 - np.abs(p_human - p_metric)[upper].mean()
-    assert corpus_spa(human, CorpusStatistics(values, Bent())) == pytest.approx(expected)
+        corpus_pvalues(CorpusStatistics(np.ones((2, 3, 2)), Quotient()), **option)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.permutation import lattice, transform
+from steelyard.stats.permutation import lattice, tails
 from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.permutation.lattice import lattice_scale, lattice_tails
 from steelyard.stats.permutation.pvalues import block_sums, pairwise_pvalues
-from steelyard.stats.permutation.transform import enumerate_tails
+from steelyard.stats.permutation.tails import enumerate_tails
 
 NAN = float("nan")
 SAMPLING_FREE = ("exact", "analytic", "normal")
@@ -327,10 +327,10 @@ def test_heavy_tails_against_the_lattice(n):
         if found is None:
             continue
         # Not quite on the lattice any more, by less than could break a tie.
-        p, error = transform.characteristic(x[None] / 50)
-        for nodes in transform._MORE_NODES:
+        p, error = tails.characteristic(x[None] / 50)
+        for nodes in tails._MORE_NODES:
             if error[0] > 5e-7:
-                p, error = transform.characteristic(x[None] / 50, nodes=nodes)
+                p, error = tails.characteristic(x[None] / 50, nodes=nodes)
         truth = found[0] + found[1] / 2
         assert np.abs(p - truth)[0] <= error[0] + found[1][0] + 1e-9
 
@@ -358,7 +358,7 @@ def test_characteristic_function_against_enumeration(n, spread):
     gaps = rng.normal(rng.normal(0, 0.3, (4, 1)), 1, (4, n))
     gaps *= 1 if spread == "even" else rng.choice([0.1, 1, 3], gaps.shape)
     truth = np.array([above + at / 2 for above, at in map(enumerate_tails, gaps)])
-    p, error = transform.characteristic(gaps)
+    p, error = tails.characteristic(gaps)
     assert (np.abs(p - truth) <= error).all()
     np.testing.assert_allclose(p, truth, atol=2e-5)
 
@@ -370,14 +370,14 @@ def test_characteristic_function_against_the_lattice(seed):
     gap = np.rint(rng.normal(rng.normal(0, 0.2), 1, (1, 60)) * 1e4)
     found = lattice_tails([gap])
     assert found is not None
-    p, error = transform.characteristic(gap / 1e4)
+    p, error = tails.characteristic(gap / 1e4)
     np.testing.assert_allclose(p, found[0] + found[1] / 2, atol=1e-9)
     assert error[0] < 1e-6
 
 
 def test_beyond_all_doubt_p_is_0_or_1():
     gap = np.ones((2, 100)) * [[np.pi], [-np.pi]]  # ten standard deviations: p = 2^-101
-    p, error = transform.characteristic(gap)
+    p, error = tails.characteristic(gap)
     np.testing.assert_array_equal(p, [0, 1])
     assert error.max() < 1e-11
 

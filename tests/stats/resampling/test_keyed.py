@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.stats.resampling import keyed as keyedunits
-from steelyard.stats.resampling.bootstrap import _AT_LEAST, keyed_counts
-from steelyard.stats.resampling.keyed import KeyedUnits
-from steelyard.stats.strength.battles import Battles, UnitCounts, battle_pairs
+from steelyard.stats.resampling.keyed import _AT_LEAST, KeyedUnits, keyed_counts
+from steelyard.stats.strength.battlelog import Battles, UnitCounts, battle_pairs
 
 BITS = 2**64
 

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.resampling.bootstrap import interval, segment_counts
-from steelyard.stats.strength import batch as module
-from steelyard.stats.strength.batch import bradley_terry_batch
-from steelyard.stats.strength.bradleyterry import bradley_terry
-from steelyard.stats.strength.btfit import chord, newton
-from steelyard.stats.strength.tiepolicy import TIES
+from steelyard.stats.strength import bradleyterry as module
+from steelyard.stats.strength.bradleyterry import bradley_terry, bradley_terry_batch
+from steelyard.stats.strength.fits import TIES, chord, newton
 from steelyard.stats.strength.wins import WinCounts, resampled_wins, win_counts
 
 

@@ -17,13 +17,13 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.strength.battles import Battles, battle_counts, battle_pairs
+from steelyard.stats.strength.battlelog import Battles, battle_counts, battle_pairs
 from steelyard.stats.strength.bradleyterry import (
     bradley_terry,
     bradley_terry_pairs,
     win_probability,
 )
-from steelyard.stats.strength.tiepolicy import TIE_MODELS, TIES
+from steelyard.stats.strength.fits import TIE_MODELS, TIES
 from steelyard.stats.strength.wins import expected_wins, pair_wins, win_counts
 
 NAN = float("nan")

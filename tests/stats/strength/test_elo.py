@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.strength.battles import Battles, score_battles
+from steelyard.stats.strength.battlelog import Battles, score_battles
 from steelyard.stats.strength.elo import (
     EloOptions,
     elo_orders,

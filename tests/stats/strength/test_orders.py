@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.strength import orders as module
-from steelyard.stats.strength.battles import Battles
+from steelyard.stats.strength.battlelog import Battles
 from steelyard.stats.strength.elo import elo_score_orders
 from steelyard.stats.strength.orders import (
     _tournament,

@@ -11,8 +11,7 @@ from hypothesis.extra.numpy import arrays
 from steelyard.core.errors import UsageError
 from steelyard.stats.ranks import ranks
 from steelyard.stats.strength.bradleyterry import bradley_terry
-from steelyard.stats.strength.points import segment_points
-from steelyard.stats.strength.wins import win_counts
+from steelyard.stats.strength.wins import segment_points, win_counts
 
 SCORES = st.tuples(st.integers(1, 6), st.integers(1, 8)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.integers(0, 6).map(float))

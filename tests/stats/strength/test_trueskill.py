@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.strength.battles import Battles, score_battles
+from steelyard.stats.strength.battlelog import Battles, score_battles
 from steelyard.stats.strength.orders import sequences
 from steelyard.stats.strength.trueskill import (
     TrueSkillOptions,

@@ -29,7 +29,7 @@ from steelyard.formats.judged import battles, rankings
 from steelyard.formats.judged.battleparts import GatherTask, UnitParts, gather_part, gone, keep_part
 from steelyard.formats.judged.battlescan import LogColumns, RowTask, count_rows, explain, scanned
 from steelyard.formats.streams import kept, on_disk
-from steelyard.stats.strength.battles import Battles, UnitCounts, battle_pairs
+from steelyard.stats.strength.battlelog import Battles, UnitCounts, battle_pairs
 from steelyard.stats.strength.wins import PairWins
 
 _LONG = 8_000_000  # bytes of text from which a log is counted out of core, packed or not

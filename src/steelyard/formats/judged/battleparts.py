@@ -24,7 +24,7 @@ from steelyard.core.taskfiles import write_whole
 from steelyard.formats import duck
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.keyed import KeyedUnits
-from steelyard.stats.strength.battles import Battles
+from steelyard.stats.strength.battlelog import Battles
 from steelyard.stats.strength.wins import PairWins, WinCounts, pair_tables
 
 _ARRAYS = ("key", "start", "cell", "count")

@@ -25,7 +25,7 @@ from steelyard.formats.duck import literal
 from steelyard.formats.judged import battles, rankings
 from steelyard.formats.judged.battles import Columns
 from steelyard.formats.tables import NUMBER
-from steelyard.stats.strength.battles import Battles
+from steelyard.stats.strength.battlelog import Battles
 
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"

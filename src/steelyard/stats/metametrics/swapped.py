@@ -14,8 +14,8 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.metametrics.swaps import Null, Part, draw, pairs_in, standardise
-from steelyard.stats.permutation.expansions import Singles
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
+from steelyard.stats.permutation.tails import Singles
 
 
 def null_items(

@@ -30,13 +30,13 @@ from scipy.special import betainc
 
 from steelyard.core.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.permutation.expansions import Singles, expansion, quick_p
 from steelyard.stats.permutation.pvalues import (
     block_sums,
     pair_index,
     pairwise_pvalues,
     random_signs,
 )
+from steelyard.stats.permutation.tails import Singles, expansion, quick_p
 
 SCHEMES = ("inputs", "cells", "systems", "rows+columns")
 ALTERNATIVES = ("greater", "two-sided")

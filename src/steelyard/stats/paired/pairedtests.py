@@ -1,4 +1,4 @@
-"""Tests of paired differences between systems, for all pairs of systems at once.
+"""Tests of paired differences between systems, for all pairs of systems at once; and their sizes.
 
 Each takes systems x segments (NaN where missing; a pair is compared on the segments both have) and
 gives systems x systems p-values: ``p[i, j]`` of system i against system j, NaN on the diagonal and
@@ -30,9 +30,8 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.paired.ranktests import signed_rank_tails
-from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues
+from steelyard.stats.permutation.pvalues import ALTERNATIVES, pair_index, pairwise_pvalues, sided
 
-ALTERNATIVES = ("two-sided", "greater", "less")
 _CELLS = 1 << 22  # differences held at a time
 _NOTED = 1e-6  # numerical error of a p-value that is worth a word
 
@@ -285,17 +284,6 @@ def permutation_p(
     return sided(found.p, alternative), twice * found.error
 
 
-def sided(p: Floats, alternative: str) -> Floats:
-    """Make p-values of an alternative of those that row is better than column, ties in full."""
-    bounds.choice(ALTERNATIVES, alternative=alternative)
-    if alternative == "two-sided":
-        p = np.minimum(1.0, 2 * np.minimum(p, p.T))
-    else:
-        p = p.copy() if alternative == "greater" else p.T.copy()
-    np.fill_diagonal(p, np.nan)
-    return p
-
-
 def error_note(error: float) -> list[str]:
     """Say how good p-values of the permutation test are, where it is not to six digits."""
     if error <= _NOTED:
@@ -340,3 +328,60 @@ def bootstrap_test(
             high, low = share(null >= gap - slack), share(null <= gap + slack)
             p[i, j], p[j, i] = (high, low) if alternative == "greater" else (low, high)
     return p
+
+
+def superiority(scores: Floats, *, tolerance: float = 0.0) -> Floats:
+    """Probability that a system scores higher on a segment, ties counting half: ``[i, j]`` of i.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> superiority(np.array([[1.0, 2, 3, 4], [0.0, 2, 4, 1]])).tolist()
+    [[nan, 0.625], [0.375, nan]]
+    """
+    bounds.number(0, tolerance=tolerance)
+    n = len(scores)
+    result = np.full((n, n), np.nan)
+    for i, j in zip(*pair_index(n), strict=True):
+        gap = scores[i] - scores[j]
+        known = int((~np.isnan(gap)).sum())
+        wins = (gap > tolerance).sum() + 0.5 * (np.abs(gap) <= tolerance).sum()
+        result[i, j] = float(ratio(wins, known))
+        result[j, i] = 1 - result[i, j]
+    return result
+
+
+def cliffs_delta(scores: Floats) -> Floats:
+    """Cliff's delta: how much more often a score of i is above one of j than below, unpaired.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cliffs_delta(np.array([[1.0, 2, 3], [0.0, 1, 1]])).round(4).tolist()
+    [[nan, 0.7778], [-0.7778, nan]]
+    """
+    n = len(scores)
+    result = np.full((n, n), np.nan)
+    ordered = [np.sort(row[~np.isnan(row)]) for row in scores]
+    for i, j in zip(*pair_index(n), strict=True):
+        x, y = ordered[i], ordered[j]
+        if not (x.size and y.size):
+            continue
+        below = np.searchsorted(y, x, side="left").sum()
+        above = y.size * x.size - np.searchsorted(y, x, side="right").sum()
+        result[i, j] = (below - above) / (x.size * y.size)
+        result[j, i] = -result[i, j]
+    return result
+
+
+def standardised_difference(scores: Floats) -> Floats:
+    """Mean paired difference over the standard deviation of the differences; NaN if that is 0."""
+    n = len(scores)
+    result = np.full((n, n), np.nan)
+    for i, j in zip(*pair_index(n), strict=True):
+        gap = scores[i] - scores[j]
+        gap = gap[~np.isnan(gap)]
+        if gap.size > 1:
+            result[i, j] = float(ratio(gap.mean(), gap.std(ddof=1)))
+            result[j, i] = -result[i, j]
+    return result

@@ -32,13 +32,18 @@ from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.stats.arrays import Counts, Floats, real_array
-from steelyard.stats.permutation.expansions import expansion, stacked_pair_sums
 from steelyard.stats.permutation.lattice import as_lattice, declared_lattice, lattice_tails
-from steelyard.stats.permutation.transform import product_tails, series_tails
+from steelyard.stats.permutation.tails import (
+    expansion,
+    product_tails,
+    series_tails,
+    stacked_pair_sums,
+)
 
 _CHUNK = 4_000_000  # signs or differences held at a time
 _CACHED = 16_000  # differences that stay in the processor's cache
 TAILS = ("mid", "ge")
+ALTERNATIVES = ("two-sided", "greater", "less")
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
 
 
@@ -279,6 +284,17 @@ def _square(
     n = np.zeros((size, size), dtype=np.int64)
     n[i, j] = n[j, i] = units
     return PairwisePValues(p, error, how, n)
+
+
+def sided(p: Floats, alternative: str) -> Floats:
+    """Make p-values of an alternative of those that row is better than column, ties in full."""
+    bounds.choice(ALTERNATIVES, alternative=alternative)
+    if alternative == "two-sided":
+        p = np.minimum(1.0, 2 * np.minimum(p, p.T))
+    else:
+        p = p.copy() if alternative == "greater" else p.T.copy()
+    np.fill_diagonal(p, np.nan)
+    return p
 
 
 def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues | None:

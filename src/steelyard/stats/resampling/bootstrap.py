@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.permutation.expansions import quick_p
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
+from steelyard.stats.permutation.tails import quick_p
 
 
 def segment_counts(
@@ -50,53 +50,6 @@ def draw_counts(
     drawn += np.arange(n_resamples)[:, None] * n
     flat = np.bincount(drawn.ravel(), minlength=n_resamples * n)
     return flat.reshape(n_resamples, n).astype(np.float64)
-
-
-# Of 2**16 numbers, those that stand for a count of at least 1, 2, ...: Poisson, with a mean of 1.
-_AT_LEAST = (41427, 17317, 5263, 1244, 240, 39, 5, 1)
-MOST_DRAWN = len(_AT_LEAST)
-_STEP, _FIRST, _SECOND = (
-    np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)
-
-
-def keyed_counts(
-    keys: NDArray[np.uint64], first: int, n_resamples: int, seed: int
-) -> NDArray[np.uint8]:
-    """Draw how often each unit occurs in each resample: units x resamples, Poisson with mean 1.
-
-    A count depends on the key of its unit, the number of the resample and the seed, and on nothing
-    else. So units can be drawn in any order and in many places, wherever they turn up, and add up
-    to the same resamples. Numbers are those of SplitMix64, 16 bits for a count; a count of more
-    than 8 (``MOST_DRAWN``) would be rarer than that and does not occur.
-
-    Parameters
-    ----------
-    keys
-        A number for each unit, evenly distributed over 64 bits: a hash of its name.
-    first, n_resamples
-        The resamples that are asked for.
-
-    Examples
-    --------
-    >>> keys = np.array([17, 2**63 + 5], dtype=np.uint64)
-    >>> keyed_counts(keys, 0, 6, seed=1).tolist()
-    [[0, 3, 0, 3, 0, 2], [0, 0, 1, 1, 1, 1]]
-    >>> keyed_counts(keys[1:], 3, 2, seed=1).tolist()
-    [[1, 1]]
-    """
-    words = np.arange(first // 4, -(-(first + n_resamples) // 4), dtype=np.uint64)
-    x = keys[:, None] + ((words + np.uint64(1)) * _STEP + np.uint64(seed))
-    x ^= x >> np.uint64(30)
-    x *= _FIRST
-    x ^= x >> np.uint64(27)
-    x *= _SECOND
-    x ^= x >> np.uint64(31)
-    drawn = x.astype("<u8", copy=False).view("<u2")[:, first % 4 :][:, :n_resamples]
-    counts = np.zeros(drawn.shape, dtype=np.uint8)
-    for limit in _AT_LEAST:
-        counts += drawn < limit
-    return counts
 
 
 def pair_weights(systems: Floats) -> Floats:
@@ -216,6 +169,52 @@ def bootstrap_means(scores: Floats, segments: Floats) -> Floats:
     known = ~np.isnan(scores)
     sums = exact_sums(segments, np.where(known, scores, 0.0))
     return ratio(sums, segments @ known.T.astype(np.float64))
+
+
+def row_medians(scores: Floats) -> Floats:
+    """Median of the known scores of each row; NaN for an empty row.
+
+    Examples
+    --------
+    >>> row_medians(np.array([[3.0, 1.0, 2.0], [np.nan, 4.0, 6.0], [np.nan] * 3])).tolist()
+    [2.0, 5.0, nan]
+    """
+    known = ~np.isnan(scores).all(axis=1)
+    result = np.full(len(scores), np.nan)
+    if known.any():
+        result[known] = np.nanmedian(scores[known], axis=1)
+    return result
+
+
+def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
+    """Medians of each row over its resampled known segments: resamples x rows.
+
+    ``segments`` says how often each segment occurs, resamples x segments, in whole numbers.
+
+    Examples
+    --------
+    >>> counts = np.array([[2.0, 0.0, 2.0], [1.0, 1.0, 1.0]])
+    >>> bootstrap_medians(np.array([[1.0, 5.0, 3.0]]), counts).tolist()
+    [[2.0], [3.0]]
+    """
+    result = np.full((len(segments), len(scores)), np.nan)
+    for column, row in enumerate(scores):
+        known = np.flatnonzero(~np.isnan(row))
+        if not known.size:
+            continue
+        order = known[np.argsort(row[known], kind="stable")]
+        upto = np.cumsum(segments[:, order], axis=1)
+        total = upto[:, -1]
+        # The positions of the two middle values (one and the same for an odd number), from 1.
+        low, high = np.floor((total + 1) / 2), np.ceil((total + 1) / 2)
+        first = (upto < low[:, None]).sum(axis=1)
+        second = (upto < high[:, None]).sum(axis=1)
+        some = total > 0
+        values = row[order]
+        last = len(values) - 1
+        middle = (values[np.minimum(first, last)] + values[np.minimum(second, last)]) / 2
+        result[:, column] = np.where(some, middle, np.nan)
+    return result
 
 
 def bootstrap_groups(values: Floats, weights: Floats, counts: Floats) -> Floats:

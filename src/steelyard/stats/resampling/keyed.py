@@ -1,7 +1,7 @@
 """Wins and ties by unit for very many units, which are known by a hash of their names.
 
 Units are sorted by their key, and resampled by it
-(:func:`steelyard.stats.resampling.bootstrap.keyed_counts`): whatever part of a log a unit is in, it
+(:func:`keyed_counts`): whatever part of a log a unit is in, it
 occurs equally often in a resample. So parts of a log, each with whole units, add up to the log. All
 sums are of whole numbers, and exact.
 """
@@ -16,13 +16,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.stats.arrays import Floats
-from steelyard.stats.resampling.bootstrap import MOST_DRAWN, keyed_counts
-from steelyard.stats.strength.battles import Battles, Codes, pair_codes, pair_places
+from steelyard.stats.strength.battlelog import Battles, Codes, pair_codes, pair_places
 
 _UNITS = 2**15  # drawn at a time
 _CELLS = 2**20  # and the cells they have, about
 _RESAMPLES = 100  # of them at a time
 _EXACT = 2**24  # single precision counts exactly up to here
+# Of 2**16 numbers, those that stand for a count of at least 1, 2, ...: Poisson, with a mean of 1.
+_AT_LEAST = (41427, 17317, 5263, 1244, 240, 39, 5, 1)
+MOST_DRAWN = len(_AT_LEAST)
+_STEP, _FIRST, _SECOND = (
+    np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
+
+
+def keyed_counts(
+    keys: NDArray[np.uint64], first: int, n_resamples: int, seed: int
+) -> NDArray[np.uint8]:
+    """Draw how often each unit occurs in each resample: units x resamples, Poisson with mean 1.
+
+    A count depends on the key of its unit, the number of the resample and the seed, and on nothing
+    else. So units can be drawn in any order and in many places, wherever they turn up, and add up
+    to the same resamples. Numbers are those of SplitMix64, 16 bits for a count; a count of more
+    than 8 (``MOST_DRAWN``) would be rarer than that and does not occur.
+
+    Parameters
+    ----------
+    keys
+        A number for each unit, evenly distributed over 64 bits: a hash of its name.
+    first, n_resamples
+        The resamples that are asked for.
+
+    Examples
+    --------
+    >>> keys = np.array([17, 2**63 + 5], dtype=np.uint64)
+    >>> keyed_counts(keys, 0, 6, seed=1).tolist()
+    [[0, 3, 0, 3, 0, 2], [0, 0, 1, 1, 1, 1]]
+    >>> keyed_counts(keys[1:], 3, 2, seed=1).tolist()
+    [[1, 1]]
+    """
+    words = np.arange(first // 4, -(-(first + n_resamples) // 4), dtype=np.uint64)
+    x = keys[:, None] + ((words + np.uint64(1)) * _STEP + np.uint64(seed))
+    x ^= x >> np.uint64(30)
+    x *= _FIRST
+    x ^= x >> np.uint64(27)
+    x *= _SECOND
+    x ^= x >> np.uint64(31)
+    drawn = x.astype("<u8", copy=False).view("<u2")[:, first % 4 :][:, :n_resamples]
+    counts = np.zeros(drawn.shape, dtype=np.uint8)
+    for limit in _AT_LEAST:
+        counts += drawn < limit
+    return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +112,7 @@ class KeyedUnits:
         key
             That of the unit of each battle.
         pairs
-            Codes of all pairs that met (:func:`steelyard.stats.strength.battles.pair_codes`),
+            Codes of all pairs that met (:func:`steelyard.stats.strength.battlelog.pair_codes`),
             sorted.
         """
         n_pairs = len(pairs)

@@ -1,13 +1,16 @@
 r"""Strengths of systems from who beat whom: Bradley-Terry, with ties and degenerate tables handled.
 
-The Bradley-Terry model gives every system a strength such that i beats j with probability
-:math:`\pi_i / (\pi_i + \pi_j)`. What becomes of ties is a choice, see
-:mod:`steelyard.stats.strength.tiepolicy`.
-
-Strengths exist within a strongly connected component of the graph of who beat whom only
+The model gives every system a strength such that i beats j with probability
+:math:`\pi_i / (\pi_i + \pi_j)`; :mod:`steelyard.stats.strength.fits` fits it and says what becomes
+of ties. Strengths exist within a strongly connected component of the graph of who beat whom only
 (:mod:`steelyard.stats.strength.connectivity`): outside the main one they are NaN, with ranks where
 the order is known. A prior connects everything: ``prior`` wins and as many losses of every system
 against one imaginary opponent.
+
+For intervals, all resamples are fitted together. A resample can fall apart although the data do
+not: a system may win, or lose, everything that was drawn. Its strengths are then the limit of the
+model: 1 in all for the component above everything else, 0 for the rest; where no component is above
+everything else there is no limit, and the strengths are NaN.
 """
 
 from __future__ import annotations
@@ -21,14 +24,15 @@ from steelyard.core import bounds
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.ranks import FITTED, ranks
-from steelyard.stats.strength.btfit import bt_covariance, centred, mm, newman, newton
-from steelyard.stats.strength.connectivity import Components, find_components
-from steelyard.stats.strength.tiemodels import fit_ties, log_likelihood
-from steelyard.stats.strength.tiepolicy import TIE_MODELS, TIES, effective_wins
-from steelyard.stats.strength.wins import PairWins, pair_wins
+from steelyard.stats.strength import fits
+from steelyard.stats.strength.connectivity import Components, all_connected, find_components
+from steelyard.stats.strength.fits import TIE_MODELS, TIES
+from steelyard.stats.strength.wins import PairWins, WinCounts, pair_wins
 
 METHODS = ("newton", "newman", "mm")
 MOST_DENSE = 5_000  # systems up to which tables and covariances are made
+_CELLS = 2_000_000  # cells of win tables fitted at a time
+_MANY = 100  # systems from which solving is what a step costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ def bradley_terry(
         Symmetric, how often neither did; None for never.
     ties_as
         ``half``, ``drop``, ``davidson``, ``rao-kupper`` or ``second``, see
-        :mod:`steelyard.stats.strength.tiepolicy`.
+        :mod:`~steelyard.stats.strength.fits`.
     method
         ``newton``; ``newman`` for very many systems; ``mm`` stops as the paper's code does.
         Models of ties have Newton's method only.
@@ -141,13 +145,13 @@ def bradley_terry_pairs(
 
     Examples
     --------
-    >>> from steelyard.stats.strength.battles import Battles, battle_pairs
+    >>> from steelyard.stats.strength.battlelog import Battles, battle_pairs
     >>> log = Battles(np.array([0, 1, 0]), np.array([1, 0, 1]), np.array([1.0, 1.0, 0.5]), n=2)
     >>> bradley_terry_pairs(battle_pairs(log)).strength.tolist()
     [0.5, 0.5]
     """
     check_options(ties_as, method, prior)
-    real = effective_wins(pairs, ties_as)
+    real = fits.effective_wins(pairs, ties_as)
     padded = _with_prior(real, prior)
     groups = find_components(padded)
     theta, places = np.full((2, padded.n), np.nan)
@@ -209,19 +213,19 @@ def _fit(pairs: PairWins, ties_as: str, method: str, own: int) -> _Fit:
             raise UsageError(f"ties as {ties_as} are fitted for up to {MOST_DENSE:,} systems")
         if not counts.wins.any():  # nobody ever won: equal, whatever the taste for ties
             return _Fit(np.zeros(own), np.full((own, own), np.nan), np.inf, 0)
-        found = fit_ties(counts.wins[None], counts.ties[None], ties_as)
+        found = fits.fit_ties(counts.wins[None], counts.ties[None], ties_as)
         theta, spread = found.theta[0], found.covariance
         bare, steps = float(found.tie_parameter[0]), found.iterations
     elif method == "newton" and counts is not None:
-        fitted, steps = newton(counts.wins[None])
+        fitted, steps = fits.newton(counts.wins[None])
         theta = fitted[0]
     else:
-        iterate = mm if method == "mm" else newman
+        iterate = fits.mm if method == "mm" else fits.newman
         theta, steps = iterate(pairs.i, pairs.j, pairs.wins_i, pairs.wins_j, n)
     if spread is None and counts is not None:
-        spread = bt_covariance(theta, counts.wins)
+        spread = fits.bt_covariance(theta, counts.wins)
     if own < n:
-        theta = centred(theta[:own])
+        theta = fits.centred(theta[:own])
         spread = None if spread is None else _recentred(spread[:own, :own])
     return _Fit(theta, spread, bare, steps)
 
@@ -256,7 +260,7 @@ def _assemble(
         if spread is not None and fit.covariance is not None:
             spread[np.ix_(own, own)] = fit.covariance
         parameter, steps = fit.tie_parameter, fit.iterations
-        value = log_likelihood(real.within(own.tolist()), fit.theta, ties_as, parameter)
+        value = fits.log_likelihood(real.within(own.tolist()), fit.theta, ties_as, parameter)
     return Strengths(
         strength=strength,
         log_strength=theta,
@@ -288,3 +292,118 @@ def win_probability(strength: ArrayLike) -> Floats:
     """
     pi = np.asarray(strength, dtype=np.float64)
     return ratio(pi[..., :, None], pi[..., :, None] + pi[..., None, :])
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStrengths:
+    """Strengths of resamples x systems.
+
+    Attributes
+    ----------
+    strength
+        Sums to 1 in each resample; NaN where a resample leaves the order of groups open.
+    log_strength
+        With mean 0; NaN in resamples that are not connected.
+    ranks
+        1 is best, equal strengths share the better rank; NaN where not determined.
+    connected
+        Whether all systems could be compared, for each resample.
+    """
+
+    strength: Floats
+    log_strength: Floats
+    ranks: Floats
+    connected: NDArray[np.bool_]
+
+
+def bradley_terry_batch(
+    counts: WinCounts,
+    *,
+    ties_as: str = "half",
+    prior: float = 0.0,
+    start: Floats | None = None,
+) -> BatchStrengths:
+    """Fit the Bradley-Terry model to every resample (``wins.resampled_wins``).
+
+    Parameters
+    ----------
+    counts
+        Resamples x systems x systems. Keep to the main component of the data (``counts.within``):
+        strengths of what is not connected there are not comparable.
+    ties_as, prior
+        See :func:`bradley_terry`.
+    start
+        Log-strengths to start from, those of the data; saves a step or two.
+
+    Examples
+    --------
+    >>> wins = np.array([[[0.0, 3.0], [1.0, 0.0]], [[0.0, 4.0], [0.0, 0.0]]])
+    >>> fit = bradley_terry_batch(WinCounts(wins, np.zeros_like(wins)))
+    >>> fit.strength.round(9).tolist(), fit.connected.tolist()
+    ([[0.75, 0.25], [1.0, 0.0]], [True, False])
+    """
+    check_options(ties_as, "newton", prior)
+    if counts.wins.ndim != 3 or counts.wins.shape != counts.ties.shape:
+        raise ShapeError(f"expected resamples x systems x systems, got {counts.wins.shape}")
+    size, n = counts.wins.shape[:2]
+    if start is not None and (start.shape != (n,) or np.isnan(start).any()):
+        raise ShapeError(f"a start needs a log-strength for each of {n} systems")
+    near = start is not None and n >= _MANY and ties_as not in TIE_MODELS
+    step = max(1, (4 if near else 1) * _CELLS // max(1, n * n))
+    log_strength = np.full((size, n), np.nan)
+    for first in range(0, size, step):
+        part = slice(first, first + step)
+        tables = fits.effective_tables(counts.wins[part], counts.ties[part], ties_as)
+        log_strength[part] = _fit_batch(*tables, ties_as, prior, start, near=near)
+    scaled = np.exp(log_strength - log_strength.max(axis=1, keepdims=True, initial=-np.inf))
+    strength = scaled / scaled.sum(axis=1, keepdims=True)
+    places = ranks(strength, close=FITTED)
+    connected = np.ones(size, dtype=bool)
+    for b in np.flatnonzero(np.isnan(log_strength).any(axis=1)):
+        own = WinCounts(counts.wins[b], counts.ties[b])
+        fit = bradley_terry(own.wins, own.ties, ties_as=ties_as, prior=prior)
+        connected[b], places[b] = fit.connected, fit.ranks
+        strength[b] = fit.strength if fit.connected else _limit(fit, own, ties_as)
+        if fit.connected:
+            log_strength[b] = fit.log_strength
+    return BatchStrengths(strength, log_strength, places, connected)
+
+
+def _fit_batch(
+    wins: Floats, ties: Floats, ties_as: str, prior: float, start: Floats | None, *, near: bool
+) -> Floats:
+    """Log-strengths of the tables that are surely connected, NaN for the others."""
+    n = wins.shape[1]
+    result = np.full(wins.shape[:2], np.nan)
+    model = ties_as in TIE_MODELS
+    if prior and n:
+        edge = ((0, 0), (0, 1), (0, 1))
+        wins, ties = np.pad(wins, edge, constant_values=prior), np.pad(ties, edge)
+        wins[:, -1, -1] = 0
+        start = None if start is None else np.append(start, 0.0)
+    sure = all_connected((wins > 0) | (ties > 0))
+    if model:  # with a tie, and a pair that won against each other, there is a finite fit
+        mutual = (wins > 0) & (np.swapaxes(wins, 1, 2) > 0)
+        sure &= mutual.any(axis=(1, 2)) & ties.any(axis=(1, 2))
+    if n < 2 or not sure.any():
+        return result
+    fast = np.flatnonzero(sure)
+    if model:
+        theta = fits.fit_ties(wins[fast], ties[fast], ties_as, start).theta
+    elif near and start is not None:
+        theta = fits.chord(wins[fast], start)[0]
+    else:
+        theta = fits.newton(wins[fast], start)[0]
+    result[fast] = theta[:, :n] - theta[:, :n].mean(axis=1, keepdims=True)
+    return result
+
+
+def _limit(fit: Strengths, counts: WinCounts, ties_as: str) -> Floats:
+    """Strengths as leads grow without bound: those of the component above all others."""
+    top = list(fit.components[0])
+    if np.isnan(fit.ranks[top]).any():
+        return np.full(len(fit.ranks), np.nan)
+    best = counts.within(top)
+    result = np.zeros(len(fit.ranks))
+    result[top] = bradley_terry(best.wins, best.ties, ties_as=ties_as).strength
+    return result

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.strength.battles import Battles, score_results
+from steelyard.stats.strength.battlelog import Battles, score_results
 
 Bools = NDArray[np.bool_]
 Update = Callable[[Floats, Floats, Floats | None, bool], None]

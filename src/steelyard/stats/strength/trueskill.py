@@ -26,7 +26,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats
-from steelyard.stats.strength.battles import Battles
+from steelyard.stats.strength.battlelog import Battles
 from steelyard.stats.strength.orders import Update, play_battles, play_scores
 from steelyard.stats.strength.wins import checked_scores
 

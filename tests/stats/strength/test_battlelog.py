@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.strength import battles as module
-from steelyard.stats.strength.battles import (
+from steelyard.stats.strength import battlelog as module
+from steelyard.stats.strength.battlelog import (
     Battles,
     UnitCounts,
     battle_counts,

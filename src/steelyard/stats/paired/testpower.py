@@ -12,8 +12,8 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.paired.corrections import williams
-from steelyard.stats.permutation.expansions import quick_p
 from steelyard.stats.permutation.lattice import as_lattice
+from steelyard.stats.permutation.tails import quick_p
 
 MOST = 10_000_000  # more units than anybody has
 _SIMULATED = 300  # units up to which the power of the sign-flip test is simulated

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.paired.pairedtests import permutation_test
-from steelyard.stats.paired.power import (
+from steelyard.stats.paired.testpower import (
     fewest_signs,
     needed,
     normal_power,

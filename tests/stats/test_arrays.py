@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from steelyard.stats import describe
+from steelyard.stats.arrays import missing_share, range_of, tie_share
+from steelyard.stats.correlation import cell_pearson
 
 NAN = float("nan")
 matrices = hnp.arrays(
@@ -33,19 +34,19 @@ def naive_ties(values):
 
 @given(matrices)
 def test_tie_share_against_counting(values):
-    np.testing.assert_equal(describe.tie_share(values), naive_ties(values))
+    np.testing.assert_equal(tie_share(values), naive_ties(values))
 
 
 @given(matrices)
 def test_missing_share_against_counting(values):
     cells = list(values.ravel())
-    assert describe.missing_share(values) == sum(map(math.isnan, cells)) / len(cells)
+    assert missing_share(values) == sum(map(math.isnan, cells)) / len(cells)
 
 
 @given(matrices, st.floats(0.1, 10), st.floats(-5, 5))
 def test_pearson_against_numpy(values, scale, shift):
     other = np.roll(values, 1, axis=1)
-    r, n = describe.pearson(values.ravel(), other.ravel())
+    r, n = cell_pearson(values.ravel(), other.ravel())
     both = ~np.isnan(values.ravel()) & ~np.isnan(other.ravel())
     x, y = values.ravel()[both], other.ravel()[both]
     assert n == both.sum()
@@ -53,15 +54,15 @@ def test_pearson_against_numpy(values, scale, shift):
         assert math.isnan(r)
     elif np.ptp(x) > 1e-3 and np.ptp(y) > 1e-3:
         assert r == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-9)
-        moved, _ = describe.pearson(values.ravel() * scale + shift, other.ravel())
+        moved, _ = cell_pearson(values.ravel() * scale + shift, other.ravel())
         assert moved == pytest.approx(r, abs=1e-6)
 
 
 def test_edge_cases_by_hand():
     nothing = np.empty((2, 0))
-    assert math.isnan(describe.missing_share(nothing))
-    assert math.isnan(describe.tie_share(np.array([[1.0, 2.0]])))  # one system: no pair
-    assert describe.tie_share(np.array([[1.0, 1], [1, 2], [1, 2]])) == 4 / 6
-    assert all(math.isnan(x) for x in describe.range_of(np.array([NAN])))
-    assert describe.range_of(np.array([[3.0, NAN, -1]])) == (-1, 3)
-    assert math.isnan(describe.pearson(np.array([1.0, 1]), np.array([1.0, 2]))[0])
+    assert math.isnan(missing_share(nothing))
+    assert math.isnan(tie_share(np.array([[1.0, 2.0]])))  # one system: no pair
+    assert tie_share(np.array([[1.0, 1], [1, 2], [1, 2]])) == 4 / 6
+    assert all(math.isnan(x) for x in range_of(np.array([NAN])))
+    assert range_of(np.array([[3.0, NAN, -1]])) == (-1, 3)
+    assert math.isnan(cell_pearson(np.array([1.0, 1]), np.array([1.0, 2]))[0])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.paired.disagreement import (
+from steelyard.stats.correlation import (
     joint_shares,
     order_disagreement,
     sets_differ,
