@@ -30,8 +30,6 @@ from steelyard.core.parallel import Workers
 from steelyard.core.rng import generator
 from steelyard.formats import tiematrices
 from steelyard.human import mqm
-from steelyard.human.ordering import Rule
-from steelyard.human.pairs import Rules
 from steelyard.kobe.linking.lexicon import LinkOptions
 from steelyard.kobe.metric import KobeOptions, kobe_metric
 from steelyard.metaevaluation.benchmark import tasks as presets
@@ -264,9 +262,6 @@ CASES = [
     Case(Procedure, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
                          "correction": "known name", "tick": "object"}),
-    Case(Rule, {}, {"clusters": "known name", "test": "known name", "alpha": "level",
-                    "correction": "known name"}),
-    Case(Rules, {}, {"threshold": "at least 0", "identical_ties": "flag", "keep_ties": "flag"}),
     Case(presets.Task, {"by": "pa"},
          {"by": "known name", "level": "known name?", "group_by": "known name?",
           "weight": "above 0", "pooled": "flag", "domains": "flag", "both_humans": "flag"}),

@@ -15,9 +15,8 @@ from steelyard import HumanScores, Ratings, human_scores
 from steelyard.core.errors import DegenerateError, InputError, UsageError
 from steelyard.formats.load import read_any
 from steelyard.human import da
-from steelyard.human.averages import average
+from steelyard.human.da import average, quality_control
 from steelyard.human.ordering import Rule, order
-from steelyard.human.quality import quality_control
 
 nan = float("nan")
 
@@ -297,7 +296,7 @@ def test_clusters_by_rule_and_correction():
     assert paired.p is not None
     assert paired.p[0, 2] < 1e-6
     with pytest.raises(UsageError, match="did you mean 'neighbours'"):
-        Rule("neighbour")
+        human_scores(ratings, protocol="da", clusters="neighbour")
 
 
 def test_equal_scores_share_a_place_and_order_is_by_name():

@@ -15,7 +15,7 @@ from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
-from steelyard.human.pairs import pairs_of_scores
+from steelyard.human.darr import pairs_of_scores
 from steelyard.reproduction.ties import counted_pairs, machine_pairs, reproduce_ties
 from steelyard.stats.kendall.matrices import KENDALL
 from steelyard.stats.kendall.pairs import count_pairs

@@ -201,13 +201,14 @@ def _decided(
 ) -> tuple[Any, Any]:
     """Read a list of pairs, with texts and scores of metrics."""
     from steelyard.data.judgements import BattleLog
-    from steelyard.human.inputs import read_inputs
-    from steelyard.human.pairs import pairs_of_battles
+    from steelyard.human.darr import DARR, pairs_of_battles
+    from steelyard.human.options import HumanOptions
+    from steelyard.human.protocol import read_inputs
 
     if options.human is not None:
         raise UsageError("--pairs and --human: expected one of them")
-    read = read_inputs((path, *inputs), "darr", where=options.where, ignore=options.ignore,
-                       lp=options.lp)  # fmt: skip
+    how = HumanOptions(protocol="darr", where=options.where, ignore=options.ignore, lp=options.lp)
+    read = read_inputs((path, *inputs), DARR, how)
     if not isinstance(read.judgements, BattleLog) or read.scores is None:
         raise UsageError(f"--pairs {path}: expected columns better and worse, and one INPUT more")
     es = read.scores

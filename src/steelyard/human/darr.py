@@ -1,93 +1,365 @@
-"""DARR: pairs of outputs out of direct assessment, for one test set or several."""
+"""DARR: relative rankings out of direct assessment, and what is lost on the way.
+
+Every two systems that people scored on the same segment are a pair. A pair whose scores differ by
+less than a threshold is a tie of the people; a pair of identical texts is a tie whatever they said.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from steelyard.core.errors import DegenerateError, UsageError, hint
-from steelyard.core.table import Table
+from steelyard.core.errors import DegenerateError, UsageError
+from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
-from steelyard.data.judgements import BattleLog, Rankings, Ratings
-from steelyard.human import values
-from steelyard.human.averages import Averages
-from steelyard.human.inputs import EXPECTED, Inputs
-from steelyard.human.pairs import (
-    Pairs,
-    Rules,
-    battle_log,
-    count_table,
-    pairs_of_battles,
-    pairs_of_scores,
-    threshold_table,
-)
-from steelyard.human.results import HumanScores, SystemScore
+from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings, Ratings
+from steelyard.formats.judged import directassessment
+from steelyard.formats.load import TableFormat
+from steelyard.human.da import Averages
+from steelyard.human.numeric import DA, check_systems
+from steelyard.human.options import HumanOptions
+from steelyard.human.ordering import Ordering
+from steelyard.human.protocol import Inputs, Protocol
+from steelyard.human.results import HumanScores, SystemScore, place_systems
 from steelyard.stats.arrays import group_sums, ratio
 from steelyard.stats.ranks import ranks, whole
 
+Bools = NDArray[np.bool_]
 
-def human_pairs(
-    read: Mapping[str, Inputs],
-    settings: values.Settings,
-    rules: Rules,
-    human: str | None,
-    metrics: Collection[str] | None,
-    thresholds: tuple[float, ...],
-    rng: np.random.Generator,
-) -> HumanScores:
-    """Run the protocol on one set or several: pairs, their counts, and win rates of systems."""
-    chosen = _chosen(read, settings)
-    sets: list[Pairs] = []
-    systems: list[SystemScore] = []
-    scored: list[HumanScores] = []
-    for (name, inputs), stream in zip(read.items(), rng.spawn(len(read)), strict=True):
-        pairs, own = _pairs(name, inputs, chosen[name], human, metrics, stream)
-        sets.append(pairs)
-        scored += [own] if own is not None else []
-        prefix = f"{name}:" if len(read) > 1 else ""
-        systems += _win_rates(pairs, rules, own, prefix)
-    if rules.identical_ties and all(pairs.identical is None for pairs in sets):
-        raise UsageError("identical outputs need texts: give a file with the outputs of systems")
-    tables: dict[str, Table] = {"pairs": count_table(sets, rules)}
-    if thresholds:
-        if all(pairs.decided for pairs in sets):
-            raise UsageError("a list of pairs holds no scores: thresholds can't be varied")
-        tables["thresholds"] = threshold_table(sets, thresholds)
-    single = scored[0] if len(sets) == 1 and scored else None
-    if single is not None and "raters" in single.tables:
-        tables["raters"] = single.tables["raters"]
-    if not any(len(pairs) for pairs in sets):
-        raise DegenerateError("no two systems were scored on the same segment")
-    return HumanScores(
-        "darr",
-        tuple(systems),
-        "win_rate",
-        None if single is None else single.averages,
-        tables,
-        agreement={} if single is None else single.agreement,
-        battles=battle_log(sets[0], rules) if len(sets) == 1 else None,
-        removed_raters=() if single is None else single.removed_raters,
-        warnings=tuple(dict.fromkeys(w for own in scored for w in own.warnings)),
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """All pairs of outputs of the same source that people compared.
+
+    ``gap`` is the human score of ``left`` minus that of ``right``; ``decided`` says that there are
+    only better and worse, without a score (an official list of pairs). ``identical`` is None where
+    texts are not known. ``metric_gap`` holds the same difference for every metric.
+    """
+
+    name: str
+    systems: tuple[str, ...]
+    segments: tuple[str, ...]
+    left: Codes
+    right: Codes
+    segment: Codes
+    gap: Floats
+    identical: Bools | None = None
+    metric_gap: Mapping[str, Floats] = field(default_factory=dict)
+    decided: bool = False
+
+    def __len__(self) -> int:
+        return len(self.gap)
+
+    def at_least(self, threshold: float) -> Bools:
+        """Tell which pairs differ by the threshold or more."""
+        if self.decided:
+            return np.ones(len(self), dtype=bool)
+        # Scores are means of whole numbers: what rounding took from a difference is given back.
+        found: Bools = (np.abs(self.gap) >= threshold - 1e-9) & (self.gap != 0)
+        return found
+
+
+def pairs_of_scores(
+    es: EvalSet, human: str, metrics: Sequence[str] = (), name: str = "all"
+) -> Pairs:
+    """List all pairs of systems on the segments that people scored for both."""
+    values = es[human].oriented
+    first, second = np.triu_indices(len(values), 1)
+    sides = []
+    for i, j in zip(first.tolist(), second.tolist(), strict=True):
+        shared = np.flatnonzero(~np.isnan(values[i] - values[j]))
+        sides.append(np.stack([np.full(len(shared), i), np.full(len(shared), j), shared]))
+    left, right, segment = np.concatenate([*sides, np.empty((3, 0), np.int64)], axis=1).astype(
+        np.int32
+    )
+    return Pairs(
+        name=name,
+        systems=es.systems,
+        segments=es.segments.ids,
+        left=left,
+        right=right,
+        segment=segment,
+        gap=_gap(values, left, right, segment),
+        identical=_identical(es, left, right, segment),
+        metric_gap={m: _gap(es[m].oriented, left, right, segment) for m in metrics},
     )
 
 
-def _chosen(read: Mapping[str, Inputs], settings: values.Settings) -> dict[str, values.Settings]:
+def pairs_of_battles(
+    log: BattleLog, es: EvalSet | None, metrics: Sequence[str] = (), name: str = "all"
+) -> Pairs:
+    """Take a list of pairs as it stands; texts and metrics come from a set, by name of segment."""
+    segments = log.units or ("",)
+    unit = np.zeros(len(log), dtype=np.int32) if log.unit is None else log.unit
+    identical: Bools | None = None
+    gaps: dict[str, Floats] = {}
+    if es is not None:
+        place = {system: i for i, system in enumerate(es.systems)}
+        column = {segment: i for i, segment in enumerate(es.segments.ids)}
+        to_system = np.array([place.get(s, -1) for s in log.systems], dtype=np.int32)
+        to_segment = np.array([column.get(s, -1) for s in segments], dtype=np.int32)
+        left, right, segment = to_system[log.left], to_system[log.right], to_segment[unit]
+        known = (left >= 0) & (right >= 0) & (segment >= 0)
+        if es.outputs:
+            identical = np.zeros(len(log), dtype=bool)
+            found = _identical(es, left[known], right[known], segment[known])
+            identical[known] = False if found is None else found
+        for metric in metrics:
+            gaps[metric] = np.full(len(log), np.nan)
+            values = es[metric].oriented
+            gaps[metric][known] = _gap(values, left[known], right[known], segment[known])
+    return Pairs(
+        name=name,
+        systems=log.systems,
+        segments=segments,
+        left=log.left,
+        right=log.right,
+        segment=unit,
+        gap=np.asarray(log.outcome) * 2 - 1,
+        identical=identical,
+        metric_gap=gaps,
+        decided=True,
+    )
+
+
+def _gap(values: Floats, left: Codes, right: Codes, segment: Codes) -> Floats:
+    gap: Floats = values[left, segment] - values[right, segment]
+    return gap
+
+
+def _identical(es: EvalSet, left: Codes, right: Codes, segment: Codes) -> Bools | None:
+    """Compare the texts of every pair; a text that is missing is like no other."""
+    if not es.outputs:
+        return None
+    code: dict[str, int] = {}
+    blank = (None,) * es.n_segments
+    texts = np.array(
+        [
+            [-1 if t is None else code.setdefault(t, len(code)) for t in es.outputs.get(s, blank)]
+            for s in es.systems
+        ],
+        dtype=np.int64,
+    )
+    one, other = texts[left, segment], texts[right, segment]
+    same: Bools = (one == other) & (one >= 0)
+    return same
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What counts as a tie, and whether ties are kept."""
+
+    threshold: float = 25.0
+    identical_ties: bool = False
+    keep_ties: bool = False
+
+    def outcome(self, pairs: Pairs) -> Floats:
+        """Give 1 (left is better), 0 (right is), 0.5 (a tie) or NaN (left out) for each pair."""
+        tie = ~pairs.at_least(self.threshold)
+        if self.identical_ties and pairs.identical is not None:
+            tie |= pairs.identical
+        return np.where(tie, 0.5 if self.keep_ties else np.nan, (pairs.gap > 0).astype(np.float64))
+
+
+def battle_log(pairs: Pairs, rules: Rules) -> BattleLog:
+    """Give the pairs that the rules keep, the better output on the left."""
+    outcome = rules.outcome(pairs)
+    kept = np.flatnonzero(~np.isnan(outcome))
+    swap = outcome[kept] == 0
+    left, right = pairs.left[kept], pairs.right[kept]
+    better = np.where(swap, right, left).astype(np.int32)
+    worse = np.where(swap, left, right).astype(np.int32)
+    won = np.where(swap, 1.0, outcome[kept])
+    unit = pairs.segment[kept]
+    return BattleLog(pairs.systems, better, worse, won, units=pairs.segments, unit=unit)
+
+
+def count_table(sets: Sequence[Pairs], rules: Rules) -> Table:
+    """Count for each set what the rules keep, and the ties of texts, people and metrics.
+
+    Metric ties are counted among the pairs at or above the threshold.
+    """
+    metrics = list(dict.fromkeys(m for pairs in sets for m in pairs.metric_gap))
+    texts = any(pairs.identical is not None for pairs in sets)
+    names = ["set", "pairs", "human_ties", "below_threshold", "decided"]
+    names += ["identical", "identical_decided", "decided_not_identical"] if texts else []
+    names += ["kept", "kept_ties", *(f"ties:{metric}" for metric in metrics)]
+    rows: list[tuple[Cell, ...]] = []
+    for pairs in sets:
+        decided = pairs.at_least(rules.threshold)
+        outcome = rules.outcome(pairs)
+        row: list[Cell] = [pairs.name, len(pairs), int((pairs.gap == 0).sum())]
+        row += [int((~decided).sum()), int(decided.sum())]
+        if texts:
+            same = pairs.identical
+            counts = None if same is None else (same, same & decided, decided & ~same)
+            row += [None] * 3 if counts is None else [int(count.sum()) for count in counts]
+        row += [int((~np.isnan(outcome)).sum()), int((outcome == 0.5).sum())]
+        for metric in metrics:
+            gap = pairs.metric_gap.get(metric)
+            row.append(None if gap is None else int((gap[decided] == 0).sum()))
+        rows.append(tuple(row))
+    notes = [f"decided: human scores differ by {rules.threshold:g} or more; human_ties: by nothing"]
+    notes += ["identical: both outputs are the same text"] if texts else []
+    notes += ["ties:METRIC: decided pairs that the metric scores alike"] if metrics else []
+    return Table("Pairs", tuple(Column(name) for name in names), tuple(rows), tuple(notes))
+
+
+def threshold_table(sets: Sequence[Pairs], thresholds: Sequence[float]) -> Table:
+    """Count the pairs that differ by each threshold or more, and their mean over sets."""
+    several = len(sets) > 1
+    columns = [Column("threshold", mixed=True)]
+    columns += [Column(pairs.name) for pairs in sets]
+    columns += [Column("mean", digits=1)] if several else []
+    columns.append(Column("share", digits=3))
+    rows: list[tuple[Cell, ...]] = []
+    total = sum(len(pairs) for pairs in sets)
+    for threshold in thresholds:
+        kept = [int(pairs.at_least(threshold).sum()) for pairs in sets]
+        mean: list[Cell] = [sum(kept) / len(sets)] if several else []
+        share = sum(kept) / total if total else float("nan")
+        rows.append((float(threshold), *kept, *mean, share))
+    notes = ("pairs whose human scores differ by the threshold or more",)
+    return Table("Pairs kept by threshold", tuple(columns), tuple(rows), notes)
+
+
+class _Darr(Protocol):
+    name = "darr"
+    expected = "judgements of direct assessment, a table of scores, or pairs (better, worse)"
+    controlled = True
+
+    def takes(self, found: TableFormat) -> bool:
+        return found.gives != "ratings" or found.module is directassessment
+
+    def refuse(self, options: HumanOptions) -> None:
+        super().refuse(replace(options, each=False))
+        if options.threshold is None and options.standardised:
+            raise UsageError("name the threshold (threshold=X): 25 is for raw scores")
+
+    def rules(self, options: HumanOptions) -> Rules:
+        threshold = 25.0 if options.threshold is None else options.threshold
+        return Rules(threshold, options.identical_ties, options.keep_ties)
+
+    def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
+        del result
+        rules = self.rules(options)
+        return {
+            "threshold": rules.threshold,
+            "identical-ties": rules.identical_ties,
+            "keep-ties": rules.keep_ties,
+            "score": "z" if options.standardised else "raw",
+        }
+
+    def score(
+        self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
+    ) -> HumanScores:
+        """Run the protocol on one set or several: pairs, their counts, and win rates of systems."""
+        chosen = _chosen(read, options)
+        rules = self.rules(options)
+        sets: list[Pairs] = []
+        systems: list[SystemScore] = []
+        scored: list[HumanScores] = []
+        for (name, inputs), stream in zip(read.items(), rng.spawn(len(read)), strict=True):
+            pairs, own = self._pairs(name, inputs, chosen[name], stream)
+            sets.append(pairs)
+            scored += [own] if own is not None else []
+            prefix = f"{name}:" if len(read) > 1 else ""
+            systems += _win_rates(pairs, rules, own, prefix)
+        if rules.identical_ties and all(pairs.identical is None for pairs in sets):
+            raise UsageError(
+                "identical outputs need texts: give a file with the outputs of systems"
+            )
+        tables: dict[str, Table] = {"pairs": count_table(sets, rules)}
+        if options.thresholds:
+            if all(pairs.decided for pairs in sets):
+                raise UsageError("a list of pairs holds no scores: thresholds can't be varied")
+            tables["thresholds"] = threshold_table(sets, options.thresholds)
+        if not any(len(pairs) for pairs in sets):
+            raise DegenerateError("no two systems were scored on the same segment")
+        result = HumanScores(
+            protocol=self.name,
+            systems=tuple(systems),
+            score="win_rate",
+            tables=tables,
+            battles=battle_log(sets[0], rules) if len(sets) == 1 else None,
+            warnings=tuple(dict.fromkeys(w for own in scored for w in own.warnings)),
+            counted="pairs",
+        )
+        if len(sets) > 1 or not scored:
+            return result
+        (single,) = scored
+        tables |= {name: own for name, own in single.tables.items() if name == "raters"}
+        return replace(
+            result,
+            averages=single.averages,
+            agreement=single.agreement,
+            removed_raters=single.removed_raters,
+        )
+
+    def _pairs(
+        self, name: str, inputs: Inputs, options: HumanOptions, rng: np.random.Generator
+    ) -> tuple[Pairs, HumanScores | None]:
+        """List the pairs of one set: from ratings, from a table of scores, or from a list."""
+        es, human, metrics = inputs.scores, options.human, options.metrics
+        if isinstance(inputs.judgements, BattleLog):
+            return pairs_of_battles(inputs.judgements, es, _metrics(es, None, metrics), name), None
+        if isinstance(inputs.judgements, Rankings):
+            raise UsageError(f"protocol darr expects {self.expected}, not rankings (protocol rr)")
+        if isinstance(inputs.judgements, Ratings):
+            z = bool(options.standardised)
+            quiet = replace(options, clusters="none", standardised=z)
+            own = DA.rate(inputs.judgements, quiet, rng)
+            assert own.averages is not None
+            gold = own.averages.evalset(inputs.files)
+            if es is not None:
+                gold = join([gold, es.drop(systems=set(es.systems) - set(gold.systems))])
+            return pairs_of_scores(gold, own.score, _metrics(gold, own.score, metrics), name), own
+        if es is None:
+            raise self.missing("no judgements")
+        if human is None:
+            known = ", ".join(es.scores) or "none"
+            raise UsageError(f"name the human score (human=NAME); the input has: {known}")
+        es[human]
+        if options.systems is not None:
+            es = es.select(systems=options.systems)
+        if options.drop_systems:
+            es = es.drop(systems=options.drop_systems)
+        own = HumanScores(self.name, (), human, _averages(es, human))
+        return pairs_of_scores(es, human, _metrics(es, human, metrics), name), own
+
+
+DARR = _Darr()
+
+
+def groups(sources: Sequence[Any]) -> dict[str, list[Any]]:
+    """Group files by the first part of their names: de-en.pairs.csv and de-en.text.jsonl."""
+    found: dict[str, list[Any]] = {}
+    for source in sources:
+        if not isinstance(source, (str, Path)):
+            raise UsageError("each=True groups files by their names: give paths")
+        found.setdefault(Path(source).name.partition(".")[0], []).append(source)
+    return found
+
+
+def _chosen(read: Mapping[str, Inputs], options: HumanOptions) -> dict[str, HumanOptions]:
     """Let each set keep or drop the systems that it has; a name that no set has is an error."""
     known = {name: _systems(inputs) for name, inputs in read.items()}
-    every = {system for own in known.values() for system in own}
-    for system in (*(settings.systems or ()), *settings.drop_systems):
-        if system not in every:
-            raise UsageError(f"unknown system '{system}'; {hint(system, every)}")
+    check_systems(options, {system for own in known.values() for system in own})
+
+    def there(wanted: Collection[str], own: Collection[str]) -> tuple[str, ...]:
+        return tuple(system for system in wanted if system in own)
+
     return {
         name: replace(
-            settings,
-            systems=None
-            if settings.systems is None
-            else tuple(s for s in settings.systems if s in own),
-            drop_systems=tuple(s for s in settings.drop_systems if s in own),
+            options,
+            systems=None if options.systems is None else there(options.systems, own),
+            drop_systems=there(options.drop_systems, own),
         )
         for name, own in known.items()
     }
@@ -98,45 +370,6 @@ def _systems(inputs: Inputs) -> tuple[str, ...]:
     if isinstance(inputs.judgements, Ratings):
         return inputs.judgements.systems
     return inputs.scores.systems if inputs.judgements is None and inputs.scores else ()
-
-
-def _pairs(
-    name: str,
-    inputs: Inputs,
-    settings: values.Settings,
-    human: str | None,
-    metrics: Collection[str] | None,
-    rng: np.random.Generator,
-) -> tuple[Pairs, HumanScores | None]:
-    """List the pairs of one set: from ratings, from a table of scores, or from a list of pairs."""
-    es = inputs.scores
-    if isinstance(inputs.judgements, BattleLog):
-        names = _metrics(es, None, metrics)
-        return pairs_of_battles(inputs.judgements, es, names, name), None
-    if isinstance(inputs.judgements, Rankings):
-        raise UsageError(f"protocol darr expects {EXPECTED['darr']}, not rankings (protocol rr)")
-    if isinstance(inputs.judgements, Ratings):
-        quiet = replace(settings, rule=replace(settings.rule, clusters="none"))
-        own = values.human_values(inputs.judgements, quiet, rng)
-        assert own.averages is not None
-        gold = own.averages.evalset(inputs.files)
-        kept = set(gold.systems)
-        if es is not None:
-            gold = join([gold, es.drop(systems=[s for s in es.systems if s not in kept])])
-        return pairs_of_scores(gold, own.score, _metrics(gold, own.score, metrics), name), own
-    if es is None:
-        raise UsageError(f"no judgements: protocol darr expects {EXPECTED['darr']}")
-    if human is None:
-        known = ", ".join(es.scores) or "none"
-        raise UsageError(f"name the human score (--human NAME); the input has: {known}")
-    es[human]
-    if settings.systems is not None:
-        es = es.select(systems=settings.systems)
-    if settings.drop_systems:
-        es = es.drop(systems=settings.drop_systems)
-    averages = _averages(es, human)
-    own = HumanScores("darr", (), human, averages)
-    return pairs_of_scores(es, human, _metrics(es, human, metrics), name), own
 
 
 def _metrics(es: EvalSet | None, human: str | None, metrics: Collection[str] | None) -> list[str]:
@@ -161,7 +394,7 @@ def _averages(es: EvalSet, human: str) -> Averages:
 
 def _win_rates(
     pairs: Pairs, rules: Rules, own: HumanScores | None, prefix: str
-) -> list[SystemScore]:
+) -> tuple[SystemScore, ...]:
     """Share of kept pairs that each system wins, ties as a half; best first."""
     outcome = rules.outcome(pairs)
     kept = ~np.isnan(outcome)
@@ -181,15 +414,6 @@ def _win_rates(
                 raw[i], segments[i] = means[place[name]], counts[place[name]]
     found = np.flatnonzero(met > 0)
     order = found[np.argsort(ranks(share[found]), kind="stable")]
-    rank = whole(ranks(share[order]))
-    return [
-        SystemScore(
-            prefix + pairs.systems[i],
-            float(share[i]),
-            float(raw[i]),
-            rank[place],
-            n_segments=int(segments[i]),
-            n_ratings=int(met[i]),
-        )
-        for place, i in enumerate(order.tolist())
-    ]
+    columns = {"score": share, "raw": raw, "n_segments": segments, "n_ratings": met}
+    placed = Ordering(order, whole(ranks(share[order])))
+    return place_systems([prefix + name for name in pairs.systems], columns, placed)

@@ -17,7 +17,7 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.data.judgements import ErrorSpan, Floats, Ratings
 from steelyard.formats import toml
 from steelyard.formats.toml import Section
-from steelyard.human.averages import Averages, average
+from steelyard.human.da import Averages, average
 
 FOLDER = Path(__file__).parent / "weights"
 NAMED = ("wmt", "wmt21")
@@ -152,8 +152,6 @@ class Penalties:
 
 def penalties(ratings: Ratings, weights: Weights, cap: float | None = None) -> Penalties:
     """Add up the weights of the errors of each rating, at most ``cap``."""
-    if cap is not None and not cap > 0:
-        raise UsageError(f"cap {cap:g}: expected a number above 0")
     limit = None if cap is None else Fraction(repr(float(cap)))
     scale = math.lcm(weights.scale, 1 if limit is None else limit.denominator)
     known: dict[tuple[str, str], int] = {}

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from steelyard.core import bounds
-from steelyard.human.averages import Averages
+from steelyard.human.da import Averages
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.paired.corrections import CORRECTIONS, adjust_pairs
+from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.paired.ranktests import rank_sum_matrix
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
 from steelyard.stats.ranks import ranks, whole
 
-RULES = ("wmt", "strict", "neighbours", "none")
-TESTS = ("rank-sum", "permutation", "bootstrap")  # the last one for rankings only
 MAX_SYSTEMS = 300  # above this, tests of all pairs take minutes and no one reads the result
 
 
@@ -45,20 +42,10 @@ class Rule:
     alpha: float = 0.05
     correction: str = "none"
 
-    def __post_init__(self) -> None:
-        bounds.choice(RULES, clusters=self.clusters)
-        bounds.choice(TESTS, test=self.test)
-        bounds.choice(CORRECTIONS, correction=self.correction)
-        bounds.fraction(alpha=self.alpha)
-
     def to_dict(self) -> dict[str, object]:
         """Give what ``--json`` prints."""
-        return {
-            "rule": self.clusters,
-            "test": self.test,
-            "alpha": self.alpha,
-            "correction": self.correction,
-        }
+        found = asdict(self)
+        return {"rule": found.pop("clusters"), **found}
 
 
 def order(averages: Averages, name: str, rule: Rule) -> Ordering:
@@ -81,12 +68,12 @@ def order(averages: Averages, name: str, rule: Rule) -> Ordering:
         np.fill_diagonal(p, np.nan)
     p = adjusted(p, rule)
     return Ordering(
-        best_first,
-        rank,
-        p,
-        clusters.wins(p, rule.alpha).tolist(),
-        cut(p, rule),
-        clusters.rank_ranges(p, rule.alpha),
+        order=best_first,
+        rank=rank,
+        p=p,
+        wins=clusters.wins(p, rule.alpha).tolist(),
+        cluster=cut(p, rule),
+        range=clusters.rank_ranges(p, rule.alpha),
     )
 
 

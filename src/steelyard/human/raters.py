@@ -1,4 +1,4 @@
-"""Raters compared with each other: who disagrees, who is severe, and how far all of them agree."""
+"""Raters compared with each other: who disagrees, who is severe, how far all of them agree."""
 
 from __future__ import annotations
 
@@ -8,12 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.table import Cell, Column, Table
 from steelyard.data.judgements import Floats, Ratings
+from steelyard.human.da import QualityControl, RaterScale
 from steelyard.stats import agreement
 from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio
 
 UNKNOWN = "unknown"  # what readers call a rater that the file does not name
 _MOST_PAIRS = 20_000_000  # comparisons of systems by one rater above which none are listed
+#: Columns of the table of raters, and their digits: what all have, and what the checks say.
+_COLUMNS = {"rater": None, "n_ratings": None, "mean": 1, "sd": 1, "low": 1, "high": 1,
+            "range_use": 2, "n_shared": None, "bias": 2, "r": 2}  # fmt: skip
+_CHECKS = {"bad_ref_n": None, "bad_ref_gap": 1, "bad_ref_p": 3, "repeat_n": None, "repeat_gap": 1,
+           "repeat_p": 3, "seconds": 1, "verdict": None, "reason": None}  # fmt: skip
+_NOTES = (
+    "n_shared: outputs that others rated too; bias: mean difference to them; r: correlation",
+    "range_use: width of the middle 90 % of the ratings, to that of all raters together",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +147,39 @@ def comparisons(found: Opinions, n_systems: int) -> dict[str, Any] | None:
         "outcome": np.where(swap, -gap, gap),
         "block": found.segment[left],
     }
+
+
+def rater_table(
+    ratings: Ratings, scale: RaterScale, comparable: Floats, checks: QualityControl | None
+) -> Table:
+    """Make a row per rater, those to look at first on top: failed, then least in agreement.
+
+    ``comparable`` is the score that a rater's correlation with others is computed from.
+    """
+    size = len(ratings.raters)
+    rows = ratings.is_item("system", "repeat")
+    others = with_others(opinions(ratings, ratings.value, rows), size)
+    alike = with_others(opinions(ratings, comparable, rows), size)
+    used = range_use(ratings, rows)
+    found: list[tuple[Cell, ...]] = []
+    for code, name in enumerate(ratings.raters):
+        row: list[Cell] = [name, int(scale.n[code])]
+        row += [float(x[code]) for x in (scale.mean, scale.sd, scale.low, scale.high, used)]
+        row += [int(others.n[code]), float(others.bias[code]), float(alike.r[code])]
+        if checks is not None:
+            for control in (checks.bad_reference, checks.repeat):
+                row += [int(control.n[code]), float(control.gap[code]), float(control.p[code])]
+            row += [float(checks.seconds[code]), checks.verdict(code)]
+            row.append("; ".join(checks.reasons[code]) or None)
+        found.append(tuple(row))
+    failed = set() if checks is None else set(checks.failed)
+    order = sorted(
+        range(size),
+        key=lambda i: (i not in failed, np.nan_to_num(alike.r[i], nan=2.0), ratings.raters[i]),
+    )
+    digits = _COLUMNS if checks is None else _COLUMNS | _CHECKS
+    columns = tuple(Column(name, digits=n) for name, n in digits.items())
+    return Table("Raters", columns, tuple(found[i] for i in order), _NOTES)
 
 
 def agreements(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from steelyard.core.table import Cell, Column, Frame, Table, decimals
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
-from steelyard.human.averages import Averages
+from steelyard.human.da import Averages
 from steelyard.human.ordering import Ordering, Rule
 from steelyard.stats.arrays import Floats
 
@@ -69,6 +69,8 @@ class HumanScores:
         How far raters agree.
     battles
         The pairwise outcomes behind the scores (``rr``, ``darr``).
+    counted, notes
+        What ``n_ratings`` counts, and what is said below the ranking.
     """
 
     protocol: str
@@ -85,6 +87,8 @@ class HumanScores:
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
+    counted: str = "ratings"
+    notes: tuple[str, ...] = ()
 
     @property
     def evalset(self) -> EvalSet | None:
@@ -103,14 +107,11 @@ class HumanScores:
             "raters": [],
             "removed_raters": list(self.removed_raters),
             "agreement": dict(self.agreement),
-            "clusters": None
-            if self.rule is None
-            else {
-                **self.rule.to_dict(),
-                "systems": [system.system for system in self.systems],
-                "p": self.p,
-            },
+            "clusters": None,
         }
+        if self.rule is not None:
+            names = [system.system for system in self.systems]
+            result["clusters"] = {**self.rule.to_dict(), "systems": names, "p": self.p}
         result |= {name: table.records() for name, table in self.tables.items()}
         result |= self.more
         result["provenance"] = None if self.provenance is None else self.provenance.to_dict()
@@ -156,8 +157,7 @@ class HumanScores:
         columns += [Column("raw", digits=2)] if raw else []
         tested = any(s.range_from is not None for s in self.systems)
         columns += [Column("range")] if tested else []
-        counted = {"rr": "battles", "darr": "pairs"}.get(self.protocol, "ratings")
-        columns += [Column("segments"), Column(counted)]
+        columns += [Column("segments"), Column(self.counted)]
         rows: list[tuple[Cell, ...]] = []
         for s in self.systems:
             row: list[Cell] = [_places(s.rank_from or s.rank, s.rank_to or s.rank), s.system]
@@ -167,9 +167,9 @@ class HumanScores:
         starts = [s.rank_from for s in self.systems]
         rules = frozenset(i for i in range(1, len(rows)) if starts[i] != starts[i - 1])
         if not tested:
-            return Table("", tuple(columns), tuple(rows), tuple(self._notes()))
+            return Table("", tuple(columns), tuple(rows), self.notes)
         bold = frozenset((i, j) for i in range(len(rows)) if starts[i] == 1 for j in (1, 2))
-        return Table("", tuple(columns), tuple(rows), tuple(self._notes()), rules, bold)
+        return Table("", tuple(columns), tuple(rows), self.notes, rules, bold)
 
     def _digits(self) -> int:
         """Digits of the score: they follow its standard error where that is known."""
@@ -179,33 +179,14 @@ class HumanScores:
             return 3
         return decimals([s.score for s in self.systems], float(np.median(usual)))
 
-    def _notes(self) -> list[str]:
-        once = []
-        if self.averages is not None and self.protocol in ("da", "esa", "mqm"):
-            single, total = int((self.averages.n == 1).sum()), len(self.averages.n)
-            once = [f"{single:,} of {total:,} outputs were rated once"]
-        if self.rule is None or self.p is None:
-            return once
-        corrected = "" if self.rule.correction == "none" else f", {self.rule.correction}"
-        test = f"{self.rule.test} test, p < {self.rule.alpha:g}{corrected}"
-        if self.protocol == "rr":
-            share = f"{100 * (1 - self.rule.alpha):g} %"
-            return [
-                f"rank: places of the cluster (rule {self.rule.clusters})",
-                f"range: places that the system takes in {share} of the resampled rankings",
-                "raw: Expected Wins",
-            ]
-        return [
-            f"rank: places of the cluster (rule {self.rule.clusters}: {test})",
-            "range: places that the system could hold",
-            *once,
-        ]
+    def text(self, every: str = "to_dict()") -> str:
+        """Give all that people want to see: the ranking, the raters, and what the protocol adds.
 
-    def text(self) -> str:
-        """Give all that people want to see: the ranking, the raters, and what the protocol adds."""
+        ``every`` names what lists all raters, where these are too many.
+        """
         parts = [self.table().text()]
         for name, table in self.tables.items():
-            parts.append((_brief_raters(table) if name == "raters" else table).text())
+            parts.append((_brief_raters(table, every) if name == "raters" else table).text())
         lines = _agreement_lines(self.agreement)
         if lines:
             parts.append("\n".join(["Agreement of raters (95 % intervals)", *lines]))
@@ -217,42 +198,37 @@ def _places(first: int | None, last: int | None) -> str | None:
 
 
 def place_systems(
-    averages: Averages, score: str, raw: str, ordering: Ordering
+    names: Sequence[str], columns: Mapping[str, Any], ordering: Ordering
 ) -> tuple[SystemScore, ...]:
-    """Put names, scores and places together, best first."""
-    values, raws = averages.means(score), averages.means(raw)
-    segments, ratings = averages.counts()
+    """Put names, numbers (columns by the fields of a row) and places together, best first."""
+    none = (None, None)
     found = []
     for place, i in enumerate(ordering.order.tolist()):
-        cluster = ordering.cluster[place] if ordering.cluster else (None, None)
-        span = ordering.range[place] if ordering.range else (None, None)
+        cluster = ordering.cluster[place] if ordering.cluster else none
+        span = ordering.range[place] if ordering.range else none
         found.append(
             SystemScore(
-                averages.systems[i],
-                float(values[i]),
-                float(raws[i]),
-                ordering.rank[place],
+                system=names[i],
+                rank=ordering.rank[place],
                 rank_from=cluster[0],
                 rank_to=cluster[1],
                 range_from=span[0],
                 range_to=span[1],
                 wins=ordering.wins[place] if ordering.wins else None,
-                n_segments=int(segments[i]),
-                n_ratings=int(ratings[i]),
+                **{name: column[i].item() for name, column in columns.items()},
             )
         )
     return tuple(found)
 
 
-def _brief_raters(table: Table) -> Table:
+def _brief_raters(table: Table, every: str) -> Table:
     """Show what fits a terminal: some columns, and the raters to look at first."""
     places = [j for j, column in enumerate(table.columns) if column.name in _SHOWN]
     rows = tuple(tuple(row[j] for j in places) for row in table.rows[:SHOWN_RATERS])
     left = len(table.rows) - len(rows)
-    notes = (
-        (*table.notes, f"and {left} more raters: --json lists them all") if left else table.notes
-    )
-    return Table(table.title, tuple(table.columns[j] for j in places), rows, notes)
+    more = (f"and {left} more raters: {every} lists them all",) if left else ()
+    columns = tuple(table.columns[j] for j in places)
+    return Table(table.title, columns, rows, (*table.notes, *more))
 
 
 _SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "range_use", "n_shared", "bias", "r",

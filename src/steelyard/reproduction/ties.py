@@ -18,8 +18,9 @@ from steelyard.core.rng import Rng
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
 from steelyard.formats.load import load
-from steelyard.human.inputs import read_inputs
-from steelyard.human.pairs import Pairs, pairs_of_battles, pairs_of_scores
+from steelyard.human.darr import DARR, Pairs, pairs_of_battles, pairs_of_scores
+from steelyard.human.options import HumanOptions
+from steelyard.human.protocol import read_inputs
 from steelyard.reproduction.reproduction import (
     COMPUTED,
     COUNTED,
@@ -131,7 +132,7 @@ def _example_rows(examples: list[dict[str, Any]]) -> Iterator[Row]:
 
 def counted_pairs(lp: str, pairs: Path, texts: Path, *, scored: bool = True) -> Pairs:
     """Read a list of pairs with its texts, scored by EED."""
-    read = read_inputs((pairs, texts), "darr", lp=lp)
+    read = read_inputs((pairs, texts), DARR, HumanOptions(protocol="darr", lp=lp))
     assert isinstance(read.judgements, BattleLog)
     assert read.scores is not None
     if not scored:

@@ -20,7 +20,7 @@ from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.human.pairs import Pairs, pairs_of_scores
+from steelyard.human.darr import Pairs, pairs_of_scores
 from steelyard.metaevaluation.run import the_human
 from steelyard.stats.arrays import Floats
 from steelyard.stats.kendall.matrices import KENDALL, matrix

@@ -15,8 +15,7 @@ from steelyard import human_scores
 from steelyard.core.errors import DegenerateError, InputError, UsageError
 from steelyard.data.judgements import Rankings, encode
 from steelyard.formats.load import read_any
-from steelyard.human.duels import duels
-from steelyard.human.ranking import accuracy, fit, matches, wmt_options
+from steelyard.human.rr import accuracy, duels, fit, matches, wmt_options
 
 nan = float("nan")
 

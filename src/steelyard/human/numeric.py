@@ -1,0 +1,382 @@
+"""Protocols whose ratings are numbers: direct assessment, MQM and ESA, from ratings to results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import DegenerateError, UsageError, hint
+from steelyard.core.table import Column, Table
+from steelyard.core.words import listed, plural
+from steelyard.data.judgements import Floats, Ratings
+from steelyard.formats.judged import directassessment, errorlists
+from steelyard.human import da, mqm, ordering, raters
+from steelyard.human.da import Averages, average
+from steelyard.human.options import HumanOptions
+from steelyard.human.ordering import Rule
+from steelyard.human.protocol import Inputs, Protocol
+from steelyard.human.results import HumanScores, place_systems
+from steelyard.stats import agreement
+from steelyard.stats.ranks import ranks, whole
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Ratings with the values that count: raw ones, and z (NaN where a rater has none)."""
+
+    ratings: Ratings
+    scale: da.RaterScale
+    z: Floats
+    averages: Averages
+    penalties: mqm.Penalties | None
+
+
+class _DirectAssessment(Protocol):
+    """Scores of single outputs; what MQM and ESA do otherwise is overridden there."""
+
+    name = "da"
+    expected = "rater (or worker), system, segment and raw, one row per judgement"
+    rated: tuple[ModuleType, ...] = (directassessment,)
+    controlled = True
+    of_sets = True
+    raw = "da_raw"  # the score that is not standardised
+    standardises = True  # unless the options say otherwise
+    test = "rank-sum"
+
+    def z(self, options: HumanOptions) -> bool:
+        return self.standardises if options.standardised is None else options.standardised
+
+    def names(self, options: HumanOptions) -> tuple[str, str]:
+        """Give the score that systems are ordered by, and the raw one."""
+        return (f"{self.raw.removesuffix('_raw')}_z" if self.z(options) else self.raw), self.raw
+
+    def rule(self, options: HumanOptions) -> Rule:
+        """Give the rule for clusters, with the test that fits the protocol."""
+        test = options.test or self.test
+        return Rule(options.clusters, test, options.alpha, options.correction)
+
+    def score(
+        self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
+    ) -> HumanScores:
+        (inputs,) = read.values()
+        if not isinstance(inputs.judgements, Ratings):
+            raise self.missing("no raw ratings")
+        return self.rate(inputs.judgements, options, rng)
+
+    def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
+        return {
+            "test": self.rule(options).test,
+            "correction": options.correction,
+            **result.more.get("weights", {}),
+            "score": "z" if self.z(options) else "raw",
+        }
+
+    def costs(
+        self, ratings: Ratings, options: HumanOptions, weights: mqm.Weights | None
+    ) -> mqm.Penalties | None:
+        """Give what the errors of each rating cost, where that is its value."""
+        del ratings, options, weights
+        return None
+
+    def widened(
+        self, averages: Averages, ratings: Ratings, weights: mqm.Weights | None
+    ) -> Averages:
+        """Add other scores of the same outputs."""
+        del ratings, weights
+        return averages
+
+    def rate(
+        self,
+        ratings: Ratings,
+        options: HumanOptions,
+        rng: np.random.Generator,
+        weights: mqm.Weights | None = None,
+    ) -> HumanScores:
+        """Run the protocol: scores, places, raters, agreement; and quality control if asked for."""
+        if not len(ratings):
+            raise DegenerateError("there is no rating")
+        scale = da.rater_scale(ratings)
+        checks = da.quality_control(ratings, scale, min_seconds=options.min_seconds)
+        found = kept = self._scored(ratings, options, weights)
+        warnings = [*self._left_out(ratings, options), *da.notes(checks, ratings.raters)]
+        comparable = found.z if self.z(options) else found.ratings.value
+        shown = checks if self.controlled else None
+        tables = {"raters": raters.rater_table(found.ratings, found.scale, comparable, shown)}
+        name, raw = self.names(options)
+        removed: tuple[str, ...] = ()
+        if options.quality_control and checks.failed:
+            removed = tuple(ratings.raters[code] for code in checks.failed)
+            if len(removed) == len(ratings.raters):
+                raise DegenerateError("no rater passes the quality control")
+            left = ratings.take(~np.isin(ratings.rater, checks.failed))
+            kept = self._scored(left, options, weights)
+            lost = plural(len(removed), "rater")
+            warnings.append(f"removed {lost} that failed the quality control")
+            tables["changes"] = _changes(found.averages, kept.averages, name)
+        averages, rule = kept.averages, self.rule(options)
+        placed = ordering.order(averages, name, rule)
+        if placed.p is None and rule.clusters != "none" and len(averages.systems) > 1:
+            most = ordering.MAX_SYSTEMS
+            warnings.append(
+                f"more than {most} systems: pairs are not tested, and there are no clusters"
+            )
+        columns: dict[str, Any] = {"score": averages.means(name), "raw": averages.means(raw)}
+        columns["n_segments"], columns["n_ratings"] = averages.counts()
+        systems = place_systems(averages.systems, columns, placed)
+        more: dict[str, Any] = {}
+        if weights is not None and kept.ratings.errors is not None:
+            names = [system.system for system in systems]
+            rows = mqm.error_rows(kept.ratings, weights)
+            more["errors"] = [row for row in rows if row["system"] in set(names)]
+            tables["profile"] = mqm.profile(more["errors"], names)
+        return HumanScores(
+            protocol=self.name,
+            systems=systems,
+            score=name,
+            averages=averages,
+            tables=tables,
+            rule=rule if placed.p is not None else None,
+            p=placed.p,
+            agreement=self._agreement(kept, options, rng),
+            removed_raters=removed,
+            warnings=tuple(warnings),
+            more=more,
+            notes=_notes(averages, rule if placed.p is not None else None),
+        )
+
+    def _scored(
+        self, ratings: Ratings, options: HumanOptions, weights: mqm.Weights | None
+    ) -> _Scored:
+        """Turn ratings into averages per output."""
+        name, raw = self.names(options)
+        found = self.costs(ratings, options, weights)
+        if found is not None:
+            ratings = replace(ratings, value=-found.units / found.scale + 0.0)
+        scale = da.rater_scale(ratings)
+        z = da.standardise(ratings, scale)
+        rows = ratings.is_item("system", "repeat") & ~np.isnan(ratings.value)
+        if self.z(options):
+            averages = average(ratings, {name: z, raw: ratings.value}, rows & ~np.isnan(z))
+        elif found is not None:
+            averages = mqm.mqm_averages(ratings, found)
+        else:
+            averages = average(ratings, {raw: ratings.value}, rows)
+        averages = self.widened(averages, ratings, weights)
+        if not len(averages.n):
+            why = "no rater has a deviation to standardise by" if self.z(options) else "empty"
+            raise DegenerateError(f"no rating can be used: {why}")
+        return _Scored(ratings, scale, z, _chosen(averages, options), found)
+
+    def _left_out(self, ratings: Ratings, options: HumanOptions) -> list[str]:
+        """Say which rows take no part, and why; and which are there twice."""
+        notes = []
+        if self.scaled:
+            blank = int(np.isnan(ratings.value).sum())
+            if blank:
+                notes.append(f"{plural(blank, 'row')} without a score left out")
+            scale = da.rater_scale(ratings)
+            out = np.flatnonzero(~scale.usable & (scale.n > 0))
+            if self.z(options) and len(out):
+                lost = int(np.isin(ratings.rater, out).sum())
+                names = listed([ratings.raters[code] for code in out], 5)
+                notes.append(
+                    f"{plural(len(out), 'rater')} without a z (one row only, or the same score "
+                    f"everywhere) left out with {plural(lost, 'row')}: {names}"
+                )
+        again = _duplicates(ratings)
+        if len(again):
+            row = int(again[0])
+            first = (
+                ratings.raters[ratings.rater[row]],
+                ratings.systems[ratings.system[row]],
+                ratings.segments[ratings.segment[row]],
+            )
+            notes.append(
+                f"{plural(len(again), 'row')} with the rater, system, segment, type and batch of "
+                f"another: counted as further ratings (first: {', '.join(first)})"
+            )
+        return notes
+
+    def _agreement(
+        self, found: _Scored, options: HumanOptions, rng: np.random.Generator
+    ) -> dict[str, Any]:
+        ratings, k = found.ratings, options.n_bootstrap
+        name, raw = self.names(options)
+        rows = ratings.is_item("system", "repeat")
+        scores = {raw: ratings.value} | ({name: found.z} if self.z(options) else {})
+        values, classes = rng.spawn(2)
+        result = raters.agreements(ratings, scores, rows, n_resamples=k, rng=values)
+        if not result or found.penalties is None:
+            return result
+        heaviest = raters.opinions(ratings, found.penalties.heaviest, rows)
+        unit, value = heaviest.unit, heaviest.value
+        one, other, third = classes.spawn(3)
+        entry = {
+            "alpha_nominal": agreement.krippendorff_alpha(
+                unit, value, "nominal", n_resamples=k, rng=one
+            ).to_dict(),
+            "fleiss_kappa": agreement.fleiss_kappa(unit, value, n_resamples=k, rng=other).to_dict(),
+        }
+        if len(ratings.raters) == 2:
+            pair = raters.two_raters(heaviest)
+            entry["cohen_kappa"] = agreement.cohen_kappa(*pair, n_resamples=k, rng=third).to_dict()
+        return {**result, "heaviest error": entry}
+
+
+class _Weighted(_DirectAssessment):
+    """Ratings with marked errors, each of which has a weight."""
+
+    standardises = False
+    test = "permutation"
+
+    def severities(self, options: HumanOptions) -> Any:
+        return mqm.read_weights(options.weights or "wmt").severities
+
+    def rate(
+        self,
+        ratings: Ratings,
+        options: HumanOptions,
+        rng: np.random.Generator,
+        weights: mqm.Weights | None = None,
+    ) -> HumanScores:
+        """Run the protocol; weights that nobody fixed are those that fit the categories."""
+        notes: tuple[str, ...] = ()
+        if options.weights is not None:
+            weights = mqm.read_weights(options.weights)
+        else:
+            weights = mqm.fitting_weights(ratings)
+            if weights.name != "wmt":
+                today = 'weights="wmt" for today\'s'
+                notes = (f"categories of 2020-21: weights {weights.name} ({today})",)
+        result = super().rate(ratings, options, rng, weights)
+        used = {"weights": weights.name, "cap": options.cap}
+        more = {**result.more, "weights": used}
+        return replace(result, warnings=(*notes, *result.warnings), more=more)
+
+
+class _Mqm(_Weighted):
+    """Marked errors alone: an output is worth minus what its errors cost."""
+
+    name = "mqm"
+    expected = "rater, system, segment, and errors (or category and severity)"
+    rated = (errorlists,)
+    controlled = False
+    scaled = False
+    raw = "mqm"
+
+    def costs(
+        self, ratings: Ratings, options: HumanOptions, weights: mqm.Weights | None
+    ) -> mqm.Penalties:
+        if ratings.errors is None:
+            raise UsageError("protocol mqm: the ratings hold no errors")
+        assert weights is not None  # rate chooses some
+        return mqm.penalties(ratings, weights, options.cap)
+
+    def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
+        found = super().signed(options, result)
+        del found["score"]
+        return found
+
+
+class _Esa(_Weighted):
+    """A score and marked errors, of which the score counts."""
+
+    name = "esa"
+    expected = "rater, system, segment, errors and value"
+    rated = (errorlists, directassessment)
+    raw = "esa"
+
+    def widened(
+        self, averages: Averages, ratings: Ratings, weights: mqm.Weights | None
+    ) -> Averages:
+        """Add what the marked spans alone would give, as in MQM; NaN where there are none."""
+        if ratings.errors is None or weights is None:
+            return averages
+        spans = mqm.mqm_averages(ratings, mqm.penalties(ratings, weights), "esa_spans")
+        width = len(averages.segments)
+        keys = spans.system.astype(np.int64) * width + spans.segment
+        wanted = averages.system.astype(np.int64) * width + averages.segment
+        at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+        column = np.full(len(wanted), np.nan)
+        if len(keys):
+            column = np.where(keys[at] == wanted, spans.values["esa_spans"][at], np.nan)
+        return replace(averages, values={**averages.values, "esa_spans": column})
+
+
+DA, MQM, ESA = _DirectAssessment(), _Mqm(), _Esa()
+
+
+def check_systems(options: HumanOptions, known: Any) -> None:
+    """Refuse to keep or drop a system that nobody judged."""
+    for name in (*(options.systems or ()), *options.drop_systems):
+        if name not in known:
+            raise UsageError(f"unknown system '{name}'; {hint(name, known)}")
+
+
+def _chosen(averages: Averages, options: HumanOptions) -> Averages:
+    """Keep the wanted systems, after standardisation: all rows of a rater count for that."""
+    known = averages.systems
+    check_systems(options, known)
+    rated = {known[code] for code in np.unique(averages.system)}
+    wanted = rated if options.systems is None else rated & set(options.systems)
+    wanted -= set(options.drop_systems)
+    if not wanted:
+        raise UsageError("no system is left")
+    return averages.select(wanted)
+
+
+def _duplicates(ratings: Ratings) -> NDArray[np.int64]:
+    """Find rows that repeat the labels of an earlier one; unnamed raters may be many people."""
+    if ratings.raters == (raters.UNKNOWN,):
+        return np.empty(0, dtype=np.int64)
+    items = np.unique(np.array(ratings.item or ("",)), return_inverse=True)[1]
+    units = np.unique(np.array(ratings.unit or ("",)), return_inverse=True)[1]
+    columns = [ratings.rater, ratings.system, ratings.segment]
+    columns += [np.broadcast_to(x, len(ratings)) for x in (items, units)]
+    order = np.lexsort(columns)
+    same = np.ones(max(0, len(order) - 1), dtype=bool)
+    for column in columns:
+        same &= column[order][1:] == column[order][:-1]
+    return np.sort(order[1:][same])
+
+
+def _changes(before: Averages, after: Averages, name: str) -> Table:
+    """Compare scores and places before and after raters were removed."""
+
+    def column(found: Averages, values: Any) -> dict[str, Any]:
+        return dict(zip(found.systems, values, strict=True))
+
+    old, new = before.means(name), after.means(name)
+    old_rank, new_rank = column(before, whole(ranks(old))), column(after, whole(ranks(new)))
+    old_score, new_score = column(before, old.tolist()), column(after, new.tolist())
+    columns = (
+        Column("system"),
+        Column("score_before", digits=3),
+        Column("score_after", digits=3),
+        Column("rank_before"),
+        Column("rank_after"),
+    )
+    rows = tuple(
+        (s, old_score[s], new_score.get(s), old_rank[s], new_rank.get(s))
+        for s in sorted(before.systems, key=lambda s: (old_rank[s] or len(old) + 1, s))
+    )
+    return Table("What the quality control changed", columns, rows)
+
+
+def _notes(averages: Averages, rule: Rule | None) -> tuple[str, ...]:
+    """Say what stands in the ranking."""
+    once = f"{int((averages.n == 1).sum()):,} of {len(averages.n):,} outputs were rated once"
+    if rule is None:
+        return (once,)
+    corrected = "" if rule.correction == "none" else f", {rule.correction}"
+    test = f"{rule.test} test, p < {rule.alpha:g}{corrected}"
+    return (
+        f"rank: places of the cluster (rule {rule.clusters}: {test})",
+        "range: places that the system could hold",
+        once,
+    )

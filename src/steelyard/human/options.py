@@ -1,0 +1,99 @@
+"""Options of :func:`steelyard.human_scores` and ``steelyard human``, each told once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.core import bounds
+from steelyard.core.options import (
+    Options,
+    choice,
+    flag,
+    fraction,
+    names,
+    number,
+    numbers,
+    source,
+    text,
+    whole,
+)
+
+PROTOCOLS = ("da", "mqm", "esa", "rr", "darr")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanOptions(Options):
+    """How raw judgements become scores; ``where`` holds columns and values as pairs."""
+
+    protocol: str
+    standardised: bool | None = flag(
+        "Standardise scores by rater, or not; by default z for da only.",
+        default=None,
+        flag="--z/--raw",
+    )
+    quality_control: bool = flag("Remove raters that fail the checks, and show what changed.")
+    min_seconds: float = number(
+        2.0, "Least median time per rating, where times are known.", least=0
+    )
+    scale: tuple[float, float] = numbers((0, 100), "Ends of the scale (da, esa).")
+    clusters: str = choice(
+        "wmt",
+        ("wmt", "strict", "neighbours", "none"),
+        "Rule that cuts the ranking into clusters.",
+    )
+    test: str | None = choice(
+        None,
+        ("rank-sum", "permutation"),
+        "Test of two systems; rank-sum for da, else permutation.",
+    )
+    alpha: float = fraction(0.05, "Level of the tests.")
+    correction: str = choice(
+        "none",
+        ("none", "bonferroni", "holm", "benjamini-hochberg"),
+        "Correct p-values for the number of pairs.",
+    )
+    weights: str | Path | None = source(  # noqa: RUF009
+        None, "What errors cost (mqm, esa): a file, wmt or wmt21.", metavar="FILE.toml"
+    )
+    cap: float | None = number(
+        None, "The most that one rating may cost (mqm).", least=0, strict=True, metavar="X"
+    )
+    threshold: float | None = number(
+        None, "Difference that decides a pair (darr); 25 for raw scores.", least=0, metavar="X"
+    )
+    thresholds: Sequence[float] = numbers(
+        (), "Count the pairs that each of these would keep (darr).", least=0
+    )
+    identical_ties: bool = flag("Pairs of identical outputs are ties; needs a text file (darr).")
+    keep_ties: bool = flag("Keep ties instead of dropping them (darr).")
+    metrics: Collection[str] | None = names(None, "Metrics whose ties are counted (darr).")
+    each: bool = flag("Files that begin alike (de-en.*) are a set of their own (darr).")
+    by: str = choice(
+        "trueskill",
+        ("trueskill", "bt", "expected-wins"),
+        "Model that systems are ordered by (rr).",
+    )
+    held_back: Any = source(  # noqa: RUF009
+        None, "Rankings whose pairs the models shall predict (rr).", metavar="FILE"
+    )
+    n_bootstrap: int = whole(
+        1000, "Resamples for intervals.", least=0, flag="--bootstrap", metavar="B"
+    )
+    human: str | None = text(
+        None, "The human score of a table (darr), or the ratings of a set.", metavar="NAME"
+    )
+    lp: str | None = text(None, "Language pair.", metavar="SRC-TGT")
+    systems: Collection[str] | None = names(None, "Keep only these systems.")
+    drop_systems: Collection[str] = names((), "Leave out these systems.")
+    where: Any = ()
+    ignore: Collection[str] = names((), "Skip these columns.")
+
+    def __post_init__(self) -> None:
+        bounds.choice(PROTOCOLS, protocol=self.protocol)
+        super().__post_init__()
+        bounds.instance((str, Path), "a path", optional=True, weights=self.weights)
+        if len(self.scale) != 2 or not self.scale[0] < self.scale[1]:
+            raise bounds.fail("scale", "its lower and its upper end", self.scale)

@@ -1,0 +1,187 @@
+"""A protocol of human judgement: what it reads, which options it takes, and how it scores."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.provenance import InputFile
+from steelyard.data.evalset import EvalSet
+from steelyard.data.joining import join
+from steelyard.data.judgements import BattleLog, Rankings, Ratings
+from steelyard.formats import layout
+from steelyard.formats.files import sha256
+from steelyard.formats.judged import directassessment, errorlists
+from steelyard.formats.load import Reading, TableFormat, read_any
+from steelyard.formats.streams import kept
+from steelyard.formats.tables import RawTable
+from steelyard.human.options import HumanOptions
+from steelyard.human.results import HumanScores
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What was read: judgements of one kind, and a set of scores and texts, where there are any."""
+
+    judgements: Ratings | Rankings | BattleLog | None
+    scores: EvalSet | None
+    files: tuple[InputFile, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Protocol(ABC):
+    """What tells one protocol from another; :data:`steelyard.human.run.REGISTRY` holds them.
+
+    ``expected`` says in words what its tables hold, ``rated`` are the formats of ratings that it
+    reads, ``controlled`` tells whether quality control applies, ``scaled`` whether ratings must lie
+    on the scale, and ``of_sets`` whether it takes the ratings that a set carries.
+    """
+
+    name: str
+    expected: str
+    rated: tuple[ModuleType, ...] = ()
+    controlled = False
+    scaled = True
+    of_sets = False
+
+    @abstractmethod
+    def score(
+        self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
+    ) -> HumanScores:
+        """Turn what was read, by the name of its set, into scores."""
+
+    @abstractmethod
+    def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
+        """Give the options that belong into the provenance of a result."""
+
+    def takes(self, found: TableFormat) -> bool:
+        """Tell whether it has a use for a table of this format."""
+        return found.module in self.rated
+
+    def severities(self, options: HumanOptions) -> Collection[str] | None:
+        """Give the severities that errors may have, None where nobody asks."""
+        del options
+        return None
+
+    def refuse(self, options: HumanOptions) -> None:
+        """Refuse options that it does not take."""
+        if options.quality_control and not self.controlled:
+            raise UsageError("quality control applies to protocols da, esa and darr")
+        if options.each:
+            raise UsageError("each=True applies to protocol darr")
+
+    def missing(self, what: str) -> UsageError:
+        """Make the error of inputs that hold nothing to score."""
+        return UsageError(f"{what}: protocol {self.name} expects {self.expected}")
+
+
+@kept()
+def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOptions) -> Inputs:
+    """Read all sources: judgements of one kind are put together, scores and texts joined."""
+    notes: list[str] = []
+    severities = protocol.severities(options)
+
+    def inspect(found: TableFormat, table: RawTable) -> None:
+        notes.extend(_inspected(found, table, protocol, options))
+        if severities is not None and found.module is errorlists:
+            errorlists.check_severities(table, severities)
+
+    reading = Reading(options.where, tuple(options.ignore), options.lp, inspect)
+    judged: list[Any] = []
+    sets: list[EvalSet] = []
+    files: list[InputFile] = []
+    columns: set[str] = set()
+    for source in sources:
+        if isinstance(source, (Ratings, Rankings, BattleLog)):
+            judged.append(source)
+            continue
+        form, value, found = read_any(source, reading)
+        columns |= found
+        if isinstance(value, EvalSet):
+            files += value.inputs
+            if protocol.of_sets:
+                judged.append(_own_ratings(value, options.human))
+            else:
+                sets.append(value)
+        else:
+            judged.append(value)
+            if isinstance(source, (str, Path)):
+                files.append(InputFile(str(source), form, sha256(Path(source))))
+    for column in (*options.ignore, *(name for name, _ in options.where)):
+        if columns and column not in columns:
+            raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
+    return Inputs(_together(judged), join(sets) if sets else None, tuple(files), tuple(notes))
+
+
+def _inspected(
+    found: TableFormat, table: RawTable, protocol: Protocol, options: HumanOptions
+) -> list[str]:
+    """Look at a table before it is read: refuse what can't be, and say what is not used."""
+    if not protocol.takes(found):
+        columns = ", ".join(list(table.columns)[:8])
+        read_as = f"was read as {found.name} (columns {columns})"
+        table.fail(f"{read_as}; protocol {protocol.name} expects {protocol.expected}")
+    if found.gives != "ratings":
+        return []
+    if protocol.scaled:
+        form = directassessment if found.module is directassessment else errorlists
+        directassessment.check_scale(table, *options.scale, form.VALUE)
+    known = directassessment.KNOWN | errorlists.KNOWN
+    unused = [c for c in table.columns if c not in known and not layout.is_text(c)]
+    return [f"{table.path}: columns not used: {', '.join(unused)}"] if unused else []
+
+
+def _own_ratings(es: EvalSet, human: str | None) -> Ratings:
+    """Take the ratings that a set carries, by their name where there are several."""
+    if human is None and len(es.ratings) == 1:
+        return next(iter(es.ratings.values()))
+    if human is None or human not in es.ratings:
+        raise UsageError(
+            f"name the raw ratings (human=NAME); {hint(human or '', es.ratings)}"
+            if es.ratings
+            else "the input holds scores but no raw ratings"
+        )
+    return es.ratings[human]
+
+
+def _together(judged: Sequence[Any]) -> Any:
+    """Put several files of judgements together; a rater of the same name is the same person."""
+    if len(judged) < 2:
+        return judged[0] if judged else None
+    kinds = {type(value) for value in judged}
+    if len(kinds) > 1:
+        raise UsageError("the inputs hold judgements of different kinds; give one kind at a time")
+    if kinds != {Ratings}:
+        raise UsageError("give one file of rankings or pairs at a time")
+    return _concatenated(judged)
+
+
+def _concatenated(parts: Sequence[Ratings]) -> Ratings:
+    def labels(names: str, codes: str) -> list[str]:
+        return [getattr(p, names)[code] for p in parts for code in getattr(p, codes)]
+
+    def column(name: str, blank: Callable[[Ratings], Sequence[Any]]) -> tuple[Any, ...] | None:
+        found = [getattr(p, name) for p in parts]
+        if all(own is None for own in found):
+            return None
+        pairs = zip(parts, found, strict=True)
+        return tuple(x for p, own in pairs for x in (blank(p) if own is None else own))
+
+    seconds = column("seconds", lambda p: [np.nan] * len(p))
+    return Ratings.from_labels(
+        labels("systems", "system"),
+        labels("segments", "segment"),
+        labels("raters", "rater"),
+        np.concatenate([p.value for p in parts]),
+        errors=column("errors", lambda p: [None] * len(p)),
+        item=column("item", lambda p: ["system"] * len(p)),
+        unit=column("unit", lambda p: [""] * len(p)),
+        seconds=None if seconds is None else np.array(seconds, dtype=np.float64),
+    )
