@@ -29,7 +29,7 @@ import os, sys, time
 from pathlib import Path
 import click
 from steelyard.cli.main import COMMANDS, main
-from steelyard.core.parallel import run
+from steelyard.core.parallel import Workers
 
 folder = Path(sys.argv[1])
 
@@ -40,7 +40,7 @@ def work(task):
 
 @click.command()
 def endless():
-    run(work, [1, 2], 2, resume=folder / "kept")
+    Workers(2, resume=folder / "kept").run(work, [1, 2])
 
 COMMANDS["endless"] = ("__main__:endless", "")
 main(["endless"])

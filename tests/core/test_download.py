@@ -227,7 +227,7 @@ def test_force_leaves_the_old_folder_where_the_new_package_is_bad(server, tmp_pa
     server.body = package()
     folder = get_test_set("wmt23", url=server.url, cache=tmp_path)
     server.body, server.headers = b"<html>sorry</html>", {"ETag": '"two"'}
-    with pytest.raises(DownloadError, match="--force"):
+    with pytest.raises(DownloadError, match="force=True"):
         get_test_set("wmt23", url=server.url, cache=tmp_path, force=True)
     assert tree(folder) == WMT23
 
@@ -237,7 +237,7 @@ def test_a_kept_package_that_was_damaged_is_fetched_again(server, tmp_path):
     get_test_set("wmt23", url=server.url, cache=tmp_path)
     (archive,) = (tmp_path / "downloads").iterdir()
     archive.write_bytes(archive.read_bytes()[:1000])
-    with pytest.raises(DownloadError, match=r"cut short.*--force"):
+    with pytest.raises(DownloadError, match=r"cut short.*force=True"):
         get_test_set("wmt22", url=server.url, cache=tmp_path)
     get_test_set("wmt22", url=server.url, cache=tmp_path, sha256=sha256(server.body))
     assert len(server.requests) == 2
@@ -653,12 +653,12 @@ def test_headers_nested_without_end_are_refused(tmp_path):
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.99])
 def test_an_archive_cut_short_is_refused(tmp_path, keep):
     data = package()
-    refused(tmp_path, data[: int(len(data) * keep)], "cut short.*--force")
+    refused(tmp_path, data[: int(len(data) * keep)], "cut short.*force=True")
 
 
 def test_an_archive_without_its_last_bytes_is_refused(tmp_path):
     for missing in (1, 8, 9):
-        refused(tmp_path, package()[:-missing], "cut short.*--force")
+        refused(tmp_path, package()[:-missing], "cut short.*force=True")
         (tmp_path / "place").rmdir()
 
 
@@ -667,7 +667,7 @@ def test_an_archive_cut_short_before_it_was_compressed_is_refused(tmp_path):
     with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
         starts = [member.offset for member in tar]
     for end in (starts[-1], starts[-1] + 100, starts[-2] + 600):  # the first between two members
-        refused(tmp_path, gzip.compress(plain[:end]), "cut short.*--force")
+        refused(tmp_path, gzip.compress(plain[:end]), "cut short.*force=True")
         (tmp_path / "place").rmdir()
 
 
@@ -676,21 +676,21 @@ def test_a_broken_header_is_not_the_end_of_the_archive(tmp_path):
     with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
         start = tar.getmembers()[-1].offset
     plain[start : start + 5] = b"?????"
-    refused(tmp_path, gzip.compress(plain), "damaged.*--force")
+    refused(tmp_path, gzip.compress(plain), "damaged.*force=True")
 
 
 def test_a_changed_byte_is_found_by_the_crc(tmp_path):
     plain = package(mode="w")
     data = bytearray(gzip.compress(plain, compresslevel=0))  # stored: the data stands as it is
     data[data.index(b"sentences")] ^= 1
-    refused(tmp_path, bytes(data), "damaged.*CRC.*--force")
+    refused(tmp_path, bytes(data), "damaged.*CRC.*force=True")
 
 
 def test_damaged_compression_is_refused(tmp_path):
     text = " ".join(map(str, range(50_000))).encode()
     data = bytearray(package((entry(f"{ROOT}/wmt23/text"), text)))
     data[-5_000:-4_000] = b"\xff" * 1_000
-    refused(tmp_path, bytes(data), "damaged.*--force")
+    refused(tmp_path, bytes(data), "damaged.*force=True")
 
 
 @pytest.mark.parametrize(  # the time in a packed file must not name a test

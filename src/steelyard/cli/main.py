@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from steelyard import __version__
+from steelyard.cli.wording import spoken
 from steelyard.core.errors import (
     STDIN,
     OutOfMemoryError,
@@ -151,7 +152,7 @@ def _last_words(error: BaseException) -> tuple[str, int]:
         message, code = f"{place} can't be written ({error.strerror})", 2
     else:
         if isinstance(error, MemoryError) or "failed to map segment" in str(error):
-            error = OutOfMemoryError.at()
+            error = SteelyardError(spoken(str(OutOfMemoryError.at()), {"jobs": "--jobs"}))
         if isinstance(error, SteelyardError):
             message, code = str(error), error.exit_code
         else:

@@ -1,8 +1,8 @@
 """What the library says of its arguments, in the words of the command line.
 
-The library speaks Python: ``keep_references=True``, ``by="bt"``, ``score=NAME``. Where the command
-that runs has an option for the argument, people read ``--keep-references``, ``--by bt``,
-``--score NAME`` instead.
+The library speaks Python: ``keep_references=True``, ``by="bt"``, ``score=NAME``, fewer ```jobs```.
+Where the command that runs has an option for the argument, people read ``--keep-references``,
+``--by bt``, ``--score NAME``, fewer ``--jobs`` instead.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import click
 
 _ARGUMENT = re.compile(r"""(?<![\w'"=.-])([a-z]\w*)=(True|"[^"]*"|[A-Z][A-Z0-9.,]*\b|\.\.\.)""")
+_NAME = re.compile(r"`(\w+)`")
 
 
 def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
@@ -23,8 +24,11 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     >>> flags = {"by": "--by", "score": "--score", "keep_references": "--keep-references"}
     >>> spoken('left out (keep_references=True, by="bt", score=NAME, tests=...)', flags)
     'left out (--keep-references, --by bt, --score NAME, tests=...)'
+    >>> spoken("fewer `jobs` need less", {"jobs": "--jobs"})
+    'fewer --jobs need less'
     """
     known = _flags() if flags is None else flags
+    text = _NAME.sub(lambda found: known.get(found[1], found[0]), text)
 
     def flag(found: re.Match[str]) -> str:
         name, value = found.groups()

@@ -160,7 +160,9 @@ def extract(
                 _unpack(tar, tuple(member_folder.split("/")), fresh, (max_files, max_bytes))
         except broken as error:
             what = f"{archive} is cut short, damaged or not a .tar.gz ({error})"
-            raise DownloadError(f"{what}; run again with --force to download it afresh") from error
+            raise DownloadError(
+                f"{what}; run again with force=True to download it afresh"
+            ) from error
         if target.exists():
             target.replace(old)
         fresh.replace(target)

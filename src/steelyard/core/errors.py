@@ -144,10 +144,10 @@ class OutOfMemoryError(SteelyardError):
         Examples
         --------
         >>> print(OutOfMemoryError.at("log.parquet"))
-        log.parquet: out of memory; more of it, fewer --jobs or less data at a time help
+        log.parquet: out of memory; more of it, fewer `jobs` or less data at a time help
         """
         place = f"{what}: " if what else ""
-        return cls(f"{place}out of memory; more of it, fewer --jobs or less data at a time help")
+        return cls(f"{place}out of memory; more of it, fewer `jobs` or less data at a time help")
 
 
 class DownloadError(SteelyardError):

@@ -1,9 +1,9 @@
 """Work on many tasks: one after the other, in processes, or on a cluster; always the same answer.
 
-:func:`run` is the only place that knows what the tasks run on. Processes are joblib's, a cluster is
-Dask's (through joblib, too). Tasks and the streams of random numbers they get do not depend on the
-number of workers. A task whose worker dies runs again elsewhere. Results are kept on disk as they
-come in, if there is a folder for them, and a run that was interrupted goes on from there.
+:meth:`Workers.run` is the only place that knows what the tasks run on. Processes are joblib's, a
+cluster is Dask's (through joblib, too). Tasks and the streams of random numbers they get do not
+depend on the number of workers. A task whose worker dies runs again elsewhere. Results are kept on
+disk as they come in, if there is a folder for them, and an interrupted run goes on from there.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ from typing import Any
 from steelyard.core import bounds
 from steelyard.core.errors import SteelyardError, UsageError, need_extra
 from steelyard.core.provenance import installed_version
-from steelyard.core.rng import Rng, streams
-from steelyard.core.taskfiles import (
+from steelyard.core.resume import (
     Packed,
     ResultFolder,
-    need_readable,
     pack_result,
     pack_task,
     unpack_result,
     unpack_task,
 )
+from steelyard.core.rng import Rng, streams
 
 Results = Generator[tuple[int, Packed], None, None]
 Progress = Callable[[int, int | None], None]
@@ -46,12 +45,26 @@ _WORKERS = 10.0  # seconds that it has to have a worker
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """What tasks run on, as a user asked for it; see :func:`run`.
+    """What tasks run on, as a user asked for it.
+
+    Parameters
+    ----------
+    jobs
+        Processes of this machine; 1 for none but this one.
+    cluster
+        Address of a Dask scheduler, whose workers are used instead.
+    resume
+        A folder: results are written there as they come in, and what is there is not computed
+        again. On a cluster of several machines all of them must see it.
+    progress
+        Called with how many tasks are done and how many there are.
+    note
+        Called with a sentence if results of an earlier run are used.
 
     Examples
     --------
-    >>> Workers(jobs=2).jobs
-    2
+    >>> Workers(jobs=1).run(lambda task, rng: task + int(rng.integers(1)), [1, 2, 3], rng=0)
+    [1, 2, 3]
     """
 
     jobs: int = 1
@@ -80,108 +93,67 @@ class Workers:
         about: Mapping[str, Any] | None = None,
         only: Sequence[int] | None = None,
     ) -> list[Any]:
-        """Run tasks on these workers."""
-        return run(fn, tasks, self.jobs, cluster=self.cluster, resume=self.resume, only=only,
-                   progress=self.progress, rng=rng, step=step, about=about,
-                   note=self.note)  # fmt: skip
+        """Call a function with each task; give its results in the order of the tasks.
 
+        Parameters
+        ----------
+        fn
+            Takes a task (and a Generator, if ``rng`` is given), and gives a tree of dictionaries,
+            lists, numbers, texts and arrays; tuples come back as lists. Must not write into the
+            arrays of a task: workers read them from files.
+        tasks
+            Anything that can be pickled.
+        rng
+            Each task gets a stream of its own that is spawned from this.
+        step, about
+            What the results in ``resume`` are called, and what they depend on (as JSON): a folder
+            whose results depend on something else is refused.
+        only
+            Do these tasks alone (by number), and give their results alone: the share of one
+            machine among several that write to the same folder.
+        """
+        own = [None] * len(tasks) if rng is None else streams(rng, len(tasks))
+        calls = [(fn, task, stream) for task, stream in zip(tasks, own, strict=True)]
+        chosen = range(len(tasks)) if only is None else only
+        folder = None
+        found: dict[int, Packed] = {}
+        if self.resume is not None:
+            facts = {"version": installed_version(), **(about or {})}
+            folder = ResultFolder(Path(self.resume), step, facts, len(tasks))
+            kept = ((k, folder.kept(k)) for k in chosen)
+            found = {k: packed for k, packed in kept if packed is not None}
+            if found and self.note is not None:
+                self.note(
+                    f"going on from {self.resume}: {len(found)} of {len(chosen)} results "
+                    f"({step}) are there"
+                )
+        progress = self.progress if len(chosen) > 1 else None
+        if progress is not None:
+            progress(len(found), len(chosen))
+        rest = {k: calls[k] for k in chosen if k not in found}
+        with self._engine(folder, rest) as engine, closing(engine) as results:
+            for k, packed in results:
+                found[k] = packed
+                if folder is not None:
+                    folder.keep(k, packed)
+                if progress is not None:
+                    progress(len(found), len(chosen))
+        return [unpack_result(*found[k]) for k in chosen]
 
-def run(  # noqa: PLR0913 - every option has a default
-    fn: Callable[..., Any],
-    tasks: Sequence[Any],
-    jobs: int = 1,
-    *,
-    cluster: str | None = None,
-    resume: Path | str | None = None,
-    progress: Progress | None = None,
-    rng: Rng = None,
-    step: str = "tasks",
-    about: Mapping[str, Any] | None = None,
-    only: Sequence[int] | None = None,
-    note: Callable[[str], None] | None = None,
-) -> list[Any]:
-    """Call a function with each task; give its results in the order of the tasks.
-
-    Parameters
-    ----------
-    fn
-        Takes a task (and a Generator, if ``rng`` is given), and gives a tree of dictionaries,
-        lists, numbers, texts and arrays; tuples come back as lists. Must not write into the arrays
-        of a task: workers read them from files.
-    tasks
-        Anything that can be pickled.
-    jobs
-        Processes of this machine; 1 for none but this one.
-    cluster
-        Address of a Dask scheduler, whose workers are used instead.
-    resume
-        A folder: results are written there as they come in, and what is there is not computed
-        again. On a cluster of several machines all of them must see it.
-    progress
-        Called with how many tasks are done and how many there are.
-    rng
-        Each task gets a stream of its own that is spawned from this.
-    step, about
-        What the results in ``resume`` are called, and what they depend on (as JSON): a folder
-        whose results depend on something else is refused.
-    only
-        Do these tasks alone (by number), and give their results alone: the share of one machine
-        among several that write to the same folder.
-    note
-        Called with a sentence if results of an earlier run are used.
-
-    Examples
-    --------
-    >>> run(lambda task, rng: task + int(rng.integers(1)), [1, 2, 3], rng=0)
-    [1, 2, 3]
-    """
-    if jobs < 1:
-        raise UsageError(f"jobs: {jobs}, expected at least 1")
-    own = [None] * len(tasks) if rng is None else streams(rng, len(tasks))
-    calls = [(fn, task, stream) for task, stream in zip(tasks, own, strict=True)]
-    chosen = range(len(tasks)) if only is None else only
-    folder = None
-    found: dict[int, Packed] = {}
-    if resume is not None:
-        facts = {"version": installed_version(), **(about or {})}
-        folder = ResultFolder(Path(resume), step, facts, len(tasks))
-        kept = ((k, folder.kept(k)) for k in chosen)
-        found = {k: packed for k, packed in kept if packed is not None}
-        if found and note is not None:
-            note(
-                f"going on from {resume}: {len(found)} of {len(chosen)} results ({step}) are there"
-            )
-    if len(chosen) < 2:
-        progress = None  # there is none
-    if progress is not None:
-        progress(len(found), len(chosen))
-    rest = {k: calls[k] for k in chosen if k not in found}
-    with _engine(jobs, cluster, folder, rest) as engine, closing(engine) as results:
-        for k, packed in results:
-            found[k] = packed
-            if folder is not None:
-                folder.keep(k, packed)
-            if progress is not None:
-                progress(len(found), len(chosen))
-    return [unpack_result(*found[k]) for k in chosen]
-
-
-@contextmanager
-def _engine(
-    jobs: int, cluster: str | None, folder: ResultFolder | None, calls: Mapping[int, Any]
-) -> Iterator[Results]:
-    """Choose what the calls run on: gives results as they come in."""
-    if cluster is None and (jobs == 1 or len(calls) < 2):
-        yield ((k, _call(call)) for k, call in calls.items())
-        return
-    above = None if folder is None else folder.folder.absolute()
-    with tempfile.TemporaryDirectory(prefix="steelyard-", dir=above) as name:
-        arrays = Path(name)
-        if cluster is None:
-            yield _processes(_packed(calls, arrays), jobs)
+    @contextmanager
+    def _engine(self, folder: ResultFolder | None, calls: Mapping[int, Any]) -> Iterator[Results]:
+        """Choose what the calls run on: gives results as they come in."""
+        if self.cluster is None and (self.jobs == 1 or len(calls) < 2):
+            yield ((k, _call(call)) for k, call in calls.items())
             return
-        with _quiet(), _client(cluster, arrays) as client:
-            yield _cluster(_packed(calls, arrays), client)
+        above = None if folder is None else folder.folder.absolute()
+        with tempfile.TemporaryDirectory(prefix="steelyard-", dir=above) as name:
+            arrays = Path(name)
+            if self.cluster is None:
+                yield _processes(_packed(calls, arrays), self.jobs)
+                return
+            with _quiet(), _client(self.cluster, arrays) as client:
+                yield _cluster(_packed(calls, arrays), client)
 
 
 def _packed(calls: Mapping[int, Any], folder: Path) -> dict[int, bytes]:
@@ -236,7 +208,7 @@ def _processes(calls: dict[int, bytes], jobs: int) -> Results:
 
 def _too_many_deaths() -> SteelyardError:
     return SteelyardError(
-        f"workers died {_DEATHS} times in a row, perhaps out of memory; fewer --jobs need less"
+        f"workers died {_DEATHS} times in a row, perhaps out of memory; fewer `jobs` need less"
     )
 
 
@@ -270,7 +242,7 @@ def _quiet() -> Iterator[None]:
 @contextmanager
 def _client(address: str, folder: Path) -> Iterator[Any]:
     """Connect to a scheduler, or say in one line why that can't be."""
-    need_extra("cluster", "--cluster")
+    need_extra("cluster", "`cluster`")
     import distributed
     from distributed.comm.addressing import get_address_host_port, normalize_address
 
@@ -281,14 +253,18 @@ def _client(address: str, folder: Path) -> Iterator[Any]:
         client = connect(address, timeout=_ANSWER, set_as_default=False)
     except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
         reason = " ".join(str(error).split())
-        raise UsageError(f"--cluster {address}: no Dask scheduler answers ({reason})") from None
+        raise UsageError(f"{_named(address)}: no Dask scheduler answers ({reason})") from None
     with client:
         try:
             client.wait_for_workers(1, timeout=_WORKERS)
         except TimeoutError:
-            raise UsageError(f"--cluster {address}: the scheduler has no workers") from None
+            raise UsageError(f"{_named(address)}: the scheduler has no workers") from None
         _check_workers(client, address, folder)
         yield client
+
+
+def _named(address: str) -> str:
+    return f'cluster="{address}"'
 
 
 def _check_workers(client: Any, address: str, folder: Path) -> None:
@@ -298,16 +274,26 @@ def _check_workers(client: Any, address: str, folder: Path) -> None:
     answers = client.run(_worker_facts, str(token), on_error="return")
     for worker, answer in answers.items():
         if isinstance(answer, ImportError):
-            raise SteelyardError(f"--cluster {address}: worker {worker} can't import steelyard")
+            raise SteelyardError(f"{_named(address)}: worker {worker} can't import steelyard")
     facts = {worker: own for worker, own in answers.items() if not isinstance(own, Exception)}
     mine = installed_version()
     other = {worker: own["version"] for worker, own in facts.items() if own["version"] != mine}
     if other:
         worker, version = min(other.items())
         raise SteelyardError(
-            f"--cluster {address}: worker {worker} has steelyard {version}, expected {mine}"
+            f"{_named(address)}: worker {worker} has steelyard {version}, expected {mine}"
         )
     need_readable({worker: own["sees"] for worker, own in facts.items()}, folder)
+
+
+def need_readable(seen: Mapping[str, bool], folder: Path) -> None:
+    """Refuse a folder that some workers can't read."""
+    blind = sorted(name for name, sees in seen.items() if not sees)
+    if blind:
+        raise SteelyardError(
+            f"workers can't read {folder} ({', '.join(blind)}); give `resume` a folder that all "
+            "machines share"
+        )
 
 
 def _worker_facts(token: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import SteelyardError
 from steelyard.core.parallel import Workers
-from steelyard.core.taskfiles import write_whole
+from steelyard.core.resume import write_whole
 from steelyard.formats import duck
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.keyed import KeyedUnits

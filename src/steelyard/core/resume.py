@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError, SteelyardError, UsageError
+from steelyard.core.errors import InputError, UsageError
 
 _LARGE = 1 << 16  # bytes from which an array is a file of its own
 Packed = tuple[str, list[NDArray[Any]]]
@@ -147,7 +147,7 @@ class ResultFolder:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"--resume {folder}: {error.strerror or error}") from None
+            raise UsageError(f'resume="{folder}": {error.strerror or error}') from None
         self._check({**about, "tasks": n_tasks})
 
     def _check(self, about: dict[str, Any]) -> None:
@@ -190,13 +190,3 @@ class ResultFolder:
             return None
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
-
-
-def need_readable(seen: Mapping[str, bool], folder: Path) -> None:
-    """Refuse a folder that some workers can't read."""
-    blind = sorted(name for name, sees in seen.items() if not sees)
-    if blind:
-        raise SteelyardError(
-            f"workers can't read {folder} ({', '.join(blind)}); give --resume a folder that all "
-            "machines share"
-        )
