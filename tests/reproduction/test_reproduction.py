@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from steelyard.cli.main import run
 from steelyard.formats.load import load
-from steelyard.reproduction import paired, pairedfull, pairedsamples, spa
+from steelyard.reproduction import pairedsamples, peyrard2021, thompson2024
 from steelyard.reproduction.reproduction import (
     COUNTED,
     ERRORS,
@@ -34,7 +34,7 @@ from steelyard.studies.simulation import Design, simulate
     st.floats(0, 1), st.floats(0, 1), st.integers(0, 3), st.none() | st.floats(0, 0.3)
 )  # fmt: skip
 def test_verdicts_follow_the_rule(published, ours, decimals, error):
-    row = judge("x", published, ours, within=printed(decimals), error=error, reason="why")
+    row = judge("x", published, ours, printed(decimals)._replace(error=error), "why")
     gap, half = abs(published - ours), 0.5 * 10**-decimals
     assert row.error == error
     assert row.tolerance == pytest.approx(half + 2 * (error or 0))
@@ -47,14 +47,14 @@ def test_verdicts_follow_the_rule(published, ours, decimals, error):
 
 
 def test_every_row_says_what_is_let_pass_and_why():
-    row = judge("Table 1, x", 0.63, 0.43, within=printed(2), error=0.067, reason="by chance")
+    row = judge("Table 1, x", 0.63, 0.43, printed(2)._replace(error=0.067), "by chance")
     assert row.verdict == "differs"
     assert row.tolerance == pytest.approx(0.139)
     assert row.why == "printed with 2 decimals, and 2 standard errors of the difference (95 %)"
-    row = judge("Table 1, x", 171, 170, within=Allowed(0, "seeds"), error=1.5)
+    row = judge("Table 1, x", 171, 170, Allowed(0, "seeds", 1.5))
     assert (row.verdict, row.match, row.note) == ("within sampling error", True, None)
-    assert judge("Table 1, x", 171, 171, within=COUNTED).verdict == "equal"
-    assert judge("Table 1, x", 171, 170, within=COUNTED, reason="why").verdict == "differs"
+    assert judge("Table 1, x", 171, 171, COUNTED).verdict == "equal"
+    assert judge("Table 1, x", 171, 170, COUNTED, reason="why").verdict == "differs"
     assert same("Figure 1, x", "A", "B", "why").to_dict() == {
         "what": "Figure 1, x", "published": "A", "ours": "B", "match": False, "note": "why",
         "verdict": "differs", "tolerance": None, "error": None, "why": "words: the same or not",
@@ -152,19 +152,19 @@ def made_up(tmp_path, monkeypatch):
     write(folder / "tac.csv.gz", "year", ("08", "09", "11"), names, 10, ("pyramid", *METRICS))
     write(folder / "dialogue.csv.gz", "dataset", ("tc", "pc"), names, 10, METRICS)
     few = Design(types=(1,), systems=(3, 5), segments=(30,), repeats=4)
-    monkeypatch.setattr(paired, "simulate", lambda rng: simulate(few, rng=rng))
-    monkeypatch.setattr(paired, "DRAWS", 20)
-    monkeypatch.setattr(paired, "TEST_DRAWS", 20)
-    monkeypatch.setattr(pairedfull, "_JITTERS", 5)
+    monkeypatch.setattr(peyrard2021, "simulate", lambda rng: simulate(few, rng=rng))
+    monkeypatch.setattr(peyrard2021, "DRAWS", 20)
+    monkeypatch.setattr(peyrard2021, "TEST_DRAWS", 20)
+    monkeypatch.setattr(peyrard2021, "_JITTERS", 5)
     wmt = ["A", "B", "C", "D", "HW-TSC", "refA", "synthetic_ref"]
     scored = ("MetricX-23-refA", "XCOMET-Ensemble-refA", "BLEU-refA", "QE-src")
     for lp in ("en-de", "zh-en"):
         for part, columns in (("human", ("mqm",)), ("metrics.seg", scored)):
             write(tmp_path / "wmt23-metrics" / f"{lp}.{part}.csv.gz", "lp", (lp,), wmt, 40, columns)
     for name, value in (("RESAMPLES", 60), ("TRIALS", 12), ("SEEDS", 3)):
-        monkeypatch.setattr(spa, name, value)
+        monkeypatch.setattr(thompson2024, name, value)
     # The column that tells the made-up sets apart is no score.
-    monkeypatch.setattr(spa, "load", partial(load, ignore=("lp",)))
+    monkeypatch.setattr(thompson2024, "load", partial(load, ignore=("lp",)))
     return tmp_path
 
 

@@ -16,10 +16,10 @@ from steelyard.cli.progress import progress_of
 
 #: name: module:function, which takes the folder of data, ``rng`` and ``progress``.
 PAPERS = {
-    "kobe": "steelyard.reproduction.kobe:reproduce_kobe",
-    "paired": "steelyard.reproduction.paired:reproduce_paired",
-    "spa": "steelyard.reproduction.spa:reproduce_spa",
-    "ties": "steelyard.reproduction.ties:reproduce_ties",
+    "kobe": "steelyard.reproduction.gekhman2020:reproduce_kobe",
+    "paired": "steelyard.reproduction.peyrard2021:reproduce_paired",
+    "spa": "steelyard.reproduction.thompson2024:reproduce_spa",
+    "ties": "steelyard.reproduction.stanchev2020:reproduce_ties",
 }
 
 

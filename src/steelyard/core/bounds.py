@@ -3,8 +3,8 @@
 Each check takes options by their names, so that one line at the head of a function refuses what
 makes no sense before any work is done::
 
-    options.fraction(alpha=alpha, power=power)
-    options.whole(10, n_bootstrap=n_bootstrap)
+    bounds.fraction(alpha=alpha, power=power)
+    bounds.whole(10, n_bootstrap=n_bootstrap)
 
 With ``optional=True`` None passes. True and False are no numbers here.
 """

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparison.rankings import RankOptions
-from steelyard.reproduction.pairedrule import first_of_tied, sign_as_published
+from steelyard.reproduction.aspublished import first_of_tied, sign_as_published
 from steelyard.reproduction.reproduction import Allowed, Row, judge, not_at_hand, printed
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import joint_shares
@@ -100,7 +100,7 @@ def table3_rows(
                 error = float(np.sqrt(variance * (1 / PUBLISHED_DRAWS + 1 / draws)))
                 swapped = (name, column) in _SWAPPED and rankings != "mean, median"
                 reason = _EXCHANGED if swapped else _CHANCE
-                yield judge(what, value, ours, within=_SAMPLES, error=error, reason=reason)
+                yield judge(what, value, ours, _SAMPLES._replace(error=error), reason)
 
 
 def published_tests(scores: Floats, tests: Sequence[str], alpha: float) -> Bools:
@@ -133,15 +133,12 @@ def figure6_rows(published: Mapping[str, Any], matrix: Floats | None, reason: st
     for i, one in enumerate(tests):
         for j, two in enumerate(tests):
             what = f"Figure 6, found by {one}" + (f": also by {two}" if i != j else "")
-            value = published[one][j]
-            if matrix is None:
-                yield not_at_hand(what, value, reason)
-            else:
-                yield judge(what, value, float(matrix[i, j]), within=printed(2), reason=reason)
+            ours = reason if matrix is None else float(matrix[i, j])
+            yield judge(what, published[one][j], ours, printed(2), reason)
 
 
 def tac_test_rows(
-    published: Mapping[str, Any], setups: Sequence[Setup] | None, reason: str
+    published: Mapping[str, Any], setups: Sequence[Setup] | None, missing: str
 ) -> Iterator[Row]:
     """Compare the authors' tests on all segments of TAC."""
     tests = published["tests"]
@@ -151,15 +148,10 @@ def tac_test_rows(
         found = [published_tests(setup.scores, tests, 0.05) for setup in tac]
         matrix = joint_shares(np.concatenate(found, axis=1))
     for i, test in enumerate(tests):
-        cells = [(0, i, f"t: also by {test}", published["given-t"][i], 2)] if i else []
-        for row, column, name, value, decimals in (
-            (i, i, test, published["diagonal"][i], 3), *cells,
-        ):  # fmt: skip
+        cells = [(i, test, published["diagonal"][i], 3)]
+        if i:
+            cells.append((0, f"t: also by {test}", published["given-t"][i], 2))
+        for row, name, value, decimals in cells:
             what = f"Authors' tests, all segments of TAC, found by {name}"
-            if matrix is None:
-                yield not_at_hand(what, value, reason)
-            else:
-                ours = float(matrix[row, column])
-                yield judge(
-                    what, value, ours, within=printed(decimals), reason=_OTHER_CODE.get(test)
-                )
+            ours = missing if matrix is None else float(matrix[row, i])
+            yield judge(what, value, ours, printed(decimals), _OTHER_CODE.get(test))

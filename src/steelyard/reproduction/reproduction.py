@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.core.provenance import InputFile, Provenance, sha256
+from steelyard.core.rng import Rng
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
 
@@ -19,21 +20,10 @@ Figure = float | int | str | None
 _SHOWN = 10  # figures within sampling error that the text shows
 
 
-def read_figures(paper: str) -> dict[str, Any]:
-    """Read the published figures of a paper.
-
-    Examples
-    --------
-    >>> read_figures("paired")["table1"]["mean, bt"]
-    [0.09, 0.4, 0.49]
-    """
-    path = Path(__file__).with_name(f"{paper}.toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def input_files(paths: Iterable[Path], kind: str = "long table") -> tuple[InputFile, ...]:
-    """Name and hash those files that are there."""
-    return tuple(InputFile(str(p), kind, sha256([p])) for p in paths if p.is_file())
+def not_there(paths: Iterable[Path], folder: Path) -> str:
+    """Say which of the files that a paper needs are not there; empty if all are."""
+    missing = [path.name for path in paths if not path.is_file()]
+    return f"no {', '.join(missing)} in {folder}" if missing else ""
 
 
 #: What a figure turns out to be; ``match`` is True for the first two, then False, then None.
@@ -46,10 +36,15 @@ _BAND = f"{ERRORS:g} standard errors of the difference (95 %)"
 
 
 class Allowed(NamedTuple):
-    """How far two figures that are equal may be apart, and why."""
+    """How far two figures that are equal may be apart, and why.
+
+    ``error`` is the standard error of the difference, where a figure comes from samples: two of
+    them are let pass as chance.
+    """
 
     most: float
     why: str
+    error: float | None = None
 
 
 COUNTED = Allowed(0.0, "a count")
@@ -61,8 +56,8 @@ def printed(decimals: int) -> Allowed:
 
     Examples
     --------
-    >>> printed(2)
-    Allowed(most=0.005, why='printed with 2 decimals')
+    >>> printed(2).most, printed(2).why
+    (0.005, 'printed with 2 decimals')
     """
     return Allowed(float(f"5e-{decimals + 1}"), f"printed with {decimals} decimals")
 
@@ -107,9 +102,8 @@ class Row:
         return "; ".join(text for text in (self.note, self.detail) if text) or None
 
 
-_COLUMNS = {name: name for name in ("what", "published", "ours", "match", "note", "verdict",
-                                    "tolerance", "error", "why")}  # fmt: skip
-_COLUMNS["note"] = "explanation"
+_WORDS = ("what", "published", "ours", "match", "note", "verdict", "tolerance", "error", "why")
+_COLUMNS = {name: name for name in _WORDS} | {"note": "explanation"}
 
 
 def not_at_hand(what: str, published: Figure, reason: str) -> Row:
@@ -126,41 +120,50 @@ def same(what: str, published: Figure, ours: Figure, reason: str | None = None) 
 def judge(
     what: str,
     published: float,
-    ours: float,
-    *,
+    ours: float | str,
     within: Allowed,
-    error: float | None = None,
     reason: str | None = None,
     detail: str | None = None,
 ) -> Row:
-    """Make a row of two numbers.
+    """Make a row of two numbers; words in the place of ours say why it is not at hand.
 
     They are equal if they differ by no more than what is ``within`` print, and within sampling
-    error if two standard errors of the difference (``error``) make up for the rest.
+    error if two standard errors of the difference make up for the rest.
 
     Examples
     --------
-    >>> judge("Table 1, x", 0.40, 0.404, within=printed(2)).verdict
+    >>> judge("Table 1, x", 0.40, 0.404, printed(2)).verdict
     'equal'
-    >>> judge("Table 1, x", 0.40, 0.41, within=printed(2), error=0.01).verdict
+    >>> judge("Table 1, x", 0.40, 0.41, printed(2)._replace(error=0.01)).verdict
     'within sampling error'
-    >>> judge("Table 1, x", 0.40, 0.41, within=printed(2), reason="other data").note
+    >>> judge("Table 1, x", 0.40, 0.41, printed(2), reason="other data").note
     'other data'
+    >>> judge("Table 1, x", 0.40, "no data", printed(2)).verdict
+    'not at hand'
     """
+    if isinstance(ours, str):
+        return not_at_hand(what, published, ours)
     if math.isnan(ours):
         return not_at_hand(what, published, "undefined on the data at hand")
-    tolerance, why = within.most, within.why
+    most, why, error = within
+    tolerance = most
     if error is not None:
         tolerance += ERRORS * error
         why = f"{why}, and {_BAND}"
     gap = abs(published - ours) - 1e-9
-    verdict = EQUAL if gap <= within.most else SAMPLED if gap <= tolerance else DIFFERS
-    note, own = (reason or "no reason is known", detail) if verdict == DIFFERS else (None, None)
-    return Row(what, published, ours, verdict, note, own, tolerance, why, error)
+    verdict = EQUAL if gap <= most else SAMPLED if gap <= tolerance else DIFFERS
+    told = {"note": reason or "no reason is known", "detail": detail} if verdict == DIFFERS else {}
+    return Row(what, published, ours, verdict, **told, tolerance=tolerance, why=why, error=error)
 
 
-def claim(what: str, *, holds: bool, reason: str, detail: str | None = None,
-          interval: tuple[float, float] | None = None) -> Row:  # fmt: skip
+def claim(
+    what: str,
+    *,
+    holds: bool,
+    reason: str,
+    detail: str | None = None,
+    interval: tuple[float, float] | None = None,
+) -> Row:
     """Make a row of something that the paper says, and that holds here or does not.
 
     If it is that a difference is above zero, ``interval`` is its 95 % interval: what holds, but
@@ -181,10 +184,16 @@ def claim(what: str, *, holds: bool, reason: str, detail: str | None = None,
         unsure = not low > 0
         why = f"{why}; sure if the 95 % interval of the difference lies above 0"
     verdict = DIFFERS if not holds else SAMPLED if unsure else EQUAL
-    note = reason if verdict == DIFFERS else None
-    own = detail if verdict != EQUAL else None
-    ours = "yes" if holds else "no"
-    return Row(what, "yes", ours, verdict, note, own, why=why, error=error)
+    return Row(
+        what,
+        "yes",
+        "yes" if holds else "no",
+        verdict,
+        note=reason if verdict == DIFFERS else None,
+        detail=detail if verdict != EQUAL else None,
+        why=why,
+        error=error,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,39 +247,70 @@ class Reproduction:
 
         Of the figures within sampling error those that are furthest off are shown.
         """
-        parts = [self.summary().text(), *self._sampled()]
+        parts = [self.summary().text()]
+        sampled = [row for row in self.rows if row.verdict == SAMPLED]
+        if sampled:
+            title = f"{SAMPLED}: {_BAND}; {plural(len(sampled), 'figure')}"
+            if len(sampled) > _SHOWN:
+                title += f", the {_SHOWN} that are furthest off"
+            furthest = sorted(sampled, key=_gap, reverse=True)[:_SHOWN]
+            parts.append(_beside(title, furthest, error=True))
         reasons: dict[tuple[str, str], list[Row]] = {}
         for row in self.rows:
             if row.match is not True:
                 reasons.setdefault((row.verdict, row.note or "no reason is known"), []).append(row)
-        names = ("figure", "published", "ours", "standard error", "detail")
         for (verdict, note), rows in reasons.items():
             if all(row.ours is None for row in rows):
                 where = ", ".join(dict.fromkeys(row.part for row in rows))
                 parts.append(f"{verdict}: {note}\n{plural(len(rows), 'figure')} of {where}")
                 continue
-            known = [any(row.error is not None for row in rows), any(row.detail for row in rows)]
-            shown = [True] * 3 + known
-            cells = [(r.what, _rounded(r.published), _rounded(r.ours), _rounded(r.error),
-                      r.detail or "") for r in rows]  # fmt: skip
-            columns = tuple(Column(name) for name in compress(names, shown))
-            table = tuple(tuple(compress(row, shown)) for row in cells)
-            parts.append(Table(f"{verdict}: {note}", columns, table).text())
+            error, detail = any(row.error is not None for row in rows), any(r.detail for r in rows)
+            parts.append(_beside(f"{verdict}: {note}", rows, error=error, detail=detail))
         return "\n\n".join(parts)
 
-    def _sampled(self) -> Iterator[str]:
-        """Show what is within sampling error, the largest differences first."""
-        found = [row for row in self.rows if row.verdict == SAMPLED]
-        if not found:
-            return
-        ordered = sorted(found, key=_gap, reverse=True)
-        title = f"{SAMPLED}: {_BAND}; {plural(len(found), 'figure')}"
-        if len(found) > _SHOWN:
-            title += f", the {_SHOWN} that are furthest off"
-        columns = tuple(map(Column, ("figure", "published", "ours", "standard error")))
-        rows = tuple((r.what, _rounded(r.published), _rounded(r.ours), _rounded(r.error))
-                     for r in ordered[:_SHOWN])  # fmt: skip
-        yield Table(title, columns, rows).text()
+
+def _beside(title: str, rows: Iterable[Row], *, error: bool, detail: bool = False) -> str:
+    """Show figures beside each other, with what else is known of them."""
+    names = ("figure", "published", "ours", "standard error", "detail")
+    shown = (True, True, True, error, detail)
+    cells = (
+        (r.what, _rounded(r.published), _rounded(r.ours), _rounded(r.error), r.detail or "")
+        for r in rows
+    )
+    table = tuple(tuple(compress(row, shown)) for row in cells)
+    return Table(title, tuple(map(Column, compress(names, shown))), table).text()
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper: its name on the command line, its title, and the file of its published figures."""
+
+    name: str
+    title: str
+    file: str
+
+    def figures(self) -> dict[str, Any]:
+        """Read the published figures, table by table."""
+        path = Path(__file__).with_name(f"{self.file}.toml")
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def reproduced(
+        self,
+        rows: Iterable[Row],
+        files: Iterable[Path],
+        missing: Iterable[str] = (),
+        options: Mapping[str, Any] | None = None,
+        rng: Rng = None,
+    ) -> Reproduction:
+        """Put the rows together; ``missing`` says what is not there, in words or an empty text."""
+        inputs = [InputFile(str(p), "long table", sha256([p])) for p in files if p.is_file()]
+        return Reproduction(
+            self.name,
+            self.title,
+            tuple(rows),
+            warnings=tuple(f"{m}: figures that need it are not compared" for m in missing if m),
+            provenance=Provenance.of(f"reproduce {self.name}", options or {}, inputs, rng),
+        )
 
 
 def _gap(row: Row) -> float:

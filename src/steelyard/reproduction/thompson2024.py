@@ -13,28 +13,31 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import load
 from steelyard.reproduction.reproduction import (
     COUNTED,
     Allowed,
+    Paper,
     Reproduction,
     Row,
     claim,
-    input_files,
     judge,
     not_at_hand,
+    not_there,
     printed,
-    read_figures,
 )
 from steelyard.studies.distinct import count_distinct
 from steelyard.studies.segments import ablate_segments
 from steelyard.studies.study import Progress, Study
 from steelyard.studies.systems import ablate_systems
 
-TITLE = "Improving Statistical Significance in Human Evaluation via Soft Pairwise Accuracy (2024)"
+PAPER = Paper(
+    "spa",
+    "Improving Statistical Significance in Human Evaluation via Soft Pairwise Accuracy (2024)",
+    "thompson2024",
+)
 FOLDER = "wmt23-metrics"
 SETS = {"wmt23 en-de": "en-de", "wmt23 zh-en": "zh-en"}
 RESAMPLES = 1000  # of a test, as in the paper
@@ -47,6 +50,11 @@ _REASONS = {
     "wmt23 en-de": _SIDES,
     "wmt23 zh-en": "the paper has 14 systems, the shared task 15, all of which are here; without "
     "HW-TSC, alone of the 15, figures are the paper's or within sampling error",
+}
+_WORDS = {
+    "distinct": "distinct values",
+    "significant": "significant pairs",
+    "clusters": "clusters",
 }
 #: Left out in a second run of Table 1; no other system gives the paper's figures (each was tried).
 WITHOUT = {"wmt23 zh-en": "HW-TSC"}
@@ -62,12 +70,12 @@ def reproduce_spa(data: Path, *, rng: Rng = 0, progress: Progress | None = None)
     rng
         Seed of draws and trials.
     """
-    published = read_figures("spa")
+    published = PAPER.figures()
     folder = data / FOLDER
-    paths = {name: [folder / f"{lp}.{part}.csv.gz" for part in ("human", "metrics.seg")]
-             for name, lp in SETS.items()}  # fmt: skip
-    missing = [path.name for own in paths.values() for path in own if not path.is_file()]
-    reason = f"no {', '.join(missing)} in {folder}" if missing else ""
+    parts = ("human", "metrics.seg")
+    paths = {name: [folder / f"{lp}.{p}.csv.gz" for p in parts] for name, lp in SETS.items()}
+    files = [path for own in paths.values() for path in own]
+    missing = not_there(files, folder)
     rows = list(_arithmetic_rows(published))
     sets = {} if missing else paths
     steps = (_table1, _figure2, _figure3)
@@ -82,20 +90,15 @@ def reproduce_spa(data: Path, *, rng: Rng = 0, progress: Progress | None = None)
                 progress(done, total)
     for name in published["table1"]:
         if name != "columns" and name not in loaded:
-            rows += _absent(name, published, reason if name in SETS else _ABSENT)
+            rows += _absent(name, published, missing if name in SETS else _ABSENT)
     rows += _not_comparable(published)
-    files = input_files(path for own in paths.values() for path in own)
-    warnings = (f"{reason}: figures that need it are not compared",) if missing else ()
-    return Reproduction("spa", TITLE, tuple(rows), warnings,
-                        Provenance.of("reproduce spa", {"resamples": RESAMPLES}, files,
-                                   rng))  # fmt: skip
+    return PAPER.reproduced(rows, files, [missing], {"resamples": RESAMPLES}, rng)
 
 
 def _load(paths: Sequence[Path]) -> EvalSet:
     """Load the machine translations of a set with the metrics that use the reference."""
     es = load(*paths, human="mqm", drop_systems=("refA", "synthetic_ref"))
-    kept = {name: table for name, table in es.scores.items()
-            if name == "mqm" or name.endswith("-refA")}  # fmt: skip
+    kept = {n: table for n, table in es.scores.items() if n == "mqm" or n.endswith("-refA")}
     return EvalSet(es.systems, es.segments, kept, inputs=es.inputs)
 
 
@@ -106,12 +109,12 @@ def _arithmetic_rows(published: Mapping[str, Any]) -> Iterator[Row]:
     for key, value in published["section44"].items():
         one, two = columns.index(f"{key} by PA"), columns.index(f"{key} by SPA")
         ours = float((table[:, two] / table[:, one]).mean() - 1)
-        yield judge(f"Section 4.4, {key}: mean increase, from Table 1", value, ours,
-                    within=printed(2))  # fmt: skip
+        what = f"Section 4.4, {key}: mean increase, from Table 1"
+        yield judge(what, value, ours, printed(2))
     n = table[0, 0]
-    yield judge("Section 4.3, possible values of PA for 14 systems",
-                published["section43"]["possible values of PA"], int(n * (n - 1) // 2 + 1),
-                within=COUNTED)  # fmt: skip
+    value = published["section43"]["possible values of PA"]
+    ours = int(n * (n - 1) // 2 + 1)
+    yield judge("Section 4.3, possible values of PA for 14 systems", value, ours, COUNTED)
 
 
 def _table1(
@@ -134,26 +137,26 @@ def _table1_rows(
     )
     different = int(greater["spa"]["of"])
     ours = {
-        "systems": es.n_systems, "metrics": len(es.metrics),
-        "most distinct values": different, "most clusters": different,
+        "systems": es.n_systems,
+        "metrics": len(es.metrics),
+        "most distinct values": different,
+        "most clusters": different,
         "most significant pairs": different * (different - 1) // 2,
-    }  # fmt: skip
-    details: dict[str, str] = {}
-    errors: dict[str, float] = {}
-    for meta in ("PA", "SPA"):
-        for words, key in (("distinct values", "distinct"), ("significant pairs", "significant"),
-                           ("clusters", "clusters")):  # fmt: skip
-            ours[f"{words} by {meta}"] = int(greater[meta.lower()][key])
-            drawn = [run[meta.lower()][key] for run in runs]
-            errors[f"{words} by {meta}"] = float(np.sqrt(2) * np.std(drawn, ddof=1))
-            if key != "distinct":
-                details[f"{words} by {meta}"] = str(sides[meta.lower()][key])
+    }
     spread = f"a count by tests of {RESAMPLES:,} resamples; error: spread over {SEEDS} seeds"
+    details: dict[str, str] = {}
+    within: dict[str, Allowed] = {}
+    for meta in ("PA", "SPA"):
+        for key in ("distinct", "significant", "clusters"):
+            what = f"{_WORDS[key]} by {meta}"
+            ours[what] = int(greater[meta.lower()][key])
+            drawn = [run[meta.lower()][key] for run in runs]
+            within[what] = Allowed(0.0, spread, float(np.sqrt(2) * np.std(drawn, ddof=1)))
+            if key != "distinct":
+                details[what] = str(sides[meta.lower()][key])
     for what, value in zip(published["table1"]["columns"], published["table1"][name], strict=True):
-        within = COUNTED if what not in errors else Allowed(0.0, spread)
-        yield judge(f"Table 1, {title}, {what}", value, ours[what], within=within,
-                    error=errors.get(what), reason=_REASONS[name],
-                    detail=details.get(what))  # fmt: skip
+        allowed, own = within.get(what, COUNTED), details.get(what)
+        yield judge(f"Table 1, {title}, {what}", value, ours[what], allowed, _REASONS[name], own)
 
 
 def _counts(study: Study) -> dict[str, dict[str, Any]]:
@@ -164,8 +167,8 @@ def _figure2(
     name: str, es: EvalSet, _: Mapping[str, Any], rng: np.random.Generator
 ) -> Iterator[Row]:
     """SPA is more stable than PA at every number of systems."""
-    study = ablate_systems(es, "mqm", by=["spa", "pa"], sizes=range(2, es.n_systems),
-                           trials=TRIALS, rng=rng)  # fmt: skip
+    sizes = range(2, es.n_systems)
+    study = ablate_systems(es, "mqm", by=["spa", "pa"], sizes=sizes, trials=TRIALS, rng=rng)
     for kind in ("values", "ranks"):
         for row in study.table(kind).records():
             gap, low, high = (float(row[key] or np.nan) for key in ("spa - pa", "low", "high"))
@@ -180,24 +183,27 @@ def _figure3(
 ) -> Iterator[Row]:
     """Intervals of SPA are narrower than those of PA, and sooner what they are in the end."""
     chosen = published["figure3"]["metrics"]
-    study = ablate_segments(es, "mqm", by=["spa", "pa"], metrics=chosen, draws=TRIALS,
-                            rng=rng)  # fmt: skip
+    study = ablate_segments(es, "mqm", by=["spa", "pa"], metrics=chosen, draws=TRIALS, rng=rng)
     for metric in chosen:
         curve = study.curve(metric)
         ends = {line.name: np.stack([line.low, line.high]) for line in curve.lines}
         width = {key: own[1] - own[0] for key, own in ends.items()}
         off = {key: np.abs(own - own[:, -1:]).sum(axis=0) for key, own in ends.items()}
+        where = f"Figure 3, {name} {metric.removesuffix('-refA')}"
         for k, size in enumerate(curve.x):
-            where = f"{name} {metric.removesuffix('-refA')}"
-            evidence = f"SPA {width['spa'][k]:.3f}, PA {width['pa'][k]:.3f}"
-            yield claim(f"Figure 3, {where}: SPA has the narrower interval with {size} segments",
-                        holds=bool(width["spa"][k] < width["pa"][k]), reason="it is wider here",
-                        detail=evidence)  # fmt: skip
+            yield claim(
+                f"{where}: SPA has the narrower interval with {size} segments",
+                holds=bool(width["spa"][k] < width["pa"][k]),
+                reason="it is wider here",
+                detail=f"SPA {width['spa'][k]:.3f}, PA {width['pa'][k]:.3f}",
+            )
             if k < len(curve.x) - 1:
-                evidence = f"SPA {off['spa'][k]:.3f}, PA {off['pa'][k]:.3f}"
-                yield claim(f"Figure 3, {where}: the interval of SPA with {size} segments is "
-                            "closer to that of all", holds=bool(off["spa"][k] <= off["pa"][k]),
-                            reason=_STEPS, detail=evidence)  # fmt: skip
+                yield claim(
+                    f"{where}: the interval of SPA with {size} segments is closer to that of all",
+                    holds=bool(off["spa"][k] <= off["pa"][k]),
+                    reason=_STEPS,
+                    detail=f"SPA {off['spa'][k]:.3f}, PA {off['pa'][k]:.3f}",
+                )
 
 
 def _absent(name: str, published: Mapping[str, Any], reason: str) -> Iterator[Row]:
@@ -212,6 +218,6 @@ def _not_comparable(published: Mapping[str, Any]) -> Iterator[Row]:
     for what, value in published["section43"].items():
         if what != "possible values of PA":
             yield not_at_hand(f"Section 4.3, wmt22 en-de, {what}", value, _ABSENT)
-    yield not_at_hand("Figure 1, matrices of Prism on wmt23 en-de", None,
-              "drawn only: no figures are printed")  # fmt: skip
+    drawn = "drawn only: no figures are printed"
+    yield not_at_hand("Figure 1, matrices of Prism on wmt23 en-de", None, drawn)
     yield not_at_hand("Figure 4, significance matrix of wmt22 en-de", None, _ABSENT)

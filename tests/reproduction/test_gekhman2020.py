@@ -10,8 +10,7 @@ import pytest
 import steelyard as sy
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
-from steelyard.reproduction.kobe import TABLES, correlations, reproduce_kobe
-from steelyard.reproduction.reproduction import read_figures
+from steelyard.reproduction.gekhman2020 import PAPER, TABLES, correlations, reproduce_kobe
 
 
 def test_correlations_keep_their_sign_and_skip_gaps():
@@ -36,7 +35,7 @@ def test_without_data_everything_is_listed(tmp_path):
     cells = sum(
         not math.isnan(value)
         for key in TABLES
-        for metric, row in read_figures("kobe")[key].items()
+        for metric, row in PAPER.figures()[key].items()
         if metric != "columns"
         for value in row
     )

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import load
@@ -21,19 +20,19 @@ from steelyard.kobe.annotations import linked, read_annotations
 from steelyard.kobe.matching import Kobe, match, statistics
 from steelyard.reproduction.reproduction import (
     COUNTED,
+    Paper,
     Reproduction,
     Row,
     claim,
-    input_files,
     judge,
     not_at_hand,
+    not_there,
     printed,
-    read_figures,
 )
 from steelyard.stats.correlation import pearson
 from steelyard.studies.study import Progress
 
-TITLE = "KoBE: Knowledge-Based Machine Translation Evaluation (2020)"
+PAPER = Paper("kobe", "KoBE: Knowledge-Based Machine Translation Evaluation (2020)", "gekhman2020")
 TABLES = {"table1": "Table 1", "table2": "Table 2", "table3": "Table 3"}
 SAMPLE = "ru-en"
 _WITHIN = printed(3)
@@ -54,35 +53,27 @@ def reproduce_kobe(data: Path, *, rng: Rng = 0, progress: Progress | None = None
     rng
         Nothing here is random.
     """
-    published = read_figures("kobe")
+    published = PAPER.figures()
     folder = data / "wmt19-metrics"
     scores, links = folder / "sys-scores.csv.gz", folder / f"kobe-entities.{SAMPLE}.jsonl.gz"
-    missing = [path.name for path in (scores, links) if not path.is_file()]
-    reason = f"no {', '.join(missing)} in {folder}" if missing else ""
-    sets = None if missing else _load(scores, published, progress)
-    ours = None if sets is None else {lp: correlations(es) for lp, es in sets.items()}
-    rows = [row for key in TABLES for row in _table_rows(key, published[key], ours, reason)]
-    rows += _table4_rows(published["table4"], ours, reason)
-    rows += _claim_rows(published)
-    rows += _sign_rows(published, ours, reason)
-    rows += _sample_rows(published, links, None if sets is None else sets[SAMPLE], reason)
-    rows += _not_comparable(published)
-    warnings = (f"{reason}: figures that need it are not compared",) if missing else ()
-    return Reproduction("kobe", TITLE, tuple(rows), warnings,
-                        Provenance("reproduce kobe", {}, input_files((scores, links))))  # fmt: skip
-
-
-def _load(
-    path: Path, published: Mapping[str, Any], progress: Progress | None
-) -> dict[str, EvalSet]:
-    """Load the system scores of every direction."""
-    names = [lp for key in TABLES for lp in published[key]["columns"]]
+    missing = not_there((scores, links), folder)
     sets = {}
-    for done, lp in enumerate(names):
-        sets[lp] = load(path, where={"lp": lp}, human="human_z")
-        if progress is not None:
-            progress(done + 1, len(names))
-    return sets
+    if not missing:
+        names = [lp for key in TABLES for lp in published[key]["columns"]]
+        for done, lp in enumerate(names):
+            sets[lp] = load(scores, where={"lp": lp}, human="human_z")
+            if progress is not None:
+                progress(done + 1, len(names))
+    ours = {lp: correlations(es) for lp, es in sets.items()}
+    rows = [
+        *_table_rows(published, ours, missing),
+        *_table4_rows(published["table4"], ours, missing),
+        *_claim_rows(published),
+        *_sign_rows(published, ours, missing),
+        *_sample_rows(published, links, sets.get(SAMPLE), missing),
+        *_not_comparable(published),
+    ]
+    return PAPER.reproduced(rows, (scores, links), [missing])
 
 
 def correlations(es: EvalSet) -> dict[str, float]:
@@ -95,20 +86,14 @@ def correlations(es: EvalSet) -> dict[str, float]:
     }
 
 
-def _table_rows(
-    key: str, table: Mapping[str, Any], ours: Cells | None, reason: str
-) -> Iterator[Row]:
-    for metric, cells in _metrics(table):
-        for lp, value in zip(table["columns"], cells, strict=True):
-            if math.isnan(value):
-                continue
-            what = f"{TABLES[key]}, {lp}, {metric}"
-            if metric == "KoBE":
-                yield not_at_hand(what, value, _LINKS)
-            elif ours is None:
-                yield not_at_hand(what, value, reason)
-            else:
-                yield judge(what, value, ours[lp][metric], within=_WITHIN, reason="by rounding")
+def _table_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
+    for key, title in TABLES.items():
+        for metric, cells in _metrics(published[key]):
+            for lp, value in zip(published[key]["columns"], cells, strict=True):
+                if math.isnan(value):
+                    continue
+                found = _LINKS if metric == "KoBE" else missing or ours[lp][metric]
+                yield judge(f"{title}, {lp}, {metric}", value, found, _WITHIN, "by rounding")
 
 
 def _metrics(table: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
@@ -117,24 +102,19 @@ def _metrics(table: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
             yield metric, cells
 
 
-def _table4_rows(table: Mapping[str, Any], ours: Cells | None, reason: str) -> Iterator[Row]:
+def _table4_rows(table: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
     """BLEU again, with its mean; KoBE of ru-en stands with the sample."""
-    bleu = None
-    if ours is not None:
-        bleu = [ours[lp]["BLEU"] for lp in table["columns"][:-1]]
-        bleu.append(float(np.mean(bleu)))
+    *directions, _ = table["columns"]
+    bleu = [] if missing else [ours[lp]["BLEU"] for lp in directions]
+    bleu.append(float(np.mean(bleu)) if bleu else math.nan)
     for k, (lp, value) in enumerate(zip(table["columns"], table["BLEU"], strict=True)):
-        if bleu is None:
-            yield not_at_hand(f"Table 4, {lp}, BLEU", value, reason)
-        else:
-            yield judge(f"Table 4, {lp}, BLEU", value, bleu[k], within=_WITHIN, reason="rounding")
-    for lp, value in zip(table["columns"], table["KoBE"], strict=True):
-        if lp == "mean":
-            mean = float(np.mean(table["KoBE"][:-1]))
-            yield judge("Table 4, mean, KoBE, from the printed cells", value, mean, within=_WITHIN,
-                        reason="by rounding")  # fmt: skip
-        elif lp != SAMPLE:
+        yield judge(f"Table 4, {lp}, BLEU", value, missing or bleu[k], _WITHIN, "rounding")
+    *cells, mean = table["KoBE"]
+    for lp, value in zip(directions, cells, strict=True):
+        if lp != SAMPLE:
             yield not_at_hand(f"Table 4, {lp}, KoBE", value, _LINKS)
+    what = "Table 4, mean, KoBE, from the printed cells"
+    yield judge(what, mean, float(np.mean(cells)), _WITHIN, "by rounding")
 
 
 def _printed(published: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -160,12 +140,12 @@ def _claim_rows(published: Mapping[str, Any]) -> Iterator[Row]:
     cells = zip(table["KoBE"][:-1], table["BLEU"][:-1], strict=True)
     with_references = sum(one > other for one, other in cells)
     counted = (best, over, with_references)
+    reason = "counted in Tables 1 to 4 as printed"
     for (what, value), ours in zip(published["claims"].items(), counted, strict=True):
-        yield judge(f"Section 4, {what}, in the printed cells", value, ours, within=COUNTED,
-                    reason="counted in Tables 1 to 4 as printed")  # fmt: skip
+        yield judge(f"Section 4, {what}, in the printed cells", value, ours, COUNTED, reason)
 
 
-def _sign_rows(published: Mapping[str, Any], ours: Cells | None, reason: str) -> Iterator[Row]:
+def _sign_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
     """Metrics that go with people in some directions and against them in others."""
     printed = _printed(published)
     names = dict.fromkeys(name for own in printed.values() for name in own if name != "KoBE")
@@ -175,19 +155,16 @@ def _sign_rows(published: Mapping[str, Any], ours: Cells | None, reason: str) ->
             continue
         negative = sum(r < 0 for r in shown)
         what = f"Section 5, directions in which {name} goes against people, of {len(shown)}"
-        if ours is None:
-            yield not_at_hand(what, negative, reason)
-            continue
-        found = [ours[lp][name] for lp, own in printed.items() if name in own]
+        found = () if missing else (ours[lp][name] for lp, own in printed.items() if name in own)
         count = sum(r < 0 for r in found)
-        yield judge(what, negative, count, within=COUNTED, reason="by rounding")
-    if ours is None:
-        yield not_at_hand("Section 5, absolute values hide signs", "yes", reason)
+        yield judge(what, negative, missing or count, COUNTED, "by rounding")
+    if missing:
+        yield not_at_hand("Section 5, absolute values hide signs", "yes", missing)
         return
     hidden = list(_hidden(printed, ours))
-    yield claim(f"Section 5, absolute values change the best metric without references "
-                f"({', '.join(hidden)})", holds=bool(hidden),
-                reason="no direction has another best metric by absolute values")  # fmt: skip
+    what = "absolute values change the best metric without references"
+    reason = "no direction has another best metric by absolute values"
+    yield claim(f"Section 5, {what} ({', '.join(hidden)})", holds=bool(hidden), reason=reason)
 
 
 def _hidden(printed: Cells, ours: Cells) -> Iterator[str]:
@@ -201,7 +178,7 @@ def _hidden(printed: Cells, ours: Cells) -> Iterator[str]:
 
 
 def _sample_rows(
-    published: Mapping[str, Any], path: Path, es: EvalSet | None, reason: str
+    published: Mapping[str, Any], path: Path, es: EvalSet | None, missing: str
 ) -> Iterator[Row]:
     """The variant with references, on the sample."""
     sample = published["sample"]
@@ -210,37 +187,40 @@ def _sample_rows(
     in_paper = published["table4"]["KoBE"][place]
     if es is None:
         for what, value in sample["scores"].items():
-            yield not_at_hand(f"Authors' code, KoBE of {what}", value, reason)
-        yield not_at_hand(f"Authors' code, r of {SAMPLE}", sample["r"], reason)
+            yield not_at_hand(f"Authors' code, KoBE of {what}", value, missing)
+        yield not_at_hand(f"Authors' code, r of {SAMPLE}", sample["r"], missing)
         for what, value in ((f"Table 4, {SAMPLE}, KoBE", in_paper), *table5.items()):
-            yield not_at_hand(what, value, reason)
+            yield not_at_hand(what, value, missing)
         return
     annotated = linked(read_annotations(path))
     reference = annotated.pop("ref")
     found = match(reference, annotated)
     scores = statistics(found, Kobe(rounded=True)).corpus_scores()
     for system, score in zip(found.systems, scores.tolist(), strict=True):
-        yield judge(f"Authors' code, KoBE of {system}", sample["scores"][system], score,
-                    within=printed(2), reason="by rounding")  # fmt: skip
+        what = f"Authors' code, KoBE of {system}"
+        yield judge(what, sample["scores"][system], score, printed(2), "by rounding")
     people = dict(zip(es.systems, es["human_z"].system_means().tolist(), strict=True))
     human = np.array([people[system] for system in found.systems])
     r = float(pearson(human[:, None], scores[:, None])[0])
-    yield judge(f"Authors' code, r of {SAMPLE}", sample["r"], r, within=_WITHIN)
-    yield judge(f"Table 4, {SAMPLE}, KoBE", in_paper, r, within=_WITHIN, reason=_EARLIER)
+    yield judge(f"Authors' code, r of {SAMPLE}", sample["r"], r, _WITHIN)
+    yield judge(f"Table 4, {SAMPLE}, KoBE", in_paper, r, _WITHIN, _EARLIER)
     ids = [mention.id for mentions in reference for mention in mentions]
-    ours = {"sentence count": len(reference), "reference entities count": len(ids),
-            "reference distinct entities count": len(set(ids))}  # fmt: skip
+    ours = {
+        "sentence count": len(reference),
+        "reference entities count": len(ids),
+        "reference distinct entities count": len(set(ids)),
+    }
     for what, value in table5.items():
-        key = what.rpartition(", ")[2]
-        if key in ours:
-            yield judge(what, value, ours[key], within=COUNTED, reason=_EARLIER)
-        else:
-            yield not_at_hand(what, value, "the sample has no links of the source")
+        own = ours.get(what.rpartition(", ")[2], "the sample has no links of the source")
+        yield judge(what, value, own, COUNTED, _EARLIER)
 
 
 def _not_comparable(published: Mapping[str, Any]) -> Iterator[Row]:
     cells = published["tables567"]["cells"]
     yield not_at_hand(f"Tables 5 to 7, {cells} cells of the other directions", None, _LINKS)
-    for what in ("Figure 2, scores of ru-en", "Figure 3, entity categories of zh-en",
-                 "Figure 4, entities per sentence of ru-en"):  # fmt: skip
+    for what in (
+        "Figure 2, scores of ru-en",
+        "Figure 3, entity categories of zh-en",
+        "Figure 4, entities per sentence of ru-en",
+    ):
         yield not_at_hand(what, None, f"drawn only: no figures are printed, and {_LINKS}")

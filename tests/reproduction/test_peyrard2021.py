@@ -15,15 +15,15 @@ from hypothesis.extra.numpy import arrays
 
 from steelyard.cli.main import run
 from steelyard.core.table import dumps
-from steelyard.reproduction import paired, pairedfull, pairedsamples
-from steelyard.reproduction.paired import published_figures, reproduce_paired
-from steelyard.reproduction.pairedrule import (
+from steelyard.reproduction import pairedsamples, peyrard2021
+from steelyard.reproduction.aspublished import (
     first_of_tied,
     rank_as_published,
     sign_as_published,
     top_as_published,
     unstable_order,
 )
+from steelyard.reproduction.peyrard2021 import PAPER, reproduce_paired
 from steelyard.reproduction.reproduction import VERDICTS, Reproduction, Row
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import segment_points, win_counts
@@ -99,7 +99,7 @@ def test_published_figures_are_those_of_the_paper(shared):
     if not paper.is_file():
         pytest.skip("the paper is not at hand")
     lines = paper.read_text(encoding="utf-8").splitlines()
-    figures = published_figures()
+    figures = PAPER.figures()
     measures = {"Disagree.": "pairs", "≠ SotA": "best", "≠ Top3": "top"}
     sets: dict[str, dict[str, list[float]]] = {}
     current = ""
@@ -131,7 +131,7 @@ def test_published_figures_are_those_of_the_paper(shared):
 
 @pytest.fixture(scope="module")
 def sets(shared):
-    return pairedfull.load_setups(shared / "bt-eval")
+    return peyrard2021.load_setups(shared / "bt-eval")
 
 
 @pytest.fixture(scope="module")
@@ -139,10 +139,10 @@ def fewer() -> Iterator[None]:
     """Draw fewer samples than the command does, and simulate once, in less time."""
     study = simulate(rng=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paired, "simulate", lambda **_: study)
-        patch.setattr(paired, "DRAWS", 50)
-        patch.setattr(paired, "TEST_DRAWS", 120)
-        patch.setattr(pairedfull, "_JITTERS", 40)
+        patch.setattr(peyrard2021, "simulate", lambda **_: study)
+        patch.setattr(peyrard2021, "DRAWS", 50)
+        patch.setattr(peyrard2021, "TEST_DRAWS", 120)
+        patch.setattr(peyrard2021, "_JITTERS", 40)
         yield
 
 
@@ -231,7 +231,7 @@ def test_the_exchanged_cells_fit_when_exchanged(sets):
     setups = [s for s in sets["TAC08"] if s.score.startswith("ROUGE_WE")]
     found = pairedsamples.sample_means(setups, 300, np.random.default_rng(0))
     means = np.mean([mean for mean, _ in found.values()], axis=0)
-    cells = published_figures()["table3"]["TAC08"]
+    cells = PAPER.figures()["table3"]["TAC08"]
     for m, measure in enumerate(("pairs", "best", "top")):
         mean_bt, median_bt = cells[measure][6:8]
         assert abs(mean_bt - means[2, m]) < abs(mean_bt - means[1, m])

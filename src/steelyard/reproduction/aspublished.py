@@ -6,7 +6,9 @@
   depends on how the sort moves them.
 * Its sign test counts ties as losses of whoever it takes for the better system.
 
-None of this is a default anywhere else.
+None of this is a default anywhere else. The last pairs weigh most, and which pairs are last depends
+on the order of the systems: to rank systems, average over random orders
+(:mod:`steelyard.stats.strength.orders`).
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from steelyard.reproduction.pairorder import elo_by_pairs, trueskill_by_pairs
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import settled
 from steelyard.stats.permutation.pvalues import pair_index
+from steelyard.stats.strength import elo, trueskill
+from steelyard.stats.strength.battlelog import score_results
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
+from steelyard.stats.strength.orders import Update
 from steelyard.stats.strength.wins import WinCounts, win_counts
 
 Bools = NDArray[np.bool_]
@@ -42,9 +46,72 @@ def rank_as_published(scores: Floats) -> dict[str, Floats]:
         "mean": scores.mean(axis=2),
         "median": np.median(scores, axis=2),
         "bt": -bradley_terry_batch(tables, ties_as="second").ranks,
-        "elo": elo_by_pairs(scores, ties_as="second"),
+        "elo": elo_by_pairs(scores),
         "trueskill": trueskill_by_pairs(scores).mu,
     }
+
+
+def elo_by_pairs(scores: Floats) -> Floats:
+    """Rate systems by Elo, pair after pair, ties being wins of the later system.
+
+    Examples
+    --------
+    >>> scores = np.array([[[2.0, 2.0], [1.0, 2.0], [0.0, 0.0]]])
+    >>> elo_by_pairs(scores).round(1).tolist()
+    [[1518.9, 1518.9, 1462.2]]
+    """
+    tables, systems, _ = scores.shape
+    options = elo.EloOptions()
+    state = np.zeros((1, systems, tables))
+    played = _play(elo._update(options), state, scores, second=True)
+    return elo._ratings(state, played, options)
+
+
+def trueskill_by_pairs(scores: Floats) -> trueskill.Skills:
+    """Rate systems by TrueSkill, pair after pair; ties are ties.
+
+    Examples
+    --------
+    >>> skills = trueskill_by_pairs(np.array([[[2.0, 2.0], [1.0, 2.0]]]))
+    >>> skills.mu.round(3).tolist()
+    [[26.114, 23.886]]
+    """
+    tables, systems, _ = scores.shape
+    options = trueskill.TrueSkillOptions()
+    state = trueskill._start(systems, tables, options)
+    played = _play(trueskill._update(options), state, scores, second=False)
+    return trueskill._skills(state, played, options)
+
+
+def _play(update: Update, state: Floats, scores: Floats, *, second: bool) -> NDArray[np.bool_]:
+    """Play all pairs; changes ``state`` and tells who played: systems x tables.
+
+    Pairs come as (0, 1), (0, 2), ..., (1, 2), ..., each with all its segments before the next. The
+    ratings of i and j at their turn depend on the pairs (i, j - 1) and (i - 1, j) only, so that all
+    pairs with the same i + j, which share no system, can be played at once, in many tables.
+    """
+    x = np.ascontiguousarray(np.moveaxis(scores, 0, 2))  # systems x segments x tables
+    n, width, _ = x.shape
+    played = np.zeros((n, x.shape[2]), dtype=bool)
+    for total in range(1, 2 * n - 2):
+        i = np.arange(max(0, total - n + 1), (total + 1) // 2)
+        j = total - i
+        result = score_results(x[i], x[j], 0.0)
+        present = ~np.isnan(result)
+        if second:
+            result[result == 0] = -1
+        ties = ((result == 0) & present).any(axis=(0, 2)).tolist()
+        weight = None if present.all() else present.astype(np.float64)
+        result[~present] = 0
+        both = np.stack([i, j])
+        own = state[:, both]  # numbers x 2 x pairs x tables
+        for s in range(width):
+            update(own, result[:, s], None if weight is None else weight[:, s], ties[s])
+        state[:, both] = own
+        met = present.any(axis=1)
+        played[i] |= met
+        played[j] |= met
+    return played
 
 
 def top_as_published(scores: Floats, n: int) -> Bools:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.reproduction import spa
-from steelyard.reproduction.reproduction import Reproduction, Row, claim, read_figures
-from steelyard.reproduction.spa import reproduce_spa
+from steelyard.reproduction import thompson2024
+from steelyard.reproduction.reproduction import Reproduction, Row, claim
+from steelyard.reproduction.thompson2024 import PAPER, reproduce_spa
 
 
 def by_name(found: Reproduction) -> dict[str, Row]:
@@ -25,7 +25,7 @@ def test_without_data_everything_is_listed(tmp_path):
     assert "no en-de.human.csv.gz" in str(rows["Table 1, wmt23 en-de, systems"].note)
     assert all(row.note for row in found.rows if row.match is None)
     assert "not compared" in found.warnings[0]
-    cells = read_figures("spa")["table1"]
+    cells = PAPER.figures()["table1"]
     width = len(cells["columns"])
     assert all(len(row) == width for row in cells.values())
     assert sum(row.part == "Table 1" for row in found.rows) == 6 * width
@@ -40,10 +40,10 @@ def test_a_claim_that_fails_says_why():
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(spa, "SETS", {"wmt23 en-de": "en-de"})
-    monkeypatch.setattr(spa, "RESAMPLES", 200)
-    monkeypatch.setattr(spa, "TRIALS", 100)
-    monkeypatch.setattr(spa, "SEEDS", 3)
+    monkeypatch.setattr(thompson2024, "SETS", {"wmt23 en-de": "en-de"})
+    monkeypatch.setattr(thompson2024, "RESAMPLES", 200)
+    monkeypatch.setattr(thompson2024, "TRIALS", 100)
+    monkeypatch.setattr(thompson2024, "SEEDS", 3)
 
 
 def test_english_german(shared, quick):
@@ -51,7 +51,7 @@ def test_english_german(shared, quick):
     found = reproduce_spa(shared, progress=lambda *done: steps.append(done))
     assert steps[-1] == (3, 3)
     rows = by_name(found)
-    cells = read_figures("spa")["table1"]
+    cells = PAPER.figures()["table1"]
     exact = [c for c in cells["columns"] if not c.startswith("significant")]
     for column in exact:
         row = rows[f"Table 1, wmt23 en-de, {column}"]

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
@@ -25,12 +24,12 @@ from steelyard.reproduction.reproduction import (
     COMPUTED,
     COUNTED,
     Allowed,
+    Paper,
     Reproduction,
     Row,
-    input_files,
     judge,
     not_at_hand,
-    read_figures,
+    not_there,
     same,
 )
 from steelyard.scoring import registry
@@ -38,7 +37,9 @@ from steelyard.stats.kendall.matrices import TieMatrix, matrix
 from steelyard.stats.kendall.pairs import PairCounts, count_pairs
 from steelyard.studies.study import Progress
 
-TITLE = "Towards a Better Evaluation of Metrics for Machine Translation (2020)"
+PAPER = Paper(
+    "ties", "Towards a Better Evaluation of Metrics for Machine Translation (2020)", "stanchev2020"
+)
 SETS = ("gu-en", "kk-en")
 CURVE = ("cs-en", "de-en", "en-de", "ru-en", "zh-en")
 _ABSENT = "pairs and outputs of this direction are not at hand"
@@ -62,7 +63,7 @@ def reproduce_ties(data: Path, *, rng: Rng = 0, progress: Progress | None = None
     rng
         Nothing here is random.
     """
-    published = read_figures("ties")
+    published = PAPER.figures()
     rows = [*_matrix_rows(published["matrices"]), *_example_rows(published["examples"])]
     lists = {lp: _paths(data, lp) for lp in SETS}
     curves = {lp: data / "wmt20-metrics" / "segments" / f"{lp}.csv.gz" for lp in CURVE}
@@ -70,24 +71,21 @@ def reproduce_ties(data: Path, *, rng: Rng = 0, progress: Progress | None = None
     warnings = []
     total = len(published["table3"]) - 1
     for done, (lp, cells) in enumerate(_cells(published["table3"])):
-        paths = lists.get(lp, ())
-        missing = [path.name for path in (*paths, scored) if not path.is_file()]
-        if lp not in SETS:
-            rows += _blank(lp, cells, _ABSENT)
-        elif missing:
-            reason = f"no {', '.join(missing)} in {scored.parent}"
-            warnings.append(f"{reason}: figures that need it are not compared")
-            rows += _blank(lp, cells, reason)
+        absent = _ABSENT
+        if lp in SETS:
+            absent = not_there((*lists[lp], scored), scored.parent)
+            warnings.append(absent)
+        if absent:
+            rows += [not_at_hand(f"Table 3, {lp}, {what}", n, absent) for what, n in cells.items()]
         else:
-            rows += _table3_rows(lp, cells, counted_pairs(lp, *paths), _systems(scored, lp))
+            rows += _table3_rows(lp, cells, counted_pairs(lp, *lists[lp]), _systems(scored, lp))
         if progress is not None:
             progress(done + 1, total)
     rows += _figure1_rows(published["figure1"], curves)
     rows.append(not_at_hand("Table 1, identical sentences that people ordered", None, _ABSENT))
     rows.append(not_at_hand("Figure 1, the curve itself", None, _DRAWN))
-    paths_used = [*(p for own in lists.values() for p in own), scored, *curves.values()]
-    return Reproduction("ties", TITLE, tuple(rows), tuple(warnings),
-                        Provenance("reproduce ties", {}, input_files(paths_used)))  # fmt: skip
+    files = [*(path for own in lists.values() for path in own), scored, *curves.values()]
+    return PAPER.reproduced(rows, files, warnings)
 
 
 def _paths(data: Path, lp: str) -> tuple[Path, Path]:
@@ -108,9 +106,9 @@ def _matrix_rows(matrices: Mapping[str, Any]) -> Iterator[Row]:
         for h, people in enumerate(orders):
             for m, metric in enumerate(orders):
                 ours = _worth(matrix(name), signs[h], signs[m])
-                value = matrices[title][h][m]
-                yield same(f"{title}, people {people} metric {metric}", value, ours,
-                           f"the matrix '{name}' says otherwise")  # fmt: skip
+                what = f"{title}, people {people} metric {metric}"
+                otherwise = f"the matrix '{name}' says otherwise"
+                yield same(what, matrices[title][h][m], ours, otherwise)
 
 
 def _worth(own: TieMatrix, human: float, metric: float) -> str:
@@ -127,7 +125,7 @@ def _example_rows(examples: list[dict[str, Any]]) -> Iterator[Row]:
         ours = float(matrix(example["matrix"]).value(counts)[0])
         same, opposite, ties = example["pairs"]
         what = f"{example['matrix']} of {same} concordant, {opposite} discordant, {ties} ties"
-        yield judge(f"Section 3, {what}", example["value"], ours, within=COMPUTED)
+        yield judge(f"Section 3, {what}", example["value"], ours, COMPUTED)
 
 
 def counted_pairs(lp: str, pairs: Path, texts: Path, *, scored: bool = True) -> Pairs:
@@ -166,40 +164,30 @@ def _table3_rows(lp: str, cells: Mapping[str, int], pairs: Pairs, systems: int) 
         "ties of EED": int((pairs.metric_gap["eed"] == 0).sum()),
     }
     for what, value in cells.items():
-        title = f"Table 3, {lp}, {what}"
-        if what in ours:
-            own = detail if what.startswith("pairs") else None
-            yield judge(title, value, ours[what], within=COUNTED, reason=fewer, detail=own)
-        else:
-            yield not_at_hand(title, value, _YISI)
-
-
-def _blank(lp: str, cells: Mapping[str, int], reason: str) -> Iterator[Row]:
-    for what, value in cells.items():
-        yield not_at_hand(f"Table 3, {lp}, {what}", value, reason)
+        own = detail if what.startswith("pairs") else None
+        yield judge(f"Table 3, {lp}, {what}", value, ours.get(what, _YISI), COUNTED, fewer, own)
 
 
 def _figure1_rows(published: Mapping[str, float], paths: Mapping[str, Path]) -> Iterator[Row]:
     """What thresholds keep of the pairs of WMT20."""
-    missing = [path.name for path in paths.values() if not path.is_file()]
-    if missing:
-        reason = f"no {', '.join(missing)} in {next(iter(paths.values())).parent}"
-        for what, value in published.items():
-            yield not_at_hand(f"Figure 1, {what}", value, reason)
-        return
+    absent = not_there(paths.values(), next(iter(paths.values())).parent)
     kept = dict.fromkeys((1.0, 25.0, 50.0), 0.0)
-    for path in paths.values():
+    for path in () if absent else paths.values():
         pairs = machine_pairs(path)
         for threshold in kept:
             kept[threshold] += int(pairs.at_least(threshold).sum()) / len(paths)
-    ours = {
-        "pairs at 1 per pair at 50": kept[1.0] / kept[50.0],
-        "share kept at 25": kept[25.0] / kept[1.0],
-    }
+    ours = (
+        {}
+        if absent
+        else {
+            "pairs at 1 per pair at 50": kept[1.0] / kept[50.0],
+            "share kept at 25": kept[25.0] / kept[1.0],
+        }
+    )
     detail = ", ".join(f"{n:,.0f} pairs at {t:g}" for t, n in kept.items())
     for what, value in published.items():
-        yield judge(f"Figure 1, {what}", value, ours[what], within=_ROUGHLY[what],
-                    reason=_OTHER_YEAR, detail=detail)  # fmt: skip
+        own = absent or ours[what]
+        yield judge(f"Figure 1, {what}", value, own, _ROUGHLY[what], _OTHER_YEAR, detail)
 
 
 def machine_pairs(path: Path) -> Pairs:
