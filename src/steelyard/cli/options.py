@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import functools
 import math
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -198,20 +199,31 @@ _INPUT = (
 )  # fmt: skip
 
 
-def input_options(command: F) -> F:
-    """Add the options of inputs; the command receives them as one ``options``."""
-    import functools
+def as_object(
+    keyword: str, cls: Callable[..., Any], options: Sequence[Callable[[Any], Any]]
+) -> Callable[[Any], Any]:
+    """Add options to a command, which receives them as one object of a dataclass."""
+    names = tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
 
-    names = tuple(InputOptions.__dataclass_fields__)
+    def added(command: F) -> Any:
+        @functools.wraps(command)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            given = {name: kwargs.pop(name) for name in names}
+            return command(*args, **{keyword: cls(**given)}, **kwargs)
 
-    @functools.wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        given = {name: kwargs.pop(name) for name in names}
-        return command(*args, options=InputOptions(**given), **kwargs)
+        return _with(wrapped, options)
 
-    for option in reversed(_INPUT):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[return-value]
+    return added
+
+
+def _with(command: Any, options: Sequence[Callable[[Any], Any]]) -> Any:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+#: Adds the options of inputs; the command receives them as one ``options``.
+input_options = as_object("options", InputOptions, _INPUT)
 
 
 @dataclass(frozen=True)
@@ -258,13 +270,9 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: 
 
     ``suffixes`` are what ``--out`` may end in; with ``folder`` it names what the command makes.
     """
-    import functools
-
-    names = tuple(OutputOptions.__dataclass_fields__)
 
     @functools.wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        output = OutputOptions(**{name: kwargs.pop(name) for name in names})
+    def checked(*args: Any, output: OutputOptions, **kwargs: Any) -> Any:
         if not folder:
             output.check(suffixes)
         try:
@@ -274,9 +282,7 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: 
             raise
 
     options = (_OUTPUT[0], _FOLDER, *_OUTPUT[2:]) if folder else _OUTPUT
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[return-value]
+    return as_object("output", OutputOptions, options)(checked)  # type: ignore[no-any-return]
 
 
 CLUSTER = click.option("--cluster", metavar="ADDRESS",
@@ -294,18 +300,15 @@ def worker_options(command: F) -> F:
 
     Stands below :func:`output_options`, which knows the number of processes.
     """
-    import functools
 
     @functools.wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Any, cluster: str | None, resume: Path | None, **kwargs: Any) -> Any:
         from steelyard.core.parallel import Workers
 
-        workers = Workers(kwargs["output"].jobs, kwargs.pop("cluster"), kwargs.pop("resume"))
+        workers = Workers(kwargs["output"].jobs, cluster, resume)
         return command(*args, workers=workers, **kwargs)
 
-    for option in reversed(_WORKERS):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[return-value]
+    return _with(wrapped, _WORKERS)  # type: ignore[no-any-return]
 
 
 def refuse_workers(workers: Workers, reason: str) -> None:

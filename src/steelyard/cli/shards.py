@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.emit import note
-from steelyard.cli.options import CLUSTER, TABLES, InputOptions, OutputOptions, Pair
+from steelyard.cli.options import (
+    CLUSTER,
+    TABLES,
+    InputOptions,
+    OutputOptions,
+    Pair,
+    as_object,
+)
 from steelyard.cli.progress import workers_with_progress
 from steelyard.cli.texts import TextOptions
 from steelyard.core.errors import UsageError
@@ -20,8 +25,6 @@ from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.kobe.scale import ShardedKobe
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Share(Pair):
@@ -69,18 +72,8 @@ _SHARDS = (
 )  # fmt: skip
 
 
-def shard_options(command: F) -> F:
-    """Add the options of shards; the command receives them as one ``shards``."""
-    names = tuple(ShardOptions.__dataclass_fields__)
-
-    @functools.wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        given = {name: kwargs.pop(name) for name in names}
-        return command(*args, shards=ShardOptions(**given), **kwargs)
-
-    for option in reversed(_SHARDS):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[return-value]
+#: Adds the options of shards; the command receives them as one ``shards``.
+shard_options = as_object("shards", ShardOptions, _SHARDS)
 
 
 def score_in_shards(

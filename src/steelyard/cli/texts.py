@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import InputOptions, Names, Pair
+from steelyard.cli.options import InputOptions, Names, Pair, as_object
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 
 if TYPE_CHECKING:
     from steelyard.scoring.metric import Metric
     from steelyard.scoring.run import Scores
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -178,15 +174,5 @@ _TEXT = (
 )  # fmt: skip
 
 
-def text_options(command: F) -> F:
-    """Add the options of texts and metrics; the command receives them as one ``texts``."""
-    names = tuple(TextOptions.__dataclass_fields__)
-
-    @functools.wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        given = {name: kwargs.pop(name) for name in names}
-        return command(*args, texts=TextOptions(**given), **kwargs)
-
-    for option in reversed(_TEXT):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[return-value]
+#: Adds the options of texts and metrics; the command receives them as one ``texts``.
+text_options = as_object("texts", TextOptions, _TEXT)
