@@ -1,4 +1,7 @@
-"""How far long work has come: a bar on a terminal, one line elsewhere, nothing if quiet."""
+"""How far long work has come: a bar on a terminal, one line elsewhere, nothing if quiet.
+
+What is drawn on a terminal is drawn by ``rich``, which is loaded there alone.
+"""
 
 from __future__ import annotations
 
