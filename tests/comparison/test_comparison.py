@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from steelyard.cli.main import run
+from steelyard.comparison import options, rankings, tests
 from steelyard.comparison.diagnosis import modes, swaying_segments
 from steelyard.comparison.pair import _more, decide
 from steelyard.comparison.run import compare
@@ -23,7 +24,10 @@ from steelyard.core.rng import generator
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
+from steelyard.stats.paired import corrections
+from steelyard.stats.permutation import pvalues
 from steelyard.stats.resampling.bootstrap import bootstrap_medians, segment_counts
+from steelyard.stats.strength import bradleyterry, fits
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
 
@@ -461,7 +465,7 @@ def test_nothing_quadratic_in_systems_unless_asked_for():
     assert not found.tiers
     result = found.to_dict()
     assert result["aggregations"]["mean"]["pairwise"] is None
-    assert [note for note in found.notes if "--test t" in note]
+    assert [note for note in found.notes if 'tests="t"' in note]
     assert "'s0000' and 's0001' have the same scores" in found.warnings
     assert len(found.table().rows) == n
 
@@ -474,7 +478,7 @@ def test_many_systems_are_tested_where_asked_for():
     assert found.tests["t"].p.shape == (301, 301)
     assert found.tiers["mean"].test == "t"
     assert found.aggregations["mean"].pairwise.shape == (301, 301)
-    assert not [note for note in found.notes if "--test t" in note]
+    assert not [note for note in found.notes if 'tests="t"' in note]
 
 
 def test_twins_are_named_and_counted():
@@ -602,3 +606,16 @@ def test_options_without_a_part_in_the_card_are_named(tmp_path, capsys):
     assert card["provenance"]["options"]["bootstrap"] == 50
     assert run(["compare", str(path), "--pair", "A,B", "--json"]) == 0
     assert not any("no part" in text for text in json.loads(capsys.readouterr().out)["warnings"])
+
+
+def test_options_name_what_the_registries_hold():
+    assert tuple(rankings.AGGREGATIONS) == options.RANKINGS
+    assert tuple(tests.TESTS) == options.TESTS
+    assert fits.TIES == options.TIES
+    assert fits.TIE_MODELS == options.TIE_MODELS
+    assert bradleyterry.METHODS == options.FITS
+    assert pvalues.ALTERNATIVES == options.ALTERNATIVES
+    assert set(corrections.CORRECTIONS) == set(options.CORRECTIONS)
+    for own in rankings.AGGREGATIONS.values():
+        fitting = {own.test, own.test_of_binary, own.test_of_corpus} - {None}
+        assert fitting <= set(tests.TESTS)

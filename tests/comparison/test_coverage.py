@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steelyard.comparison.rankings import RankOptions, Sample, aggregate
+from steelyard.comparison.options import RankOptions
+from steelyard.comparison.rankings import AGGREGATIONS
+from steelyard.comparison.scores import Sample
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.bootstrap import interval, segment_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry
@@ -53,7 +55,7 @@ def test_intervals_cover_the_truth(name, trials, near):
         sample = Sample(
             draw(SEGMENTS, rng), ("A", "B", "C", "D"), segment_counts(250, SEGMENTS, rng)
         )
-        found = aggregate(name, sample, options, rng=rng)
+        found = AGGREGATIONS[name].rank(sample, options, rng)
         assert found.replicates is not None
         low, high = interval(found.replicates)
         hits.append((low <= expected) & (expected <= high))

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison.pair import decide
-from steelyard.comparison.results import AVERAGES
+from steelyard.comparison.rankings import AGGREGATIONS
 from steelyard.comparison.run import compare
 from steelyard.data.overview import sounds_lower
 from steelyard.report.figures import comparefigures, pairfigures
@@ -44,14 +44,14 @@ def test_negating_a_score_and_its_direction_negates_numbers_alone(values, seed):
     less = compare(make(-values, higher_is_better=False), by=BY, n_bootstrap=30, rng=seed)
     for by in BY:
         one, two = more.aggregations[by], less.aggregations[by]
-        sign = -1.0 if by in AVERAGES else 1.0
+        sign = -1.0 if AGGREGATIONS[by].average else 1.0
         same(two.ranks, one.ranks)
         same(two.best_rank, one.best_rank)
         same(two.scores, sign * one.scores)
         ends, gaps = np.array([one.low, one.high]), np.array([one.gap_low, one.gap_high])
         same([two.low, two.high], sign * (ends[::-1] if sign < 0 else ends))
         same([two.gap_low, two.gap_high], sign * (gaps[::-1] if sign < 0 else gaps))
-        if by in AVERAGES:
+        if AGGREGATIONS[by].average:
             same(two.pairwise, -one.pairwise)
             assert (one.higher_is_better, two.higher_is_better) == (True, False)
         else:

@@ -21,10 +21,9 @@ import pytest
 
 import steelyard as sy
 from steelyard import stats, studies
+from steelyard.comparison.options import RankOptions
 from steelyard.comparison.pair import decide
-from steelyard.comparison.rankings import RankOptions
 from steelyard.comparison.several import compare_scores
-from steelyard.comparison.tests import PairOptions
 from steelyard.core import bounds as options
 from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.parallel import Workers
@@ -166,7 +165,8 @@ CASES = [
          {"es": "set", "score": "known name?", "tests": "known names?", "method": "known name",
           "k": "above 0"} | RANK | TEST | {"by": "known names?"}),
     Case(compare_scores, {"es": ES, "scores": ["m", "o"], "n_bootstrap": 10},
-         {"es": "set", "scores": "known names", "by": "known name"}, ("options",)),
+         {"es": "set", "scores": "known names", "tests": "known names?", "method": "known name",
+          "k": "above 0"} | RANK | TEST | {"by": "known names?"}),
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
          {"log": "set", "method": "known name", "k": "above 0", "workers": "object?",
           "left": "text?", "right": "text?", "outcome": "text?", "unit": "text?",
@@ -258,8 +258,7 @@ CASES = [
                       "segments": "sizes of one", "repeats": "one or more",
                       "noise": "at least 0", "outlier_kind": "known name"}),
     Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
-         | {"method": "known name", "elo": "object", "trueskill": "object"}),
-    Case(PairOptions, {}, {k: v for k, v in TEST.items() if k != "rng"} | {"level": "level"}),
+         | {"method": "known name", "k": "above 0"}),
     Case(Procedure, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
                          "correction": "known name", "tick": "object"}),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.comparison.rankings import RankOptions
+from steelyard.comparison.options import RankOptions
 from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet

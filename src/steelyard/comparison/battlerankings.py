@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.comparison.rankings import (
-    Aggregate,
+from steelyard.comparison.options import LOG_RANKINGS, BattleOptions
+from steelyard.comparison.rankings import NO_PAIRS, Aggregate, bt_aggregate, rated_aggregate
+from steelyard.comparison.ratings import (
+    RATINGS,
     Orders,
-    RankOptions,
+    Played,
+    Rated,
+    Rating,
     Resampling,
-    chance,
-    connection_warnings,
     in_orders,
-    lead,
 )
 from steelyard.formats.judged.battlecounts import CountedLog
 from steelyard.formats.judged.battleparts import UnitParts
 from steelyard.stats.arrays import Floats, ratio
-from steelyard.stats.ranks import FITTED, ranks
+from steelyard.stats.ranks import ranks
 from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.strength.battlelog import Battles, resampled_battles
 from steelyard.stats.strength.bradleyterry import (
     MOST_DENSE,
     bradley_terry_batch,
     bradley_terry_pairs,
-    win_probability,
 )
-from steelyard.stats.strength.elo import elo_chance, elo_orders, elo_probability, elo_ratings
 from steelyard.stats.strength.orders import sequences
-from steelyard.stats.strength.trueskill import (
-    trueskill_chance,
-    trueskill_orders,
-    trueskill_probability,
-    trueskill_ratings,
-)
 from steelyard.stats.strength.wins import PairWins, WinCounts, win_share
 
-RANKINGS = ("mean", "bt", "elo", "trueskill")
 ORDERS = 100  # random orders, unless the log is long
 _PLAYS = 20_000_000  # battles played in all orders together
 _FEWEST = 4  # orders of the longest log
@@ -103,27 +95,26 @@ def n_orders(asked: int | None, n_battles: int) -> int:
 
 
 def rank_log(
-    names: Sequence[str], sample: LogSample, options: RankOptions, rng: np.random.Generator
+    sample: LogSample, options: BattleOptions, rng: np.random.Generator
 ) -> dict[str, Aggregate]:
     """Rank the systems of a log in several ways; ``mean`` is the share of battles won."""
-    draw, *streams = rng.spawn(1 + len(RANKINGS))
+    draw, *streams = rng.spawn(1 + len(LOG_RANKINGS))
+    chance = dict(zip(LOG_RANKINGS, streams, strict=True))
     found: dict[str, Aggregate] = {}
-    if "mean" in names:
+    if "mean" in options.by:
         found["mean"] = _share(sample.log.pairs, dense=sample.dense)
-    if "bt" in names:
-        found["bt"] = _bt(sample, options)
+    if "bt" in options.by:
+        fit = bradley_terry_pairs(
+            sample.log.pairs, ties_as=options.ties, method=options.method, prior=options.prior
+        )
+        found["bt"] = bt_aggregate(fit, sample.log.systems, pairs=sample.dense)
     if found and sample.n_resamples and sample.dense:
         replicates = _replicates(found, sample, options, draw)
         found = {name: replace(own, replicates=replicates[name]) for name, own in found.items()}
-    for name, rate in (("elo", _elo), ("trueskill", _trueskill)):
-        if name in names:
-            found[name] = rate(sample, options, streams[RANKINGS.index(name)])
-    return {name: found[name] for name in names}
-
-
-def _pairwise(n: int, make: Callable[[], Floats]) -> Floats:
-    """Make a table of all pairs, or none where there are too many."""
-    return make() if n <= MOST_DENSE else np.empty((0, 0))
+    for name, make in RATINGS.items():
+        if name in options.by:
+            found[name] = _rated(make(options), sample, options, chance[name])
+    return {name: found[name] for name in options.by}
 
 
 def _shares(wins: Floats, ties: Floats) -> Floats:
@@ -140,32 +131,16 @@ def _share(pairs: PairWins, *, dense: bool) -> Aggregate:
     )
     met = np.bincount(pairs.i, pairs.met, n) + np.bincount(pairs.j, pairs.met, n)
     scores = ratio(won, met)
-    pairwise = np.empty((0, 0))
+    pairwise = NO_PAIRS
     if dense:
         share = win_share(pairs.tables())
         pairwise = share - share.T
         np.fill_diagonal(pairwise, 0.0)
-    return Aggregate("mean", scores, ranks(scores), pairwise)
-
-
-def _bt(sample: LogSample, options: RankOptions) -> Aggregate:
-    fit = bradley_terry_pairs(
-        sample.log.pairs, ties_as=options.ties, method=options.method, prior=options.prior
-    )
-    return Aggregate(
-        "bt",
-        fit.strength,
-        fit.ranks,
-        _pairwise(sample.n, lambda: win_probability(fit.strength)),
-        warnings=connection_warnings(fit, sample.log.systems),
-        strengths=fit,
-        close=FITTED,
-        against=chance,
-    )
+    return Aggregate(scores, ranks(scores), pairwise)
 
 
 def _replicates(
-    found: dict[str, Aggregate], sample: LogSample, options: RankOptions, rng: np.random.Generator
+    found: dict[str, Aggregate], sample: LogSample, options: BattleOptions, rng: np.random.Generator
 ) -> dict[str, Floats]:
     """Share and strength in the same resamples; strengths of what is connected in the log only."""
     parts: dict[str, list[Floats]] = {name: [] for name in found}
@@ -190,101 +165,41 @@ def _replicates(
     return {name: np.concatenate(own) for name, own in parts.items()}
 
 
-def _elo(sample: LogSample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
-    battles = _played(sample)
-
-    def one(log: Battles) -> Floats:
-        return elo_ratings(log, options.elo)
-
-    def many(order: Orders) -> Floats:
-        return elo_orders(battles, order, options.elo)
-
-    scores, spread, replicates, warnings = _rated(sample, options, rng, one, many)
-    pairwise = _pairwise(sample.n, lambda: elo_probability(scores, options.elo))
-    return Aggregate(
-        "elo",
-        scores,
-        ranks(scores),
-        pairwise,
-        replicates,
-        spread,
-        _named("elo", warnings),
-        against=lambda drawn, i: elo_chance(lead(drawn, i), options.elo),
-    )
-
-
-def _trueskill(sample: LogSample, options: RankOptions, rng: np.random.Generator) -> Aggregate:
-    battles = _played(sample)
-    sigmas: list[Floats] = []
-
-    def one(log: Battles) -> Floats:
-        skills = trueskill_ratings(log, options.trueskill)
-        sigmas.append(skills.sigma[None])
-        return skills.mu
-
-    def many(order: Orders) -> Floats:
-        skills = trueskill_orders(battles, order, options.trueskill)
-        sigmas.append(skills.sigma)
-        return skills.mu
-
-    scores, spread, replicates, warnings = _rated(sample, options, rng, one, many)
-    # What was played first is the log itself, resamples follow.
-    sigma = np.concatenate(sigmas)[: max(options.orders, 1)].mean(axis=0)
-    pairwise = _pairwise(sample.n, lambda: trueskill_probability(scores, sigma, options.trueskill))
-    return Aggregate(
-        "trueskill",
-        scores,
-        ranks(scores),
-        pairwise,
-        replicates,
-        spread,
-        _named("trueskill", warnings),
-        against=lambda drawn, i: trueskill_chance(
-            lead(drawn, i), sigma[i], sigma, options.trueskill
-        ),
-    )
-
-
-def _played(sample: LogSample) -> Battles:
-    assert sample.log.played is not None
-    return sample.log.played
-
-
-def _named(name: str, warnings: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"{name}: {text}" for text in warnings)
-
-
 def _rated(
-    sample: LogSample,
-    options: RankOptions,
-    rng: np.random.Generator,
-    one: Callable[[Battles], Floats],
-    many: Callable[[Orders], Floats],
-) -> tuple[Floats, Floats | None, Floats | None, list[str]]:
-    """Rate in the order of time or in random orders: scores, spread, resamples, and warnings."""
-    battles = _played(sample)
-    warnings = []
+    rating: Rating, sample: LogSample, options: BattleOptions, rng: np.random.Generator
+) -> Aggregate:
+    """Rate in the order of time or in random orders."""
+    battles = sample.log.played
+    assert battles is not None
+    warnings: tuple[str, ...] = ()
     resampling = None
     if sample.n_resamples and len(battles) <= _MOST_PLAYED:
         unit = sample.log.unit
         blocks = None if unit is None else unit.astype(np.int64)
         resampling = Resampling(sample.n_resamples, blocks)
     elif sample.n_resamples:
-        warnings.append(f"no intervals for more than {_MOST_PLAYED:,} battles; bt has them")
+        none = f"no intervals for more than {_MOST_PLAYED:,} battles; bt has them"
+        warnings = (f"{rating.name}: {none}",)
 
-    def play(order: Orders, _rng: np.random.Generator, *, single: bool = False) -> Floats:  # noqa: ARG001
+    def play(order: Orders, _rng: np.random.Generator, *, single: bool = False) -> Played:  # noqa: ARG001
         if len(order) > _ONE_BY_ONE or (order < 0).any():
-            return many(order)
-        return np.array([one(_taken(battles, row)) for row in order])
+            return rating.of_log(battles, order)
+        played = [rating.in_time(_taken(battles, row)) for row in order]
+        sigmas = [one.sigma for one in played if one.sigma is not None]
+        return Played(
+            np.array([one.scores for one in played]), np.array(sigmas) if sigmas else None
+        )
 
     if options.orders:
-        return *in_orders(len(battles), options.orders, play, rng, resampling), warnings
-    scores = one(battles)
-    if resampling is None:
-        return scores, None, None, warnings
-    drawn = sequences(len(battles), resampling.n, rng, blocks=resampling.blocks, resample=True)
-    drawn.sort(axis=1)  # what is drawn keeps its order in time
-    return scores, None, many(drawn), warnings
+        found = in_orders(len(battles), options.orders, play, rng, resampling)
+    else:
+        found = Rated(rating.in_time(battles))
+        if resampling is not None:
+            n, blocks = resampling.n, resampling.blocks
+            drawn = sequences(len(battles), n, rng, blocks=blocks, resample=True)
+            drawn.sort(axis=1)  # what is drawn keeps its order in time
+            found = replace(found, replicates=rating.of_log(battles, drawn).scores)
+    return rated_aggregate(rating, found, pairs=sample.dense, warnings=warnings)
 
 
 def _taken(battles: Battles, rows: np.ndarray) -> Battles:

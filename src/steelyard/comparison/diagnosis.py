@@ -1,21 +1,28 @@
-"""Why rankings disagree: segments that sway the mean, kinds of segments, and their imbalance."""
+"""Why rankings disagree: segments that sway the mean, kinds of segments, and their imbalance.
+
+And what would change the order by Bradley-Terry: other treatments of ties, a system left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.options import TIES, RankOptions
 from steelyard.comparison.rankings import Aggregate
 from steelyard.comparison.results import MOST_SHOWN
-from steelyard.comparison.scores import Compared
+from steelyard.comparison.scores import Compared, first_few
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
+from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry
+from steelyard.stats.strength.wins import WinCounts
 
 _NAMED = 5  # segments, or pairs, that are named at most
 _GRID = 256
+_MOST = 60  # systems up to which every one is left out in turn
 
 
 def diagnose(es: EvalSet, data: Compared, ranks: Mapping[str, Aggregate]) -> dict[str, Any]:
@@ -157,14 +164,81 @@ def _domains(es: EvalSet, gap: Floats, two: CorpusStatistics | None) -> dict[str
     result = {}
     for domain in es.domains:
         here = known & (labels == domain)
-        if here.any():
-            if two is None:
-                difference = float(gap[here].mean())
-            else:
-                one, other = two.select(segments=np.flatnonzero(here)).corpus_scores()
-                difference = float(one - other)
-            result[domain] = {
-                "difference": difference,
-                "share": float(here.sum() / known.sum()),
-            }
+        if not here.any():
+            continue
+        difference = float(gap[here].mean())
+        if two is not None:
+            one, other = two.select(segments=np.flatnonzero(here)).corpus_scores()
+            difference = float(one - other)
+        share = float(here.sum() / known.sum())
+        result[domain] = {"difference": difference, "share": share}
     return result
+
+
+def _fit(counts: WinCounts, options: RankOptions, ties: str | None = None) -> Strengths:
+    ties = options.ties if ties is None else ties
+    return bradley_terry(counts.wins, counts.ties, ties_as=ties, prior=options.prior)
+
+
+def _order(
+    counts: WinCounts, systems: Sequence[str], options: RankOptions, ties: str
+) -> list[tuple[float, str]]:
+    fit = _fit(counts, options, ties)
+    return sorted((float(r), s) for r, s in zip(fit.ranks, systems, strict=True) if not np.isnan(r))
+
+
+def tie_note(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> list[str]:
+    """Say whether the order changes under other treatments of ties."""
+    share = counts.ties.sum() / max(counts.met.sum(), 1)
+    if not share:
+        return ["bt: no ties"]
+    own = _order(counts, systems, options, options.ties)
+    moved = []
+    for policy in TIES:
+        if policy in (options.ties, "second"):
+            continue
+        other = _order(counts, systems, options, policy)
+        if [s for _, s in other] != [s for _, s in own]:
+            place = {s: r for r, s in own}
+            names = [s for r, s in other if place.get(s) != r]
+            if not other:
+                moved.append(f"{policy} leaves nothing to rank by")
+            elif names:
+                moved.append(f"{policy} moves {', '.join(names[:4])}")
+            else:
+                lost = place.keys() - {s for _, s in other}
+                moved.append(f"{policy} leaves {', '.join(sorted(lost)[:4])} without a rank")
+    shown = f"bt: {100 * share:.1f} % ties, treated as {options.ties}"
+    if not moved:
+        return [f"{shown}; the order is the same under the other treatments"]
+    return [f"{shown}; the order differs: {'; '.join(moved)}"]
+
+
+def order_flips(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> list[str]:
+    """Warn where the joint ranking contradicts a pair alone, or leaving a system out flips one."""
+    found = []
+    fit = _fit(counts, options)
+    half = counts.wins + counts.ties / 2
+    joint = np.sign(fit.ranks[None, :] - fit.ranks[:, None])
+    alone = np.sign(half - half.T)
+    against = np.triu((joint * alone < 0) | ((joint == 0) & (alone != 0)), 1)
+    for i, j in np.argwhere(against):
+        first, second = (i, j) if alone[i, j] > 0 else (j, i)
+        place = "below it" if joint[i, j] else "with it"
+        found.append(
+            f"{systems[first]} beats {systems[second]} head to head, but ranks {place} among all"
+        )
+    found = first_few(found)
+    if not 2 < len(systems) <= _MOST:
+        return found
+    flips = []
+    for out in range(len(systems)):
+        rest = [i for i in range(len(systems)) if i != out]
+        part = counts.within(rest)
+        less = _fit(part, options)
+        before = np.sign(fit.ranks[rest][None, :] - fit.ranks[rest][:, None])
+        after = np.sign(less.ranks[None, :] - less.ranks[:, None])
+        for a, b in np.argwhere(np.triu(before * after < 0, 1)):
+            pair = f"{systems[rest[a]]} and {systems[rest[b]]}"
+            flips.append(f"bt: without {systems[out]}, {pair} change places")
+    return found + first_few(flips)

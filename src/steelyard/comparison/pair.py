@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.options import CardOptions
 from steelyard.comparison.results import CORPUS, PROPORTION
-from steelyard.comparison.run import check_segments, document_codes, n_units, the_score
-from steelyard.comparison.scores import is_binary
-from steelyard.comparison.tests import UNITS
+from steelyard.comparison.scores import (
+    check_segments,
+    document_codes,
+    is_binary,
+    n_units,
+    the_score,
+)
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Column, Table
@@ -24,7 +30,12 @@ from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, row_means, same_digits
 from steelyard.stats.paired import pairedtests
 from steelyard.stats.paired.testpower import MOST, permutation_needed
-from steelyard.stats.permutation.corpus import bootstrap_scores, corpus_test, pseudo_values
+from steelyard.stats.permutation.corpus import (
+    CorpusStatistics,
+    bootstrap_scores,
+    corpus_test,
+    pseudo_values,
+)
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
 
@@ -141,8 +152,8 @@ class Decision:
             rows.append(("p of wins (sign)", shown_p(self.p_sign)))
         else:
             both, first, second, neither = self.two_by_two
-            rows.insert(2, (f"1 by both, {a} alone, {b} alone, neither",
-                            f"{both}, {first}, {second}, {neither}"))  # fmt: skip
+            cells = f"{both}, {first}, {second}, {neither}"
+            rows.insert(2, (f"1 by both, {a} alone, {b} alone, neither", cells))
             rows.append(("p of the proportions (McNemar, exact)", shown_p(self.p_sign)))
         rows.append((f"chance that {a} wins a segment", f"{100 * self.superiority:.1f} %"))
         shown = "undefined (no spread)" if math.isnan(self.effect) else f"{self.effect:+.3f}"
@@ -162,16 +173,13 @@ class Decision:
         return Table("", columns, tuple(rows), (self.verdict,))
 
 
+@keywords(CardOptions)
 def decide(
     es: Source,
     pair: tuple[str, str],
     score: str | None = None,
     *,
-    human: str | None = None,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    unit: str = "segment",
-    n_bootstrap: int = 10_000,
+    options: CardOptions,
     rng: Rng = 0,
 ) -> Decision:
     """Weigh one system against another.
@@ -200,85 +208,125 @@ def decide(
     >>> card.verdict
     'Dolomite is better than Granite by learned-refA: +0.04...p < 0.0001.'
     """
-    es = as_evalset(es, human)
-    bounds.fraction(alpha=alpha, power=power)
-    _check(es, pair, human, unit, n_bootstrap)
-    chosen = the_score(es, score)
-    i, j = (es.systems.index(name) for name in pair)
-    check_segments(es, chosen)
-    table = es[chosen]
-    sign = 1.0 if table.higher_is_better else -1.0
-    values = table.oriented[[i, j]]
-    stats = None if table.statistics is None else table.statistics.select(systems=(i, j))
-    known = np.asarray((~np.isnan(values) if stats is None else stats.known).all(axis=0))
-    if not known.any():
-        raise UsageError(f"{pair[0]} and {pair[1]} share no segment with a '{chosen}' score")
-    stream = generator(rng)
-    blocks = document_codes(es)[known] if unit == "document" else None
-    both = values[:, known]
+    es = as_evalset(es, options.human)
+    two = _two(es, pair, score, options)
+    stream, both, stats, sign = generator(rng), two.both, two.statistics, two.sign
     gap = both[0] - both[1]
-    binary = stats is None and is_binary(table.values)
-    counts = bootstrap.segment_counts(n_bootstrap, len(gap), stream, blocks)
+    counts = bootstrap.segment_counts(options.n_bootstrap, len(gap), stream, two.blocks)
     if stats is None:
         means, moved = row_means(both), gap
         replicates = bootstrap.bootstrap_means(gap[None, :], counts)[:, 0]
-        tested, error = pairedtests.permutation_p(both, blocks=blocks)
+        tested, error = pairedtests.permutation_p(both, blocks=two.blocks)
     else:
-        stats = stats.select(segments=np.flatnonzero(known))
         means, moved = sign * stats.corpus_scores(), sign * np.subtract(*pseudo_values(stats))
         replicates = sign * np.subtract(*bootstrap_scores(stats, counts).T)
-        tested, error = corpus_test(stats, blocks=blocks, rng=stream), 0.0
-    p, p_sign = float(tested[0, 1]), float(pairedtests.sign_test(both)[0, 1])
-    several = n_units(len(gap), blocks) > 1
+        tested, error = corpus_test(stats, blocks=two.blocks, rng=stream), 0.0
+    several = n_units(len(gap), two.blocks) > 1
     if not several:  # the same segments again and again are no resamples
         replicates = np.full(len(replicates), np.nan)
     low, high = (float(x[0]) for x in bootstrap.interval(replicates[:, None]))
     lead = float(gap.mean()) if stats is None else float(means[0] - means[1])
-    needed = _needed(moved, blocks, alpha, power, stream)
-    warnings = [*es.notes, *direction_warnings(chosen, table), *pairedtests.error_note(error)]
-    warnings += _unofficial(chosen, table, (i, j), sign * means)
-    if not several:
-        warnings.append(f"one {unit}: there is nothing to resample, and no interval")
-    if not known.all():
-        warnings.append(
-            f"{int((~known).sum()):,} segments that only one of the two has take no part"
-        )
     wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
-    if p < alpha and (wins - losses) * lead < 0:
-        warnings.append("the mean and the number of wins point in different directions")
+    p = float(tested[0, 1])
     drawn = replicates[~np.isnan(replicates)]
-    ends = (low, high) if sign > 0 else (0.0 - high, 0.0 - low)
-    difference = sign * lead + 0.0
-    settings = {"score": chosen, "pair": ",".join(pair), "unit": unit, "bootstrap": n_bootstrap}
-    return Decision(
-        chosen,
-        pair,
-        len(gap),
-        (float(sign * means[0] + 0.0), float(sign * means[1] + 0.0)),
-        difference,
-        ends,
-        float(row_means((drawn > 0) + 0.5 * (drawn == 0))),
-        wins,
-        int((gap == 0).sum()),
-        losses,
-        p,
-        p_sign,
-        float(pairedtests.superiority(both)[0, 1]),
-        sign * float(pairedtests.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]) + 0.0,
-        needed,
-        power,
-        unit,
-        _verdict(pair, chosen, lead if wins or losses else None, _interval(difference, ends), p,
-                 alpha, _more(len(gap), needed, power),
-                 higher_is_better=table.higher_is_better),
-        _regressions(es, pair, sign, both, known, lead),
-        None if human is None else _human(es, human, (i, j), counts, known),
-        tuple(dict.fromkeys(warnings)),
-        Provenance.of("compare", settings, es.inputs, rng),
-        table.higher_is_better,
-        CORPUS if stats is not None else PROPORTION if binary else None,
-        _two_by_two(sign * both) if binary else None,
-    )  # fmt: skip
+    needed = _needed(moved, two.blocks, options, stream)
+    warnings = [*es.notes, *direction_warnings(two.score, two.table)]
+    warnings += pairedtests.error_note(error) + _unofficial(two, sign * means)
+    if not several:
+        warnings.append(f"one {options.unit}: there is nothing to resample, and no interval")
+    if not two.known.all():
+        alone = int((~two.known).sum())
+        warnings.append(f"{alone:,} segments that only one of the two has take no part")
+    if p < options.alpha and (wins - losses) * lead < 0:
+        warnings.append("the mean and the number of wins point in different directions")
+    settings = {
+        "score": two.score,
+        "pair": ",".join(pair),
+        "unit": options.unit,
+        "bootstrap": options.n_bootstrap,
+    }
+    effect = pairedtests.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]
+    card = Decision(
+        score=two.score,
+        pair=pair,
+        n_segments=len(gap),
+        means=two.own(*means),
+        difference=sign * lead + 0.0,
+        ci=(low, high) if sign > 0 else (0.0 - high, 0.0 - low),
+        probability=float(row_means((drawn > 0) + 0.5 * (drawn == 0))),
+        wins=wins,
+        ties=int((gap == 0).sum()),
+        losses=losses,
+        p=p,
+        p_sign=float(pairedtests.sign_test(both)[0, 1]),
+        superiority=float(pairedtests.superiority(both)[0, 1]),
+        effect=sign * float(effect) + 0.0,
+        needed=needed,
+        power=options.power,
+        unit=options.unit,
+        verdict="",
+        regressions=_regressions(es, two, lead),
+        human=None if options.human is None else _human(es, options.human, two, counts),
+        warnings=tuple(dict.fromkeys(warnings)),
+        provenance=Provenance.of("compare", settings, es.inputs, rng),
+        higher_is_better=two.table.higher_is_better,
+        of=CORPUS if stats is not None else PROPORTION if two.binary else None,
+        two_by_two=_two_by_two(sign * both) if two.binary else None,
+    )
+    return replace(card, verdict=_verdict(card, options.alpha))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Two:
+    """Two systems by one score, on the segments that both have (``known`` of all)."""
+
+    score: str
+    pair: tuple[str, str]
+    rows: list[int]
+    table: ScoreTable
+    known: np.ndarray
+    both: Floats  # more is better
+    blocks: Counts | None
+    statistics: CorpusStatistics | None
+
+    @property
+    def sign(self) -> float:
+        return 1.0 if self.table.higher_is_better else -1.0
+
+    @property
+    def binary(self) -> bool:
+        return self.statistics is None and is_binary(self.table.values)
+
+    def own(self, first: float, second: float) -> tuple[float, float]:
+        """Give values of both in the numbers of the score itself."""
+        return float(self.sign * first + 0.0), float(self.sign * second + 0.0)
+
+
+def _two(es: EvalSet, pair: tuple[str, str], score: str | None, options: CardOptions) -> _Two:
+    bounds.pair(pair=pair)
+    for name in pair:
+        if name not in es.systems:
+            raise UsageError(f"no system '{name}'; {hint(name, es.systems)}")
+    if pair[0] == pair[1]:
+        raise UsageError(f"a pair needs two systems, got '{pair[0]}' twice")
+    chosen = the_score(es, score)
+    check_segments(es, chosen)
+    table, rows = es[chosen], [es.systems.index(name) for name in pair]
+    values = table.oriented[rows]
+    stats = None if table.statistics is None else table.statistics.select(systems=rows)
+    known = np.asarray((~np.isnan(values) if stats is None else stats.known).all(axis=0))
+    if not known.any():
+        raise UsageError(f"{pair[0]} and {pair[1]} share no segment with a '{chosen}' score")
+    return _Two(
+        score=chosen,
+        pair=pair,
+        rows=rows,
+        table=table,
+        known=known,
+        both=values[:, known],
+        blocks=document_codes(es)[known] if options.unit == "document" else None,
+        statistics=None if stats is None else stats.select(segments=np.flatnonzero(known)),
+    )
 
 
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
@@ -289,15 +337,15 @@ def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
     return a, b, c, d
 
 
-def _unofficial(name: str, table: ScoreTable, rows: tuple[int, int], means: Floats) -> list[str]:
+def _unofficial(two: _Two, means: Floats) -> list[str]:
     """Warn where the official scores of the two are something else than what is compared."""
-    if table.system_scores is None or table.statistics is not None:
+    if two.table.system_scores is None or two.statistics is not None:
         return []
-    official = table.system_scores[list(rows)]
+    official = two.table.system_scores[two.rows]
     if np.isnan(official).any() or same_digits(official, means):
         return []
     told = (
-        f"means of segment scores are compared, which the official system scores of '{name}' "
+        f"means of segment scores are compared, which the official system scores of '{two.score}' "
         f"({official[0]:.4g}, {official[1]:.4g}) are not"
     )
     if np.subtract(*official) * np.subtract(*means) < 0:
@@ -324,22 +372,8 @@ def _interval(value: float, ends: Sequence[float]) -> str:
     return f"{shown} (no interval)" if np.isnan(ends).any() else f"{shown} ({low} to {high})"
 
 
-def _check(
-    es: EvalSet, pair: tuple[str, str], human: str | None, unit: str, n_bootstrap: int
-) -> None:
-    bounds.choice(UNITS, unit=unit)
-    bounds.whole(10, n_bootstrap=n_bootstrap)
-    bounds.text(optional=True, human=human)
-    bounds.pair(pair=pair)
-    for name in pair:
-        if name not in es.systems:
-            raise UsageError(f"no system '{name}'; {hint(name, es.systems)}")
-    if pair[0] == pair[1]:
-        raise UsageError(f"a pair needs two systems, got '{pair[0]}' twice")
-
-
 def _needed(
-    gap: Floats, blocks: Counts | None, alpha: float, power: float, rng: np.random.Generator
+    gap: Floats, blocks: Counts | None, options: CardOptions, rng: np.random.Generator
 ) -> int | None:
     """Segments at which the permutation test would see a difference this large, None if never.
 
@@ -348,33 +382,26 @@ def _needed(
     units = block_sums(gap[None, :], blocks)[0]
     if not float(gap.mean()) or len(gap) < 2:
         return None
-    found = permutation_needed(units, alpha, power, rng)
+    found = permutation_needed(units, options.alpha, options.power, rng)
     return None if found is None else int(np.ceil(found * len(gap) / len(units)))
 
 
-def _verdict(
-    pair: tuple[str, str],
-    score: str,
-    lead: float | None,
-    shown: str,
-    p: float,
-    alpha: float,
-    more: str,
-    *,
-    higher_is_better: bool,
-) -> str:
-    by = score if higher_is_better else f"{score} (lower is better)"
-    sure = f"p {'' if p < 0.0001 or math.isnan(p) else '= '}{shown_p(p)}"
-    if lead is None:
-        return (
-            f"{by} does not settle which of {pair[0]} and {pair[1]} is better: they tie on every "
-            "segment."
-        )
-    if p < alpha:
-        better, worse = pair if lead > 0 else pair[::-1]
-        return f"{better} is better than {worse} by {by}: {shown}, {sure}."
-    text = f"{by} does not settle which of {pair[0]} and {pair[1]} is better: {shown}, {sure}."
-    return f"{text} {more}".rstrip() if lead and not math.isnan(p) else text
+def _verdict(card: Decision, alpha: float) -> str:
+    a, b = card.pair
+    by = card.score if card.higher_is_better else f"{card.score} (lower is better)"
+    open_question = f"{by} does not settle which of {a} and {b} is better"
+    if not (card.wins or card.losses):
+        return f"{open_question}: they tie on every segment."
+    plain = card.p < 0.0001 or math.isnan(card.p)
+    found = f"{_interval(card.difference, card.ci)}, p {'' if plain else '= '}{shown_p(card.p)}."
+    if card.p < alpha:
+        first = (card.difference > 0) == card.higher_is_better
+        better, worse = (a, b) if first else (b, a)
+        return f"{better} is better than {worse} by {by}: {found}"
+    text = f"{open_question}: {found}"
+    if not card.difference or math.isnan(card.p):
+        return text
+    return f"{text} {_more(card.n_segments, card.needed, card.power)}".rstrip()
 
 
 def _more(n: int, needed: int | None, power: float) -> str:
@@ -387,48 +414,35 @@ def _more(n: int, needed: int | None, power: float) -> str:
     return f"A difference this large would take {count} segments ({power:.0%} power)."
 
 
-def _regressions(
-    es: EvalSet,
-    pair: tuple[str, str],
-    sign: float,
-    both: Floats,
-    known: np.ndarray,
-    lead: float,
-) -> tuple[Regression, ...]:
+def _regressions(es: EvalSet, two: _Two, lead: float) -> tuple[Regression, ...]:
     """Segments on which the system that is ahead loses most."""
-    gap = both[0] - both[1]
-    loss = gap if lead >= 0 else -gap
-    order = np.argsort(loss, kind="stable")[:_SHOWN]
-    places = np.flatnonzero(known)
+    loss = np.subtract(*two.both) if lead >= 0 else -np.subtract(*two.both)
+    places, sources = np.flatnonzero(two.known), es.segments.sources
     found = []
-    for k in order:
+    for k in np.argsort(loss, kind="stable")[:_SHOWN]:
         if not loss[k] < 0:
             break
         s = int(places[k])
-        sources = es.segments.sources
-        texts = [es.outputs[name][s] if name in es.outputs else None for name in pair]
+        first, second = two.own(*two.both[:, k])
+        texts = [es.outputs[name][s] if name in es.outputs else None for name in two.pair]
         found.append(
             Regression(
-                es.segments.ids[s],
-                float(sign * both[0][k] + 0.0),
-                float(sign * both[1][k] + 0.0),
-                None if sources is None else sources[s],
-                (texts[0], texts[1]),
+                segment=es.segments.ids[s],
+                first=first,
+                second=second,
+                source=None if sources is None else sources[s],
+                outputs=(texts[0], texts[1]),
             )
         )
     return tuple(found)
 
 
-def _human(
-    es: EvalSet, human: str, pair: tuple[int, int], counts: Floats, known: np.ndarray
-) -> dict[str, Any]:
+def _human(es: EvalSet, human: str, two: _Two, counts: Floats) -> dict[str, Any]:
     """Show the same difference in human terms, on the segments that people scored for both."""
-    values = es[human].values[list(pair)][:, known]
-    gap = values[0] - values[1]
+    gap = np.subtract(*es[human].values[two.rows][:, two.known])
     if np.isnan(gap).all():
         raise UsageError(f"no segment has a '{human}' score of both systems")
-    replicates = bootstrap.bootstrap_means(gap[None, :], counts)
-    low, high = bootstrap.interval(replicates)
+    low, high = bootstrap.interval(bootstrap.bootstrap_means(gap[None, :], counts))
     return {
         "score": human,
         "higher_is_better": es[human].higher_is_better,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -13,36 +14,10 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import plural
 from steelyard.stats.arrays import Floats
+from steelyard.stats.ranks import whole
 
 MOST_SHOWN = 300  # systems up to which every pair gets intervals and a place in a report
-#: Which test asks the question that a ranking answers, and why.
-FITTING = {"mean": "t", "median": "mood", "bt": "sign", "elo": "sign", "trueskill": "sign",
-           "sentence-mean": "t"}  # fmt: skip
-#: Rankings by numbers of the score's own scale; the others give strengths, of which more is better.
-AVERAGES = ("mean", "median", "sentence-mean")
 CORPUS, SENTENCES, PROPORTION = "corpus score", "sentence scores", "proportion"  # what is ranked by
-REASONS = {
-    "t": "t tests means of paired differences, as mean ranks by them",
-    "permutation": "permutation tests means of paired differences without assuming their shape",
-    "bootstrap": "bootstrap tests means by resampling",
-    "mood": "mood tests medians and ignores the pairing, as median does",
-    "sign": "sign tests who wins more segments, as bt, elo and trueskill rank",
-    "gap": "gap tests differences of the scores by their spread over resamples",
-    "wilcoxon": "wilcoxon weighs wins by the rank of their size: between mean and bt",
-    "mcnemar": "mcnemar tests proportions by the segments that only one of two systems has right",
-}
-_OF_CORPUS = {
-    "permutation": "permutation tests corpus scores: outputs are swapped, and both scored again",
-    "bootstrap": "bootstrap tests corpus scores by resampling segments",
-}
-
-
-def reason(test: str, of: str | None = None) -> str:
-    """Say which question a test asks; ``of`` is what it tests, where a corpus score is compared."""
-    if of == CORPUS:
-        return _OF_CORPUS[test]
-    told = REASONS[test.rpartition("-")[2]]
-    return f"{told} (on {SENTENCES})" if of == SENTENCES else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +27,8 @@ class Ranked:
     Scores are in the numbers of the score itself; ``pairwise[i, j]`` of a mean or a median is that
     of i minus that of j. ``of`` says what is ranked by, where that is not the segment scores.
     ``pairwise_low`` and ``pairwise_high`` are the interval of ``pairwise``, ``gap_low`` and
-    ``gap_high`` that of the difference of two scores: of means, strengths or ratings.
+    ``gap_high`` that of the difference of two scores: of means, strengths or ratings. Averages are
+    numbers of the score's own scale; of strengths and ratings more is better.
     """
 
     scores: Floats
@@ -70,6 +46,8 @@ class Ranked:
     pairwise_high: Floats | None = None
     higher_is_better: bool = True
     of: str | None = None
+    average: bool = False
+    notes: tuple[str, ...] = ()
 
     def turned(self) -> Ranked:
         """Give the same ranking in numbers of the other sign, of which less is better."""
@@ -94,11 +72,7 @@ class Ranked:
         """Give what ``--json`` prints."""
 
         def named(values: Floats | None) -> dict[str, Any] | None:
-            if values is None:
-                return None
-            return dict(
-                zip(systems, (None if np.isnan(v) else float(v) for v in values), strict=True)
-            )
+            return None if values is None else dict(zip(systems, map(_number, values), strict=True))
 
         def ranges(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
             if low is None or high is None:
@@ -106,20 +80,17 @@ class Ranked:
             pairs = ([_number(a), _number(b)] for a, b in zip(low, high, strict=True))
             return dict(zip(systems, pairs, strict=True))
 
+        def matrices(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
+            return None if low is None else {"low": low, "high": high}
+
         return {
             "scores": named(self.scores),
-            "ranks": {
-                s: None if np.isnan(r) else int(r) for s, r in zip(systems, self.ranks, strict=True)
-            },
+            "ranks": dict(zip(systems, whole(self.ranks), strict=True)),
             "ci": ranges(self.low, self.high),
             "rank_ci": ranges(self.best_rank, self.worst_rank),
             "pairwise": self.pairwise if self.pairwise.size else None,
-            "pairwise_ci": None
-            if self.pairwise_low is None
-            else {"low": self.pairwise_low, "high": self.pairwise_high},
-            "gap_ci": None
-            if self.gap_low is None
-            else {"low": self.gap_low, "high": self.gap_high},
+            "pairwise_ci": matrices(self.pairwise_low, self.pairwise_high),
+            "gap_ci": matrices(self.gap_low, self.gap_high),
             "spread": named(self.spread),
             "higher_is_better": self.higher_is_better,
             "of": self.of,
@@ -140,6 +111,7 @@ class PairTest:
     correction: str
     of: str | None = None
     error: float = 0.0  # numerical, of the raw p-values
+    reason: str = ""  # which question the test asks
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -155,11 +127,12 @@ class PairTest:
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """Clusters of systems under one ranking, by the test that fits it."""
+    """Clusters of systems under one ranking, by the test that fits it, and what contradicts it."""
 
     test: str
     clusters: tuple[int | None, ...]
     letters: tuple[str | None, ...]
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -170,28 +143,24 @@ class Tiers:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Systems against systems on the same segments.
+class RankedSystems(ABC):
+    """What comparisons have in common, be they of scores or of battles: rankings, tests, tiers."""
 
-    Numbers are those of the score itself, also where less is better (``higher_is_better``); ranks
-    count from the best. ``effects`` of who is better (``superiority``, ``cliffs_delta``) are that
-    of the row, whatever the direction.
-    """
+    __slots__ = ()
 
-    score: str
     systems: tuple[str, ...]
-    n_segments: int
     aggregations: Mapping[str, Ranked]
     tests: Mapping[str, PairTest]
     tiers: Mapping[str, Tiers]
-    effects: Mapping[str, Floats] = field(default_factory=dict)
-    diagnosis: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    provenance: Provenance | None = None
-    alpha: float = 0.05
-    higher_is_better: bool = True
+    effects: Mapping[str, Floats]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    provenance: Provenance | None
+    alpha: float
+
+    @abstractmethod
+    def size(self) -> str:
+        """Say in words what was compared."""
 
     def shown(self, by: str) -> str:
         """Give the name of a ranking as tables and figures show it: ``corpus`` where it is that."""
@@ -206,18 +175,18 @@ class Comparison:
         keys = [(np.inf if np.isnan(r) else r, s) for r, s in zip(ranks, self.systems, strict=True)]
         return [self.systems[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+    def found_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints of what was found."""
         return {
-            "score": self.score,
-            "systems": list(self.systems),
-            "n_segments": self.n_segments,
-            "higher_is_better": self.higher_is_better,
             "aggregations": {k: v.to_dict(self.systems) for k, v in self.aggregations.items()},
             "tests": {name: test.to_dict() for name, test in self.tests.items()},
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
             "effects": dict(self.effects),
-            "diagnosis": dict(self.diagnosis),
+        }
+
+    def told_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints of what is said of a comparison, and how it came about."""
+        return {
             "notes": list(self.notes),
             "warnings": list(self.warnings),
             "provenance": None if self.provenance is None else self.provenance.to_dict(),
@@ -237,12 +206,11 @@ class Comparison:
             key = f"{name} rank" if many else None
             columns.append(Column(f"{shown} rank" if many else "rank", key=key))
             columns += [Column("tier", key=f"{name} tier")] if name in self.tiers else []
-            digits = _digits(self.aggregations[name])
-            better: Literal["higher", "lower"] = (
-                "higher" if self.aggregations[name].higher_is_better else "lower"
-            )
+            own = self.aggregations[name]
+            digits = _digits(own)
+            better: Literal["higher", "lower"] = "higher" if own.higher_is_better else "lower"
             columns.append(Column(shown, better, digits=digits, key=name))
-            if self.aggregations[name].low is not None:
+            if own.low is not None:
                 columns += [
                     Column(end, digits=digits, key=f"{name} {end}") for end in ("low", "high")
                 ]
@@ -275,11 +243,6 @@ class Comparison:
         notes += self.notes
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
 
-    def size(self) -> str:
-        """Say in words what was compared."""
-        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
-        return f"score {self.score}: {size}"
-
     def pair_tables(self) -> list[Table]:
         """Give a matrix per test: corrected p-values of row against column."""
         order = self.ranking(next(iter(self.aggregations)))
@@ -292,9 +255,50 @@ class Comparison:
                 (system, *(_number(value) for value in row))
                 for system, row in zip(order, p, strict=True)
             )
-            note = f"p ({test.alternative}, {test.correction}); {reason(name, test.of)}"
+            note = f"p ({test.alternative}, {test.correction}); {test.reason}"
             tables.append(Table("", columns, rows, (note,)))
         return tables
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(RankedSystems):
+    """Systems against systems on the same segments.
+
+    Numbers are those of the score itself, also where less is better (``higher_is_better``); ranks
+    count from the best. ``effects`` of who is better (``superiority``, ``cliffs_delta``) are that
+    of the row, whatever the direction.
+    """
+
+    score: str
+    systems: tuple[str, ...]
+    n_segments: int
+    aggregations: Mapping[str, Ranked]
+    tests: Mapping[str, PairTest]
+    tiers: Mapping[str, Tiers]
+    effects: Mapping[str, Floats] = field(default_factory=dict)
+    diagnosis: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    alpha: float = 0.05
+    higher_is_better: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {
+            "score": self.score,
+            "systems": list(self.systems),
+            "n_segments": self.n_segments,
+            "higher_is_better": self.higher_is_better,
+            **self.found_dict(),
+            "diagnosis": dict(self.diagnosis),
+            **self.told_dict(),
+        }
+
+    def size(self) -> str:
+        """Say in words what was compared."""
+        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
+        return f"score {self.score}: {size}"
 
 
 def _digits(own: Ranked) -> int:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.diagnosis import diagnose
-from steelyard.comparison.rankings import (
-    AGGREGATIONS,
-    Aggregate,
-    RankOptions,
-    Sample,
-    aggregate,
-    lead,
-)
+from steelyard.comparison.diagnosis import diagnose, order_flips, tie_note
+from steelyard.comparison.options import CompareOptions
+from steelyard.comparison.rankings import AGGREGATIONS, LEVEL, Aggregate, ranked
 from steelyard.comparison.results import (
-    AVERAGES,
     CORPUS,
     MOST_SHOWN,
     PROPORTION,
@@ -28,37 +20,34 @@ from steelyard.comparison.results import (
     PairTest,
     Ranked,
     Tiers,
-    reason,
 )
-from steelyard.comparison.scores import Compared, compared, first_few
+from steelyard.comparison.scores import (
+    Compared,
+    check_segments,
+    compared,
+    draw_sample,
+    the_score,
+)
 from steelyard.comparison.tests import (
-    PairOptions,
-    fitting,
+    TESTS,
+    Question,
+    Verdicts,
     fitting_tests,
-    known_tests,
-    lead_by,
     pair_test,
+    tiers_by,
 )
-from steelyard.core import bounds
-from steelyard.core.errors import DegenerateError, UsageError, hint
+from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.stats import clusters
-from steelyard.stats.arrays import Counts, Floats, same_digits
+from steelyard.stats.arrays import Floats, same_digits
 from steelyard.stats.paired import pairedtests
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.ranks import ranks
-from steelyard.stats.resampling import bootstrap
-from steelyard.stats.strength.bradleyterry import bradley_terry
-from steelyard.stats.strength.elo import EloOptions
-from steelyard.stats.strength.fits import TIES
-from steelyard.stats.strength.wins import WinCounts, win_counts
+from steelyard.stats.strength.wins import win_counts
 
 DEFAULT = ("mean", "median", "bt")
-_MOST = 60  # systems up to which every one is left out in turn
-_DRAWN = 100  # systems up to which the share of resamples at each place is kept, for a figure
 
 
 def compare(  # noqa: PLR0913 - every option has a default
@@ -118,107 +107,107 @@ def compare(  # noqa: PLR0913 - every option has a default
     >>> result.ranking("bt")[:3]
     ['Dolomite', 'Kaolin', 'Amber']
     """
-    es = as_evalset(es)
-    given = None if by is None else bounds.listed(by=by)
-    for name in given or ():
-        if name not in AGGREGATIONS:
-            raise UsageError(f"no aggregation '{name}'; {hint(name, AGGREGATIONS)}")
-    wanted = known_tests(tests)
+    options = CompareOptions(
+        by=by,  # type: ignore[arg-type]  # a plain name becomes a list of one
+        tests=tests,  # type: ignore[arg-type]
+        ties=ties,
+        tolerance=tolerance,
+        prior=prior,
+        method=method,
+        orders=orders,
+        k=k,
+        alternative=alternative,
+        correction=correction,
+        alpha=alpha,
+        intervals=intervals,
+        n_bootstrap=n_bootstrap,
+    )
+    return compare_by(as_evalset(es), score, options, rng)
+
+
+def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng) -> Comparison:
+    """Compare systems by one score, as :func:`compare` does."""
     chosen = the_score(es, score)
     check_segments(es, chosen)
-    options = RankOptions(ties, tolerance, prior, method, orders, EloOptions(k=k))
-    test = PairOptions(alternative, correction, alpha, intervals, n_bootstrap)
     stream, *streams, drawn = generator(rng).spawn(2 + len(AGGREGATIONS))
     data = compared(es, chosen)
-    systems, scores, warnings = data.systems, data.scores, list(data.warnings)
-    names, notes = _rankings(given, data, tested=wanted is not None)
-    asked = fitting_tests(names, data) if wanted is None else wanted
-    if "mcnemar" in asked and not data.binary:
+    names, notes = _rankings(options, data)
+    asked = fitting_tests(names, data) if options.tests is None else options.tests
+    if any(TESTS[name].binary for name in asked) and not data.binary:
         raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
-    few = len(systems) <= MOST_SHOWN
-    sample = _sample(es, data, test, stream, warnings, pairs=few or wanted is not None)
-    ranks = {
-        name: aggregate(name, sample, options, rng=own)
-        for name, own in zip(AGGREGATIONS, streams, strict=True)
-        if name in names
-    }
-    ranks = {name: ranks[name] for name in names}
-    for found in ranks.values():
-        warnings += found.warnings
-    warnings += _unofficial(es, data, ranks.get("mean"))
-    pair_tests = {
-        name: pair_test(name, data, sample, test, tolerance, drawn)
-        for name in asked
-        if len(systems) > 1
-    }
-    warnings += pairedtests.error_note(max((t.error for t in pair_tests.values()), default=0.0))
-    tiers: dict[str, Tiers] = {}
-    for name in names:
-        tier = _tiers(name, ranks[name], pair_tests, data, test, warnings)
-        if tier is not None:
-            tiers[name] = tier
+    several, few = len(data.systems) > 1, len(data.systems) <= MOST_SHOWN
+    sample = draw_sample(es, data, options, stream, pairs=few or options.tests is not None)
+    chance = dict(zip(AGGREGATIONS, streams, strict=True))
+    found = {name: AGGREGATIONS[name].rank(sample, options, chance[name]) for name in names}
+    question = Question(data, sample, options, drawn)
+    tests = {name: pair_test(name, question) for name in asked if several}
+    tiers = {name: _tiers(name, found[name].ranks, tests, question) for name in names}
     told = any(note.endswith(SENTENCES) for note in notes)  # which is said once
     notes += [
-        reason(name, None if told and own.of == SENTENCES else own.of)
-        for name, own in pair_tests.items()
+        test.reason.removesuffix(f" (on {SENTENCES})") if told else test.reason
+        for test in tests.values()
     ]
-    if "bt" in names and len(systems) > 1:
-        counts = win_counts(scores, tolerance=tolerance)
-        notes += tie_note(counts, systems, options)
-        warnings += order_flips(counts, systems, options)
-    diagnosis = diagnose(es, data, ranks)
-    warnings += diagnosis.pop("warnings")
-    settings: dict[str, Any] = {"score": chosen, "by": ",".join(names), "tests": ",".join(asked),
-                                "ties": ties, "alternative": alternative,
-                                "correction": correction}  # fmt: skip
-    if intervals:
-        settings |= {"intervals": intervals, "bootstrap": n_bootstrap}
-    if set(names) & {"elo", "trueskill"}:
-        settings |= {"orders": orders or "file"}
+    flips = []
+    if "bt" in names and several:
+        counts = win_counts(data.scores, tolerance=options.tolerance)
+        notes += tie_note(counts, data.systems, options)
+        flips = order_flips(counts, data.systems, options)
+    diagnosis = diagnose(es, data, found)
+    warnings = [*data.warnings, *sample.warnings]
+    warnings += [text for own in found.values() for text in own.warnings]
+    warnings += _unofficial(es, data, found.get("mean"))
+    warnings += pairedtests.error_note(max((t.error for t in tests.values()), default=0.0))
+    warnings += [text for own in tiers.values() if own is not None for text in own.warnings]
+    warnings += [*flips, *diagnosis.pop("warnings")]
+    shown = {name: _shown(name, own, data, options) for name, own in found.items()}
+    notes += [text for own in shown.values() for text in own.notes]
     return Comparison(
-        chosen,
-        systems,
-        int((~np.isnan(scores)).any(axis=0).sum()),
-        {name: _shown(name, found, data, test, notes) for name, found in ranks.items()},
-        pair_tests,
-        tiers,
-        _effects(data, tolerance) if few else {},
-        diagnosis,
-        tuple(dict.fromkeys(notes)),
-        tuple(dict.fromkeys(warnings)),
-        Provenance.of("compare", settings, es.inputs, rng),
-        alpha,
-        data.higher_is_better,
+        score=chosen,
+        systems=data.systems,
+        n_segments=int((~np.isnan(data.scores)).any(axis=0).sum()),
+        aggregations=shown,
+        tests=tests,
+        tiers={name: own for name, own in tiers.items() if own is not None},
+        effects=_effects(data, options.tolerance) if few else {},
+        diagnosis=diagnosis,
+        notes=tuple(dict.fromkeys(notes)),
+        warnings=tuple(dict.fromkeys(warnings)),
+        provenance=Provenance.of(
+            "compare", _settings(chosen, names, asked, options), es.inputs, rng
+        ),
+        alpha=options.alpha,
+        higher_is_better=data.higher_is_better,
     )
 
 
-def check_segments(es: EvalSet, score: str) -> None:
-    """Refuse a score that no segment has."""
-    table = es[score]
-    if table.has_segments:
-        return
-    if table.system_scores is None or np.isnan(table.system_scores).all():
-        raise UsageError(f"'{score}' has no scores: every cell is missing")
-    raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
+def _settings(
+    score: str, names: Sequence[str], tests: Sequence[str], options: CompareOptions
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"score": score, **options.settings(names, tests)}
+    if options.intervals:
+        found |= {"intervals": options.intervals, "bootstrap": options.n_bootstrap}
+    if any(AGGREGATIONS[name].in_order for name in names):
+        found |= {"orders": options.orders or "file"}
+    return found
 
 
-def _rankings(
-    given: tuple[str, ...] | None, data: Compared, *, tested: bool
-) -> tuple[tuple[str, ...], list[str]]:
+def _rankings(options: CompareOptions, data: Compared) -> tuple[tuple[str, ...], list[str]]:
     """Give the rankings to make, and what must be known of them."""
-    names = DEFAULT if given is None else given
+    names = DEFAULT if options.by is None else options.by
     notes: list[str] = []
-    if given is None and data.binary:
+    if options.by is None and data.binary:
         names = tuple(name for name in names if name != "median")
     if len(data.systems) > MOST_SHOWN:
         many = f"more than {MOST_SHOWN} systems"
-        if given is None:
+        if options.by is None:
             names = tuple(name for name in names if name != "bt")
             notes.append(
-                f"{many}: no Bradley-Terry, which compares every pair (--by bt asks for it)"
+                f'{many}: no Bradley-Terry, which compares every pair (by="bt" asks for it)'
             )
-        if not tested:
-            notes.append(f"{many}: pairs are not tested, nor differences kept (--test t does both)")
+        if options.tests is None:
+            notes.append(
+                f'{many}: pairs are not tested, nor differences kept (tests="t" does both)'
+            )
     if data.statistics is not None:
         others = ", ".join(name for name in names if name != "mean")
         notes += ["corpus: the score of all segments together"] if "mean" in names else []
@@ -235,23 +224,21 @@ def _effects(data: Compared, tolerance: float) -> dict[str, Floats]:
     }
 
 
-def _shown(
-    by: str, found: Aggregate, data: Compared, test: PairOptions, notes: list[str]
-) -> Ranked:
+def _shown(by: str, found: Aggregate, data: Compared, options: CompareOptions) -> Ranked:
     """Give a ranking with its intervals, in the numbers of the score itself."""
-    result = ranked(found, test.level)
-    if by in AVERAGES and not data.higher_is_better:
+    result = ranked(by, found)
+    if result.average and not data.higher_is_better:
         result = result.turned()
     if data.statistics is not None:
         return replace(result, of=CORPUS if by == "mean" else SENTENCES)
-    if not (by in ("mean", "sentence-mean") and data.binary):
+    if not (AGGREGATIONS[by].test_of_binary and data.binary):
         return result
     known = ~np.isnan(data.scores)
-    if test.intervals == "segment" and known.any(axis=0).sum() > 1:  # else there is no interval
+    if options.intervals == "segment" and known.any(axis=0).sum() > 1:  # else there is no interval
         right = np.where(known, np.abs(data.scores), 0.0).sum(axis=1)
-        low, high = wilson_interval(right, known.sum(axis=1), test.level)
-        result = replace(result, low=low, high=high)
-        notes.append("proportion: Wilson's 95 % intervals; those of ranks are of resamples")
+        low, high = wilson_interval(right, known.sum(axis=1), LEVEL)
+        told = "proportion: Wilson's 95 % intervals; those of ranks are of resamples"
+        result = replace(result, low=low, high=high, notes=(told,))
     return replace(result, of=PROPORTION)
 
 
@@ -279,225 +266,11 @@ def _unofficial(es: EvalSet, data: Compared, found: Aggregate | None) -> list[st
     return [f"{told}; the places differ: {'; '.join(moved[:4])}{more}"]
 
 
-def the_score(es: EvalSet, score: str | None) -> str:
-    """Give the score to compare by: the one named, or the only one there is."""
-    if score is None:
-        if len(es.scores) != 1:
-            known = ", ".join(es.scores) or "none"
-            raise UsageError(f"name the score (--score NAME); there are: {known}")
-        return next(iter(es.scores))
-    bounds.text(score=score)
-    es[score]  # an unknown name is an error that shows the known ones
-    return score
-
-
-def _sample(
-    es: EvalSet,
-    data: Compared,
-    test: PairOptions,
-    stream: np.random.Generator,
-    warnings: list[str],
-    *,
-    pairs: bool,
-) -> Sample:
-    sample = Sample(data.scores, data.systems, statistics=data.statistics, pairs=pairs)
-    if test.intervals is None:
-        return sample
-    blocks = document_codes(es) if test.intervals == "document" else None
-    if n_units(es.n_segments, blocks) < 2:
-        warnings.append(f"one {test.intervals}: there is nothing to resample, and no interval")
-        return replace(sample, blocks=blocks)
-    counts = bootstrap.segment_counts(test.n_bootstrap, es.n_segments, stream, blocks)
-    return replace(sample, counts=counts, blocks=blocks)
-
-
-def n_units(n_segments: int, blocks: Counts | None) -> int:
-    """Count what is resampled: segments, or the documents of these codes."""
-    return n_segments if blocks is None else len(np.unique(blocks))
-
-
-def document_codes(es: EvalSet) -> Counts:
-    """Give the code of each segment's document."""
-    codes = es.segments.document_codes()
-    if codes is None:
-        raise UsageError("resampling documents: the documents of the segments are not known")
-    return codes
-
-
-def ranked(found: Aggregate, level: float) -> Ranked:
-    """Add intervals of scores, ranks and gaps to a ranking."""
-    if found.replicates is None:
-        return Ranked(found.scores, found.ranks, found.pairwise, spread=found.spread)
-    replicates = found.replicates
-    low, high = bootstrap.interval(replicates, level)
-    undefined = np.isnan(found.scores)
-    low, high = np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-    places = ranks(replicates, close=found.close, floor=found.floor)
-    if not undefined.all():  # systems without a score can still rank above those with one
-        places += found.ranks[~undefined].min() - 1
-    best, worst = bootstrap.interval(places, level)
-    n = len(found.scores)
-    gap_low = gap_high = pair_low = pair_high = None
-    if n <= MOST_SHOWN:
-        gap_low, gap_high = _pair_intervals(lead, replicates, level)
-        if found.against is not None and found.pairwise.size:
-            pair_low, pair_high = _pair_intervals(found.against, replicates, level)
-    return Ranked(
-        found.scores,
-        found.ranks,
-        found.pairwise,
-        low,
-        high,
-        np.floor(best),
-        np.ceil(worst),
-        gap_low,
-        gap_high,
-        found.spread,
-        bootstrap.rank_shares(places) if n <= _DRAWN else None,
-        pair_low,
-        pair_high,
-    )
-
-
-def _pair_intervals(
-    against: Callable[[Floats, int], Floats], replicates: Floats, level: float
-) -> tuple[Floats, Floats]:
-    """Intervals of what resamples say of every pair: row against column."""
-    n = replicates.shape[1]
-    found = [bootstrap.interval(against(replicates, i), level) for i in range(n)]
-    low, high = (np.array([row[end] for row in found]).reshape(n, n) for end in (0, 1))
-    return low, high
-
-
-def _tiers(
-    by: str,
-    found: Aggregate,
-    tests: Mapping[str, PairTest],
-    data: Compared,
-    test: PairOptions,
-    warnings: list[str],
-) -> Tiers | None:
-    """Put systems into tiers by the test that fits the ranking."""
-    fits = fitting(by, data)
+def _tiers(by: str, ranks: Floats, tests: Mapping[str, PairTest], asked: Question) -> Tiers | None:
+    """Put systems into tiers by the test that fits the ranking, or else by the first."""
+    fits = AGGREGATIONS[by].fitting(asked.data)
     name = fits if fits in tests else next(iter(tests), None)
     if name is None:
         return None
-    lead = lead_by(name, tests[name].of, data)
-    return tiers_by(by, found.ranks, name, tests[name], lead, data.systems, test.alpha, warnings)
-
-
-def tiers_by(
-    by: str,
-    ranks: Floats,
-    name: str,
-    test: PairTest,
-    lead: Floats,
-    systems: tuple[str, ...],
-    alpha: float,
-    warnings: list[str],
-) -> Tiers | None:
-    """Put systems into tiers by a test; ``lead[i, j]`` is positive where i is ahead of j by it.
-
-    Systems of one rank share a tier: what separates one of them from those above separates all.
-    """
-    some = [i for i in range(len(systems)) if not np.isnan(ranks[i])]
-    order = sorted(some, key=lambda i: (ranks[i], systems[i]))
-    if not order:
-        return None
-    index = np.ix_(order, order)
-    p = test.p_adjusted[index]
-    p = np.where(np.isnan(p), 1.0, p)
-    ahead = lead[index]
-    # Only a lead in the direction of the ranking separates; one against it is worth a warning.
-    against = np.argwhere(np.triu((p < alpha) & (ahead < 0), 1))
-    if against.size and test.alternative == "two-sided":
-        a, b = (systems[order[k]] for k in against[0])
-        more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
-        warnings.append(f"{by} ranks {a} above {b}, but by {name} {b} is better{more}")
-    if test.alternative == "two-sided":
-        # Above the diagonal the row is ranked higher; both halves say the same.
-        upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
-        p = upper + upper.T
-    places = ranks[order]
-    p = np.where(places[:, None] == places[None, :], 1.0, p)
-    level = clusters.greedy_clusters(_shared_by_rank(p, places), alpha)
-    letters = ("",) * len(order)
-    if len(order) <= MOST_SHOWN:
-        with contextlib.suppress(DegenerateError):  # more groups than letters are good for
-            letters = clusters.compact_letters(p, alpha)
-    cluster_of: list[int | None] = [None] * len(systems)
-    letter_of: list[str | None] = [None] * len(systems)
-    for k, i in enumerate(order):
-        cluster_of[i], letter_of[i] = int(level[k]), letters[k] or None
-    return Tiers(name, tuple(cluster_of), tuple(letter_of))
-
-
-def _shared_by_rank(p: Floats, places: Floats) -> Floats:
-    """Give systems of one rank the smallest p-value that any of them has; ``places`` ascend."""
-    opens = np.flatnonzero(np.r_[True, places[1:] != places[:-1]])
-    least = np.minimum.reduceat(p, opens, axis=1)
-    return np.repeat(least, np.diff(np.r_[opens, len(places)]), axis=1)
-
-
-def _order(
-    counts: WinCounts, systems: Sequence[str], options: RankOptions, ties: str
-) -> list[tuple[float, str]]:
-    fit = bradley_terry(counts.wins, counts.ties, ties_as=ties, prior=options.prior)
-    return sorted((float(r), s) for r, s in zip(fit.ranks, systems, strict=True) if not np.isnan(r))
-
-
-def tie_note(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> list[str]:
-    """Say whether the order changes under other treatments of ties."""
-    share = counts.ties.sum() / max(counts.met.sum(), 1)
-    if not share:
-        return ["bt: no ties"]
-    own = _order(counts, systems, options, options.ties)
-    moved = []
-    for policy in TIES:
-        if policy in (options.ties, "second"):
-            continue
-        other = _order(counts, systems, options, policy)
-        if [s for _, s in other] != [s for _, s in own]:
-            place = {s: r for r, s in own}
-            names = [s for r, s in other if place.get(s) != r]
-            if not other:
-                moved.append(f"{policy} leaves nothing to rank by")
-            elif names:
-                moved.append(f"{policy} moves {', '.join(names[:4])}")
-            else:
-                lost = place.keys() - {s for _, s in other}
-                moved.append(f"{policy} leaves {', '.join(sorted(lost)[:4])} without a rank")
-    shown = f"bt: {100 * share:.1f} % ties, treated as {options.ties}"
-    if not moved:
-        return [f"{shown}; the order is the same under the other treatments"]
-    return [f"{shown}; the order differs: {'; '.join(moved)}"]
-
-
-def order_flips(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> list[str]:
-    """Warn where the joint ranking contradicts a pair alone, or leaving a system out flips one."""
-    found = []
-    fit = bradley_terry(counts.wins, counts.ties, ties_as=options.ties, prior=options.prior)
-    half = counts.wins + counts.ties / 2
-    joint = np.sign(fit.ranks[None, :] - fit.ranks[:, None])
-    alone = np.sign(half - half.T)
-    against = np.triu((joint * alone < 0) | ((joint == 0) & (alone != 0)), 1)
-    for i, j in np.argwhere(against):
-        first, second = (i, j) if alone[i, j] > 0 else (j, i)
-        place = "below it" if joint[i, j] else "with it"
-        found.append(
-            f"{systems[first]} beats {systems[second]} head to head, but ranks {place} among all"
-        )
-    found = first_few(found)
-    if not 2 < len(systems) <= _MOST:
-        return found
-    flips = []
-    for out in range(len(systems)):
-        rest = [i for i in range(len(systems)) if i != out]
-        part = counts.within(rest)
-        less = bradley_terry(part.wins, part.ties, ties_as=options.ties, prior=options.prior)
-        before = np.sign(fit.ranks[rest][None, :] - fit.ranks[rest][:, None])
-        after = np.sign(less.ranks[None, :] - less.ranks[:, None])
-        for a, b in np.argwhere(np.triu(before * after < 0, 1)):
-            pair = f"{systems[rest[a]]} and {systems[rest[b]]}"
-            flips.append(f"bt: without {systems[out]}, {pair} change places")
-    return found + first_few(flips)
+    found = Verdicts(name, tests[name], TESTS[name].ahead(asked.data))
+    return tiers_by(by, ranks, asked.data.systems, found, asked.options.alpha)

@@ -1,19 +1,22 @@
-"""What is compared: one score of the systems that have it, turned so that more is better."""
+"""What is compared: one score of the systems that have it, more is better; and its resamples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
+from steelyard.comparison.options import CompareOptions
+from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.words import plural
+from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import direction_warnings
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
+from steelyard.stats.resampling import bootstrap
 
 _FEW = 4  # warnings of a kind before the last one counts the rest
 
@@ -51,6 +54,74 @@ class Compared:
         return self.sign * pseudo_values(self.statistics)
 
 
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What is ranked: systems x segments, names for warnings, and resamples of the segments.
+
+    ``counts`` (resamples x segments) are None where no intervals are wanted; ``blocks`` are the
+    codes of documents where these are resampled; ``statistics`` are those of a corpus score;
+    ``pairs`` says whether differences of all pairs are wanted.
+    """
+
+    scores: Floats
+    names: tuple[str, ...]
+    counts: Floats | None = None
+    blocks: Counts | None = None
+    statistics: CorpusStatistics | None = None
+    pairs: bool = True
+    warnings: tuple[str, ...] = ()
+
+
+def draw_sample(
+    es: EvalSet, data: Compared, options: CompareOptions, rng: np.random.Generator, *, pairs: bool
+) -> Sample:
+    """Draw resamples of the segments, or of their documents, where intervals are wanted."""
+    sample = Sample(data.scores, data.systems, statistics=data.statistics, pairs=pairs)
+    if options.intervals is None:
+        return sample
+    blocks = document_codes(es) if options.intervals == "document" else None
+    if n_units(es.n_segments, blocks) < 2:
+        told = f"one {options.intervals}: there is nothing to resample, and no interval"
+        return replace(sample, blocks=blocks, warnings=(told,))
+    counts = bootstrap.segment_counts(options.n_bootstrap, es.n_segments, rng, blocks)
+    return replace(sample, counts=counts, blocks=blocks)
+
+
+def n_units(n_segments: int, blocks: Counts | None) -> int:
+    """Count what is resampled: segments, or the documents of these codes."""
+    return n_segments if blocks is None else len(np.unique(blocks))
+
+
+def document_codes(es: EvalSet) -> Counts:
+    """Give the code of each segment's document."""
+    codes = es.segments.document_codes()
+    if codes is None:
+        raise UsageError("resampling documents: the documents of the segments are not known")
+    return codes
+
+
+def the_score(es: EvalSet, score: str | None) -> str:
+    """Give the score to compare by: the one named, or the only one there is."""
+    if score is None:
+        if len(es.scores) != 1:
+            known = ", ".join(es.scores) or "none"
+            raise UsageError(f"name the score (score=NAME); there are: {known}")
+        return next(iter(es.scores))
+    bounds.text(score=score)
+    es[score]  # an unknown name is an error that shows the known ones
+    return score
+
+
+def check_segments(es: EvalSet, score: str) -> None:
+    """Refuse a score that no segment has."""
+    table = es[score]
+    if table.has_segments:
+        return
+    if table.system_scores is None or np.isnan(table.system_scores).all():
+        raise UsageError(f"'{score}' has no scores: every cell is missing")
+    raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
+
+
 def compared(es: EvalSet, name: str) -> Compared:
     """Take one score of the systems that have it, and say what was noticed on the way."""
     table = es[name]
@@ -59,7 +130,9 @@ def compared(es: EvalSet, name: str) -> Compared:
     warnings = [*es.notes, *direction_warnings(name, table)]
     lost = [s for s, known in zip(es.systems, some, strict=True) if not known]
     if lost:
-        warnings.append(f"{plural(len(lost), 'system')} without '{name}' left out: {_named(lost)}")
+        warnings.append(
+            f"{plural(len(lost), 'system')} without '{name}' left out: {listed(lost, 30)}"
+        )
     systems = tuple(s for s, known in zip(es.systems, some, strict=True) if known)
     kept = values[some]
     missing = int(np.isnan(kept).sum())
@@ -91,11 +164,6 @@ def is_binary(values: Floats) -> bool:
     known = values[~np.isnan(values)]
     right = known == 1
     return bool((right | (known == 0)).all() and right.any())
-
-
-def _named(names: Sequence[str], most: int = 30) -> str:
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _twins(scores: Floats, systems: Sequence[str]) -> list[str]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.options import CompareOptions
 from steelyard.comparison.results import Comparison
-from steelyard.comparison.run import compare
+from steelyard.comparison.run import compare_by
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
+from steelyard.core.options import keywords
+from steelyard.core.rng import Rng
 from steelyard.core.table import Cell, Column, Table
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats
@@ -54,8 +57,12 @@ class ManyScores:
             others = np.delete(self.agreement[i], i)
             mean = float(np.nanmean(others)) if (~np.isnan(others)).any() else None
             rows.append((name, ", ".join(_best(found, self.by)), ", ".join(top), mean))
-        columns = (Column("score"), Column("best"), Column("first tier"),
-                   Column("agreement", "higher", digits=3))  # fmt: skip
+        columns = (
+            Column("score"),
+            Column("best"),
+            Column("first tier"),
+            Column("agreement", "higher", digits=3),
+        )
         notes = (f"{self._ranked_by()}; agreement: mean tau-b with the other scores", self.verdict)
         return Table("", columns, tuple(rows), notes)
 
@@ -69,19 +76,21 @@ class ManyScores:
         return "ranked by " + ", ".join(f"{by} ({', '.join(own)})" for by, own in scores.items())
 
 
+@keywords(CompareOptions)
 def compare_scores(
-    es: Source, scores: Sequence[str], *, by: str = "mean", **options: Any
+    es: Source, scores: Sequence[str], *, options: CompareOptions, rng: Rng = 0
 ) -> ManyScores:
     """Compare systems by several scores, and say where the scores disagree.
 
-    ``options`` are those of :func:`steelyard.comparison.run.compare`.
+    Options are those of :func:`steelyard.compare`; one ranking counts, by default ``mean``.
     """
     es = as_evalset(es)
     bounds.names(scores=scores)
-    bounds.text(by=by)
     if len(scores) < 2:
         raise UsageError("several scores are needed, got one")
-    found = {name: compare(es, name, by=by, **options) for name in scores}
+    by = (options.by or ("mean",))[0]
+    options = replace(options, by=(by,))
+    found = {name: compare_by(es, name, options, rng) for name in scores}
     ranks = [
         dict(zip(own.systems, own.aggregations[by].ranks, strict=True)) for own in found.values()
     ]
@@ -94,7 +103,13 @@ def compare_scores(
             counts = count_pairs(columns[:, [i]], columns[:, [j]])
             agreement[i, j] = agreement[j, i] = kendall_b(counts)[0]
     warnings = [w for own in found.values() for w in own.warnings]
-    return ManyScores(by, found, agreement, _verdict(found, by), tuple(dict.fromkeys(warnings)))
+    return ManyScores(
+        by=by,
+        comparisons=found,
+        agreement=agreement,
+        verdict=_verdict(found, by),
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
 
 
 def _best(found: Comparison, by: str) -> list[str]:

@@ -1,65 +1,137 @@
-"""Tests of all pairs of systems: which fits a ranking, and what it tests."""
+"""Tests of all pairs of systems: which fits a ranking, what it tests, and the tiers that follow."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from steelyard.comparison.rankings import Sample, corpus_gaps, means
-from steelyard.comparison.results import CORPUS, FITTING, MOST_SHOWN, REASONS, SENTENCES, PairTest
-from steelyard.comparison.scores import Compared
-from steelyard.core import bounds
-from steelyard.core.errors import UsageError, hint
+from steelyard.comparison.options import CompareOptions, PairOptions
+from steelyard.comparison.rankings import AGGREGATIONS, corpus_gaps, means
+from steelyard.comparison.results import CORPUS, MOST_SHOWN, SENTENCES, PairTest, Tiers
+from steelyard.comparison.scores import Compared, Sample
+from steelyard.core.errors import DegenerateError, UsageError
+from steelyard.stats import clusters
 from steelyard.stats.arrays import Floats
 from steelyard.stats.paired import pairedtests
-from steelyard.stats.paired.corrections import CORRECTIONS, adjust_pairs
+from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.permutation.corpus import corpus_test
-from steelyard.stats.permutation.pvalues import ALTERNATIVES
-
-UNITS = ("segment", "document")
-TESTS = tuple(name for name in REASONS if name != "gap")
 
 
 @dataclass(frozen=True, slots=True)
-class PairOptions:
-    """How pairs are tested and intervals drawn."""
+class Question:
+    """What tests are made of: scores, resamples of them, options and chance."""
 
-    alternative: str = "two-sided"
-    correction: str = "holm"
-    alpha: float = 0.05
-    intervals: str | None = "segment"
-    n_bootstrap: int = 1000
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense before any work is done."""
-        bounds.choice(ALTERNATIVES, alternative=self.alternative)
-        bounds.choice(CORRECTIONS, correction=self.correction)
-        bounds.choice(UNITS, optional=True, intervals=self.intervals)
-        bounds.fraction(alpha=self.alpha, level=self.level)
-        bounds.whole(10, n_bootstrap=self.n_bootstrap)
+    data: Compared
+    sample: Sample
+    options: CompareOptions
+    rng: np.random.Generator
 
 
-def known_tests(tests: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Check the names of tests; None leaves the choice to the rankings."""
-    if tests is None:
-        return None
-    asked = bounds.listed(tests=tests)
-    for name in asked:
-        if name not in TESTS:
-            raise UsageError(f"no test '{name}'; {hint(name, TESTS)}")
-    return tuple(dict.fromkeys(asked))
+def _of_scores(test: Callable[..., Floats]) -> Callable[[Question], tuple[Floats, float]]:
+    return lambda asked: (test(asked.data.scores, alternative=asked.options.alternative), 0.0)
 
 
-def fitting(by: str, data: Compared) -> str:
-    """Name the test that asks what a ranking answers."""
-    if by == "mean" and data.statistics is not None:
-        return "permutation"
-    if by in ("mean", "sentence-mean") and data.binary:
-        return "mcnemar"
-    return FITTING[by]
+def _permutation(asked: Question) -> tuple[Floats, float]:
+    data, blocks, side = asked.data, asked.sample.blocks, asked.options.alternative
+    if data.statistics is None:
+        return pairedtests.permutation_p(data.scores, blocks=blocks, alternative=side)
+    p = corpus_test(data.statistics, blocks=blocks, alternative=side, rng=asked.rng)
+    return p, 0.0
+
+
+def _bootstrap(asked: Question) -> tuple[Floats, float]:
+    own, drawn = means(asked.sample)
+    if drawn is None:
+        raise UsageError("the bootstrap test needs resamples: choose intervals=...")
+    return pairedtests.bootstrap_test(own, drawn, alternative=asked.options.alternative), 0.0
+
+
+def _mood(asked: Question) -> tuple[Floats, float]:
+    if asked.options.alternative != "two-sided":
+        raise UsageError("mood's test is two-sided; choose another tests=... for one side")
+    return pairedtests.mood_test(asked.data.scores), 0.0
+
+
+def _sign(asked: Question) -> tuple[Floats, float]:
+    side, tolerance = asked.options.alternative, asked.options.tolerance
+    p = pairedtests.sign_test(asked.data.scores, tolerance=tolerance, alternative=side)
+    return p, 0.0
+
+
+def _sums(scores: Floats) -> Floats:
+    return np.array([np.nansum(own - scores, axis=1) for own in scores])
+
+
+def _medians(scores: Floats) -> Floats:
+    middle = np.nanmedian(scores, axis=1)
+    return np.asarray(middle[:, None] - middle)
+
+
+def _wins(scores: Floats) -> Floats:
+    return np.array([(own > scores).sum(axis=1) - (own < scores).sum(axis=1) for own in scores])
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseTest:
+    """A test of all pairs: the question it asks, p-values with their numerical error, who leads.
+
+    ``of_corpus`` is the question where a corpus score itself is tested, not that of sentences;
+    ``binary`` tests are of scores that are 0 or 1.
+    """
+
+    reason: str
+    p: Callable[[Question], tuple[Floats, float]]
+    lead: Callable[[Floats], Floats] = _sums
+    of_corpus: str | None = None
+    binary: bool = False
+
+    def of(self, data: Compared) -> str | None:
+        """Say what is tested, where a corpus score is compared."""
+        if data.statistics is None:
+            return None
+        return CORPUS if self.of_corpus else SENTENCES
+
+    def ahead(self, data: Compared) -> Floats:
+        """Who is ahead of whom in the eyes of the test: the sign of what it tests, for pairs."""
+        if self.of_corpus and data.statistics is not None:
+            return np.sign(corpus_gaps(data.statistics))
+        return np.sign(self.lead(data.scores))
+
+
+SIGN = "sign tests who wins more segments, as bt, elo and trueskill rank"
+GAP = "gap tests differences of the scores by their spread over resamples"
+TESTS = {
+    "t": PairwiseTest(
+        "t tests means of paired differences, as mean ranks by them", _of_scores(pairedtests.t_test)
+    ),
+    "permutation": PairwiseTest(
+        "permutation tests means of paired differences without assuming their shape",
+        _permutation,
+        of_corpus="permutation tests corpus scores: outputs are swapped, and both scored again",
+    ),
+    "bootstrap": PairwiseTest(
+        "bootstrap tests means by resampling",
+        _bootstrap,
+        of_corpus="bootstrap tests corpus scores by resampling segments",
+    ),
+    "mood": PairwiseTest(
+        "mood tests medians and ignores the pairing, as median does", _mood, _medians
+    ),
+    "sign": PairwiseTest(SIGN, _sign, _wins),
+    "wilcoxon": PairwiseTest(
+        "wilcoxon weighs wins by the rank of their size: between mean and bt",
+        _of_scores(pairedtests.wilcoxon_test),
+        _wins,
+    ),
+    "mcnemar": PairwiseTest(
+        "mcnemar tests proportions by the segments that only one of two systems has right",
+        _of_scores(pairedtests.mcnemar_test),
+        binary=True,
+    ),
+}
 
 
 def fitting_tests(names: Sequence[str], data: Compared) -> tuple[str, ...]:
@@ -68,80 +140,91 @@ def fitting_tests(names: Sequence[str], data: Compared) -> tuple[str, ...]:
         return ()
     found = []
     for by in names:
-        found.append(fitting(by, data))
-        if found[-1] == "mcnemar":  # beside the test of means in general
-            found.append(FITTING[by])
+        own = AGGREGATIONS[by]
+        found.append(own.fitting(data))
+        if found[-1] == own.test_of_binary:  # beside the test of means in general
+            found.append(own.test)
     return tuple(dict.fromkeys(found))
 
 
-def pair_test(
-    name: str,
-    data: Compared,
-    sample: Sample,
-    test: PairOptions,
-    tolerance: float,
-    rng: np.random.Generator,
-) -> PairTest:
+def pair_test(name: str, asked: Question) -> PairTest:
     """Test all pairs; where a corpus score is compared, some tests are of sentence scores."""
-    of = None
-    if data.statistics is not None:
-        of = CORPUS if name in ("permutation", "bootstrap") else SENTENCES
-    error = 0.0
-    if name == "permutation" and data.statistics is None:
-        p, error = pairedtests.permutation_p(
-            data.scores, blocks=sample.blocks, alternative=test.alternative
-        )
-    else:
-        p = _p_values(name, data, sample, test.alternative, tolerance, rng)
-    symmetric = test.alternative == "two-sided"
-    adjusted = adjust_pairs(p, test.correction, symmetric=symmetric)
-    return PairTest(p, adjusted, test.alternative, test.correction, of, error)
+    test = TESTS[name]
+    of = test.of(asked.data)
+    p, error = test.p(asked)
+    reason = test.of_corpus if of == CORPUS and test.of_corpus else test.reason
+    if of == SENTENCES:
+        reason = f"{reason} (on {SENTENCES})"
+    return corrected(p, asked.options, reason, of=of, error=error)
 
 
-def _p_values(
-    name: str,
-    data: Compared,
-    sample: Sample,
-    side: str,
-    tolerance: float,
-    rng: np.random.Generator,
-) -> Floats:
-    scores, blocks = data.scores, sample.blocks
-    simple = {
-        "t": pairedtests.t_test,
-        "wilcoxon": pairedtests.wilcoxon_test,
-        "mcnemar": pairedtests.mcnemar_test,
-    }
-    if name in simple:
-        return simple[name](scores, alternative=side)
-    if name == "sign":
-        return pairedtests.sign_test(scores, tolerance=tolerance, alternative=side)
-    if name == "mood":
-        if side != "two-sided":
-            raise UsageError("mood's test is two-sided; choose another --test for one side")
-        return pairedtests.mood_test(scores)
-    if name == "permutation":
-        assert data.statistics is not None
-        return corpus_test(data.statistics, blocks=blocks, alternative=side, rng=rng)
-    own, drawn = means(sample)
-    if drawn is None:
-        raise UsageError("the bootstrap test needs resamples: choose --intervals")
-    return pairedtests.bootstrap_test(own, drawn, alternative=side)
+def corrected(
+    p: Floats, options: PairOptions, reason: str, *, of: str | None = None, error: float = 0.0
+) -> PairTest:
+    """Correct p-values for the number of pairs."""
+    symmetric = options.alternative == "two-sided"
+    return PairTest(
+        p=p,
+        p_adjusted=adjust_pairs(p, options.correction, symmetric=symmetric),
+        alternative=options.alternative,
+        correction=options.correction,
+        of=of,
+        error=error,
+        reason=reason,
+    )
 
 
-def lead_by(test: str, of: str | None, data: Compared) -> Floats:
-    """Who is ahead of whom in the eyes of a test: the sign of what it tests, systems x systems."""
-    if of == CORPUS and data.statistics is not None:
-        return np.sign(corpus_gaps(data.statistics))
-    scores = data.scores
-    n = len(scores)
-    lead = np.zeros((n, n))
-    for i in range(n):
-        gap = scores[i] - scores
-        if test in ("sign", "wilcoxon"):
-            lead[i] = (gap > 0).sum(axis=1) - (gap < 0).sum(axis=1)
-        elif test == "mood":
-            lead[i] = np.nanmedian(scores[i]) - np.nanmedian(scores, axis=1)
-        else:
-            lead[i] = np.nansum(gap, axis=1)
-    return np.sign(lead)
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What a test says of all pairs; ``lead[i, j]`` is positive where i is ahead of j by it."""
+
+    name: str
+    test: PairTest
+    lead: Floats = field(repr=False)
+
+
+def tiers_by(
+    by: str, ranks: Floats, systems: tuple[str, ...], found: Verdicts, alpha: float
+) -> Tiers | None:
+    """Put systems into tiers by a test; warn where it contradicts the ranking.
+
+    Systems of one rank share a tier: what separates one of them from those above separates all.
+    """
+    some = [i for i in range(len(systems)) if not np.isnan(ranks[i])]
+    order = sorted(some, key=lambda i: (ranks[i], systems[i]))
+    if not order:
+        return None
+    index = np.ix_(order, order)
+    p = found.test.p_adjusted[index]
+    p = np.where(np.isnan(p), 1.0, p)
+    ahead = found.lead[index]
+    warnings = []
+    if found.test.alternative == "two-sided":
+        # Only a lead in the direction of the ranking separates; one against it is worth a warning.
+        against = np.argwhere(np.triu((p < alpha) & (ahead < 0), 1))
+        if against.size:
+            a, b = (systems[order[k]] for k in against[0])
+            more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
+            warnings.append(f"{by} ranks {a} above {b}, but by {found.name} {b} is better{more}")
+        # Above the diagonal the row is ranked higher; both halves say the same.
+        upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
+        p = upper + upper.T
+    places = ranks[order]
+    p = np.where(places[:, None] == places[None, :], 1.0, p)
+    level = clusters.greedy_clusters(_shared_by_rank(p, places), alpha)
+    letters = ("",) * len(order)
+    if len(order) <= MOST_SHOWN:
+        with contextlib.suppress(DegenerateError):  # more groups than letters are good for
+            letters = clusters.compact_letters(p, alpha)
+    cluster_of: list[int | None] = [None] * len(systems)
+    letter_of: list[str | None] = [None] * len(systems)
+    for k, i in enumerate(order):
+        cluster_of[i], letter_of[i] = int(level[k]), letters[k] or None
+    return Tiers(found.name, tuple(cluster_of), tuple(letter_of), tuple(warnings))
+
+
+def _shared_by_rank(p: Floats, places: Floats) -> Floats:
+    """Give systems of one rank the smallest p-value that any of them has; ``places`` ascend."""
+    opens = np.flatnonzero(np.r_[True, places[1:] != places[:-1]])
+    least = np.minimum.reduceat(p, opens, axis=1)
+    return np.repeat(least, np.diff(np.r_[opens, len(places)]), axis=1)

@@ -15,13 +15,16 @@ module and those of the options import no NumPy: ``--help`` reads them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from functools import wraps
+from typing import Any, Self, TypeVar
 
 from steelyard.core import bounds
 
 _KEY = "option"
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,3 +174,38 @@ class Options:
     def of(cls, settings: Mapping[str, Any]) -> Self:
         """Make the object of those settings that are its fields, and leave the rest."""
         return cls.take(dict(settings))
+
+
+def keywords(cls: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Let a function that takes ``options`` of a class take their fields as keywords instead.
+
+    Its signature then shows the fields where it has ``options``.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class PowerOptions(Options):
+    ...     alpha: float = fraction(0.05)
+    >>> @keywords(PowerOptions)
+    ... def power(n, *, options):
+    ...     return n, options
+    >>> power(3, alpha=0.1), str(inspect.signature(power))
+    ((3, PowerOptions(alpha=0.1)), "(n, *, alpha: 'float' = 0.05)")
+    """
+
+    def told(function: Callable[..., R]) -> Callable[..., R]:
+        @wraps(function)
+        def called(*args: Any, **settings: Any) -> R:
+            if "options" not in settings:
+                settings["options"] = cls.take(settings)
+            return function(*args, **settings)
+
+        signature = inspect.signature(function)
+        parameters: list[inspect.Parameter] = []
+        for parameter in signature.parameters.values():
+            own = inspect.signature(cls).parameters.values()
+            parameters += own if parameter.name == "options" else [parameter]
+        called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return called
+
+    return told

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.rankings import RankOptions
+from steelyard.comparison.options import RankOptions
 from steelyard.reproduction.aspublished import first_of_tied, sign_as_published
 from steelyard.reproduction.reproduction import Allowed, Row, judge, not_at_hand, printed
 from steelyard.stats.arrays import Floats

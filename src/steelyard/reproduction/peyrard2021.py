@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.rankings import RankOptions, connection_warnings
+from steelyard.comparison.options import RankOptions
+from steelyard.comparison.rankings import connection_warnings
 from steelyard.core.rng import Rng, generator
 from steelyard.formats.load import load
 from steelyard.reproduction import pairedsamples

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.rankings import AGGREGATIONS, RankOptions
+from steelyard.comparison.options import RankOptions
+from steelyard.comparison.rankings import AGGREGATIONS
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.parallel import Workers
@@ -130,7 +131,7 @@ def disagree(  # noqa: PLR0913 - every option has a default
     bounds.names(optional=True, scores=scores)
     bounds.instance(Workers, "Workers", optional=True, workers=workers)
     stream = generator(rng)
-    rules = Rules(RankOptions(ties, tolerance, prior, orders=orders), top)
+    rules = Rules(RankOptions(ties=ties, tolerance=tolerance, prior=prior, orders=orders), top)
     plan = Plan(tuple(dict.fromkeys(by)), rules, tuple(dict.fromkeys(sizes)), draws,
                 tuple(dict.fromkeys(tests)), alpha)  # fmt: skip
     _check(plan)

@@ -13,7 +13,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.comparison.rankings import RankOptions, Sample, aggregate
+from steelyard.comparison.options import RankOptions
+from steelyard.comparison.rankings import AGGREGATIONS
+from steelyard.comparison.scores import Sample
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats
@@ -104,7 +106,7 @@ def rank_whole(
     rankings: dict[str, Floats] = {}
     warnings: list[str] = []
     for name, own in zip(by, rng.spawn(len(by)), strict=True):
-        found = aggregate(name, Sample(setup.scores, setup.systems), options, rng=own)
+        found = AGGREGATIONS[name].rank(Sample(setup.scores, setup.systems), options, own)
         rankings[name] = -found.ranks[None, :]
         warnings += found.warnings
     return rankings, tuple(warnings)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.results import AVERAGES, CORPUS, Comparison, Ranked
+from steelyard.comparison.results import CORPUS, Comparison, Ranked, RankedSystems
 from steelyard.core.errors import UsageError, hint, printable
 from steelyard.data.evalset import EvalSet
 from steelyard.report.figures.figures import (
@@ -49,7 +49,7 @@ def scores_of(es: EvalSet, found: Comparison) -> Floats:
 
 def draw(
     name: str,
-    found: Comparison,
+    found: RankedSystems,
     scores: Floats | None = None,
     pair: tuple[str, str] | None = None,
 ) -> Chart:
@@ -68,7 +68,7 @@ def draw(
         return disagreement(found)
     if name not in FIGURES:
         raise UsageError(f"no figure '{name}'; {hint(name, FIGURES)}")
-    if scores is None:
+    if scores is None or not isinstance(found, Comparison):
         raise UsageError(f"figure '{name}' needs scores of segments")
     order = found.ranking(_first(found))
     if name == "wins":
@@ -84,22 +84,22 @@ def draw(
     )
 
 
-def _first(found: Comparison) -> str:
+def _first(found: RankedSystems) -> str:
     return next(iter(found.aggregations))
 
 
-def _rows(found: Comparison, scores: Floats, names: Sequence[str]) -> Floats:
+def _rows(found: RankedSystems, scores: Floats, names: Sequence[str]) -> Floats:
     for name in names:
         if name not in found.systems:
             raise UsageError(f"no system '{name}'; {hint(name, found.systems)}")
     return np.asarray(scores[[found.systems.index(name) for name in names]])
 
 
-def _size(found: Comparison) -> str:
+def _size(found: RankedSystems) -> str:
     return printable(found.size())
 
 
-def forest(found: Comparison) -> Chart:
+def forest(found: RankedSystems) -> Chart:
     """Draw every ranking with its intervals, systems in the order of the first one."""
     alt = altair()
     order = found.ranking(_first(found))
@@ -116,7 +116,7 @@ def forest(found: Comparison) -> Chart:
                 None if own.high is None else own.high[index],
                 None if tiers is None else [tiers.clusters[i] for i in index],
                 title=found.shown(by) + ("" if own.higher_is_better else " ↓"),
-                axis="score" if by in AVERAGES else "strength",
+                axis="score" if own.average else "strength",
                 first=k == 0,
                 width=250 if len(found.aggregations) <= 2 else 190,
             )
@@ -131,11 +131,11 @@ def forest(found: Comparison) -> Chart:
     )
 
 
-def _all(found: Comparison) -> list[Ranked]:
+def _all(found: RankedSystems) -> list[Ranked]:
     return list(found.aggregations.values())
 
 
-def pairwise(found: Comparison, by: str | None = None) -> Chart:
+def pairwise(found: RankedSystems, by: str | None = None) -> Chart:
     """Draw what one ranking says of every pair: row against column, ``*`` where significant.
 
     Bradley-Terry, Elo and TrueSkill give the probability that the row wins, mean and median the
@@ -151,7 +151,7 @@ def pairwise(found: Comparison, by: str | None = None) -> Chart:
     index = [found.systems.index(system) for system in order]
     values = own.pairwise[np.ix_(index, index)].copy()
     np.fill_diagonal(values, np.nan)
-    chance = own_by not in AVERAGES
+    chance = not own.average
     reach = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     ends = (0.0, 1.0) if chance else (-reach, reach)
     sure = _significant(found, own_by, index)
@@ -176,7 +176,7 @@ def pairwise(found: Comparison, by: str | None = None) -> Chart:
     return finish(chart, f"Pairs by {found.shown(own_by)}: {what}", [_size(found), test, more])
 
 
-def _significant(found: Comparison, by: str, index: list[int]) -> Floats:
+def _significant(found: RankedSystems, by: str, index: list[int]) -> Floats:
     tiers = found.tiers.get(by)
     if tiers is None or tiers.test not in found.tests:
         return np.zeros((len(index), len(index)), dtype=bool)
@@ -185,7 +185,7 @@ def _significant(found: Comparison, by: str, index: list[int]) -> Floats:
         return np.asarray(p < found.alpha)
 
 
-def ranks(found: Comparison) -> Chart:
+def ranks(found: RankedSystems) -> Chart:
     """Draw how often each system takes each place when segments are drawn anew."""
     alt = altair()
     order = found.ranking(_first(found))
@@ -213,7 +213,7 @@ def ranks(found: Comparison) -> Chart:
     )
 
 
-def disagreement(found: Comparison) -> Chart:
+def disagreement(found: RankedSystems) -> Chart:
     """Draw where mean, median and Bradley-Terry disagree: places side by side, and the pairs."""
     alt = altair()
     by = [name for name in ("mean", "median", "bt") if name in found.aggregations]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.comparison.results import Comparison, reason
+from steelyard.comparison.results import Comparison
 from steelyard.core.errors import printable
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.stats.arrays import Floats
@@ -118,7 +118,7 @@ def system_grids(found: Comparison, systems: Sequence[str]) -> list[Grid]:
             win = np.where(ahead, p, np.where(np.isnan(p), np.nan, np.maximum(p, found.alpha)))
         else:
             win = p
-        caption = f"p-values ({test.alternative}, {test.correction}); {reason(name, test.of)}."
+        caption = f"p-values ({test.alternative}, {test.correction}); {test.reason}."
         pairs = [place[s] for s in order]
         grids.append(
             _grid(f"By {found.shown(by)}: {name} test", caption, order, win, found.alpha, pairs)

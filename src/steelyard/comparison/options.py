@@ -1,0 +1,163 @@
+"""What can be asked of a comparison: rankings, tests and intervals, of scores or of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import Options, choice, fraction, names, number, text, whole
+
+#: Rankings of scores; what is random is drawn in this order.
+RANKINGS = ("mean", "median", "bt", "elo", "trueskill", "sentence-mean")
+#: Rankings of a log of battles, likewise.
+LOG_RANKINGS = ("mean", "bt", "elo", "trueskill")
+TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon", "mcnemar")
+TIES = ("half", "drop", "davidson", "rao-kupper", "second")
+TIE_MODELS = ("davidson", "rao-kupper")
+FITS = ("newton", "newman", "mm")
+ALTERNATIVES = ("two-sided", "greater", "less")
+CORRECTIONS = ("holm", "benjamini-hochberg", "bonferroni", "none")
+UNITS = ("segment", "document")
+
+
+def known(what: str, asked: Sequence[str], all_of: Sequence[str]) -> None:
+    """Refuse names that nobody knows."""
+    for name in asked:
+        if name not in all_of:
+            raise UsageError(f"no {what} '{name}'; {hint(name, all_of)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankOptions(Options):
+    """What the definitions of rankings leave open.
+
+    ``orders`` is the number of random orders of segments for Elo and TrueSkill, 0 for the order of
+    the file; the others but ``tolerance`` concern Bradley-Terry.
+    """
+
+    ties: str = choice("half", TIES, "What ties are to Bradley-Terry.")
+    tolerance: float = number(0.0, "Differences of at most this are ties.", least=0)
+    prior: float = number(
+        0.0, "Wins and losses against an imaginary opponent, for Bradley-Terry.", least=0
+    )
+    method: str = choice("newton", FITS, "How Bradley-Terry is fitted.", flag="--fit")
+    orders: int | None = whole(
+        100,
+        "Random orders that Elo and TrueSkill are averaged over; 0: as in the file.",
+        least=0,
+        metavar="N",
+    )
+    k: float = number(20.0, "K of Elo.", least=0, strict=True, flag="--elo-k")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ties in TIE_MODELS and self.method != "newton":
+            raise UsageError(f"ties as {self.ties} are fitted by newton, not by {self.method}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairOptions(Options):
+    """How pairs are tested, and what is resampled for intervals; ``units`` can be."""
+
+    units: ClassVar[tuple[str, ...]] = UNITS
+
+    alternative: str = choice("two-sided", ALTERNATIVES)
+    correction: str = choice("holm", CORRECTIONS, "Correct p-values for the number of pairs.")
+    alpha: float = fraction(0.05)
+    intervals: str | None = choice(
+        "segment", (*UNITS, "battle"), "What is resampled for intervals.", none="none"
+    )
+    n_bootstrap: int = whole(
+        1000, "Resamples for intervals.", least=10, flag="--bootstrap", metavar="B"
+    )
+
+    def __post_init__(self) -> None:
+        bounds.choice(self.units, optional=True, intervals=self.intervals)
+        super().__post_init__()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Both(RankOptions, PairOptions):
+    def settings(self, by: Sequence[str], tests: Sequence[str]) -> dict[str, Any]:
+        """Give what the provenance shows of every comparison."""
+        return {
+            "by": ",".join(by),
+            "tests": ",".join(tests),
+            "ties": self.ties,
+            "alternative": self.alternative,
+            "correction": self.correction,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(_Both):
+    """What :func:`steelyard.compare` is asked; a single ranking or test may be a plain name."""
+
+    by: tuple[str, ...] | None = names(
+        None,
+        "Rankings: mean median bt elo trueskill, and, of corpus metrics, sentence-mean; by default "
+        "mean,median,bt (mean,bt of scores that are 0 or 1).",
+    )
+    tests: tuple[str, ...] | None = names(
+        None,
+        "Tests of all pairs: t permutation bootstrap mood sign wilcoxon mcnemar, or all; by "
+        "default those that fit the rankings (none of more than 300 systems).",
+        flag="--test",
+    )
+
+    def __post_init__(self) -> None:
+        if self.by is not None:
+            object.__setattr__(self, "by", bounds.listed(by=self.by))
+            known("aggregation", self.by, RANKINGS)
+        if self.tests is not None:
+            asked = tuple(dict.fromkeys(bounds.listed(tests=self.tests)))
+            object.__setattr__(self, "tests", asked)
+            known("test", asked, TESTS)
+        super().__post_init__()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BattleOptions(_Both):
+    """What :func:`steelyard.compare_battles` is asked; None is the usual number of orders.
+
+    The last six name columns of a log, rows to keep, and columns to skip.
+    """
+
+    units: ClassVar[tuple[str, ...]] = ("segment", "battle")
+
+    by: tuple[str, ...] = names(("bt", "mean"))
+    orders: int | None = whole(None, least=0)
+    left: str | None = text(None, "Column of the first system in a log.", metavar="COL")
+    right: str | None = text(None, "Column of the second system in a log.", metavar="COL")
+    outcome: str | None = text(None, "Column of who won in a log.", metavar="COL")
+    unit: str | None = text(
+        None, "Column of what battles in a log share: a prompt, a user.", metavar="COL"
+    )
+    where: tuple[tuple[str, str], ...] = ()
+    ignore: Sequence[str] = names(())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by", tuple(dict.fromkeys(bounds.listed(by=self.by))))
+        if "median" in self.by:
+            raise UsageError(
+                "median: the outcomes of battles have no median worth ranking by; "
+                f"known: {', '.join(LOG_RANKINGS)}"
+            )
+        known("aggregation", self.by, LOG_RANKINGS)
+        if self.intervals == "document":
+            raise UsageError('intervals="document": a log of battles has no documents')
+        super().__post_init__()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardOptions(Options):
+    """What the decision card of two systems is asked; ``human`` is shown beside the score."""
+
+    human: str | None = text(None)
+    alpha: float = fraction(0.05)
+    power: float = fraction(0.8, "Power at which the card counts the segments needed.")
+    unit: str = choice("segment", UNITS)
+    n_bootstrap: int = whole(10_000, least=10)

@@ -1,0 +1,203 @@
+"""Ratings that depend on the order of battles: Elo and TrueSkill, as means over random orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.comparison.options import RankOptions
+from steelyard.comparison.scores import Sample
+from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.strength import elo, trueskill
+from steelyard.stats.strength.battlelog import Battles, score_battles
+from steelyard.stats.strength.orders import sequences
+
+_PLACES = 40_000_000  # places of orders held at a time
+_RESAMPLES, _ORDERS = 400, 5  # of ratings that depend on the order: resamples, orders of each
+
+Orders = NDArray[np.int64]
+
+
+class Played(NamedTuple):
+    """Ratings after all battles, of systems or orders x systems; deviations of TrueSkill."""
+
+    scores: Floats
+    sigma: Floats | None = None
+
+
+class Rating(Protocol):
+    """A way to rate: what a log gives, or scores of segments in many orders; chances to win."""
+
+    name: str
+
+    def in_time(self, battles: Battles) -> Played:
+        """Rate in the order of the log."""
+
+    def of_log(self, battles: Battles, order: Orders) -> Played:
+        """Rate in many orders of a log."""
+
+    def of_scores(
+        self, sample: Sample, order: Orders, rng: np.random.Generator, *, single: bool
+    ) -> Played:
+        """Rate in many orders of segments, in single precision where that will do."""
+
+    def probability(self, found: Played) -> Floats:
+        """Chances that row beats column."""
+
+    def chance(self, lead: Floats, i: int, found: Played) -> Floats:
+        """Chances of system i that leads by so much in resamples."""
+
+
+class _Elo:
+    name = "elo"
+
+    def __init__(self, options: RankOptions) -> None:
+        self.options, self.tolerance = elo.EloOptions(k=options.k), options.tolerance
+
+    def in_time(self, battles: Battles) -> Played:
+        return Played(elo.elo_ratings(battles, self.options))
+
+    def of_log(self, battles: Battles, order: Orders) -> Played:
+        return Played(elo.elo_orders(battles, order, self.options))
+
+    def of_scores(
+        self, sample: Sample, order: Orders, rng: np.random.Generator, *, single: bool
+    ) -> Played:
+        found = elo.elo_score_orders(
+            sample.scores, order, rng, tolerance=self.tolerance, options=self.options, single=single
+        )
+        return Played(found)
+
+    def probability(self, found: Played) -> Floats:
+        return elo.elo_probability(found.scores, self.options)
+
+    def chance(self, lead: Floats, i: int, found: Played) -> Floats:  # noqa: ARG002
+        return elo.elo_chance(lead, self.options)
+
+
+class _TrueSkill:
+    name = "trueskill"
+
+    def __init__(self, options: RankOptions) -> None:
+        self.options, self.tolerance = trueskill.TrueSkillOptions(), options.tolerance
+
+    def in_time(self, battles: Battles) -> Played:
+        found = trueskill.trueskill_ratings(battles, self.options)
+        return Played(found.mu, found.sigma)
+
+    def of_log(self, battles: Battles, order: Orders) -> Played:
+        found = trueskill.trueskill_orders(battles, order, self.options)
+        return Played(found.mu, found.sigma)
+
+    def of_scores(
+        self, sample: Sample, order: Orders, rng: np.random.Generator, *, single: bool
+    ) -> Played:
+        found = trueskill.trueskill_score_orders(
+            sample.scores, order, rng, tolerance=self.tolerance, options=self.options, single=single
+        )
+        return Played(found.mu, found.sigma)
+
+    def probability(self, found: Played) -> Floats:
+        assert found.sigma is not None
+        return trueskill.trueskill_probability(found.scores, found.sigma, self.options)
+
+    def chance(self, lead: Floats, i: int, found: Played) -> Floats:
+        assert found.sigma is not None
+        return trueskill.trueskill_chance(lead, found.sigma[i], found.sigma, self.options)
+
+
+RATINGS: Mapping[str, Callable[[RankOptions], Rating]] = {"elo": _Elo, "trueskill": _TrueSkill}
+
+
+class Play(Protocol):
+    """Rate systems in many orders."""
+
+    def __call__(
+        self, order: Orders, stream: np.random.Generator, /, *, single: bool = False
+    ) -> Played:
+        """Play."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """What a rating that depends on the order is resampled by: how often, and in which blocks."""
+
+    n: int
+    blocks: Counts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """Ratings of the systems, their spread over random orders, and what resamples give."""
+
+    own: Played
+    spread: Floats | None = None
+    replicates: Floats | None = None
+
+
+def rate_scores(
+    rating: Rating, sample: Sample, options: RankOptions, rng: np.random.Generator
+) -> Rated:
+    """Rate by who has the higher score on a segment, in random orders or in that of the file."""
+
+    def play(order: Orders, stream: np.random.Generator, *, single: bool = False) -> Played:
+        return rating.of_scores(sample, order, stream, single=single)
+
+    counts, size = sample.counts, sample.scores.shape[1]
+    resampling = None if counts is None else Resampling(len(counts), sample.blocks)
+    if options.orders:
+        return in_orders(size, options.orders, play, rng, resampling)
+    own = rating.in_time(score_battles(sample.scores, tolerance=options.tolerance))
+    return Rated(own, replicates=in_orders(size, 1, play, rng, resampling).replicates)
+
+
+def in_orders(
+    n_items: int,
+    n_orders: int,
+    play: Play,
+    rng: np.random.Generator,
+    resampling: Resampling | None = None,
+) -> Rated:
+    """Mean and spread over random orders of segments or battles, and the mean in resamples of them.
+
+    A resample is played in several orders. What they leave of the variance between orders is known
+    from how they differ, and is taken out, so that the interval is that of the mean over orders.
+    """
+    shuffle, draw, pairs = rng.spawn(3)
+    step = max(1, _PLACES // max(1, n_items))
+    parts = [min(step, n_orders - k) for k in range(0, n_orders, step)]
+    played = [play(sequences(n_items, k, shuffle), pairs) for k in parts]
+    orders = np.concatenate([one.scores for one in played])
+    mean, spread = orders.mean(axis=0), orders.std(axis=0, ddof=1) if n_orders > 1 else None
+    own = Played(mean, _mean_sigma(played))
+    if resampling is None:
+        return Rated(own, spread)
+    each = _ORDERS if n_orders > 1 else 1
+    size = min(resampling.n, _RESAMPLES) if n_orders > 1 else resampling.n
+    drawn_parts = []
+    step = max(1, step // each)
+    for start in range(0, size, step):
+        count = min(step, size - start)
+        drawn = sequences(n_items, count, draw, blocks=resampling.blocks, resample=True)
+        order = np.repeat(drawn, each, axis=0)
+        if each > 1:  # the same items, shuffled: padding (-1) says nothing wherever it stands
+            order = draw.permuted(order, axis=1)
+        drawn_parts.append(play(order, pairs, single=True).scores.reshape(count, each, -1))
+    found = np.concatenate(drawn_parts)
+    replicates = found.mean(axis=1)  # NaN for systems that a resample does not have
+    if each > 1:
+        centre = row_means(replicates.T)
+        whole = row_means(((replicates - centre) ** 2).T) * size / max(size - 1, 1)
+        noise = row_means(found.var(axis=1, ddof=1).T) * (1 / each - 1 / n_orders)
+        kept = np.sqrt(np.maximum(1 - noise / np.where(whole > 0, whole, 1.0), 0.05))
+        replicates = mean + (replicates - centre) * kept
+    return Rated(own, spread, replicates)
+
+
+def _mean_sigma(played: Sequence[Played]) -> Floats | None:
+    sigmas = [one.sigma for one in played if one.sigma is not None]
+    return np.concatenate(sigmas).mean(axis=0) if sigmas else None
