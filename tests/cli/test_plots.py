@@ -17,13 +17,13 @@ HUMAN = ["human", str(embedded.RATINGS), "--protocol", "da", "--bootstrap", "0"]
 
 
 def test_the_names_are_those_of_the_figures():
-    from steelyard.report.figures import comparefigures, humanfigures, metafigures, pairfigures
+    from steelyard.report.figures import comparison, metaevaluation, people, versus
 
-    assert compare.PLOTS == comparefigures.FIGURES
-    assert compare.PAIR_PLOTS == pairfigures.PAIR_FIGURES
-    assert meta.PLOTS == metafigures.FIGURES
-    assert meta.PROTOCOL_PLOTS == metafigures.PROTOCOL_FIGURES
-    assert human.PLOTS == humanfigures.FIGURES
+    assert compare.PLOTS == comparison.FIGURES
+    assert compare.PAIR_PLOTS == versus.PAIR_FIGURES
+    assert meta.PLOTS == metaevaluation.FIGURES
+    assert meta.PROTOCOL_PLOTS == metaevaluation.PROTOCOL_FIGURES
+    assert human.PLOTS == people.FIGURES
 
 
 def test_the_first_figure_by_default_and_several_with_their_names(tmp_path, capsys):
@@ -75,10 +75,10 @@ def test_meta_and_human_draw(tmp_path):
         ([*COMPARE, "--plot", "forrest"], "no figure 'forrest'; did you mean 'forest'?"),
         ([*COMPARE, "--plot", "forest"], "--plot forest: --out FILE is missing"),
         ([*COMPARE, "--plot", "wins", "--out", "f.csv"], "--out FILE is missing"),
-        ([*COMPARE, "--plot", "wins,disagreement", "--out", "f.png"], "needs two rankings"),
+        ([*COMPARE, "--plot", "wins,disagreement", "--out", "f.png"], "needs two rankings of mean, median and bt (--by)"),
         ([*COMPARE[:2], "--score", "mqm,da", "--out", "f.png"], "choose it with --score NAME"),
         ([*META, "--plot", "comparison", "--out", "f.png"], "add --significance"),
-        ([*META, "--plot", "metametrics", "--out", "f.png"], "needs two meta-metrics"),
+        ([*META, "--plot", "metametrics", "--out", "f.png"], "needs two meta-metrics (--with a,b)"),
         ([*HUMAN, "--plot", "thresholds", "--out", "f.png"], "the curve of --thresholds"),
         ([*HUMAN, "--plot", "severe", "--out", "f.png"], "no figure 'severe'"),
     ],

@@ -16,7 +16,7 @@ from steelyard.comparison.pair import decide
 from steelyard.comparison.results import PROPORTION
 from steelyard.comparison.run import compare
 from steelyard.core.errors import UsageError
-from steelyard.report.figures import pairfigures
+from steelyard.report.figures import versus
 from steelyard.report.page import make_report
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.paired.pairedtests import mcnemar_test
@@ -107,7 +107,7 @@ def test_cards_of_other_scores_have_none():
 
 def test_the_figure_of_two_systems_counts_four_cases():
     values = answers(2)
-    chart = pairfigures.draw_pair("density", values, ("A", "B"), "right")
+    chart = versus.draw_pair("density", values, ("A", "B"), "right")
     cells = [
         row
         for rows in chart.to_dict(validate=False)["datasets"].values()

@@ -16,7 +16,7 @@ from steelyard.comparison.pair import decide
 from steelyard.comparison.rankings import AGGREGATIONS
 from steelyard.comparison.run import compare
 from steelyard.data.overview import sounds_lower
-from steelyard.report.figures import comparefigures, pairfigures
+from steelyard.report.figures import comparison, versus
 from steelyard.report.page import make_report
 
 NAN = float("nan")
@@ -116,16 +116,16 @@ def test_people_see_their_own_numbers(slow):
 
 def test_figures_and_page_show_them_too(slow):
     found = compare(slow, n_bootstrap=50)
-    shown = [row["value"] for row in _rows(comparefigures.forest(found)) if (row["value"] or 0) > 1]
+    shown = [row["value"] for row in _rows(comparison.forest(found)) if (row["value"] or 0) > 1]
     assert len(shown) == 6  # means and medians; strengths are below 1
     assert min(shown) > 300
-    scores = comparefigures.scores_of(slow, found)
+    scores = comparison.scores_of(slow, found)
     assert (scores > 0).all()
-    chart = pairfigures.draw_pair("density", scores[:2], ("A", "B"), higher_is_better=False)
+    chart = versus.draw_pair("density", scores[:2], ("A", "B"), higher_is_better=False)
     told = json.dumps(chart.to_dict(validate=False)["title"])
     assert "lower is better" in told
     assert "preferred by mean: A" in told
-    bars = _rows(comparefigures.draw("wins", found, scores))
+    bars = _rows(comparison.draw("wins", found, scores))
     assert {r["system"]: r["n"] for r in bars if r["kind"] == "wins"}["A"] > 100
     html = make_report(slow, n_bootstrap=50).html
     assert "mean ↓" in html

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from steelyard.core.table import Table
     from steelyard.data.evalset import EvalSet
 
-# What report.comparefigures draws; importing it would cost start-up.
+# What report.figures.comparison draws; importing it would cost start-up.
 PLOTS = ("forest", "pairwise", "density", "differences", "wins", "ranks", "disagreement")
 PAIR_PLOTS = ("density", "differences", "wins")
 _COLUMNS = ("left", "right", "outcome", "unit")
@@ -212,24 +212,24 @@ class _Asked:
 
 def _draw(es: EvalSet | None, found: Comparison | BattleComparison, name: str) -> Any:
     from steelyard.comparison.results import Comparison
-    from steelyard.report.figures import comparefigures
+    from steelyard.report.figures import comparison
 
     scores = None
     if es is not None and isinstance(found, Comparison):
-        scores = comparefigures.scores_of(es, found)
-    return comparefigures.draw(name, found, scores)
+        scores = comparison.scores_of(es, found)
+    return comparison.draw(name, found, scores)
 
 
 def _draw_pair(es: EvalSet, card: Decision, name: str) -> Any:
     from steelyard.comparison.results import CORPUS
-    from steelyard.report.figures import pairfigures
+    from steelyard.report.figures import versus
 
     rows = [es.systems.index(system) for system in card.pair]
-    return pairfigures.draw_pair(
+    return versus.draw_pair(
         name,
         es[card.score].values[rows],
         card.pair,
-        pairfigures.segment_label(card.score, corpus=card.of == CORPUS),
+        versus.segment_label(card.score, corpus=card.of == CORPUS),
         higher_is_better=card.higher_is_better,
     )
 

@@ -25,7 +25,7 @@ def wants_figure(output: OutputOptions) -> bool:
     """Tell whether ``--out`` is a figure; if so, refuse at once where figures can't be drawn."""
     if output.out is None or files.suffix(output.out) not in FIGURES:
         return False
-    from steelyard.report.figures.figures import need_plots
+    from steelyard.report.figures.style import need_plots
 
     need_plots()
     return True
@@ -50,7 +50,7 @@ def emit(
     if output.out is not None:
         suffix = files.suffix(output.out)
         if draw is not None and suffix in FIGURES:
-            from steelyard.report.figures.figures import write as write_figure
+            from steelyard.report.figures.style import write as write_figure
 
             write_figure(draw(), output.out)
         elif suffix == "parquet":

@@ -83,9 +83,9 @@ def human(
 
 
 def _draw(result: Any, name: str) -> Any:
-    from steelyard.report.figures import humanfigures
+    from steelyard.report.figures import people
 
-    return humanfigures.draw(name, result)
+    return people.draw(name, result)
 
 
 def _written(result: Any, out: Path) -> bool:

@@ -52,7 +52,7 @@ _NOT_BY_DOMAIN = frozenset(
     ("intervals", "bootstrap", "epsilon", "threshold", "pa_ties", "keep_references")
 )
 _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {"by", "level", "group_by", "ties", "corpus", "refs"}
-# What report.metafigures draws of one set, and of a protocol.
+# What report.figures.metaevaluation draws of one set, and of a protocol.
 PLOTS = ("forest", "pvalues", "comparison", "calibration", "scatter", "metametrics")
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
@@ -183,11 +183,11 @@ def _draw(
     result: Result, es: EvalSet | None, metrics: tuple[str, ...], alpha: float, name: str
 ) -> Any:
     from steelyard.metaevaluation.results import MetaEvaluation
-    from steelyard.report.figures import metafigures
+    from steelyard.report.figures import metaevaluation
 
     if isinstance(result, MetaEvaluation):
-        return metafigures.draw(name, metafigures.MetaInput(result, es, metrics, alpha))
-    return metafigures.draw_protocol(name, result, alpha)
+        return metaevaluation.draw(name, metaevaluation.MetaInput(result, es, metrics, alpha))
+    return metaevaluation.draw_protocol(name, result, alpha)
 
 
 def _with_corpus(es: EvalSet, names: tuple[str, ...], refs: tuple[str, ...] | None) -> EvalSet:

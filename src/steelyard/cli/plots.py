@@ -36,7 +36,7 @@ def wanted_figures(
     drawn = output.out is not None and files.suffix(output.out) in FIGURES
     if plot is None and not drawn:
         return ()
-    from steelyard.report.figures.figures import chosen, need_plots
+    from steelyard.report.figures.style import chosen, need_plots
 
     names = chosen(plot, known) if plot else tuple(known[:1])
     if not drawn:
@@ -52,7 +52,7 @@ def write_figures(
     """Draw and write figures, all or none; give the output options without what is written."""
     if not names:
         return output
-    from steelyard.report.figures.figures import write_all
+    from steelyard.report.figures.style import write_all
 
     assert output.out is not None
     charts = {name: (lambda name=name: draw(name)) for name in names}

@@ -9,17 +9,18 @@ from typing import Any
 import click
 
 from steelyard.cli.emit import note
+from steelyard.cli.fields import from_fields
 from steelyard.cli.options import (
-    LEVEL,
     InputOptions,
-    Names,
     OutputOptions,
     input_options,
     need_inputs,
     output_options,
 )
+from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
+from steelyard.report.options import ReportOptions
 
 
 @click.command(
@@ -27,23 +28,21 @@ from steelyard.core.table import dumps
     "--out report.html"
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
-@click.option("--score", metavar="NAME", help="Compare systems by this score; by default by the "
-              "human one, else the first.")  # fmt: skip
-@click.option("--metrics", type=Names(), help="Weigh only these metrics.")
-@click.option("--explore", "explored", type=Names(), default=(),
-              help="Scores to have with the segments, if not all fit.")  # fmt: skip
-@click.option("--entities", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Entity mistakes to mark in the outputs: JSON lines.")  # fmt: skip
-@click.option("--ratings", type=click.Path(path_type=Path, dir_okay=False), multiple=True,
-              metavar="FILE", help="Raw judgements, for the agreement of raters and the errors "
-              "they marked (repeatable).")  # fmt: skip
-@click.option("--title", metavar="TEXT", help="Heading of the page.")
-@click.option("--alpha", type=LEVEL, default=0.05, show_default=True)
-@click.option("--bootstrap", "n_bootstrap", type=click.IntRange(min=10), default=1000,
-              show_default=True, metavar="B", help="Resamples for intervals.")  # fmt: skip
-@click.option("--resamples", "n_resamples", type=click.IntRange(min=1), metavar="K",
-              help="Draws of the tests between metrics; by default as many as take "
-              "seconds.")  # fmt: skip
+@from_fields(ReportOptions, "score", "metrics", "explored")
+@click.option(
+    "--entities",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Entity mistakes to mark in the outputs: JSON lines.",
+)
+@click.option(
+    "--ratings",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    metavar="FILE",
+    help="Raw judgements, for the agreement of raters and the errors they marked (repeatable).",
+)
+@from_fields(ReportOptions, "title", "alpha", "n_bootstrap", "n_resamples")
 @input_options
 @partial(output_options, suffixes=("html", "htm"))
 def report(
@@ -55,22 +54,24 @@ def report(
     Texts among them can be read in the page.
     """
     from steelyard.report import mistakes
-    from steelyard.report.page import make_report
+    from steelyard.report.page import Given, write_report
 
     need_inputs(inputs)
     if output.out is None:
         raise UsageError("name the file to write: --out report.html")
     es = options.load(inputs)
-    entities, ratings = settings.pop("entities"), settings.pop("ratings")
-    for path in ratings:
+    for path in settings["ratings"]:
         es = mistakes.with_ratings(es, path)
-    marks = () if entities is None else mistakes.read_mistakes(entities, es)
-    made = make_report(es, options.human, mistakes=marks, rng=output.seed, **settings)
-    for warning in made.warnings:
+    entities = settings["entities"]
+    given = Given(() if entities is None else mistakes.read_mistakes(entities, es))
+    shown = ReportOptions.of(settings)
+    made = write_report(es, options.human, shown, given, output.seed, spoken)
+    warnings = [spoken(warning) for warning in made.warnings]
+    for warning in warnings:
         note(f"warning: {warning}", output)
     made.save(output.out)
     note(f"wrote {output.out}", output)
     if output.json:
-        click.echo(dumps({"out": str(output.out), **made.to_dict()}))
+        click.echo(dumps({"out": str(output.out), **made.to_dict(), "warnings": warnings}))
     else:
         click.echo(made.summary.text())

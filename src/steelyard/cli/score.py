@@ -97,16 +97,16 @@ def score(
 
 def _draw(found: Scores, human: str | None, name: str) -> Any:
     from steelyard.kobe.report import KobeReport
-    from steelyard.report.figures import kobefigures
+    from steelyard.report.figures import recall
 
     if name == "people":
         if human is None:
             raise UsageError("--plot people: name the human score by --human")
-        return kobefigures.beside_people(_standardised(found.evalset, found.metrics, human), human)
+        return recall.beside_people(_standardised(found.evalset, found.metrics, human), human)
     report = found.reports["kobe"]
     assert isinstance(report, KobeReport)
     counts, kept = report.category_counts()
-    return kobefigures.categories(counts, kept)
+    return recall.categories(counts, kept)
 
 
 def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str, dict[str, float]]:

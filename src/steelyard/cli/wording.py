@@ -12,7 +12,9 @@ from collections.abc import Mapping
 
 import click
 
-_ARGUMENT = re.compile(r"""(?<![\w'"=.-])([a-z]\w*)=(True|"[^"]*"|[A-Z][A-Z0-9.,]*\b|\.\.\.)""")
+_ARGUMENT = re.compile(
+    r"""(?<![\w'"=.-])([a-z]\w*)=(True|"[^"]*"|\["[^]]*\]|[A-Z][A-Z0-9.,]*\b|\.\.\.)"""
+)
 _NAME = re.compile(r"`(\w+)`")
 
 
@@ -24,6 +26,8 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     >>> flags = {"by": "--by", "score": "--score", "keep_references": "--keep-references"}
     >>> spoken('left out (keep_references=True, by="bt", score=NAME, tests=...)', flags)
     'left out (--keep-references, --by bt, --score NAME, tests=...)'
+    >>> spoken('needs two (by=["mean", "bt"])', flags)
+    'needs two (--by mean,bt)'
     >>> spoken("fewer `jobs` need less", {"jobs": "--jobs"})
     'fewer --jobs need less'
     """
@@ -34,7 +38,9 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
         name, value = found.groups()
         if name not in known:
             return found.group()
-        return known[name] if value in ("True", "...") else f"{known[name]} {value.strip(chr(34))}"
+        if value in ("True", "..."):
+            return known[name]
+        return f"{known[name]} {','.join(value.strip('[]').split(', '))}".replace('"', "")
 
     return _ARGUMENT.sub(flag, text)
 

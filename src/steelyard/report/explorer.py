@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -13,7 +15,6 @@ import numpy as np
 from steelyard.core.errors import printable
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.report.inlining import packed
 from steelyard.report.mistakes import Mistake
 from steelyard.stats.arrays import Floats
 
@@ -41,20 +42,10 @@ def explore(
     cells: int = CELLS,
     most: int = TEXTS,
 ) -> Explorer:
-    """Pack segments for the explorer.
+    """Pack segments for the explorer, which shows ``pair`` first and marks ``mistakes``.
 
-    Parameters
-    ----------
-    es
-        Systems, segments, scores and texts.
-    names
-        Scores in the order of their importance; as many as ``cells`` allows are kept.
-    pair
-        The two systems that are shown first.
-    mistakes
-        Spans to mark.
-    cells, most
-        Scores, and characters of packed texts, that the page may hold.
+    ``names`` are scores in the order of their importance. The page holds at most ``cells`` scores
+    and ``most`` characters of packed texts; segments on which systems differ least are left out.
     """
     notes: list[str] = []
     known = [name for name in names if es[name].has_segments]
@@ -63,7 +54,7 @@ def explore(
     if len(kept) < len(known):
         notes.append(
             f"{len(kept)} of {len(known)} scores are here, the human ones and the metrics that "
-            "agree most with people; --explore chooses others"
+            "agree most with people; explored=... chooses others"
         )
     chosen = np.arange(es.n_segments)
     marks = list(mistakes)
@@ -104,6 +95,11 @@ def explore(
     return Explorer(shown, packing, packed(flat), tuple(notes))
 
 
+def packed(data: bytes) -> str:
+    """Pack bytes as gzip in base64, which a browser unpacks itself; same bytes, same text."""
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii")
+
+
 def _shown(names: Iterable[str]) -> list[str]:
     """Make names harmless to the words around them: no control characters, no overrides."""
     return [printable(name) for name in names]
@@ -120,16 +116,8 @@ def _texts(es: EvalSet, chosen: Any, mistakes: Sequence[Mistake]) -> list[Any]:
     system = {name: k for k, name in enumerate(es.systems)}
     marked: dict[int, list[Any]] = {}
     for one in mistakes:
-        marked.setdefault(place[one.segment], []).append(
-            [
-                system[one.system],
-                one.kind,
-                one.start,
-                one.end,
-                one.text,
-                int(one.side == "source"),
-            ]
-        )
+        where = [one.start, one.end, one.text, int(one.side == "source")]
+        marked.setdefault(place[one.segment], []).append([system[one.system], one.kind, *where])
     segments = es.segments
     return [
         [
@@ -183,13 +171,8 @@ def quantised(table: ScoreTable, chosen: Any) -> tuple[Any, dict[str, Any]]:
     base = round(low * 10.0**digits)
     codes = np.full(values.shape, MISSING, dtype="<u2")
     codes[~np.isnan(values)] = np.rint(known * 10.0**digits).astype(np.int64) - base
-    fact = {
-        "human": table.kind == "human",
-        "lower": not table.higher_is_better,
-        "low": base,
-        "digits": digits,
-    }
-    return codes, fact
+    kind = {"human": table.kind == "human", "lower": not table.higher_is_better}
+    return codes, {**kind, "low": base, "digits": digits}
 
 
 def _whole(values: Floats) -> bool:

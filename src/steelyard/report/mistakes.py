@@ -46,62 +46,57 @@ def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
     found: list[Mistake] = []
     known = set(es.segments.ids)
     for line, text in enumerate(files.lines(files.read_text(path)), 1):
-        if not text.strip():
-            continue
-        row = files.parse_json(text, path, line)
-        found += _explained(row, path, line)
+        if text.strip():
+            row = files.parse_json(text, path, line)
+            try:
+                found += [_mistake(one) for one in _explained(row)]
+            except ValueError as error:
+                raise InputError(str(error), path=path, line=line) from None
     return tuple(one for one in found if one.system in es.systems and one.segment in known)
 
 
-def _explained(row: Any, path: Path, line: int) -> Iterable[Mistake]:
+def _explained(row: Any) -> Iterable[Any]:
     """Give the mistakes of one line: itself, or those of its entities that were not found."""
     if not isinstance(row, Mapping) or "entities" not in row:
-        return [_mistake(row, path, line)]
+        return [row]
     entities = row["entities"]
     if not isinstance(entities, list) or not all(isinstance(one, Mapping) for one in entities):
-        raise InputError("'entities' is not a list of objects", path=path, line=line)
-    plain = []
-    for one in entities:
-        if one.get("kind") == "found":
-            continue
-        side = "output" if one.get("output") is not None else "source"
-        span = one.get(side)
-        if not isinstance(span, list) or len(span) != 3:
-            raise InputError(f"'{side}' is not [start, end, text]", path=path, line=line)
-        kind = " ".join(str(one[name]) for name in ("kind", "category") if one.get(name))
-        where = {"start": span[0], "end": span[1], "text": span[2], "side": side}
-        owner = {name: row[name] for name in ("system", "segment") if name in row}
-        plain.append({**owner, "kind": kind, **where})
-    return [_mistake(one, path, line) for one in plain]
+        raise ValueError("'entities' is not a list of objects")
+    owner = {name: row[name] for name in ("system", "segment") if name in row}
+    return [{**owner, **_placed(one)} for one in entities if one.get("kind") != "found"]
 
 
-def _mistake(row: Any, path: Path, line: int) -> Mistake:
+def _placed(entity: Mapping[str, Any]) -> dict[str, Any]:
+    side = "output" if entity.get("output") is not None else "source"
+    span = entity.get(side)
+    if not isinstance(span, list) or len(span) != 3:
+        raise ValueError(f"'{side}' is not [start, end, text]")
+    kind = " ".join(str(entity[name]) for name in ("kind", "category") if entity.get(name))
+    return {"kind": kind, "start": span[0], "end": span[1], "text": span[2], "side": side}
+
+
+def _mistake(row: Any) -> Mistake:
     if not isinstance(row, Mapping):
-        raise InputError("expected an object with system, segment and kind", path=path, line=line)
+        raise ValueError("expected an object with system, segment and kind")  # noqa: TRY004
     for name in ("system", "segment", "kind"):
         if name not in row:
-            raise InputError(f"the object has no '{name}'", path=path, line=line)
-    start, end = row.get("start"), row.get("end")
+            raise ValueError(f"the object has no '{name}'")
+    start, end, text, side = (row.get(name) for name in ("start", "end", "text", "side"))
     if (start is None) != (end is None):
-        raise InputError("'start' and 'end' must both be there, or neither", path=path, line=line)
+        raise ValueError("'start' and 'end' must both be there, or neither")
     if start is not None and not (type(start) is int and type(end) is int and 0 <= start <= end):
-        raise InputError(
-            f"start {start!r} and end {end!r}: expected whole numbers, 0 <= start <= end",
-            path=path,
-            line=line,
-        )
-    side = row.get("side", "output")
-    if side not in SIDES:
-        raise InputError(f"side {side!r}: expected output or source", path=path, line=line)
-    text = row.get("text")
+        expected = "expected whole numbers, 0 <= start <= end"
+        raise ValueError(f"start {start!r} and end {end!r}: {expected}")
+    if "side" in row and side not in SIDES:
+        raise ValueError(f"side {side!r}: expected output or source")
     return Mistake(
-        str(row["system"]),
-        str(row["segment"]),
-        str(row["kind"]),
-        start,
-        end,
-        None if text is None else str(text),
-        side,
+        system=str(row["system"]),
+        segment=str(row["segment"]),
+        kind=str(row["kind"]),
+        start=start,
+        end=end,
+        text=None if text is None else str(text),
+        side=side or "output",
     )
 
 
@@ -113,13 +108,12 @@ def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:
         for row, errors in enumerate(ratings.errors):
             for one in errors or ():
                 yield Mistake(
-                    ratings.systems[ratings.system[row]],
-                    ratings.segments[ratings.segment[row]],
-                    f"{one.severity} {one.category}",
-                    one.start,
-                    one.end,
-                    None,
-                    "source" if one.in_source else "output",
+                    system=ratings.systems[ratings.system[row]],
+                    segment=ratings.segments[ratings.segment[row]],
+                    kind=f"{one.severity} {one.category}",
+                    start=one.start,
+                    end=one.end,
+                    side="source" if one.in_source else "output",
                 )
 
 

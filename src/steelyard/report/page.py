@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import base64
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, check_rng
+from steelyard.core.table import dumps
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import check
@@ -25,10 +28,13 @@ from steelyard.formats import files
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate, the_human
-from steelyard.report import sections, words
+from steelyard.report import sections
 from steelyard.report.explorer import Explorer, explore
-from steelyard.report.inlining import policy, script_json
 from steelyard.report.mistakes import Mistake, rated_mistakes
+from steelyard.report.options import ReportOptions
+from steelyard.report.summary import Summary, summarise
+
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,7 @@ class Report:
     """A report: the page, and the results that it shows."""
 
     html: str = field(repr=False)
-    summary: words.Summary
+    summary: Summary
     comparison: Comparison | None = None
     meta: MetaEvaluation | None = None
     many: ManyScores | None = None
@@ -108,72 +114,100 @@ def make_report(  # noqa: PLR0913 - every option has a default
     >>> report.summary.settled[0]
     'Amber is the best of 3 systems by mean mqm over 450 segments: its lead...'
     """
-    es = as_evalset(es, human)
-    bounds.fraction(alpha=alpha)
-    bounds.whole(10, n_bootstrap=n_bootstrap)
-    bounds.whole(1, optional=True, n_resamples=n_resamples)
-    bounds.text(optional=True, score=score, title=title)
-    bounds.names(optional=True, metrics=metrics)
-    bounds.names(explored=explored)
-    mistakes = bounds.items(Mistake, mistakes=mistakes)
+    options = ReportOptions.of(locals())
+    marks = bounds.items(Mistake, mistakes=mistakes)
     bounds.instance(Comparison, "a Comparison", optional=True, comparison=comparison)
     bounds.instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
+    return write_report(es, human, options, Given(tuple(marks), comparison, meta), rng)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is at hand already: spans to mark, and results of the set."""
+
+    mistakes: tuple[Mistake, ...] = ()
+    comparison: Comparison | None = None
+    meta: MetaEvaluation | None = None
+
+    def check(self, es: EvalSet, gold: str | None, score: str | None) -> None:
+        """Refuse results that can't be of this set."""
+        found, meta = self.comparison, self.meta
+        if found is not None:
+            if score not in (None, found.score):
+                raise UsageError(f"the comparison is by '{found.score}', not by '{score}'")
+            if not set(found.systems) <= set(es.systems):
+                raise UsageError("the comparison names systems that the set does not have")
+        if meta is not None:
+            if meta.human != gold:
+                raise UsageError(f"the meta-evaluation is against '{meta.human}', not '{gold}'")
+            for result in meta.results:
+                es[result.metric]
+
+
+def write_report(
+    source: Source,
+    human: str | None,
+    options: ReportOptions,
+    given: Given,
+    rng: Rng,
+    speak: Callable[[str], str] = str,
+) -> Report:
+    """Make a report; ``speak`` puts what notes say of arguments into the words of the reader."""
+    es = as_evalset(source, human)
     check_rng(rng)
     gold = the_human(es, human) if human is not None or len(es.human) == 1 else None
-    main = _main_score(es, score if comparison is None else comparison.score, gold)
-    _check_results(es, gold, score, comparison, meta)
-    chosen = None if metrics is None else tuple(metrics)
+    found, meta, alpha = given.comparison, given.meta, options.alpha
+    main = _main_score(es, options.score if found is None else found.score, gold)
+    given.check(es, gold, options.score)
+    chosen = None if options.metrics is None else tuple(options.metrics)
     rivals = [m for m in (es.metrics if chosen is None else chosen) if m != gold]
     settings: dict[str, Any] = {"score": main, "human": gold, "alpha": alpha}
-    found = comparison
     if found is None and main is not None and es[main].has_segments:
-        found = compare(es, main, alpha=alpha, n_bootstrap=n_bootstrap, rng=rng)
-        settings["bootstrap"] = n_bootstrap
+        found = compare(es, main, alpha=alpha, n_bootstrap=options.n_bootstrap, rng=rng)
+        settings["bootstrap"] = options.n_bootstrap
     if meta is None and gold is not None and rivals:
-        settings |= {"bootstrap": n_bootstrap, "resamples": n_resamples}
+        settings |= {"bootstrap": options.n_bootstrap, "resamples": options.n_resamples}
         meta = meta_evaluate(
-            es, gold, metrics=chosen, significance=len(rivals) > 1, alpha=alpha,
-            n_bootstrap=n_bootstrap, n_resamples=n_resamples, rng=rng,
+            es,
+            gold,
+            metrics=chosen,
+            significance=len(rivals) > 1,
+            alpha=alpha,
+            n_bootstrap=options.n_bootstrap,
+            n_resamples=options.n_resamples,
+            rng=rng,
             **_levels(es, gold),
-        )  # fmt: skip
+        )
     many = _many(es if found is None else es.select(systems=found.systems), main, rivals, alpha)
-    names = _explored(es, main, gold, meta, explored, rivals)
-    marks = [*mistakes, *rated_mistakes(es)]
-    pair = _pair(found)
-    packed = explore(es, names, pair=pair, mistakes=marks) if es.n_segments else None
-    content = sections.Content(es, overview(es, gold), found, meta, many, tuple(check(es)), packed)
+    first = [*options.explored, *(name for name in (gold, main) if name is not None)]
+    names = _explored(es, first, meta, rivals)
+    marks = [*given.mistakes, *rated_mistakes(es)]
+    packed = explore(es, names, pair=_pair(found), mistakes=marks) if es.n_segments else None
     warnings = [*(found.warnings if found else es.notes), *(meta.warnings if meta else ())]
     warnings += [text for name in rivals for text in direction_warnings(name, es[name])]
     warnings += sections.without_figures()
-    signed = Provenance.of(
-        "report",
-        {name: value for name, value in settings.items() if value is not None},
-        es.inputs,
-        rng,
+    known = {name: value for name, value in settings.items() if value is not None}
+    content = sections.Content(
+        es=es,
+        view=overview(es, gold),
+        comparison=found,
+        meta=meta,
+        many=many,
+        findings=tuple(check(es)),
+        explorer=packed,
+        signed=Provenance.of("report", known, es.inputs, rng),
+        speak=speak,
     )
-    summary = words.summarise(es, found, meta)
-    page = _page(content, summary, signed, title)
-    return Report(page, summary, found, meta, many, tuple(dict.fromkeys(warnings)), signed)
-
-
-def _check_results(
-    es: EvalSet,
-    gold: str | None,
-    score: str | None,
-    comparison: Comparison | None,
-    meta: MetaEvaluation | None,
-) -> None:
-    """Refuse results that can't be of this set."""
-    if comparison is not None:
-        if score not in (None, comparison.score):
-            raise UsageError(f"the comparison is by '{comparison.score}', not by '{score}'")
-        if not set(comparison.systems) <= set(es.systems):
-            raise UsageError("the comparison names systems that the set does not have")
-    if meta is not None:
-        if meta.human != gold:
-            raise UsageError(f"the meta-evaluation is against '{meta.human}', not '{gold}'")
-        for result in meta.results:
-            es[result.metric]
+    told = summarise(es, found, meta)
+    return Report(
+        html=_page(content, told, options.title),
+        summary=told,
+        comparison=found,
+        meta=meta,
+        many=many,
+        warnings=tuple(dict.fromkeys(warnings)),
+        provenance=content.signed,
+    )
 
 
 def _main_score(es: EvalSet, score: str | None, gold: str | None) -> str | None:
@@ -201,24 +235,17 @@ def _many(es: EvalSet, main: str | None, rivals: Sequence[str], alpha: float) ->
 
 
 def _explored(
-    es: EvalSet,
-    main: str | None,
-    gold: str | None,
-    meta: MetaEvaluation | None,
-    asked: Sequence[str],
-    rivals: Sequence[str],
+    es: EvalSet, first: Sequence[str], meta: MetaEvaluation | None, rivals: Sequence[str]
 ) -> list[str]:
     """Order scores by how much a reader will want them: asked for, gold, good metrics, the rest."""
-    for name in asked:
+    for name in first:
         es[name]
     best: list[str] = []
     if meta is not None:
-        by = meta.results[0].by if meta.results else ""
-        values = {m: v for m, v in meta.values(by).items() if not np.isnan(v)}
-        best = sorted(values, key=lambda m: (-values[m], m))
-    first = [name for name in (gold, main) if name is not None]
-    others = [name for name in es.human if name != gold]
-    return list(dict.fromkeys([*asked, *first, *best, *others, *rivals]))
+        values = meta.values(meta.results[0].by if meta.results else "")
+        known = {metric: value for metric, value in values.items() if not np.isnan(value)}
+        best = sorted(known, key=lambda metric: (-known[metric], metric))
+    return list(dict.fromkeys([*first, *best, *es.human, *rivals]))
 
 
 def _pair(found: Comparison | None) -> tuple[str, str] | None:
@@ -229,30 +256,27 @@ def _pair(found: Comparison | None) -> tuple[str, str] | None:
     return ranking[0], ranking[1]
 
 
-def _page(
-    content: sections.Content, summary: words.Summary, signed: Provenance, title: str | None
-) -> str:
+def _page(content: sections.Content, told: Summary, title: str | None) -> str:
     from markupsafe import Markup
 
-    es = content.es
+    es, signed = content.es, content.signed
     environment = sections.environment()
-    style = sections.template_text("page.css")
-    script = sections.template_text("page.js")
+    style, script = (sections.template_text(f"page.{kind}") for kind in ("css", "js"))
     stem = Path(es.inputs[0].path).name.split(".")[0] if es.inputs else ""
     named = " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
     kinds = [plural(es.n_systems, "system"), plural(es.n_segments, "segment")]
     kinds += [plural(len(es.human), "human score")] if es.human else []
     kinds.append(plural(len(es.metrics), "metric"))
-    shown = [(head, [printable(line) for line in lines]) for head, lines in summary.headed()]
+    shown = [(head, [printable(line) for line in lines]) for head, lines in told.headed()]
     return environment.get_template("page.html.j2").render(
-        policy=Markup(policy([script], [style])),  # noqa: S704 - hashes only
+        policy=Markup(_policy(script, style)),  # noqa: S704 - hashes only
         version=signed.version,
         title=printable(title or named),
         subtitle=", ".join(kinds),
         style=Markup(style),  # noqa: S704 - a file of ours
         script=Markup(script),  # noqa: S704 - a file of ours
         summary=shown,
-        sections=sections.sections(content, environment, signed),
+        sections=sections.sections(content, environment),
         signature=printable(signed.line()),
         explorer=_inlined(content.explorer, es),
     )
@@ -270,3 +294,26 @@ def _inlined(explorer: Explorer | None, es: EvalSet) -> dict[str, Any] | None:
         "texts": explorer.texts,
         "scores": explorer.scores,
     }
+
+
+def script_json(value: object) -> str:
+    r"""Write JSON that can stand in a script element: no character of it can begin markup.
+
+    Examples
+    --------
+    >>> print(script_json({"name": "</script><b>&"}))
+    {"name": "\u003c/script\u003e\u003cb\u003e\u0026"}
+    """
+    return dumps(value, indent=None).translate(_ESCAPES)
+
+
+def _policy(script: str, style: str) -> str:
+    """Give a content security policy that forbids everything but this script and this style."""
+    code, look = (
+        base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+        for text in (script, style)
+    )
+    return (
+        f"default-src 'none'; script-src 'sha256-{code}'; style-src 'sha256-{look}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )

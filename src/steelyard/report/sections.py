@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +18,18 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import Finding
 from steelyard.data.overview import Overview
 from steelyard.metaevaluation.results import MetaEvaluation
-from steelyard.report import tables, words
+from steelyard.report import grids, summary
 from steelyard.report.explorer import Explorer
-from steelyard.report.figures import comparefigures, drawing, matrices, metafigures
-from steelyard.report.figures.figures import need_plots
+from steelyard.report.figures import comparison as comparing
+from steelyard.report.figures import metaevaluation as weighing
+from steelyard.report.figures import svg
+from steelyard.report.figures.style import Chart, need_plots
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+_Drawn = tuple[str, Callable[[], Chart], str]  # the name of a chart, what draws it, a caption
 _TALL = 25  # rows beyond which a table scrolls
 _LISTED = 30  # disagreements that are explained
 
@@ -41,6 +45,8 @@ class Content:
     many: ManyScores | None
     findings: tuple[Finding, ...]
     explorer: Explorer | None
+    signed: Provenance
+    speak: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,81 +110,62 @@ class Writer:
         safe = Markup(cells + end), Markup(notes)  # noqa: S704
         return self.made("table", *safe, label, tall=len(table.rows) > _TALL)
 
-    def matrix(self, grid: matrices.Grid) -> Markup:
+    def matrix(self, grid: grids.Grid) -> Markup:
         """Write a matrix with its legend."""
         return self.made("matrix", grid)
 
-    def charts(self, drawn: list[tuple[str, Callable[[], Any], str]]) -> Iterator[Markup]:
+    def charts(self, drawn: list[_Drawn]) -> Iterator[Markup]:
         """Draw charts, each a name, a function and a caption; what can't be drawn is left out."""
         from markupsafe import Markup
 
         for name, draw, caption in drawn if self.draws else ():
             try:
-                picture = drawing.draw(draw, name)
+                picture = svg.draw(draw, name)
             except (UsageError, DegenerateError):
                 continue  # such a figure needs more systems, or scores, than there are
-            safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
+            safe = Markup(picture.svg)  # noqa: S704 - cleaned by svg.py
             about = [printable(line) for line in (picture.about, caption) if line]
             yield self.made("chart", safe, printable(picture.title), about, name)
 
-    def side_by_side(self, drawn: list[tuple[str, Callable[[], Any], str]]) -> Markup:
+    def side_by_side(self, drawn: list[_Drawn]) -> Markup:
         """Draw charts next to each other, where the page is wide enough."""
         return self.made("side_by_side", list(self.charts(drawn)))
 
 
-def sections(content: Content, environment: Environment, signed: Provenance) -> list[Section]:
+def sections(content: Content, environment: Environment) -> list[Section]:
     """Write all sections that the content has something for."""
     writer = Writer(environment)
     makers = (_rankings, _significance, _disagreement, _scores, _leaderboard, _ties, _missing,
-              _people, _segments, _methods)  # fmt: skip
+              _people, _segments, _methods, _provenance)  # fmt: skip
     found = [make(content, writer) for make in makers]
-    return [
-        *(section for section in found if section is not None),
-        _provenance(content, writer, signed),
-    ]
+    return [section for section in found if section is not None]
 
 
 def _rankings(content: Content, writer: Writer) -> Section | None:
     found = content.comparison
     if found is None:
         return None
-    scores = comparefigures.scores_of(content.es, found)
-    first = next(iter(found.aggregations))
-    order = found.ranking(first)
-    drawn: list[tuple[str, Callable[[], Any], str]] = [
-        (
-            "chart-forest",
-            lambda: comparefigures.forest(found),
-            "",
-        ),
-        (
-            "chart-ranks",
-            lambda: comparefigures.ranks(found),
-            "",
-        ),
+    scores = comparing.scores_of(content.es, found)
+    beside: list[_Drawn] = [
+        ("chart-ranks", lambda: comparing.ranks(found), ""),
         (
             "chart-wins",
-            lambda: comparefigures.draw("wins", found, scores),
+            lambda: comparing.draw("wins", found, scores),
             "Each system against all others, segment by segment.",
         ),
     ]
-    if len(order) > 1:
-        drawn.append(
-            (
-                "chart-density",
-                lambda: comparefigures.draw("density", found, scores),
-                "Stronger colour is more segments.",
-            )
-        )
+    if len(found.systems) > 1:
+        density = partial(comparing.draw, "density", found, scores)
+        beside.append(("chart-density", density, "Stronger colour is more segments."))
     blocks = [
         writer.words(
             f"Systems by {found.score}{'' if found.higher_is_better else ' (lower is better)'}. "
             "Systems in one tier are not told apart by the tests; "
             "that does not make them equally good."
         ),
-        *writer.charts(drawn[:1]),
+        *writer.charts([("chart-forest", lambda: comparing.forest(found), "")]),
         writer.table(found.table(), "Ranking of systems"),
-        writer.side_by_side(drawn[1:]),
+        writer.side_by_side(beside),
     ]
     return Section("rankings", "Rankings", tuple(blocks))
 
@@ -192,10 +179,9 @@ def _significance(content: Content, writer: Writer) -> Section | None:
         "that pair."
     )
     blocks = [writer.words(note)]
-    if len(found.systems) > matrices.MOST:
-        blocks.append(writer.words(f"The best {matrices.MOST} of {len(found.systems)} are shown."))
-    grids = matrices.system_grids(found, content.es.systems)
-    blocks += [writer.matrix(grid) for grid in grids]
+    if len(found.systems) > grids.MOST:
+        blocks.append(writer.words(f"The best {grids.MOST} of {len(found.systems)} are shown."))
+    blocks += [writer.matrix(grid) for grid in grids.system_grids(found, content.es.systems)]
     return Section("significance", "Significance", tuple(blocks))
 
 
@@ -203,16 +189,9 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
     found = content.comparison
     if found is None or len(found.aggregations) < 2 or len(found.systems) < 2:
         return None
-    lines = words.disagreements(found)
-    drawn: list[tuple[str, Callable[[], Any], str]] = [
-        (
-            "chart-disagreement",
-            lambda: comparefigures.disagreement(found),
-            "",
-        )
-    ]
+    lines = summary.disagreements(found)
     if not lines:
-        names = words.rankings(found)
+        names = summary.rankings(found)
         text = f"{names[:1].upper()}{names[1:]} order every pair of systems alike."
         return Section("disagreement", "Disagreement", (writer.words(text),))
     text = (
@@ -221,12 +200,11 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
         "depends on the question."
     )
     more = len(lines) - _LISTED
-    tail = [writer.words(f"And {plural(more, 'pair')} more.")] if more > 0 else []
     blocks = [
         writer.words(text),
-        *writer.charts(drawn),
+        *writer.charts([("chart-disagreement", lambda: comparing.disagreement(found), "")]),
         writer.findings(lines[:_LISTED]),
-        *tail,
+        *([writer.words(f"And {plural(more, 'pair')} more.")] if more > 0 else []),
     ]
     return Section("disagreement", "Disagreement", tuple(blocks))
 
@@ -234,10 +212,9 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
 def _scores(content: Content, writer: Writer) -> Section | None:
     if content.many is None:
         return None
-    table = content.many.table()
     blocks = (
         writer.words("Which system each score puts first, and which it can't tell from the first."),
-        writer.table(table, "What each score says"),
+        writer.table(content.many.table(), "What each score says"),
     )
     return Section("scores", "Scores", blocks)
 
@@ -246,28 +223,15 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
     meta = content.meta
     if meta is None:
         return None
-    given = metafigures.MetaInput(meta, content.es)
-    drawn: list[tuple[str, Callable[[], Any], str]] = [
-        (
-            "chart-metrics",
-            lambda: metafigures.draw("forest", given),
-            "",
-        ),
-        (
-            "chart-scatter",
-            lambda: metafigures.draw("scatter", given),
-            "Left: systems; right: segments, stronger colour is more.",
-        ),
-        (
-            "chart-calibration",
-            lambda: metafigures.draw("calibration", given),
-            "",
-        ),
-        (
-            "chart-metametrics",
-            lambda: metafigures.draw("metametrics", given),
-            "",
-        ),
+    given = weighing.MetaInput(meta, content.es)
+    forest, scatter, calibration, metametrics = (
+        partial(weighing.draw, name, given)
+        for name in ("forest", "scatter", "calibration", "metametrics")
+    )
+    beside: list[_Drawn] = [
+        ("chart-scatter", scatter, "Left: systems; right: segments, stronger colour is more."),
+        ("chart-calibration", calibration, ""),
+        ("chart-metametrics", metametrics, ""),
     ]
     alpha = 0.05
     if meta.provenance is not None:
@@ -278,9 +242,9 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
             "told apart by the tests; which of them agrees more with people stays open."
         ),
         writer.table(meta.table(), "Leaderboard of metrics"),
-        *writer.charts(drawn[:1]),
-        writer.side_by_side(drawn[1:]),
-        *(writer.matrix(grid) for grid in matrices.metric_grids(meta, alpha)[:1]),
+        *writer.charts([("chart-metrics", forest, "")]),
+        writer.side_by_side(beside),
+        *(writer.matrix(grid) for grid in grids.metric_grids(meta, alpha)[:1]),
     ]
     return Section("metrics", "Metrics", tuple(blocks))
 
@@ -288,7 +252,7 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
 def _ties(content: Content, writer: Writer) -> Section | None:
     if not content.view.scores:
         return None
-    table = tables.ties_table(content.view, content.meta)
+    table = grids.ties_table(content.view, content.meta)
     text = (
         "Two outputs that people find equally good are a tie; a metric with few ties can't say so."
     )
@@ -298,56 +262,47 @@ def _ties(content: Content, writer: Writer) -> Section | None:
 def _missing(content: Content, writer: Writer) -> Section | None:
     blocks = []
     if content.es.scores and content.es.n_segments:
-        blocks.append(writer.table(tables.missing_table(content.es), "Missing scores"))
-    lines = [f"{finding.severity}: {finding.message}" for finding in content.findings]
-    notes = list(dict.fromkeys(
-        [
-            *without_figures(),
-            *content.es.notes,
-            *(content.comparison.warnings if content.comparison else ()),
-            *(content.meta.warnings if content.meta else ()),
-        ]
-    ))  # fmt: skip
+        blocks.append(writer.table(grids.missing_table(content.es), "Missing scores"))
+    notes = [*without_figures(), *content.es.notes]
+    for found in (content.comparison, content.meta):
+        notes += [] if found is None else found.warnings
     if notes:
-        blocks.append(writer.findings(notes))
+        blocks.append(writer.findings([content.speak(note) for note in dict.fromkeys(notes)]))
+    lines = [f"{one.severity}: {content.speak(one.message)}" for one in content.findings]
     if lines:
         blocks += [writer.words("What the checks of the data found:"), writer.findings(lines)]
     return Section("missing", "Missing data", tuple(blocks)) if blocks else None
 
 
 def _people(content: Content, writer: Writer) -> Section | None:
-    table = tables.human_table(content.es)
-    raters = tables.rater_table(content.es)
-    blocks = [
-        writer.table(found, label)
-        for found, label in ((table, "Human scores with each other"), (raters, "Raters"))
-        if found is not None
-    ]
-    if not blocks:
-        return None
-    return Section("people", "Human agreement", tuple(blocks))
+    tables = {
+        "Human scores with each other": grids.human_table(content.es),
+        "Raters": grids.raters_table(content.es),
+    }
+    blocks = [writer.table(found, label) for label, found in tables.items() if found is not None]
+    return Section("people", "Human agreement", tuple(blocks)) if blocks else None
 
 
 def _segments(content: Content, writer: Writer) -> Section | None:
     if content.explorer is None:
         return None
-    notes = [printable(note) for note in content.explorer.notes]
+    notes = [printable(content.speak(note)) for note in content.explorer.notes]
     if not content.explorer.facts["has"]["outputs"]:
         notes.append("The input holds no outputs: scores only")
     return Section("segments", "Segments", (writer.made("explorer", notes),))
 
 
-def _methods(content: Content, writer: Writer) -> Section | None:
-    paragraph, cited = words.methods(content.es, content.comparison, content.meta)
+def _methods(content: Content, writer: Writer) -> Section:
+    paragraph, cited = summary.methods(content.es, content.comparison, content.meta)
     note = writer.words("To paste into a paper, with the exact settings of this report.")
     block = writer.made("methods", printable(paragraph), cited)
     return Section("methods", "Methods", (note, block))
 
 
-def _provenance(content: Content, writer: Writer, signed: Provenance) -> Section:
-    lines = [signed.line()]
+def _provenance(content: Content, writer: Writer) -> Section:
     runs = [found.provenance for found in (content.comparison, content.meta) if found is not None]
-    lines += [run.line() for run in runs if run is not None]
-    lines += [f"{i.path} ({i.format}) sha256 {i.sha256 or 'unknown'}" for i in signed.inputs]
+    lines = [run.line() for run in (content.signed, *runs) if run is not None]
+    inputs = content.signed.inputs
+    lines += [f"{i.path} ({i.format}) sha256 {i.sha256 or 'unknown'}" for i in inputs]
     block = writer.made("provenance", [printable(line) for line in lines])
     return Section("provenance", "Provenance", (block,))

@@ -25,10 +25,9 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.report import explorer, mistakes, sections, words
-from steelyard.report.figures import comparefigures, drawing
-from steelyard.report.inlining import script_json
-from steelyard.report.page import make_report
+from steelyard.report import explorer, mistakes, sections, summary
+from steelyard.report.figures import comparison, svg
+from steelyard.report.page import make_report, script_json
 from steelyard.stats.arrays import Floats
 
 
@@ -165,10 +164,8 @@ def small(seed: int = 0, systems: tuple[str, ...] = ("A", "B", "C")) -> EvalSet:
 def test_a_chart_is_drawn_alike_each_time():
     pytest.importorskip("altair")
     found = sy.compare(small(), "h", n_bootstrap=20)
-    scores = comparefigures.scores_of(small(), found)
-    one, two = (
-        drawing.draw(lambda: comparefigures.draw("density", found, scores), "d") for _ in range(2)
-    )
+    scores = comparison.scores_of(small(), found)
+    one, two = (svg.draw(lambda: comparison.draw("density", found, scores), "d") for _ in range(2))
     assert "url(#d-0)" in one.svg  # ids, which Vega counts on from chart to chart
     assert one == two
 
@@ -282,8 +279,7 @@ def test_not_significant_is_never_worded_as_equal(seed):
     es = EvalSet(tuple("ABCD"), Segments(tuple(map(str, range(20)))),
                  {"m": ScoreTable(values)})  # fmt: skip
     found = sy.compare(es, "m", n_bootstrap=20)
-    summary = words.summarise(es, found)
-    text = summary.text()
+    text = summary.summarise(es, found).text()
     assert not equal_words(text)
     tiers = found.tiers["mean"]
     top = sum(cluster == 1 for cluster in tiers.clusters)
@@ -300,7 +296,7 @@ def test_not_significant_is_never_worded_as_equal(seed):
 def test_the_methods_name_every_setting(no_charts):
     es = small()
     found = make_report(es, "h", n_bootstrap=30, n_resamples=40, rng=7, alpha=0.01)
-    paragraph, cited = words.methods(es, found.comparison, found.meta)
+    paragraph, cited = summary.methods(es, found.comparison, found.meta)
     for part in ("3 systems", "40 segments", "30 resamples", "1 %", "seed 7", "Holm", "spa",
                  sy.__version__):  # fmt: skip
         assert part in paragraph

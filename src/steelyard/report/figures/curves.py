@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 from steelyard.core.errors import UsageError
-from steelyard.report.figures.figures import Chart, need_plots
+from steelyard.report.figures.style import Chart, alt, plot
 from steelyard.reproduction.reproduction import VERDICTS, Reproduction
 from steelyard.studies.study import Curve
 
@@ -43,25 +42,21 @@ def _number(value: float) -> float | None:
 
 def draw_curves(curves: Sequence[Curve]) -> Chart:
     """Draw a panel for each curve: values joined by lines where x is a number, and intervals."""
-    need_plots()
-    alt: Any = import_module("altair")
     shown = [curve for curve in curves if curve.x]
     if not shown:
         raise UsageError("there is no curve to draw")
-    panels = [_panel(alt, curve) for curve in shown]
+    panels = [_panel(curve) for curve in shown]
     columns = min(_COLUMNS, len(panels))
     y = "shared" if len({curve.y_label for curve in shown}) == 1 else "independent"
     return alt.concat(*panels, columns=columns).resolve_scale(color="shared", y=y)
 
 
-def _panel(alt: Any, curve: Curve) -> Chart:
+def _panel(curve: Curve) -> Chart:
     names = [line.name for line in curve.lines]
     numeric = all(isinstance(x, int | float) for x in curve.x)
     x: dict[str, Any] = {"title": curve.x_label, "sort": list(curve.x)}
     offset = {} if numeric else {"xOffset": alt.XOffset("line:N", sort=names)}
-    base = alt.Chart(
-        alt.Data(values=curve_points(curve)), width=280, height=190, title=curve.title
-    ).encode(
+    base = plot(curve_points(curve), width=280, height=190, title=curve.title).encode(
         x=alt.X("x:O", axis=alt.Axis(labelAngle=0 if numeric else -40), **x),
         color=alt.Color("line:N", title=None, sort=names),
         **offset,
@@ -74,21 +69,18 @@ def _panel(alt: Any, curve: Curve) -> Chart:
 
 def draw_reproduction(found: Reproduction) -> Chart:
     """Draw published figures against ours; those that are equal lie on the diagonal."""
-    need_plots()
-    alt: Any = import_module("altair")
+    shown = ("part", "what", "published", "ours", "verdict")
     rows: list[dict[str, Any]] = [
-        {"part": row.part, "what": row.what, "published": row.published, "ours": row.ours,
-         "verdict": row.verdict}
+        {name: getattr(row, name) for name in shown}
         for row in found.rows
-        if row.match is not None
-        and _plain(row.published) and _plain(row.ours)
-    ]  # fmt: skip
+        if row.match is not None and _plain(row.published) and _plain(row.ours)
+    ]
     if not rows:
         raise UsageError("no figure has both a published number and ours: nothing to draw")
     least = -1 if any(min(row["published"], row["ours"]) < 0 for row in rows) else 0
     scale = alt.Scale(domain=[least, 1], clamp=True)
     points = (
-        alt.Chart(alt.Data(values=rows), width=180, height=180)
+        plot(rows, width=180, height=180)
         .mark_point(filled=True, opacity=0.7)
         .encode(
             x=alt.X("published:Q", scale=scale),
@@ -98,13 +90,12 @@ def draw_reproduction(found: Reproduction) -> Chart:
         )
     )
     ends = [{"published": least, "ours": least}, {"published": 1, "ours": 1}]
-    diagonal = alt.Chart().mark_line(color="grey", strokeDash=[4, 3]).encode(
-        x="published:Q", y="ours:Q"
-    )  # fmt: skip
+    line = plot(ends).mark_line(color="grey", strokeDash=[4, 3])
+    diagonal = line.encode(x="published:Q", y="ours:Q")
     parts = list(dict.fromkeys(row["part"] for row in rows))
     panels = [
         alt.layer(
-            diagonal.properties(data=alt.Data(values=ends)),
+            diagonal,
             points.transform_filter(alt.datum.part == part),
             title=part,
         )

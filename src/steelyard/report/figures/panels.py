@@ -3,95 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.report.figures.figures import (
-    BLUE,
-    DIVERGING,
-    FAINT,
-    GREY,
-    INK,
-    MOST,
-    RED,
-    SEQUENTIAL,
-    Chart,
-    Row,
-    altair,
-    inline,
-    number,
-    panel_title,
-)
+from steelyard.report.figures import style
+from steelyard.report.figures.style import Chart, alt, number, plot, titled
 from steelyard.stats.arrays import Floats
 
 _CHARACTER = 6.2  # pixels that a character of a label takes, at most
 _LINE = 13  # pixels that a label is high
 _SHOWN_NUMBERS = 24  # rows up to which cells of a matrix hold numbers
+_BARE = {"ticks": False, "domain": False, "labelOverlap": False}  # an axis of names alone
+
+
+def name_axes(
+    rows: Sequence[str], columns: Sequence[str], *, labels: bool = True, **above: int
+) -> tuple[Chart, Chart]:
+    """Give the axes of a matrix: names of columns above, names of rows at the left if wanted."""
+    top = alt.Axis(orient="top", **{"labelAngle": -50, "labelLimit": 150, **_BARE, **above})
+    left = alt.Axis(labels=labels, **_BARE)
+    x = alt.X("column:N", scale=alt.Scale(domain=list(columns)), title=None, axis=top)
+    y = alt.Y("row:N", scale=alt.Scale(domain=list(rows)), title=None, axis=left)
+    return x, y
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """A row per name, from best to worst: a value, its interval, and its group."""
+
+    names: Sequence[str]
+    values: Floats
+    span: tuple[Floats, Floats] | None = None
+    groups: Sequence[int | None] | None = None
+
+    def row(self, i: int) -> style.Row:
+        """Give the data of one row; groups alternate in colour and shape."""
+        low, high = (None, None) if self.span is None else (number(end[i]) for end in self.span)
+        group = None if self.groups is None else self.groups[i]
+        return {
+            "name": self.names[i],
+            "value": number(self.values[i]),
+            "low": low,
+            "high": high,
+            "group": group,
+            "odd": "no" if group is None or group % 2 else "yes",
+            "label": "" if group is None else str(group),
+        }
 
 
 def interval_panel(
-    names: Sequence[str],
-    values: Floats,
-    low: Floats | None = None,
-    high: Floats | None = None,
-    groups: Sequence[int | None] | None = None,
-    *,
-    title: str = "",
-    axis: str = "",
-    first: bool = True,
-    width: int = 230,
+    drawn: Intervals, *, title: str = "", axis: str = "", first: bool = True, width: int = 230
 ) -> Chart:
-    """Draw a row per name, from best to worst: a point, its interval, and its group.
+    """Draw a row per name: a point, its interval, and the number of its group at the right.
 
-    Groups (tiers, clusters) alternate in colour and are numbered at the right; ``first`` says
-    whether names are shown, which they are once for panels beside each other.
+    ``first`` says whether names are shown, which they are once for panels beside each other.
     """
-    alt = altair()
-    n = min(len(names), MOST)
-    rows: list[Row] = []
-    for i in range(n):
-        row: Row = {"name": names[i], "value": number(values[i])}
-        row |= {"low": None, "high": None} if low is None or high is None else {
-            "low": number(low[i]), "high": number(high[i])}  # fmt: skip
-        group = None if groups is None else groups[i]
-        row |= {"group": group, "odd": "no" if group is None or group % 2 else "yes"}
-        row["label"] = "" if group is None else str(group)
-        rows.append(row)
-    height = max(13.0, min(22.0, 640 / max(n, 1))) * n
+    n = min(len(drawn.names), style.MOST)
     y = alt.Y(
         "name:N",
-        scale=alt.Scale(domain=list(names[:n])),
+        scale=alt.Scale(domain=list(drawn.names[:n])),
         title=None,
         axis=alt.Axis(labels=first, ticks=first, grid=True, labelOverlap=False),
     )
-    color = alt.Color(
-        "odd:N", scale=alt.Scale(domain=["no", "yes"], range=[BLUE, RED]), legend=None
+
+    def of_groups(channel: Chart, *looks: str) -> Chart:
+        scale = alt.Scale(domain=["no", "yes"], range=list(looks))
+        return channel("odd:N", scale=scale, legend=None)
+
+    def across(field: str) -> Chart:
+        return alt.X(field, title=axis or None, scale=alt.Scale(zero=False))
+
+    height = max(13.0, min(22.0, 640 / max(n, 1))) * n
+    base = plot([drawn.row(i) for i in range(n)], width=width, height=height).encode(
+        y=y, color=of_groups(alt.Color, style.BLUE, style.RED)
     )
-    shape = alt.Shape(
-        "odd:N", scale=alt.Scale(domain=["no", "yes"], range=["circle", "diamond"]), legend=None
-    )
-    x = alt.X("value:Q", title=axis or None, scale=alt.Scale(zero=False))
-    base = alt.Chart(inline(rows), width=width, height=height).encode(y=y, color=color)
     layers = []
-    if low is not None:
-        layers.append(
-            base.mark_rule(strokeWidth=2, opacity=0.75).encode(
-                x=alt.X("low:Q", title=axis or None, scale=alt.Scale(zero=False)), x2="high:Q"
-            )
-        )
-    tooltip = ["name:N", "value:Q", "low:Q", "high:Q", "group:Q"]
+    if drawn.span is not None:
+        rule = base.mark_rule(strokeWidth=2, opacity=0.75)
+        layers.append(rule.encode(x=across("low:Q"), x2="high:Q"))
     layers.append(
-        base.mark_point(filled=True, size=55, opacity=1).encode(x=x, shape=shape, tooltip=tooltip)
-    )
-    if groups is not None and any(group is not None for group in groups):
-        layers.append(
-            base.mark_text(align="left", dx=5, fontSize=10).encode(
-                x=alt.value(width), text="label:N"
-            )
+        base.mark_point(filled=True, size=55, opacity=1).encode(
+            x=across("value:Q"),
+            shape=of_groups(alt.Shape, "circle", "diamond"),
+            tooltip=["name:N", "value:Q", "low:Q", "high:Q", "group:Q"],
         )
-    chart = alt.layer(*layers)
-    return chart.properties(title=panel_title(title)) if title else chart
+    )
+    if drawn.groups is not None and any(group is not None for group in drawn.groups):
+        numbers = base.mark_text(align="left", dx=5, fontSize=10)
+        layers.append(numbers.encode(x=alt.value(width), text="label:N"))
+    return titled(alt.layer(*layers), title)
 
 
 def cell_size(n: int, most: float = 40, least: float = 14, whole: float = 620) -> float:
@@ -99,90 +100,65 @@ def cell_size(n: int, most: float = 40, least: float = 14, whole: float = 620) -
     return float(max(least, min(most, whole / max(n, 1))))
 
 
-def cells(
-    rows: Sequence[str],
-    columns: Sequence[str],
-    values: Floats,
-    *,
-    texts: Sequence[Sequence[str]] | None = None,
-    ends: tuple[float, float] = (0.0, 1.0),
-) -> list[Row]:
-    """List the defined cells of a matrix, and whether their colour is dark."""
-    low, high = ends
-    middle, reach = (low + high) / 2, max((high - low) / 2, 1e-300)
-    found = []
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            value = number(values[i, j])
-            if value is None:
-                continue
-            text = "" if texts is None else texts[i][j]
-            away = (value - middle) / reach
-            found.append({"row": row, "column": column, "value": value, "text": text,
-                          "far": number(away)})  # fmt: skip
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """A matrix of coloured cells, with texts where these can be read; NaN is no cell.
 
+    ``ends`` are the values of the outermost colours, which go two ways if ``diverging``.
+    """
 
-def matrix(  # noqa: PLR0913 - every option has a default
-    rows: Sequence[str],
-    columns: Sequence[str],
-    data: list[Row],
-    *,
-    ends: tuple[float, float] = (0.0, 1.0),
-    diverging: bool = False,
-    size: float | None = None,
-    title: str = "",
-    legend: str | None = None,
-    row_labels: bool = True,
-    column_labels: bool = True,
-    column_title: str | None = None,
-    numbers: bool | None = None,
-    angle: int = -50,
-) -> Chart:
-    """Draw a matrix of coloured cells, with their texts where these can be read."""
-    alt = altair()
-    side = size or cell_size(max(len(rows), len(columns)))
-    colours = DIVERGING if diverging else SEQUENTIAL
-    scale = alt.Scale(domain=_spaced(ends, len(colours)), range=list(colours), clamp=True)
-    x = alt.X(
-        "column:N",
-        scale=alt.Scale(domain=list(columns)),
-        title=column_title,
-        axis=alt.Axis(
-            orient="top", labelAngle=angle, labels=column_labels, ticks=False, domain=False,
-            labelOverlap=False, labelLimit=150,
-        ),
-    )  # fmt: skip
-    y = alt.Y(
-        "row:N",
-        scale=alt.Scale(domain=list(rows)),
-        title=None,
-        axis=alt.Axis(labels=row_labels, ticks=False, domain=False, labelOverlap=False),
-    )
-    shown = None if legend is None else alt.Legend(title=legend, gradientLength=110)
-    base = alt.Chart(inline(data), width=side * len(columns), height=side * len(rows)).encode(
-        x=x, y=y
-    )
-    boxes = base.mark_rect(stroke="white", strokeWidth=1).encode(
-        color=alt.Color("value:Q", scale=scale, legend=shown),
-        tooltip=["row:N", "column:N", "value:Q", "text:N"],
-    )
-    if numbers is None:
-        numbers = max(len(rows), len(columns)) <= _SHOWN_NUMBERS
-    layers = [boxes]
-    if numbers and any(row["text"] for row in data):
-        dark = "abs(datum.far) > 0.7" if diverging else "datum.far > 0.3"
-        layers.append(
-            base.mark_text(fontSize=min(10.5, side / 2.6)).encode(
-                text="text:N", color=alt.condition(dark, alt.value("white"), alt.value(INK))
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Floats
+    texts: Sequence[Sequence[str]] | None = None
+    ends: tuple[float, float] = (0.0, 1.0)
+    diverging: bool = False
+    size: float | None = None
+    title: str = ""
+    legend: str | None = None
+    row_labels: bool = True
+    numbers: bool | None = None
+    angle: int = -50
+
+    def cells(self) -> list[style.Row]:
+        """List the defined cells, and how far their colour is from the middle."""
+        low, high = self.ends
+        middle, reach = (low + high) / 2, max((high - low) / 2, 1e-300)
+        found = []
+        for i, row in enumerate(self.rows):
+            for j, column in enumerate(self.columns):
+                value = number(self.values[i, j])
+                if value is not None:
+                    text = "" if self.texts is None else self.texts[i][j]
+                    far = number((value - middle) / reach)
+                    cell = {"row": row, "column": column, "value": value, "text": text, "far": far}
+                    found.append(cell)
+        return found
+
+    def chart(self) -> Chart:
+        """Draw it."""
+        rows, columns, data = self.rows, self.columns, self.cells()
+        longest = max(len(rows), len(columns))
+        side = self.size or cell_size(longest)
+        colours = style.DIVERGING if self.diverging else style.SEQUENTIAL
+        spaced = [float(f"{x:.6g}") for x in np.linspace(*self.ends, len(colours))]
+        scale = alt.Scale(domain=spaced, range=list(colours), clamp=True)
+        x, y = name_axes(rows, columns, labels=self.row_labels, labelAngle=self.angle)
+        legend = None if self.legend is None else alt.Legend(title=self.legend, gradientLength=110)
+        base = plot(data, width=side * len(columns), height=side * len(rows)).encode(x=x, y=y)
+        layers = [
+            base.mark_rect(stroke="white", strokeWidth=1).encode(
+                color=alt.Color("value:Q", scale=scale, legend=legend),
+                tooltip=["row:N", "column:N", "value:Q", "text:N"],
             )
-        )
-    chart = alt.layer(*layers)
-    return chart.properties(title=panel_title(title)) if title else chart
-
-
-def _spaced(ends: tuple[float, float], n: int) -> list[float]:
-    return [float(f"{x:.6g}") for x in np.linspace(*ends, n)]
+        ]
+        shown = longest <= _SHOWN_NUMBERS if self.numbers is None else self.numbers
+        if shown and any(row["text"] for row in data):
+            dark = "abs(datum.far) > 0.7" if self.diverging else "datum.far > 0.3"
+            colour = alt.condition(dark, alt.value("white"), alt.value(style.INK))
+            text = base.mark_text(fontSize=min(10.5, side / 2.6))
+            layers.append(text.encode(text="text:N", color=colour))
+        return titled(alt.layer(*layers), self.title)
 
 
 def boundaries(groups: Sequence[int | None]) -> list[int]:
@@ -194,17 +170,6 @@ def boundaries(groups: Sequence[int | None]) -> list[int]:
     [2]
     """
     return [i for i in range(1, len(groups)) if groups[i] != groups[i - 1]]
-
-
-def reference_line(alt: Any, ends: Sequence[tuple[float, float]], *, dash: bool = True) -> Chart:
-    """Draw a grey line through points."""
-    data = [{"x": number(x), "y": number(y)} for x, y in ends]
-    style = {"strokeDash": [4, 3]} if dash else {}
-    return (
-        alt.Chart(inline(data))
-        .mark_line(color=GREY, strokeWidth=1, **style)
-        .encode(x="x:Q", y="y:Q")
-    )
 
 
 def place_labels(
@@ -250,42 +215,33 @@ def cloud(
     titles: tuple[str, str],
     title: str = "",
     size: tuple[int, int] = (330, 300),
-    diagonal: bool = False,
 ) -> Chart:
     """Draw named points; names stand beside them where there is room."""
-    alt = altair()
     width, height = size
     known = np.isfinite(x) & np.isfinite(y)
     x, y, names = x[known], y[known], [n for n, k in zip(names, known, strict=True) if k]
-    reach = [_reach(x), _reach(y)]
-    if diagonal:
-        reach = [(min(a for a, _ in reach), max(b for _, b in reach))] * 2
-    (x0, x1), (y0, y1) = reach
+    (x0, x1), (y0, y1) = _reach(x), _reach(y)
     px, py = (x - x0) / (x1 - x0) * width, (y1 - y) / (y1 - y0) * height
-    spots = {name: (dx, dy, align) for name, dx, dy, align in
-             place_labels(px, py, names, width, height)}  # fmt: skip
-    rows: list[Row] = [{"name": name, "x": number(a), "y": number(b)}
-            for name, a, b in zip(names, x, y, strict=True)]  # fmt: skip
+    spots = {name: where for name, *where in place_labels(px, py, names, width, height)}
+    rows: list[style.Row] = [
+        {"name": name, "x": number(a), "y": number(b)}
+        for name, a, b in zip(names, x, y, strict=True)
+    ]
     horizontal = alt.X("x:Q", title=titles[0], scale=alt.Scale(domain=[x0, x1], nice=False))
     vertical = alt.Y("y:Q", title=titles[1], scale=alt.Scale(domain=[y0, y1], nice=False))
-    points = (
-        alt.Chart(inline(rows), width=width, height=height)
-        .mark_point(filled=True, size=45, color=BLUE, opacity=0.9)
+    layers = [
+        plot(rows, width=width, height=height)
+        .mark_point(filled=True, size=45, color=style.BLUE, opacity=0.9)
         .encode(x=horizontal, y=vertical, tooltip=["name:N", "x:Q", "y:Q"])
-    )
-    layers = [points]
-    if diagonal:
-        layers.insert(0, reference_line(alt, [(x0, y0), (x1, y1)]))
-    for spot in sorted(set(spots.values())):
-        dx, dy, align = spot
-        own = [row for row in rows if spots.get(row["name"]) == spot]
+    ]
+    for dx, dy, align in sorted({tuple(spot) for spot in spots.values()}):
+        own = [row for row in rows if spots.get(row["name"]) == [dx, dy, align]]
         layers.append(
-            alt.Chart(inline(own))
-            .mark_text(dx=dx, dy=dy, align=align, baseline="middle", fontSize=10, color=INK)
+            plot(own)
+            .mark_text(dx=dx, dy=dy, align=align, baseline="middle", fontSize=10, color=style.INK)
             .encode(x=horizontal, y=vertical, text="name:N")
         )
-    chart = alt.layer(*layers)
-    return chart.properties(title=panel_title(title)) if title else chart
+    return titled(alt.layer(*layers), title)
 
 
 def _reach(values: Floats) -> tuple[float, float]:
@@ -303,61 +259,53 @@ def heat(
     *,
     titles: tuple[str, str],
     size: tuple[int, int] = (330, 300),
-    legend: str | None = "segments",
+    legend: str = "segments",
 ) -> Chart:
     """Draw how many points fall into each cell of a grid; as lean as the grid, however many."""
-    alt = altair()
     counts, xs, ys = np.histogram2d(x, y, bins=[edges[0], edges[1]])
+    across, up = ([number(edge) for edge in own] for own in (xs, ys))
     rows = [
-        {"x": number(xs[i]), "x2": number(xs[i + 1]), "y": number(ys[j]), "y2": number(ys[j + 1]),
-         "n": int(counts[i, j])}
+        {"x": across[i], "x2": across[i + 1], "y": up[j], "y2": up[j + 1], "n": int(counts[i, j])}
         for i, j in np.argwhere(counts > 0)
-    ]  # fmt: skip
-    flat = {"nice": False, "zero": False}
-    horizontal = alt.Scale(domain=[number(xs[0]), number(xs[-1])], **flat)
-    vertical = alt.Scale(domain=[number(ys[0]), number(ys[-1])], **flat)
+    ]
+    below = {"gradientLength": 120, "orient": "bottom", "titleOrient": "left"}
     scale = alt.Scale(type="sqrt", range=["#E8F1F9", "#083D6B"], domainMin=0)
     return (
-        alt.Chart(inline(rows), width=size[0], height=size[1])
+        plot(rows, width=size[0], height=size[1])
         .mark_rect()
         .encode(
-            x=alt.X("x:Q", title=titles[0], scale=horizontal),
+            x=alt.X("x:Q", title=titles[0], scale=_whole(across)),
             x2="x2:Q",
-            y=alt.Y("y:Q", title=titles[1], scale=vertical),
+            y=alt.Y("y:Q", title=titles[1], scale=_whole(up)),
             y2="y2:Q",
-            color=alt.Color(
-                "n:Q",
-                scale=scale,
-                legend=None
-                if legend is None
-                else alt.Legend(
-                    title=legend, gradientLength=120, orient="bottom", titleOrient="left"
-                ),
-            ),
+            color=alt.Color("n:Q", scale=scale, legend=alt.Legend(title=legend, **below)),
             tooltip=["n:Q"],
         )
     )
+
+
+def _whole(edges: Sequence[float | None]) -> Chart:
+    """Give a scale from the first edge to the last one, and no further."""
+    return alt.Scale(domain=[edges[0], edges[-1]], nice=False, zero=False)
 
 
 def histogram(
     values: Floats, edges: Floats, *, upright: bool, length: int, depth: int = 46
 ) -> Chart:
     """Draw a marginal histogram without axes: above a plot, or upright at its side."""
-    alt = altair()
     counts, _ = np.histogram(values, bins=edges)
+    ends = [number(edge) for edge in edges]
     rows = [
-        {"from": number(a), "to": number(b), "n": int(n)}
-        for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
+        {"from": a, "to": b, "n": int(n)}
+        for a, b, n in zip(ends[:-1], ends[1:], counts, strict=True)
     ]
-    scale = alt.Scale(domain=[number(edges[0]), number(edges[-1])], nice=False, zero=False)
-    along = {"axis": None, "scale": scale}
+    along = {"axis": None, "scale": _whole(ends)}
     across = {"axis": None, "title": None}
-    base = alt.Chart(inline(rows)).mark_rect(color=FAINT, stroke="white", strokeWidth=0.5)
+    base = plot(rows).mark_rect(color=style.FAINT, stroke="white", strokeWidth=0.5)
     if upright:
         return base.properties(width=depth, height=length).encode(
-            y=alt.Y("from:Q", **along), y2="to:Q", x=alt.X("n:Q", **across),
-            x2=alt.datum(0),
-        )  # fmt: skip
+            y=alt.Y("from:Q", **along), y2="to:Q", x=alt.X("n:Q", **across), x2=alt.datum(0)
+        )
     return base.properties(width=length, height=depth).encode(
         x=alt.X("from:Q", **along), x2="to:Q", y=alt.Y("n:Q", **across), y2=alt.datum(0)
     )

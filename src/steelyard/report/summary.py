@@ -6,19 +6,20 @@ metrics equal because of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from steelyard.comparison.results import CORPUS, PROPORTION, Comparison
 from steelyard.core.errors import printable
 from steelyard.core.provenance import installed_version
-from steelyard.core.words import plural
+from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.metaevaluation.results import UNITS, MetaEvaluation
+from steelyard.metaevaluation.results import UNITS, MetaEvaluation, MetaResult
 
-_NAMED = 4  # names in a list before "and 7 more"
 _RANKINGS = {
     "mean": "mean",
     "median": "median",
@@ -42,6 +43,7 @@ _CORRECTIONS = {
     "benjamini-hochberg": "the Benjamini-Hochberg correction",
     "none": "no correction for their number",
 }
+_and = partial(listed, last=" and ")  # names in a sentence
 #: What a paper cites for each method.
 CITATIONS = {
     "bt": "Bradley and Terry (1952), Rank analysis of incomplete block designs; "
@@ -66,9 +68,9 @@ CITATIONS = {
 class Summary:
     """Sentences of the summary: what is settled, what is open, and how sure it is."""
 
-    settled: tuple[str, ...]
-    undecided: tuple[str, ...]
-    sureness: tuple[str, ...]
+    settled: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    sureness: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, list[str]]:
         """Give the sentences by heading."""
@@ -92,96 +94,83 @@ class Summary:
         return "\n".join(parts)
 
 
-def listed(names: Sequence[str], most: int = _NAMED) -> str:
-    """Write names as a list in a sentence.
-
-    Examples
-    --------
-    >>> listed(["A"]), listed(["A", "B"]), listed(["A", "B", "C"]), listed(list("ABCDEF"))
-    ('A', 'A and B', 'A, B and C', 'A, B, C, D and 2 more')
-    """
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
-
-
 def summarise(
     es: EvalSet, comparison: Comparison | None, meta: MetaEvaluation | None = None
 ) -> Summary:
     """Say in sentences what a comparison and a meta-evaluation found."""
-    settled: list[str] = []
-    undecided: list[str] = []
-    sure: list[str] = []
+    parts = []
     if comparison is not None and len(comparison.systems) > 1:
-        _systems(comparison, settled, undecided, sure)
+        parts += [_systems(comparison), _pairs(comparison), _orders(comparison)]
     if meta is not None:
-        _metrics(meta, settled, undecided, sure)
-    score = comparison.score if comparison is not None else None
-    if score is not None:
+        parts += [_best_metric(meta), _leaders(meta)]
+    if comparison is not None:
+        score = comparison.score
         missing = float(np.isnan(es[score].values).mean()) if es.n_segments else 0.0
+        share = f"{100 * missing:.1f} % of the cells have no {score} score"
         if missing:
-            sure.append(
-                f"{100 * missing:.1f} % of the cells have no {score} score; what is said rests on "
-                "the others."
-            )
-    return Summary(tuple(settled), tuple(undecided), tuple(sure))
+            parts.append(Summary(sureness=(f"{share}; what is said rests on the others.",)))
+    return Summary(
+        settled=tuple(line for part in parts for line in part.settled),
+        undecided=tuple(line for part in parts for line in part.undecided),
+        sureness=tuple(line for part in parts for line in part.sureness),
+    )
 
 
-def _systems(found: Comparison, settled: list[str], undecided: list[str], sure: list[str]) -> None:
+def _systems(found: Comparison) -> Summary:
+    """Say who is best, and whether the others may be as good."""
     first = next(iter(found.aggregations))
-    ranking = found.ranking(first)
-    ranked = found.aggregations[first]
-    place = {system: i for i, system in enumerate(found.systems)}
-    by = f"{_named(found, first)} {found.score}"
-    tiers = found.tiers.get(first)
-    top = ranking[:1]
-    if tiers is not None:
-        top = [s for s in ranking if tiers.clusters[place[s]] == 1] or top
-    level = f"{100 * found.alpha:g} %"
-    size = plural(found.n_segments, "segment")
+    ranking, tiers = found.ranking(first), found.tiers.get(first)
+    best, n = ranking[0], plural(len(ranking), "system")
+    by = f"{_named(found, first)} {found.score} over {plural(found.n_segments, 'segment')}"
     if tiers is None:
-        settled.append(f"{ranking[0]} ranks first by {by} over {size}.")
-    elif len(top) == 1:
-        text = f"{top[0]} is the best of {plural(len(ranking), 'system')} by {by} over {size}"
+        return Summary((f"{best} ranks first by {by}.",))
+    place = {system: i for i, system in enumerate(found.systems)}
+    top = [s for s in ranking if tiers.clusters[place[s]] == 1] or ranking[:1]
+    level = f"{100 * found.alpha:g} %"
+    if len(top) == 1:
+        text = f"{top[0]} is the best of {n} by {by}"
         if _beats_all(found, place[top[0]], tiers.test):
             text += f": its lead over every other one is significant at {level}"
-        settled.append(f"{text} ({_TESTS[tiers.test]}).")
-    else:
-        settled.append(
-            f"{ranking[0]} ranks first of {plural(len(ranking), 'system')} by {by} over {size}, "
-            f"in a first tier of {len(top)}."
-        )
-        undecided.append(
-            f"Which of {listed(top)} is best is not decided: not every difference among them is "
-            f"significant at {level}. That does not make them equally good; a larger test set "
-            "could order them."
-        )
+        return Summary((f"{text} ({_TESTS[tiers.test]}).",))
+    undecided = (
+        f"Which of {_and(top)} is best is not decided: not every difference among them is "
+        f"significant at {level}. That does not make them equally good; a larger test set "
+        "could order them."
+    )
+    first_tier = f"{best} ranks first of {n} by {by}, in a first tier of {len(top)}."
+    return Summary((first_tier,), (undecided,))
+
+
+def _pairs(found: Comparison) -> Summary:
+    """Say how many pairs are decided, and where the best system may rank."""
+    first = next(iter(found.aggregations))
+    tiers, ranked, best = found.tiers.get(first), found.aggregations[first], found.ranking(first)[0]
+    settled, undecided, sure = [], [], []
     test = found.tests.get(tiers.test) if tiers is not None else None
-    if test is not None:
-        n = len(found.systems)
-        upper = np.triu_indices(n, 1)
+    if tiers is not None and test is not None:
+        upper = np.triu_indices(len(found.systems), 1)
         p = np.fmin(test.p_adjusted, test.p_adjusted.T)[upper]
         known = p[~np.isnan(p)]
         decided = int((known < found.alpha).sum())
         settled.append(
-            f"Of {plural(len(known), 'pair')} of systems, {decided:,} {_are(decided)} decided "
-            f"({_TESTS[tiers.test] if tiers else ''}, {_CORRECTIONS[test.correction]})."
+            f"Of {plural(len(known), 'pair')} of systems, {decided:,} "
+            f"{'is' if decided == 1 else 'are'} decided "
+            f"({_TESTS[tiers.test]}, {_CORRECTIONS[test.correction]})."
         )
-        rest = len(known) - decided
-        if rest:
-            undecided.append(
-                f"For {plural(rest, 'pair')} of systems the test leaves open which one is better."
-            )
+        if len(known) > decided:
+            rest = plural(len(known) - decided, "pair")
+            undecided.append(f"For {rest} of systems the test leaves open which one is better.")
     if ranked.best_rank is not None and ranked.worst_rank is not None:
-        i = place[ranking[0]]
-        low, high = int(ranked.best_rank[i]), int(ranked.worst_rank[i])
-        span = f"rank {low}" if low == high else f"ranks {low} to {high}"
+        i = found.systems.index(best)
+        span = _span("rank", int(ranked.best_rank[i]), int(ranked.worst_rank[i]))
         sure.append(
-            f"In 95 % of the resampled test sets, {ranking[0]} takes {span} by "
-            f"{found.shown(first)}."
+            f"In 95 % of the resampled test sets, {best} takes {span} by {found.shown(first)}."
         )
-    if len(found.aggregations) > 1:
-        _agreement_of_rankings(found, ranking, settled, undecided, sure)
+    return Summary(tuple(settled), tuple(undecided), tuple(sure))
+
+
+def _span(noun: str, low: int, high: int) -> str:
+    return f"{noun} {low}" if low == high else f"{noun}s {low} to {high}"
 
 
 def _named(found: Comparison, by: str) -> str:
@@ -192,7 +181,7 @@ def _named(found: Comparison, by: str) -> str:
 
 def rankings(found: Comparison) -> str:
     """List the rankings of a comparison."""
-    return listed([_named(found, name) for name in found.aggregations])
+    return _and([_named(found, name) for name in found.aggregations])
 
 
 def _beats_all(found: Comparison, i: int, test: str) -> bool:
@@ -201,86 +190,83 @@ def _beats_all(found: Comparison, i: int, test: str) -> bool:
     return bool((p < found.alpha).all())
 
 
-def _agreement_of_rankings(
-    found: Comparison,
-    ranking: Sequence[str],
-    settled: list[str],
-    undecided: list[str],
-    sure: list[str],
-) -> None:
+def _orders(found: Comparison) -> Summary:
     """Say whether the rankings name the same best system, and how many pairs they turn round."""
+    if len(found.aggregations) < 2:
+        return Summary()
+    settled, undecided, sure = [], [], []
+    ranking = found.ranking(next(iter(found.aggregations)))
     best = {name: tuple(own) for name, own in found.diagnosis.get("best", {}).items() if own}
     names = rankings(found)
     common = [s for s in ranking if best and all(s in own for own in best.values())]
     if common:
         beside = [
-            f"by {_named(found, name)} together with {listed([s for s in own if s not in common])}"
+            f"by {_named(found, name)} together with {_and([s for s in own if s not in common])}"
             for name, own in best.items()
             if set(own) != set(common)
         ]
         rank = "ranks" if len(common) == 1 else "rank"
         tail = f" ({'; '.join(beside)})" if beside else ""
-        settled.append(f"{listed(common)} {rank} first by {names}{tail}.")
+        settled.append(f"{_and(common)} {rank} first by {names}{tail}.")
     elif best:
-        shown = "; ".join(f"{_named(found, name)}: {listed(own)}" for name, own in best.items())
+        shown = "; ".join(f"{_named(found, name)}: {_and(own)}" for name, own in best.items())
         undecided.append(f"The rankings do not agree on the best system ({shown}).")
-    pairs = found.diagnosis.get("disagreements", [])
-    if pairs:
+    n = len(found.diagnosis.get("disagreements", []))
+    if n:
         sure.append(
-            f"{plural(len(pairs), 'pair')} of systems {_change(len(pairs))} order between {names}: "
-            "what is read from the scores matters there."
+            f"{plural(n, 'pair')} of systems {'changes' if n == 1 else 'change'} order between "
+            f"{names}: what is read from the scores matters there."
         )
+    return Summary(tuple(settled), tuple(undecided), tuple(sure))
 
 
-def _metrics(
-    meta: MetaEvaluation, settled: list[str], undecided: list[str], sure: list[str]
-) -> None:
-    names = list(dict.fromkeys(result.by for result in meta.results))
-    for by in names[:1]:
-        own = sorted(
-            (r for r in meta.results if r.by == by and not np.isnan(r.value)),
-            key=lambda r: (-r.value, r.metric),
+def _by_metas(meta: MetaEvaluation) -> dict[str, list[MetaResult]]:
+    """Give the defined results of every meta-metric, best first."""
+    found: dict[str, list[MetaResult]] = {result.by: [] for result in meta.results}
+    known = [result for result in meta.results if not np.isnan(result.value)]
+    for result in sorted(known, key=lambda r: (-r.value, r.metric)):
+        found[result.by].append(result)
+    return found
+
+
+def _best_metric(meta: MetaEvaluation) -> Summary:
+    """Say which metric agrees most with people by the first meta-metric, and how surely."""
+    by, own = next(iter(_by_metas(meta).items()), ("", []))
+    if not own:
+        return Summary(undecided=(f"{by} is not defined for any metric.",) if by else ())
+    best = own[0]
+    shown = f"{best.value:.3f}"
+    if best.ci is not None and not np.isnan(best.ci).any():
+        shown += f", 95 % interval {best.ci[0]:.3f} to {best.ci[1]:.3f}"
+    undecided, sure = [], []
+    others = [r.metric for r in own if r.rank == 1 and r.metric != best.metric]
+    if others:
+        undecided.append(
+            f"{by} does not tell {best.metric} from {_and(others)}: the tests leave open "
+            "which of them agrees more with people."
         )
-        if not own:
-            undecided.append(f"{by} is not defined for any metric.")
-            continue
-        best = own[0]
-        shown = f"{best.value:.3f}"
-        if best.ci is not None and not np.isnan(best.ci).any():
-            shown += f", 95 % interval {best.ci[0]:.3f} to {best.ci[1]:.3f}"
-        settled.append(
-            f"Of {plural(len(own), 'metric')}, {best.metric} agrees most with {meta.human} by {by} "
-            f"({shown}; {plural(meta.n_systems, 'system')}, {plural(meta.n_segments, 'segment')})."
+    if best.rank_ci is not None:
+        sure.append(
+            f"Over resampled {meta.resampled_units}, {best.metric} takes "
+            f"{_span('place', *best.rank_ci)} by {by} in 95 % of the draws."
         )
-        others = [r.metric for r in own if r.rank == 1 and r.metric != best.metric]
-        if others:
-            undecided.append(
-                f"{by} does not tell {best.metric} from {listed(others)}: the tests leave open "
-                "which of them agrees more with people."
-            )
-        if best.rank_ci is not None:
-            low, high = best.rank_ci
-            span = f"place {low}" if low == high else f"places {low} to {high}"
-            sure.append(
-                f"Over resampled {meta.resampled_units}, {best.metric} takes "
-                f"{span} by {by} in 95 % of the draws."
-            )
-    leaders = {}
-    for by in names:
-        own = [r for r in meta.results if r.by == by and not np.isnan(r.value)]
-        if own:
-            leaders[by] = max(own, key=lambda r: (r.value, r.metric)).metric
-    if len(set(leaders.values())) > 1:
-        shown = "; ".join(f"{by}: {metric}" for by, metric in leaders.items())
-        undecided.append(f"The best metric depends on the meta-metric ({shown}).")
+    size = f"{plural(meta.n_systems, 'system')}, {plural(meta.n_segments, 'segment')}"
+    most = f"{best.metric} agrees most with {meta.human} by {by} ({shown}; {size})"
+    settled = (f"Of {plural(len(own), 'metric')}, {most}.",)
+    return Summary(settled, tuple(undecided), tuple(sure))
 
 
-def _are(n: int) -> str:
-    return "is" if n == 1 else "are"
-
-
-def _change(n: int) -> str:
-    return "changes" if n == 1 else "change"
+def _leaders(meta: MetaEvaluation) -> Summary:
+    """Say whether the best metric depends on the meta-metric."""
+    leaders = {
+        by: max(own, key=lambda r: (r.value, r.metric)).metric
+        for by, own in _by_metas(meta).items()
+        if own
+    }
+    if len(set(leaders.values())) < 2:
+        return Summary()
+    shown = "; ".join(f"{by}: {metric}" for by, metric in leaders.items())
+    return Summary(undecided=(f"The best metric depends on the meta-metric ({shown}).",))
 
 
 def disagreements(found: Comparison) -> list[str]:
@@ -292,8 +278,8 @@ def disagreements(found: Comparison) -> list[str]:
         for_a = [_named(found, name) for name, own in ahead.items() if own == a]
         for_b = [_named(found, name) for name, own in ahead.items() if own == b]
         level = [_named(found, name) for name, own in ahead.items() if own is None]
-        text = f"{a} is ahead of {b} by {listed(for_a)}, behind by {listed(for_b)}"
-        text += f", level by {listed(level)}." if level else "."
+        text = f"{a} is ahead of {b} by {_and(for_a)}, behind by {_and(for_b)}"
+        text += f", level by {_and(level)}." if level else "."
         text += (
             f" {a} wins {plural(one['wins'], 'segment')}, loses {one['losses']:,} and ties "
             f"{one['ties']:,}."
@@ -302,7 +288,7 @@ def disagreements(found: Comparison) -> list[str]:
         if n:
             of = found.aggregations["mean"].of if "mean" in found.aggregations else None
             what = "corpus scores" if of == CORPUS else "means"
-            text += f" Without {plural(n, 'segment')} ({listed(one['swaying_segments'])}) the "
+            text += f" Without {plural(n, 'segment')} ({_and(one['swaying_segments'])}) the "
             text += f"{what} would change places."
         if one["modes"] > 1:
             text += (
@@ -318,42 +304,31 @@ def methods(
     """Give a paragraph to paste into a paper, and the works that it cites."""
     parts: list[str] = []
     cited: list[str] = []
-    if comparison is not None:
-        parts += _comparison_methods(comparison, cited)
-    if meta is not None:
-        parts += _meta_methods(meta, cited)
-    for name in es.human:
-        if "mqm" in name.lower() and CITATIONS["mqm"] not in cited:
-            cited.append(CITATIONS["mqm"])
+    for found, told in ((comparison, _comparison_methods), (meta, _meta_methods)):
+        lines, works = ([], []) if found is None else told(found)
+        parts += lines
+        cited += works
+    cited += ["mqm" for name in es.human if "mqm" in name.lower()]
     parts.append(f"All numbers were computed with Steelyard {installed_version()}.")
-    return " ".join(parts), cited
+    return " ".join(parts), list(dict.fromkeys(CITATIONS[n] for n in cited if n in CITATIONS))
 
 
-def _cite(cited: list[str], *names: str) -> None:
-    cited += [CITATIONS[n] for n in names if n in CITATIONS and CITATIONS[n] not in cited]
-
-
-def _settings(value: Mapping[str, object] | None) -> Mapping[str, object]:
-    return {} if value is None else value
-
-
-def _comparison_methods(found: Comparison, cited: list[str]) -> list[str]:
-    names = [_named(found, name) for name in found.aggregations]
-    _cite(cited, *found.aggregations)
+def _comparison_methods(found: Any) -> tuple[list[str], list[str]]:
+    """Give sentences, and the names of what they cite."""
+    cited = [*found.aggregations]
     size = f"{plural(len(found.systems), 'system')} on {plural(found.n_segments, 'segment')}"
     lower = "" if found.higher_is_better else " (lower is better)"
-    parts = [f"We compared {size} by {found.score}{lower}, ranked by {listed(names)}."]
-    options = _settings(None if found.provenance is None else found.provenance.options)
+    parts = [f"We compared {size} by {found.score}{lower}, ranked by {rankings(found)}."]
+    options, seed = _run(found)
     if found.tests:
         test = next(iter(found.tests.values()))
-        shown = listed([_TESTS[name] for name in found.tests])
+        shown = _and([_TESTS[name] for name in found.tests])
         parts.append(
             f"All pairs were tested {test.alternative} at {100 * found.alpha:g} % with the "
             f"{shown}, with {_CORRECTIONS[test.correction]}."
         )
-        _cite(cited, test.correction)
+        cited.append(test.correction)
     if "intervals" in options:
-        seed = None if found.provenance is None else found.provenance.seed
         parts.append(
             f"Intervals are 95 % percentile bootstrap intervals over {options['bootstrap']:,} "
             f"resamples of {UNITS[str(options['intervals'])]} (seed {seed})."
@@ -361,30 +336,36 @@ def _comparison_methods(found: Comparison, cited: list[str]) -> list[str]:
         proportions = PROPORTION in {own.of for own in found.aggregations.values()}
         if proportions and options["intervals"] == "segment":
             parts.append("Intervals of proportions are Wilson's.")
-        _cite(cited, "bootstrap")
+        cited.append("bootstrap")
     if "bt" in found.aggregations:
         parts.append(f"Ties were treated as '{options.get('ties')}' by the Bradley-Terry model.")
-    return parts
+    return parts, cited
 
 
-def _meta_methods(meta: MetaEvaluation, cited: list[str]) -> list[str]:
+def _meta_methods(meta: Any) -> tuple[list[str], list[str]]:
+    """Give sentences, and the names of what they cite."""
     names = list(dict.fromkeys(result.by for result in meta.results))
+    cited = [*names]
     metrics = {result.metric for result in meta.results}
-    _cite(cited, *names)
     size = f"{plural(meta.n_systems, 'system')} and {plural(meta.n_segments, 'segment')}"
-    weighed = f"{plural(len(metrics), 'metric')} against {meta.human} by {listed(names)}"
+    weighed = f"{plural(len(metrics), 'metric')} against {meta.human} by {_and(names)}"
     parts = [f"We weighed {weighed} on {size}."]
-    options = _settings(None if meta.provenance is None else meta.provenance.options)
+    options, seed = _run(meta)
     if meta.significance:
         test = next(iter(meta.significance.values()))
-        seed = None if meta.provenance is None else meta.provenance.seed
-        corrected = _CORRECTIONS[test.correction]
         parts.append(
             f"Pairs of metrics were tested by permutation (scheme '{test.scheme}', "
-            f"{test.n_resamples:,} resamples, alternative '{test.alternative}', {corrected}, seed "
-            f"{seed}); metrics in one cluster are not told apart at {options.get('alpha')}."
+            f"{test.n_resamples:,} resamples, alternative '{test.alternative}', "
+            f"{_CORRECTIONS[test.correction]}, seed {seed}); metrics in one cluster are not told "
+            f"apart at {options.get('alpha')}."
         )
-        _cite(cited, "inputs", test.correction)
+        cited += ["inputs", test.correction]
     if "acc-eq" in names:
         parts.append("Ties of acc-eq were calibrated on the same data.")
-    return parts
+    return parts, cited
+
+
+def _run(found: Comparison | MetaEvaluation) -> tuple[Mapping[str, Any], int | None]:
+    """Give the options and the seed of a result, where they are known."""
+    signed = found.provenance
+    return ({}, None) if signed is None else (signed.options, signed.seed)

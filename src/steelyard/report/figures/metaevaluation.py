@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
 
 import numpy as np
 
@@ -12,29 +12,25 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.data.evalset import EvalSet
 from steelyard.metaevaluation.benchmark.results import BenchmarkResult
 from steelyard.metaevaluation.data import Data
-from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
+from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Significance
 from steelyard.metaevaluation.run import pair_preferences, prepare
-from steelyard.report.figures.figures import (
-    BLUE,
-    INK,
-    RED,
-    Chart,
-    altair,
-    bins,
-    finish,
-    inline,
-    label,
-    labels,
-    limited,
-    number,
-    panel_title,
+from steelyard.report.figures import style
+from steelyard.report.figures.panels import (
+    Intervals,
+    Matrix,
+    boundaries,
+    cell_size,
+    cloud,
+    heat,
+    interval_panel,
+    name_axes,
 )
-from steelyard.report.figures.metamatrices import comparison, pvalues
-from steelyard.report.figures.panels import cloud, heat, interval_panel
+from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, number, plot
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import pearson
 from steelyard.stats.kendall.calibration import Calibration, calibrate
 from steelyard.stats.kendall.matrices import KENDALL
+from steelyard.stats.metametrics.accuracy import binarised_agreement, soft_agreement
 
 #: Names of the figures of ``meta``; the first is drawn where none is named.
 FIGURES = ("forest", "pvalues", "comparison", "calibration", "scatter", "metametrics")
@@ -79,53 +75,47 @@ class MetaInput:
 
 def draw(name: str, given: MetaInput) -> Chart:
     """Draw one of :data:`FIGURES`."""
-    if name not in FIGURES:
-        raise UsageError(f"no figure '{name}'; {hint(name, FIGURES)}")
-    if name == "forest":
-        return forest(given.found)
+    style.chosen([name], FIGURES)
+    of_results = {"forest": forest, "metametrics": metametrics}
+    if name in of_results:
+        return of_results[name](given.found)
     if name == "comparison":
         return _comparison(given)
-    if name == "metametrics":
-        return metametrics(given.found)
     if not given.best:
         raise UsageError(f"figure '{name}': no metric has a value")
-    if name == "pvalues":
-        return _pvalues(given)
-    if name == "calibration":
-        return _calibration(given)
-    return _scatter(given)
+    return {"pvalues": _pvalues, "calibration": _calibration, "scatter": _scatter}[name](given)
 
 
 def draw_protocol(name: str, found: BenchmarkResult, alpha: float = 0.05) -> Chart:
     """Draw one of :data:`PROTOCOL_FIGURES` of a leaderboard over several sets."""
+    if name not in PROTOCOL_FIGURES:
+        raise UsageError(f"no figure '{name}' of a protocol; {hint(name, PROTOCOL_FIGURES)}")
     if name == "leaderboard":
         return leaderboard(found)
-    if name != "comparison":
-        raise UsageError(f"no figure '{name}' of a protocol; {hint(name, PROTOCOL_FIGURES)}")
-    if found.significance is None:
-        raise UsageError("figure 'comparison' shows tests of metrics: add --significance")
     own = {one.metric: one for one in found.standings}
-    tested = found.significance.metrics
-    return comparison(
-        found.significance,
-        {m: own[m].average for m in tested},
-        {m: own[m].rank for m in tested},
-        by="average",
-        alpha=alpha,
-    )
+    test = _tested(found.significance)
+    standings = {metric: (own[metric].average, own[metric].rank) for metric in test.metrics}
+    return comparison(test, standings, by="average", alpha=alpha)
+
+
+def _tested(test: Significance | None) -> Significance:
+    if test is None:
+        raise UsageError("figure 'comparison' shows tests of metrics: add significance=True")
+    return test
 
 
 def leaderboard(found: BenchmarkResult) -> Chart:
     """Draw the average and the average rank of every metric over the tasks of a protocol."""
-    alt = altair()
     names = labels(one.metric for one in found.standings)
     ranks = [one.rank for one in found.standings]
+    average, place = (
+        Intervals(names, np.array([getattr(one, of) for one in found.standings]), groups=ranks)
+        for of in ("average", "average_rank")
+    )
     panels = [
-        interval_panel(names, np.array([one.average for one in found.standings]), groups=ranks,
-                       title="average", axis="mean over tasks, each scaled to 0..1"),
-        interval_panel(names, np.array([one.average_rank for one in found.standings]),
-                       groups=ranks, title="average rank", axis="1 is best", first=False),
-    ]  # fmt: skip
+        interval_panel(average, title="average", axis="mean over tasks, each scaled to 0..1"),
+        interval_panel(place, title="average rank", axis="1 is best", first=False),
+    ]
     tested = "numbers and colours: clusters" if any(rank is not None for rank in ranks) else ""
     absent = ", ".join(label(name) for name in found.absent)
     partial = f"partial: without {absent}" if absent else ""
@@ -148,7 +138,6 @@ def _size(found: MetaEvaluation) -> str:
 
 def forest(found: MetaEvaluation, most: int = 3) -> Chart:
     """Draw every metric with its interval under each meta-metric, ordered by the first one."""
-    alt = altair()
     names = _names(found)[:most]
     order = [r.metric for r in _results(found, names[0])]
     shown = labels(order)
@@ -157,16 +146,12 @@ def forest(found: MetaEvaluation, most: int = 3) -> Chart:
         own = {r.metric: r for r in _results(found, by)}
         values = np.array([own[m].value if m in own else np.nan for m in order])
         ends = [own[m].ci or (np.nan, np.nan) if m in own else (np.nan, np.nan) for m in order]
-        low: Floats | None
-        high: Floats | None
         low, high = np.array(ends).T.reshape(2, -1)
-        ranks = [own[m].rank if m in own else None for m in order]
-        drawn = bool(np.isfinite(low).any())
-        if not drawn:
-            low = high = None
+        span = (low, high) if np.isfinite(low).any() else None
+        drawn = Intervals(shown, values, span, [own[m].rank if m in own else None for m in order])
         axis = _axis(next(iter(own.values())))
-        look: dict[str, Any] = {"first": k == 0, "width": 260 if len(names) < 3 else 200}
-        panels.append(interval_panel(shown, values, low, high, ranks, title=by, axis=axis, **look))
+        width = 260 if len(names) < 3 else 200
+        panels.append(interval_panel(drawn, title=by, axis=axis, first=k == 0, width=width))
     what = ""
     if any(r.ci is not None for r in found.results):
         what = f"lines: 95 % intervals over resampled {found.resampled_units}"
@@ -198,18 +183,11 @@ def _pvalues(given: MetaInput) -> Chart:
 
 
 def _comparison(given: MetaInput) -> Chart:
-    found = given.found
-    if not found.significance:
-        raise UsageError("figure 'comparison' shows tests of metrics: add --significance")
-    by, test = next(iter(found.significance.items()))
-    own = {r.metric: r for r in _results(found, by)}
-    return comparison(
-        test,
-        {m: own[m].value for m in test.metrics},
-        {m: own[m].rank for m in test.metrics},
-        by=by,
-        alpha=given.alpha,
-    )
+    by, test = next(iter(given.found.significance.items()), ("", None))
+    test = _tested(test)
+    own = {r.metric: r for r in _results(given.found, by)}
+    standings = {metric: (own[metric].value, own[metric].rank) for metric in test.metrics}
+    return comparison(test, standings, by=by, alpha=given.alpha)
 
 
 def _calibration(given: MetaInput) -> Chart:
@@ -228,35 +206,32 @@ def _calibration(given: MetaInput) -> Chart:
 
 def calibration(found: Mapping[str, Calibration], *, by: str = "acc-eq") -> Chart:
     """Draw how the value of each metric changes with the threshold below which it sees ties."""
-    alt = altair()
     if not found:
         raise UsageError("figure 'calibration': no metric has segment scores")
     panels = []
     for name, own in found.items():
         place = _thinned(own)
         rows = [{"epsilon": number(own.epsilons[k]), "value": number(own.values[k])} for k in place]
-        best = [{"epsilon": number(own.epsilon), "value": number(own.value),
-                 "text": f"{own.value:.3f} at {own.epsilon:.3g}"}]  # fmt: skip
+        text = f"{own.value:.3f} at {own.epsilon:.3g}"
+        best = [{"epsilon": number(own.epsilon), "value": number(own.value), "text": text}]
         x = alt.X("epsilon:Q", title="differences up to this are ties")
         low, high = float(own.values[place].min()), own.value
         room = 0.12 * (high - low) or 0.05  # for the label above the best
         ends = [number(low - room / 3), number(high + room)]
         y = alt.Y("value:Q", title=by, scale=alt.Scale(domain=ends, nice=False, zero=False))
-        line = alt.Chart(inline(rows), width=270, height=170).mark_line(
-            color=BLUE, interpolate="step-after"
+        line = plot(rows, width=270, height=170).mark_line(
+            color=style.BLUE, interpolate="step-after"
         )
-        base = alt.Chart(inline(best))
+        base = plot(best)
         right = own.epsilon < own.epsilons[place[-1]] / 2
-        panels.append(
-            alt.layer(
-                line.encode(x=x, y=y),
-                base.mark_rule(color=RED, strokeDash=[4, 3]).encode(x=x),
-                base.mark_point(filled=True, size=60, color=RED, opacity=1).encode(x=x, y=y),
-                base.mark_text(
-                    align="left" if right else "right", dx=8 if right else -8, dy=-10, color=INK
-                ).encode(x=x, y=y, text="text:N"),
-            ).properties(title=panel_title(label(name)))
+        aside = {"align": "left", "dx": 8} if right else {"align": "right", "dx": -8}
+        panel = alt.layer(
+            line.encode(x=x, y=y),
+            base.mark_rule(color=style.RED, strokeDash=[4, 3]).encode(x=x),
+            base.mark_point(filled=True, size=60, color=style.RED, opacity=1).encode(x=x, y=y),
+            base.mark_text(dy=-10, color=style.INK, **aside).encode(x=x, y=y, text="text:N"),
         )
+        panels.append(style.titled(panel, label(name)))
     return finish(
         alt.concat(*panels, columns=2, spacing=26),
         "Tie calibration",
@@ -285,10 +260,8 @@ def _scatter(given: MetaInput) -> Chart:
     people, own = data.sign(human), data.sign(metric)  # shown in their own numbers
     return scatter(
         data.es.systems,
-        people * data.human_systems,
-        own * data.systems(metric),
-        people * data.human,
-        own * data.segments(metric),
+        (people * data.human_systems, own * data.systems(metric)),
+        (people * data.human, own * data.segments(metric)),
         metric=metric if own > 0 else f"{metric} (lower is better)",
         human=human if people > 0 else f"{human}, lower is better",
     )
@@ -296,30 +269,27 @@ def _scatter(given: MetaInput) -> Chart:
 
 def scatter(
     systems: Sequence[str],
-    human_systems: Floats,
-    metric_systems: Floats,
-    human_segments: Floats | None = None,
-    metric_segments: Floats | None = None,
+    of_systems: tuple[Floats, Floats],
+    of_segments: tuple[Floats, Floats],
     *,
     metric: str = "metric",
     human: str = "human",
 ) -> Chart:
     """Draw a metric against people: systems as named points, segments as a density.
 
-    Segments are systems x segments, NaN where missing.
+    Scores are those of people, then of the metric; of segments systems x segments, NaN where
+    missing.
     """
-    alt = altair()
     titles = (f"people ({label(human)})", label(metric))
-    text = f"systems{_correlation(human_systems, metric_systems)}"
-    panels = [cloud(human_systems, metric_systems, labels(systems), titles=titles, title=text)]
-    if human_segments is not None and metric_segments is not None:
-        x, y = human_segments.ravel(), metric_segments.ravel()
-        both = np.isfinite(x) & np.isfinite(y)
-        x, y = x[both], y[both]
-        if x.size:
-            text = f"{x.size:,} translations{_correlation(x, y)}"
-            panel = heat(x, y, (bins(x, 40), bins(y, 40)), titles=titles, legend="translations")
-            panels.append(panel.properties(title=panel_title(text)))
+    text = f"systems{_correlation(*of_systems)}"
+    panels = [cloud(*of_systems, labels(systems), titles=titles, title=text)]
+    x, y = (own.ravel() for own in of_segments)
+    both = np.isfinite(x) & np.isfinite(y)
+    x, y = x[both], y[both]
+    if x.size:
+        edges = style.bins(x, 40), style.bins(y, 40)
+        panel = heat(x, y, edges, titles=titles, legend="translations")
+        panels.append(style.titled(panel, f"{x.size:,} translations{_correlation(x, y)}"))
     return finish(
         alt.hconcat(*panels, spacing=34).resolve_scale(color="independent"),
         f"{label(metric)} against people",
@@ -334,10 +304,9 @@ def _correlation(x: Floats, y: Floats) -> str:
 
 def metametrics(found: MetaEvaluation) -> Chart:
     """Draw meta-metric against meta-metric, a point per metric."""
-    alt = altair()
     names = _names(found)
     if len(names) < 2:
-        raise UsageError("figure 'metametrics' needs two meta-metrics (--with a,b)")
+        raise UsageError('figure \'metametrics\' needs two meta-metrics (by=["a", "b"])')
     values = {by: found.values(by) for by in names}
     metrics = [m for m in values[names[0]] if all(m in own for own in values.values())]
     shown = labels(metrics)
@@ -346,10 +315,132 @@ def metametrics(found: MetaEvaluation) -> Chart:
     panels = []
     for a, b in pairs:
         text = _correlation(columns[a], columns[b]).removeprefix(": ")
-        panels.append(cloud(columns[a], columns[b], shown, titles=(a, b), title=text,
-                            size=(400, 340)))  # fmt: skip
+        both = columns[a], columns[b]
+        panels.append(cloud(*both, shown, titles=(a, b), title=text, size=(400, 340)))
     return finish(
         alt.concat(*panels, columns=2, spacing=26),
         "Meta-metric against meta-metric",
         [_size(found), f"{len(metrics)} metrics; names are shown where there is room"],
+    )
+
+
+def pvalues(
+    systems: Sequence[str],
+    p_human: Floats,
+    p_metric: Floats,
+    *,
+    metric: str = "metric",
+    human: str = "human",
+) -> Chart:
+    """Draw what (soft) pairwise accuracy is the mean of: preferences of people and of a metric.
+
+    ``systems`` stand from best to worst; ``p[i, j]`` is small where i beats j. The first row holds
+    preferences rounded to 0 or 1 (pairwise accuracy), the second as they are (soft pairwise
+    accuracy); the last panel of each row shows 1 where the two agree.
+    """
+    names = labels(systems)[: style.MOST]
+    n = len(names)
+    upper = np.triu(np.ones((n, n), dtype=bool), 1)
+    size = cell_size(n, most=22, least=9, whole=240)
+    rows = []
+    for soft in (False, True):
+        kept = [_preference(p[:n, :n], soft=soft) for p in (p_human, p_metric)]
+        agree = (soft_agreement if soft else binarised_agreement)(p_human, p_metric).value
+        kept.append(1 - np.abs(kept[0] - kept[1]))
+        kind = "SPA" if soft else "PA"
+        titles = [f"people ({label(human)})", label(metric), f"agreement: {kind} {agree:.3f}"]
+        panels = []
+        for k, (values, title) in enumerate(zip(kept, titles, strict=True)):
+            shown = np.where(upper, values, np.nan)[:-1, 1:]
+            drawn = Matrix(
+                rows=names[:-1],
+                columns=names[1:],
+                values=shown,
+                size=size,
+                diverging=True,
+                title=title,
+                row_labels=k == 0,
+                numbers=False,
+                legend=(None, "row is better", "agreement")[k],
+            )
+            panels.append(drawn.chart().resolve_scale(color="independent"))
+        rows.append(alt.hconcat(*panels, spacing=16).resolve_scale(color="independent"))
+    return finish(
+        alt.vconcat(*rows, spacing=26),
+        f"Pairs of systems: {label(metric)} against people",
+        [
+            "row and column are systems, best first by the human score",
+            "above: rounded to better or worse; below: one minus the p-value of the row's lead",
+        ],
+    )
+
+
+def _preference(p: Floats, *, soft: bool) -> Floats:
+    if soft:
+        return np.asarray(1 - p)
+    return np.where(np.isnan(p), np.nan, (p < 0.5).astype(np.float64))
+
+
+def comparison(
+    test: Significance,
+    standings: Mapping[str, tuple[float, int | None]],
+    *,
+    by: str = "",
+    alpha: float = 0.05,
+) -> Chart:
+    """Draw which metrics are significantly better than which, with a line between clusters.
+
+    A cell compares the metric of its row with the one, not above it, of its column. ``standings``
+    hold the value and the cluster of each metric.
+    """
+    p = test.p if test.p_adjusted is None else test.p_adjusted
+    kept = list(test.metrics[: style.MOST])
+    columns = labels(kept)
+    rows = [f"{name}  {standings[own][0]:.3f}" for name, own in zip(columns, kept, strict=True)]
+    levels = [f"p < {alpha / 5:g}", f"p < {alpha:g}", "not significant"]
+    data: list[style.Row] = []
+    counts = [0, 0, 0]
+    for i, j in combinations(range(len(kept)), 2):
+        if np.isnan(p[i, j]):
+            continue
+        k = 0 if p[i, j] < alpha / 5 else 1 if p[i, j] < alpha else 2
+        counts[k] += 1
+        pair = {"row": rows[i], "column": columns[j]}
+        data.append({**pair, "p": number(p[i, j]), "level": levels[k]})
+    side = cell_size(len(kept), most=26, least=14, whole=620)
+    x, y = name_axes(rows, columns, labelAngle=-70, labelLimit=220)
+    colour = alt.Scale(domain=levels, range=["#083D6B", style.SKY, "#E4E4E4"])
+    boxes = (
+        plot(data, width=side * len(kept), height=side * len(kept))
+        .mark_rect(stroke="white", strokeWidth=0.7)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("level:N", scale=colour, title="row better than column"),
+            tooltip=["row:N", "column:N", "p:Q"],
+        )
+    )
+    groups = [standings[name][1] for name in kept]
+    layers = [boxes]
+    opens = boundaries(groups)
+    if opens:  # a stair: each cluster ends where the next one begins, in rows and in columns
+        ends = {"top": rows[0], "right": columns[-1]}
+        at = [{"row": rows[k], "column": columns[k], **ends} for k in opens]
+        rule = plot(at).mark_rule(color=style.RED, strokeWidth=1.8)
+        x0, y0 = alt.X("column:N", bandPosition=0), alt.Y("row:N", bandPosition=0)
+        layers += [
+            rule.encode(x=x0, x2=alt.X2("right:N", bandPosition=1), y=y0),
+            rule.encode(x=x0, y=alt.Y("top:N", bandPosition=0), y2=alt.Y2("row:N", bandPosition=0)),
+        ]
+    corrected = "" if test.correction == "none" else f", {test.correction}"
+    found = len({group for group in groups if group is not None})
+    size = f"{counts[0] + counts[1]:,} of {sum(counts):,} pairs differ at {alpha:g}"
+    how = f"({test.scheme}, {test.alternative}{corrected})"
+    return finish(
+        alt.layer(*layers),
+        f"Metrics against metrics by {by}" if by else "Metrics against metrics",
+        [
+            f"{size} {how}; {found} clusters, a line between them",
+            limited(len(test.metrics), "metrics"),
+        ],
     )

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from steelyard.report.figures.figures import Chart, need_plots
+from steelyard.report.figures.style import Chart, need_plots
 
 _ELEMENTS = frozenset(
     ("svg", "g", "path", "line", "rect", "circle", "text", "tspan", "defs", "clipPath",

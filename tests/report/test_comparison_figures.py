@@ -15,9 +15,9 @@ from steelyard.comparison.run import compare
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.report.figures import comparefigures as cf
-from steelyard.report.figures import pairfigures as pf
-from steelyard.report.figures.figures import label
+from steelyard.report.figures import comparison as cf
+from steelyard.report.figures import versus as pf
+from steelyard.report.figures.style import label
 from steelyard.stats.resampling.bootstrap import rank_shares
 
 pytest.importorskip("altair")

@@ -7,34 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from steelyard.comparison.results import CORPUS, Comparison, Ranked, RankedSystems
 from steelyard.core.errors import UsageError, hint, printable
+from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.report.figures.figures import (
-    GREEN,
-    GREY,
-    INK,
-    MOST,
-    ORANGE,
-    PALE,
-    PINK,
-    RED,
-    SKY,
-    Chart,
-    altair,
-    finish,
-    inline,
-    labels,
-    limited,
-    number,
-    panel_title,
-)
-from steelyard.report.figures.pairfigures import draw_pair, segment_label, wins
-from steelyard.report.figures.panels import cell_size, cells, interval_panel, matrix
+from steelyard.report.figures import style
+from steelyard.report.figures.panels import Intervals, Matrix, cell_size, interval_panel, name_axes
+from steelyard.report.figures.style import Chart, alt, finish, labels, limited, number, plot
+from steelyard.report.figures.versus import draw_pair, segment_label, wins
 from steelyard.stats.arrays import Floats
 
 #: Names of the figures of ``compare``; the first is drawn where none is named.
@@ -58,16 +41,10 @@ def draw(
     ``scores`` (see :func:`scores_of`) are needed by ``density``, ``differences`` and ``wins``;
     ``pair`` are the two systems of the first two, by default the best two.
     """
-    if name == "forest":
-        return forest(found)
-    if name == "pairwise":
-        return pairwise(found)
-    if name == "ranks":
-        return ranks(found)
-    if name == "disagreement":
-        return disagreement(found)
-    if name not in FIGURES:
-        raise UsageError(f"no figure '{name}'; {hint(name, FIGURES)}")
+    style.chosen([name], FIGURES)
+    own = {"forest": forest, "pairwise": pairwise, "ranks": ranks, "disagreement": disagreement}
+    if name in own:
+        return own[name](found)
     if scores is None or not isinstance(found, Comparison):
         raise UsageError(f"figure '{name}' needs scores of segments")
     order = found.ranking(_first(found))
@@ -101,20 +78,20 @@ def _size(found: RankedSystems) -> str:
 
 def forest(found: RankedSystems) -> Chart:
     """Draw every ranking with its intervals, systems in the order of the first one."""
-    alt = altair()
     order = found.ranking(_first(found))
     index = [found.systems.index(system) for system in order]
     names = labels(order)
     panels = []
     for k, (by, own) in enumerate(found.aggregations.items()):
         tiers = found.tiers.get(by)
+        span = None
+        if own.low is not None and own.high is not None:
+            span = own.low[index], own.high[index]
+        groups = None if tiers is None else [tiers.clusters[i] for i in index]
+        drawn = Intervals(names, own.scores[index], span, groups)
         panels.append(
             interval_panel(
-                names,
-                own.scores[index],
-                None if own.low is None else own.low[index],
-                None if own.high is None else own.high[index],
-                None if tiers is None else [tiers.clusters[i] for i in index],
+                drawn,
                 title=found.shown(by) + ("" if own.higher_is_better else " ↓"),
                 axis="score" if own.average else "strength",
                 first=k == 0,
@@ -147,7 +124,7 @@ def pairwise(found: RankedSystems, by: str | None = None) -> Chart:
     own = found.aggregations[own_by]
     if not own.pairwise.size:
         raise UsageError("too many systems: what each pair says is not kept")
-    order = found.ranking(own_by)[:MOST]
+    order = found.ranking(own_by)[: style.MOST]
     index = [found.systems.index(system) for system in order]
     values = own.pairwise[np.ix_(index, index)].copy()
     np.fill_diagonal(values, np.nan)
@@ -155,21 +132,28 @@ def pairwise(found: RankedSystems, by: str | None = None) -> Chart:
     reach = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     ends = (0.0, 1.0) if chance else (-reach, reach)
     sure = _significant(found, own_by, index)
-    texts = [
-        [(f"{v:.2f}" if chance else f"{v:+.2g}") + ("*" if s else "")
-         for v, s in zip(row, marks, strict=True)]
-        for row, marks in zip(values, sure, strict=True)
-    ]  # fmt: skip
     names = labels(order)
-    crowded = len(names) > 24
-    if crowded:
-        texts = [["*" if s else "" for s in marks] for marks in sure]
-    size = cell_size(len(names), most=42, least=13)
+    shown = "" if len(names) > 24 else ".2f" if chance else "+.2g"
+    texts = [
+        [
+            (format(v, shown) if shown else "") + ("*" if s else "")
+            for v, s in zip(*both, strict=True)
+        ]
+        for both in zip(values, sure, strict=True)
+    ]
     what = "probability that the row beats the column" if chance else "row minus column"
     what += "" if own.higher_is_better else " (lower is better)"
-    chart = matrix(names, names, cells(names, names, values, texts=texts, ends=ends), ends=ends,
-                   diverging=True, size=size, legend="row wins" if chance else "difference",
-                   numbers=True)  # fmt: skip
+    chart = Matrix(
+        rows=names,
+        columns=names,
+        values=values,
+        texts=texts,
+        ends=ends,
+        diverging=True,
+        size=cell_size(len(names), most=42, least=13),
+        legend="row wins" if chance else "difference",
+        numbers=True,
+    ).chart()
     tiers = found.tiers.get(own_by)
     test = "" if tiers is None else f"*: p < {found.alpha:g} by {tiers.test}, corrected"
     more = limited(len(found.systems), "systems")
@@ -187,7 +171,6 @@ def _significant(found: RankedSystems, by: str, index: list[int]) -> Floats:
 
 def ranks(found: RankedSystems) -> Chart:
     """Draw how often each system takes each place when segments are drawn anew."""
-    alt = altair()
     order = found.ranking(_first(found))
     index = [found.systems.index(system) for system in order]
     names = labels(order)
@@ -198,13 +181,21 @@ def ranks(found: RankedSystems) -> Chart:
         shares = own.rank_shares[index]
         places = [str(k + 1) for k in range(shares.shape[1])]
         texts = [[f"{100 * v:.0f}" if v >= 0.005 else "" for v in row] for row in shares]
-        size = cell_size(len(names), most=23, least=12, whole=420)
-        data = [row for row in cells(names, places, shares, texts=texts) if row["value"] > 0]
-        how: dict[str, Any] = {"row_labels": not panels, "angle": 0, "numbers": len(names) <= 20}
-        panels.append(matrix(names, places, data, size=size, title=found.shown(by), **how))
+        drawn = Matrix(
+            rows=names,
+            columns=places,
+            values=np.where(shares > 0, shares, np.nan),
+            texts=texts,
+            size=cell_size(len(names), most=23, least=12, whole=420),
+            title=found.shown(by),
+            row_labels=not panels,
+            angle=0,
+            numbers=len(names) <= 20,
+        )
+        panels.append(drawn.chart())
     if not panels:
         raise UsageError(
-            "figure 'ranks' needs resamples: choose --intervals (and at most 100 systems)"
+            "figure 'ranks' needs resamples: choose intervals=... (and at most 100 systems)"
         )
     return finish(
         alt.hconcat(*panels, spacing=22),
@@ -215,11 +206,10 @@ def ranks(found: RankedSystems) -> Chart:
 
 def disagreement(found: RankedSystems) -> Chart:
     """Draw where mean, median and Bradley-Terry disagree: places side by side, and the pairs."""
-    alt = altair()
     by = [name for name in ("mean", "median", "bt") if name in found.aggregations]
     if len(by) < 2:
-        raise UsageError("figure 'disagreement' needs two rankings of mean, median and bt (--by)")
-    order = found.ranking(by[0])[:MOST]
+        raise UsageError("figure 'disagreement' needs two rankings of mean, median and bt (by=...)")
+    order = found.ranking(by[0])[: style.MOST]
     index = [found.systems.index(system) for system in order]
     places = {found.shown(name): found.aggregations[name].ranks[index] for name in by}
     by = list(places)
@@ -235,7 +225,7 @@ def disagreement(found: RankedSystems) -> Chart:
     what = "left: places by each ranking; right: who disagrees about the pair"
     return finish(
         chart,
-        f"Where {', '.join(by[:-1])} and {by[-1]} disagree",
+        f"Where {listed(by, len(by), last=' and ')} disagree",
         [_size(found), f"{len(odd):,} of {pairs:,} pairs are ordered differently; {what}"],
     )
 
@@ -265,16 +255,14 @@ def _slopes(
     height: float,
 ) -> Chart:
     """Draw the places of each system as a line through the rankings."""
-    alt = altair()
     rows = [
-        {"by": name, "place": number(places[name][i]), "i": i, "system": names[i],
-         "moved": names[i] in moved}
-        for i in range(len(names))
-        for name in by
-        if np.isfinite(places[name][i])
-    ]  # fmt: skip
-    x = alt.X("by:N", scale=alt.Scale(domain=list(by), padding=0.1), title=None,
-              axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False))  # fmt: skip
+        {"by": one, "place": number(places[one][i]), "i": i, "system": name, "moved": name in moved}
+        for i, name in enumerate(names)
+        for one in by
+        if np.isfinite(places[one][i])
+    ]
+    top = alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False)
+    x = alt.X("by:N", scale=alt.Scale(domain=list(by), padding=0.1), title=None, axis=top)
     step = 1 + len(names) // 25
     how = {
         "title": "place",
@@ -282,8 +270,8 @@ def _slopes(
         "scale": alt.Scale(domain=[len(names) + 0.5, 0.5], nice=False, zero=False),
     }
     y = alt.Y("place:Q", **how)
-    colour = alt.condition("datum.moved", alt.value(RED), alt.value("#BBBBBB"))
-    base = alt.Chart(inline(rows), width=90 * len(by), height=height)
+    colour = alt.condition("datum.moved", alt.value(style.RED), alt.value("#BBBBBB"))
+    base = plot(rows, width=90 * len(by), height=height)
     lines = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="i:O", color=colour)
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
         x=x, y=y, color=colour, tooltip=["system:N", "by:N", "place:Q"]
@@ -293,8 +281,8 @@ def _slopes(
     for row, k in zip(last, spread, strict=True):
         row["at"] = int(k) + 1  # names of systems that share a place stand below each other
     text = (
-        alt.Chart(inline(last))
-        .mark_text(align="left", dx=10, fontSize=11, color=INK)
+        plot(last)
+        .mark_text(align="left", dx=10, fontSize=11, color=style.INK)
         .encode(x=x, y=alt.Y("at:Q", **how), text="system:N")
     )
     return alt.layer(lines, points, text)
@@ -303,20 +291,18 @@ def _slopes(
 def _odd_matrix(
     names: Sequence[str], odd: list[dict[str, str]], by: Sequence[str], height: float
 ) -> Chart:
-    alt = altair()
     more = sorted({row["alone"] for row in odd} - set(by))
     kinds = [*(by if len(by) > 2 else ()), *more]
-    colours = [SKY, GREEN, RED, PINK, ORANGE, GREY][: len(kinds)]
+    colours = [style.SKY, style.GREEN, style.RED, style.PINK, style.ORANGE, style.GREY][
+        : len(kinds)
+    ]
     both = [*odd, *({**r, "row": r["column"], "column": r["row"]} for r in odd)]
     blank = [{"row": a, "column": b, "alone": None} for a in names for b in names if a != b]
-    axis = {"ticks": False, "domain": False, "labelOverlap": False}
-    x = alt.X("column:N", scale=alt.Scale(domain=list(names)), title=None,
-              axis=alt.Axis(orient="top", labelAngle=-50, labelLimit=150, **axis))  # fmt: skip
-    y = alt.Y("row:N", scale=alt.Scale(domain=list(names)), title=None, axis=alt.Axis(**axis))
-    base = alt.Chart(inline(blank), width=height, height=height)
-    ground = base.mark_rect(color=PALE, stroke="white").encode(x=x, y=y)
+    x, y = name_axes(names, names)
+    base = plot(blank, width=height, height=height)
+    ground = base.mark_rect(color=style.PALE, stroke="white").encode(x=x, y=y)
     boxes = (
-        alt.Chart(inline(both))
+        plot(both)
         .mark_rect(stroke="white")
         .encode(
             x=x,
@@ -329,4 +315,4 @@ def _odd_matrix(
             tooltip=["row:N", "column:N", "alone:N"],
         )
     )
-    return alt.layer(ground, boxes).properties(title=panel_title("pairs of systems"))
+    return style.titled(alt.layer(ground, boxes), "pairs of systems")

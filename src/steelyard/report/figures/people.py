@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import UsageError
 from steelyard.human.results import HumanScores, defined_coefficients
-from steelyard.report.figures.figures import (
-    MOST,
-    Chart,
-    altair,
-    finish,
-    inline,
-    label,
-    labels,
-    limited,
-    threshold_curve,
-)
-from steelyard.report.figures.panels import interval_panel
-from steelyard.stats.arrays import Floats
+from steelyard.report.figures import style
+from steelyard.report.figures.panels import Intervals, interval_panel
+from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, plot
 
 #: Names of the figures of ``human``; the first is drawn where none is named.
 FIGURES = ("ranking", "severity", "agreement", "thresholds")
@@ -30,17 +20,16 @@ _NORMAL = 1.959964  # standard errors to each side of a 95 % interval
 
 def draw(name: str, found: HumanScores) -> Chart:
     """Draw one of :data:`FIGURES`."""
-    if name == "ranking":
-        return ranking(found)
-    if name == "severity":
-        if "raters" not in found.tables:
-            raise UsageError("figure 'severity': raters are not known")
-        return severity(found.tables["raters"].to_columns())
-    if name == "agreement":
-        return agreement(found.agreement)
-    if name == "thresholds":
-        return threshold_curve(found.threshold_curves())
-    raise UsageError(f"no figure '{name}'; {hint(name, FIGURES)}")
+    style.chosen([name], FIGURES)
+    if name == "severity" and "raters" not in found.tables:
+        raise UsageError("figure 'severity': raters are not known")
+    made: dict[str, Callable[[], Chart]] = {
+        "ranking": lambda: ranking(found),
+        "severity": lambda: severity(found.tables["raters"].to_columns()),
+        "agreement": lambda: agreement(found.agreement),
+        "thresholds": lambda: threshold_curve(found.threshold_curves()),
+    }
+    return made[name]()
 
 
 def ranking(found: HumanScores) -> Chart:
@@ -50,24 +39,17 @@ def ranking(found: HumanScores) -> Chart:
     """
     names = labels(one.system for one in found.systems)
     values = np.array([one.score for one in found.systems])
-    low, high = _ends(found, values)
+    error = found.standard_errors()
+    span = None if error is None else (values - _NORMAL * error, values + _NORMAL * error)
     starts = [one.rank_from for one in found.systems]
     known = sorted({start for start in starts if start is not None})
     clusters = [None if start is None else known.index(start) + 1 for start in starts]
-    chart = interval_panel(
-        names, values, low, high, clusters, axis=f"score ({label(found.score)})", width=380
-    )
-    what = [] if low is None else ["lines: 95 % intervals of the mean over segments"]
+    drawn = Intervals(names, values, span, clusters)
+    chart = interval_panel(drawn, axis=f"score ({label(found.score)})", width=380)
+    what = [] if error is None else ["lines: 95 % intervals of the mean over segments"]
     what += ["numbers and colours: clusters"] if known else []
     more = limited(len(names), "systems")
     return finish(chart, "Systems as people rank them", ["; ".join(what), more])
-
-
-def _ends(found: HumanScores, values: Floats) -> tuple[Floats | None, Floats | None]:
-    error = found.standard_errors()
-    if error is None:
-        return None, None
-    return values - _NORMAL * error, values + _NORMAL * error
 
 
 def severity(raters: Mapping[str, Sequence[Any]]) -> Chart:
@@ -76,7 +58,6 @@ def severity(raters: Mapping[str, Sequence[Any]]) -> Chart:
     ``raters`` are columns: ``rater``, ``bias`` (mean difference to the others on the same outputs)
     and ``r`` (correlation with them); or, of rankings, ``agree`` and ``agree_self``.
     """
-    alt = altair()
     shown = [name for name in ("bias", "r", "agree", "agree_self") if name in raters]
     names = labels(str(rater) for rater in raters["rater"])
     columns = {
@@ -86,7 +67,9 @@ def severity(raters: Mapping[str, Sequence[Any]]) -> Chart:
     if not shown:
         raise UsageError("figure 'severity': no rater judged what another one judged, too")
     key = columns[shown[0]]
-    order = [i for i in np.argsort(-key, kind="stable").tolist() if np.isfinite(key[i])][:MOST]
+    order = [i for i in np.argsort(-key, kind="stable").tolist() if np.isfinite(key[i])][
+        : style.MOST
+    ]
     titles = {
         "bias": ("severity", "mean difference to other raters"),
         "r": ("agreement", "correlation with other raters"),
@@ -95,12 +78,11 @@ def severity(raters: Mapping[str, Sequence[Any]]) -> Chart:
     }
     panels = []
     for k, name in enumerate(shown):
-        panel = interval_panel(
-            [names[i] for i in order], columns[name][order], title=titles[name][0],
-            axis=titles[name][1], first=k == 0,
-        )  # fmt: skip
+        drawn = Intervals([names[i] for i in order], columns[name][order])
+        title, axis = titles[name]
+        panel = interval_panel(drawn, title=title, axis=axis, first=k == 0)
         if name == "bias":
-            zero = alt.Chart(inline([{"at": 0}])).mark_rule(strokeDash=[4, 3])
+            zero = plot([{"at": 0}]).mark_rule(strokeDash=[4, 3])
             panel = alt.layer(zero.encode(x="at:Q"), panel)
         panels.append(panel)
     most = limited(len([x for x in key if np.isfinite(x)]), "raters")
@@ -119,9 +101,31 @@ def agreement(found: Mapping[str, Mapping[str, Any]]) -> Chart:
         raise UsageError("figure 'agreement': nothing was judged twice")
     low, high = np.array(ends, dtype=np.float64).T
     drawn = bool(np.isfinite(low).any())
-    span = (low, high) if drawn else (None, None)
-    chart = interval_panel(
-        labels(names, longest=56), np.array(values), *span, axis="agreement (1 is perfect)",
-        width=320,
-    )  # fmt: skip
+    span = (low, high) if drawn else None
+    shown = Intervals(labels(names, longest=56), np.array(values), span)
+    chart = interval_panel(shown, axis="agreement (1 is perfect)", width=320)
     return finish(chart, "Agreement of raters", ["lines: 95 % intervals" if drawn else ""])
+
+
+def threshold_curve(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Chart:
+    """Draw how many pairs each threshold keeps: a line per set, and their mean if there are more.
+
+    ``curves`` holds (threshold, pairs) for every set.
+    """
+    names = labels(curves)
+    rows = [
+        {"set": name, "threshold": float(x), "pairs": float(y), "mean": own == "mean"}
+        for name, (own, points) in zip(names, curves.items(), strict=True)
+        for x, y in points
+    ]
+    chart = (
+        plot(rows, width=420, height=280)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("threshold:Q", title="difference of human scores that decides a pair"),
+            y=alt.Y("pairs:Q", title="pairs kept", scale=alt.Scale(zero=True)),
+            color=alt.Color("set:N", title=None, scale=alt.Scale(domain=names)),
+            strokeDash=alt.condition("datum.mean", alt.value([6, 3]), alt.value([1, 0])),
+        )
+    )
+    return finish(chart)

@@ -7,18 +7,18 @@ import sys
 import pytest
 
 from steelyard.core.errors import MissingDependencyError, UsageError
-from steelyard.report.figures import figures
+from steelyard.report.figures import people, style
 
 CURVES = {"de-en": [(1.0, 40.0), (25.0, 16.0)], "ru-en": [(1.0, 44.0), (25.0, 14.0)],
           "mean": [(1.0, 42.0), (25.0, 15.0)]}  # fmt: skip
 MAGIC = {"png": b"\x89PNG\r\n", "svg": b"<svg", "pdf": b"%PDF"}
 
 
-@pytest.mark.parametrize("kind", figures.SUFFIXES)
+@pytest.mark.parametrize("kind", style.SUFFIXES)
 def test_every_format(tmp_path, kind):
     pytest.importorskip("altair")
     path = tmp_path / f"curve.{kind}"
-    figures.write(figures.threshold_curve(CURVES), path)
+    style.write(people.threshold_curve(CURVES), path)
     assert path.read_bytes().startswith(MAGIC[kind])
     if kind == "svg":
         text = path.read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ def test_every_format(tmp_path, kind):
 
 def test_the_chart_holds_every_point(look):
     pytest.importorskip("altair")
-    rows = look.rows(figures.threshold_curve(CURVES))
+    rows = look.rows(people.threshold_curve(CURVES))
     assert len(rows) == 6
     assert {"set": "ru-en", "threshold": 25.0, "pairs": 14.0, "mean": False} in rows
 
@@ -36,11 +36,11 @@ def test_the_chart_holds_every_point(look):
 def test_other_suffixes_are_refused(tmp_path):
     pytest.importorskip("altair")
     with pytest.raises(UsageError, match=r"can't draw '\.gif'; .*png"):
-        figures.write(figures.threshold_curve(CURVES), tmp_path / "x.gif")
+        style.write(people.threshold_curve(CURVES), tmp_path / "x.gif")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_the_libraries_the_command_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'steelyard\[plots\]'"):
-        figures.threshold_curve(CURVES)
+        people.threshold_curve(CURVES)

@@ -9,27 +9,9 @@ import numpy as np
 from steelyard.comparison.results import SENTENCES
 from steelyard.comparison.scores import is_binary
 from steelyard.core.errors import UsageError, hint
-from steelyard.report.figures.figures import (
-    BLUE,
-    FAINT,
-    GREEN,
-    GREY,
-    INK,
-    MOST,
-    ORANGE,
-    RED,
-    Chart,
-    Row,
-    altair,
-    bins,
-    finish,
-    inline,
-    label,
-    labels,
-    limited,
-    number,
-)
-from steelyard.report.figures.panels import cells, heat, histogram, matrix
+from steelyard.report.figures import style
+from steelyard.report.figures.panels import Matrix, heat, histogram
+from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, number, plot
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.wins import win_counts
 
@@ -37,8 +19,8 @@ from steelyard.stats.strength.wins import win_counts
 PAIR_FIGURES = ("density", "differences", "wins")
 _SIDE = 340
 _LINES = (
-    {"color": RED, "strokeWidth": 1.8},
-    {"color": GREEN, "strokeWidth": 1.8, "strokeDash": [5, 3]},
+    {"color": style.RED, "strokeWidth": 1.8},
+    {"color": style.GREEN, "strokeWidth": 1.8, "strokeDash": [5, 3]},
 )
 _LEGEND = "means (solid) and medians (dashed)"
 
@@ -74,26 +56,39 @@ def segment_label(score: str, *, corpus: bool) -> str:
     return f"{score}, {SENTENCES}" if corpus else score
 
 
+def _shared(a: Floats, b: Floats, name_a: str, name_b: str) -> tuple[Floats, Floats]:
+    """Keep the segments that both have scores of."""
+    both = np.isfinite(a) & np.isfinite(b)
+    if not both.any():
+        raise UsageError(f"{name_a} and {name_b} share no segment with scores")
+    return a[both], b[both]
+
+
 def two_by_two(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score") -> Chart:
     """Draw scores of two systems that are 0 or 1: how many segments each of the four cases has.
 
     Only the segments that one system alone has right tell the two apart: McNemar's test.
     """
-    both = np.isfinite(a) & np.isfinite(b)
-    if not both.any():
-        raise UsageError(f"{name_a} and {name_b} share no segment with scores")
-    one, two = a[both] == 1, b[both] == 1
-    counts = np.array([[(one & two).sum(), (one & ~two).sum()],
-                       [(~one & two).sum(), (~one & ~two).sum()]], dtype=np.float64)  # fmt: skip
+    a, b = _shared(a, b, name_a, name_b)
+    one, two = a == 1, b == 1
+    counts = np.array([[(x & y).sum() for y in (two, ~two)] for x in (one, ~one)], dtype=float)
     first, second = labels([name_a, name_b])
     rows, columns = [f"{first}: 1", f"{first}: 0"], [f"{second}: 1", f"{second}: 0"]
-    ends = (0.0, float(counts.max()))
     texts = [[f"{int(n):,}" for n in row] for row in counts]
-    chart = matrix(rows, columns, cells(rows, columns, counts, texts=texts, ends=ends), ends=ends,
-                   size=90, legend="segments", numbers=True, angle=0)  # fmt: skip
+    drawn = Matrix(
+        rows=rows,
+        columns=columns,
+        values=counts,
+        texts=texts,
+        ends=(0.0, float(counts.max())),
+        size=90,
+        legend="segments",
+        numbers=True,
+        angle=0,
+    )
     shares = f"{first} {one.mean():.3f}, {second} {two.mean():.3f}"
     return finish(
-        chart,
+        drawn.chart(),
         f"{first} against {second}: segments by {label(score)}",
         [f"share of 1: {shares}", "the two systems differ on the other diagonal alone"],
     )
@@ -116,12 +111,8 @@ def density(
     whose half-plane holds more segments, which is shaded. Where lower is better, it is the other
     way round.
     """
-    alt = altair()
-    both = np.isfinite(a) & np.isfinite(b)
-    if not both.any():
-        raise UsageError(f"{name_a} and {name_b} share no segment with scores")
-    a, b = a[both], b[both]
-    edges = bins(np.r_[a, b], most=42, least=20)
+    a, b = _shared(a, b, name_a, name_b)
+    edges = style.bins(np.r_[a, b], most=42, least=20)
     low, high = number(edges[0]), number(edges[-1])
     first, second = label(name_a), label(name_b)
     above, below = int((b > a).sum()), int((a > b).sum())
@@ -132,20 +123,18 @@ def density(
     if above != below:
         corner = high if above > below else low
         rows = [{"x": low, "y": low, "y2": corner}, {"x": high, "y": high, "y2": corner}]
-        layers.append(
-            alt.Chart(inline(rows)).mark_area(color="#FBE7B5", opacity=0.75)
-            .encode(x=x, y=y, y2="y2:Q")
-        )  # fmt: skip
+        area = plot(rows).mark_area(color="#FBE7B5", opacity=0.75)
+        layers.append(area.encode(x=x, y=y, y2="y2:Q"))
     layers.append(heat(a, b, (edges, edges), titles=titles, size=(_SIDE, _SIDE)))
     ends = [{"x": low, "y": low}, {"x": high, "y": high}]
-    layers.append(alt.Chart(inline(ends)).mark_line(color=INK, strokeWidth=1).encode(x=x, y=y))
+    layers.append(plot(ends).mark_line(color=style.INK, strokeWidth=1).encode(x=x, y=y))
     middles = {"mean": (a.mean(), b.mean()), "median": (np.median(a), np.median(b))}
-    for (u, v), style in zip(middles.values(), _LINES, strict=True):
-        one = alt.Chart(inline([{"x": number(u), "y": number(v)}]))
+    for (u, v), look in zip(middles.values(), _LINES, strict=True):
+        one = plot([{"x": number(u), "y": number(v)}])
         layers += [
-            one.mark_rule(**style).encode(x=x),
-            one.mark_rule(**style).encode(y=y),
-            one.mark_point(filled=True, size=60, opacity=1, color=style["color"]).encode(x=x, y=y),
+            one.mark_rule(**look).encode(x=x),
+            one.mark_rule(**look).encode(y=y),
+            one.mark_point(filled=True, size=60, opacity=1, color=look["color"]).encode(x=x, y=y),
         ]
     centre = alt.layer(*layers)
     grid = alt.vconcat(
@@ -189,15 +178,11 @@ def differences(
     higher_is_better: bool = True,
 ) -> Chart:
     """Draw the paired differences of two systems, the first minus the second, as a histogram."""
-    alt = altair()
-    gap = a - b
-    gap = gap[np.isfinite(gap)]
-    if not gap.size:
-        raise UsageError(f"{name_a} and {name_b} share no segment with scores")
+    gap = np.subtract(*_shared(a, b, name_a, name_b))
     first, second = label(name_a), label(name_b)
     kinds = [f"{first} higher", "tie", f"{second} higher"]
     bars = (
-        alt.Chart(inline(difference_bars(gap, kinds)), width=460, height=250)
+        plot(difference_bars(gap, kinds), width=460, height=250)
         .mark_rect()
         .encode(
             x=alt.X("from:Q", title=f"{first} minus {second} ({label(score)})"),
@@ -206,7 +191,7 @@ def differences(
             y2="top:Q",
             color=alt.Color(
                 "kind:N",
-                scale=alt.Scale(domain=kinds, range=[BLUE, GREY, ORANGE]),
+                scale=alt.Scale(domain=kinds, range=[style.BLUE, style.GREY, style.ORANGE]),
                 title=None,
             ),
             tooltip=["kind:N", "n:Q", "from:Q", "to:Q"],
@@ -214,10 +199,10 @@ def differences(
     )
     marks = {"mean": float(gap.mean()), "median": float(np.median(gap))}
     lines = [
-        alt.Chart(inline([{"at": number(v)}])).mark_rule(**style).encode(x="at:Q")
-        for v, style in zip(marks.values(), _LINES, strict=True)
+        plot([{"at": number(v)}]).mark_rule(**look).encode(x="at:Q")
+        for v, look in zip(marks.values(), _LINES, strict=True)
     ]
-    zero = alt.Chart(inline([{"at": 0}])).mark_rule(color=INK).encode(x="at:Q")
+    zero = plot([{"at": 0}]).mark_rule(color=style.INK).encode(x="at:Q")
     lead = gap if higher_is_better else -gap
     counts = f"{(lead > 0).sum():,} wins, {(lead == 0).sum():,} ties, {(lead < 0).sum():,} losses"
     counts += "" if higher_is_better else " (lower is better)"
@@ -229,7 +214,7 @@ def differences(
     )
 
 
-def difference_bars(gap: Floats, kinds: Sequence[str]) -> list[Row]:
+def difference_bars(gap: Floats, kinds: Sequence[str]) -> list[style.Row]:
     """Bin differences into stacked bars: of each bin, those above 0, at 0 and below it.
 
     Ties stand in the middle of a bin, where neither side can claim them.
@@ -240,9 +225,9 @@ def difference_bars(gap: Floats, kinds: Sequence[str]) -> list[Row]:
     >>> [(bar["kind"], bar["n"]) for bar in bars]
     [('tie', 2), ('win', 1)]
     """
-    width = float(np.diff(bins(gap, most=40)[:2])[0])
+    width = float(np.diff(style.bins(gap, most=40)[:2])[0])
     place = np.rint(gap / width).astype(np.int64)
-    found: list[Row] = []
+    found: list[style.Row] = []
     for k in np.unique(place).tolist():
         own = gap[place == k]
         ends = {"from": number((k - 0.46) * width), "to": number((k + 0.46) * width)}
@@ -257,8 +242,7 @@ def difference_bars(gap: Floats, kinds: Sequence[str]) -> list[Row]:
 
 def wins(systems: Sequence[str], scores: Floats) -> Chart:
     """Draw how often each system wins, ties and loses against all others, segment by segment."""
-    alt = altair()
-    names = labels(systems)[:MOST]
+    names = labels(systems)[: style.MOST]
     if len(names) < 2:
         raise UsageError("figure 'wins' needs two systems")
     counts = win_counts(scores)
@@ -270,26 +254,28 @@ def wins(systems: Sequence[str], scores: Floats) -> Chart:
         start = 0.0
         for kind, n in zip(kinds, own, strict=True):
             end = start + (n / total if total else 0.0)
-            rows.append({"system": name, "kind": kind, "from": number(start), "to": number(end),
-                         "middle": number((start + end) / 2), "n": int(n),
-                         "text": f"{100 * n / total:.0f}" if total and n / total > 0.06 else "",
-                         })  # fmt: skip
+            text = f"{100 * n / total:.0f}" if total and n / total > 0.06 else ""
+            place = {"from": number(start), "to": number(end), "middle": number((start + end) / 2)}
+            rows.append({"system": name, "kind": kind, **place, "n": int(n), "text": text})
             start = end
-    y = alt.Y("system:N", scale=alt.Scale(domain=names), title=None,
-              axis=alt.Axis(grid=False, labelOverlap=False))  # fmt: skip
-    base = alt.Chart(
-        inline(rows), width=420, height=max(14.0, min(24.0, 640 / len(names))) * len(names)
-    ).encode(y=y)
-    axis = alt.Axis(format="%")
+    left = alt.Axis(grid=False, labelOverlap=False)
+    y = alt.Y("system:N", scale=alt.Scale(domain=names), title=None, axis=left)
+    base = plot(rows, width=420, height=max(14.0, min(24.0, 640 / len(names))) * len(names)).encode(
+        y=y
+    )
+    scale = alt.Scale(domain=list(kinds), range=[style.BLUE, style.FAINT, style.ORANGE])
     bars = base.mark_bar().encode(
-        x=alt.X("from:Q", title="share of comparisons with other systems", axis=axis,
-                scale=alt.Scale(domain=[0, 1])),
+        x=alt.X(
+            "from:Q",
+            title="share of comparisons with other systems",
+            axis=alt.Axis(format="%"),
+            scale=alt.Scale(domain=[0, 1]),
+        ),
         x2="to:Q",
-        color=alt.Color("kind:N", scale=alt.Scale(domain=list(kinds), range=[BLUE, FAINT, ORANGE]),
-                        title=None),
+        color=alt.Color("kind:N", scale=scale, title=None),
         tooltip=["system:N", "kind:N", "n:Q"],
-    )  # fmt: skip
-    dark = alt.condition("datum.kind == 'wins'", alt.value("white"), alt.value(INK))
+    )
+    dark = alt.condition("datum.kind == 'wins'", alt.value("white"), alt.value(style.INK))
     text = base.mark_text(fontSize=10).encode(x="middle:Q", text="text:N", color=dark)
     more = limited(len(systems), "systems")
     return finish(alt.layer(bars, text), "Wins, ties and losses in percent", [more])

@@ -18,10 +18,9 @@ from steelyard.data.segments import Segments
 from steelyard.metaevaluation.benchmark.results import BenchmarkResult, Standing
 from steelyard.metaevaluation.results import Significance
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
-from steelyard.report.figures import metafigures as mf
-from steelyard.report.figures import metamatrices as mm
-from steelyard.report.figures.figures import label
+from steelyard.report.figures import metaevaluation as mf
 from steelyard.report.figures.panels import boundaries, place_labels
+from steelyard.report.figures.style import label
 from steelyard.stats.kendall.calibration import calibrate
 from steelyard.stats.metametrics.accuracy import binarised_agreement, soft_agreement
 
@@ -72,7 +71,7 @@ def test_the_last_panel_averages_to_the_meta_metrics(look, given_demo):
 
 def test_people_agree_with_themselves(look):
     p = np.array([[0.5, 0.1, 0.0], [0.9, 0.5, 0.3], [1.0, 0.7, 0.5]])
-    cells = look.rows(mm.pvalues(["A", "B", "C"], p, p), "row", "column", "value")
+    cells = look.rows(mf.pvalues(["A", "B", "C"], p, p), "row", "column", "value")
     shown = {(c["row"], c["column"], c["value"]) for c in cells}
     assert ("A", "B", 0.9) in shown  # A is better: one minus its p
     assert {v for _, _, v in shown} == {0.9, 0.7, 1.0}
@@ -84,9 +83,10 @@ def test_comparison_at_43_metrics(look):
     p[:10, 10:] = 0.001
     p[10:20, 20:] = 0.03
     test = Significance(names, p, "inputs", 100, "greater")
-    clusters = {name: 1 if i < 10 else 2 if i < 20 else 3 for i, name in enumerate(names)}
-    values = {name: 0.9 - i / 100 for i, name in enumerate(names)}
-    chart = mm.comparison(test, values, clusters, by="spa")
+    standings = {
+        name: (0.9 - i / 100, 1 if i < 10 else 2 if i < 20 else 3) for i, name in enumerate(names)
+    }
+    chart = mf.comparison(test, standings, by="spa")
     cells = look.rows(chart, "row", "column", "level")
     assert len(cells) == 43 * 42 // 2
     levels = [sum(c["level"] == level for c in cells) for level in ("p < 0.01", "p < 0.05")]
@@ -103,7 +103,7 @@ def test_comparison_at_43_metrics(look):
 def test_comparison_follows_the_corrected_p(look):
     raw, corrected = np.full((2, 2), 0.01), np.full((2, 2), 0.2)
     test = Significance(("a", "b"), raw, "inputs", 9, "greater", corrected, "holm")
-    cells = look.rows(mm.comparison(test, {"a": 0.9, "b": 0.8}, {"a": 1, "b": 1}), "level")
+    cells = look.rows(mf.comparison(test, {"a": (0.9, 1), "b": (0.8, 1)}), "level")
     assert [c["level"] for c in cells] == ["not significant"]
 
 
@@ -126,7 +126,7 @@ def test_scatter_is_as_lean_as_its_grid(look):
     human[0, :5] = np.nan
     metric = human + rng.normal(size=human.shape)
     names = [f"s{i}" for i in range(10)]
-    chart = mf.scatter(names, np.nanmean(human, 1), np.nanmean(metric, 1), human, metric)
+    chart = mf.scatter(names, (np.nanmean(human, 1), np.nanmean(metric, 1)), (human, metric))
     grid = look.rows(chart, "n")
     assert sum(cell["n"] for cell in grid) == 200_000 - 5
     assert len(grid) <= 1600
@@ -212,7 +212,7 @@ def test_what_can_not_be_drawn_is_said(given_demo):
     with pytest.raises(UsageError, match="no metric 'learned'"):
         mf.draw("scatter", mf.MetaInput(found, given_demo.es, ("learned",)))
     plain = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, intervals=None)
-    with pytest.raises(UsageError, match="add --significance"):
+    with pytest.raises(UsageError, match="add significance=True"):
         mf.draw("comparison", mf.MetaInput(plain))
 
 
@@ -231,7 +231,7 @@ def test_a_leaderboard_over_several_sets(look):
         ("good  0.900", "<b>", "p < 0.01")]  # fmt: skip
     with pytest.raises(UsageError, match="no figure 'scatter' of a protocol"):
         mf.draw_protocol("scatter", found)
-    with pytest.raises(UsageError, match="add --significance"):
+    with pytest.raises(UsageError, match="add significance=True"):
         mf.draw_protocol("comparison", replace(found, significance=None))
 
 

@@ -7,21 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.report.figures.figures import (
-    BLUE,
-    GREY,
-    MOST,
-    PALETTE,
-    Chart,
-    altair,
-    finish,
-    inline,
-    label,
-    labels,
-    limited,
-    number,
-)
-from steelyard.report.figures.panels import cells, matrix
+from steelyard.report.figures import style
+from steelyard.report.figures.panels import Matrix
+from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, number, plot
 from steelyard.stats.correlation import pearson
 
 _FEW = 5  # systems up to which categories are bars
@@ -41,7 +29,7 @@ def categories(source: Mapping[str, int], found: Mapping[str, Mapping[str, int]]
     """
     if not source or not found:
         raise UsageError("figure 'categories' needs entities of the source and of a system")
-    order = sorted(source, key=lambda name: (-source[name], name))[:MOST]
+    order = sorted(source, key=lambda name: (-source[name], name))[: style.MOST]
     return _bars(source, found, order) if len(found) <= _FEW else _shares(source, found, order)
 
 
@@ -52,7 +40,6 @@ def _share(kept: int, total: int) -> float:
 def _bars(
     source: Mapping[str, int], found: Mapping[str, Mapping[str, int]], order: list[str]
 ) -> Chart:
-    alt = altair()
     sides = labels(["source", *found])
     names = labels(order)
     rows = []
@@ -62,9 +49,9 @@ def _bars(
             share = _share(n, total)
             text = str(n) if counts is source or np.isnan(share) else f"{n} ({100 * share:.0f} %)"
             rows.append({"category": name, "side": side, "n": n, "text": text})
-    colours = [GREY, *PALETTE[:6]][: len(sides)]
+    colours = [style.GREY, *style.PALETTE[:6]][: len(sides)]
     scale = alt.Scale(domain=sides, range=colours)
-    base = alt.Chart(inline(rows), width=420).encode(
+    base = plot(rows, width=420).encode(
         y=alt.Y("category:N", scale=alt.Scale(domain=names, paddingInner=0.25), title=None,
                 axis=alt.Axis(labelOverlap=False)),
         yOffset=alt.YOffset("side:N", scale=alt.Scale(domain=sides)),
@@ -87,7 +74,7 @@ def _shares(
 ) -> Chart:
     every = sum(source.values())
     kept = {system: sum(counts.values()) for system, counts in found.items()}
-    systems = sorted(found, key=lambda system: (-_share(kept[system], every), system))[:MOST]
+    systems = sorted(found, key=lambda system: (-_share(kept[system], every), system))[: style.MOST]
     values = np.array(
         [[_share(int(found[s].get(c, 0)), int(source[c])) for c in order] for s in systems]
     )
@@ -95,11 +82,18 @@ def _shares(
     rows = labels(systems)
     columns = labels(f"{name} ({source[name]:,})" for name in order)
     low = float(np.floor(10 * np.nanmin(values, initial=1.0)) / 10)
-    ends = (low if low < 1 else 0.0, 1.0)
-    chart = matrix(rows, columns, cells(rows, columns, values, texts=texts, ends=ends), ends=ends,
-                   size=30, legend="share kept", numbers=True)  # fmt: skip
+    drawn = Matrix(
+        rows=rows,
+        columns=columns,
+        values=values,
+        texts=texts,
+        ends=(low if low < 1 else 0.0, 1.0),
+        size=30,
+        legend="share kept",
+        numbers=True,
+    )
     return finish(
-        chart,
+        drawn.chart(),
         "Entities kept by category, in percent",
         ["systems from best to worst; in brackets: entities in the source"],
     )
@@ -111,11 +105,10 @@ def beside_people(scores: Mapping[str, Mapping[str, float]], human: str) -> Char
     ``scores`` holds a value per system for each score, all standardised; the
     correlation of each with the human one stands beside its name.
     """
-    alt = altair()
     if human not in scores:
         raise UsageError(f"no score '{human}' among {', '.join(scores) or 'none'}")
     gold = scores[human]
-    systems = sorted(gold, key=lambda system: (-gold[system], system))[:MOST]
+    systems = sorted(gold, key=lambda system: (-gold[system], system))[: style.MOST]
     shown = labels(systems)
     names = labels(_named(name, own, gold, human) for name, own in scores.items())
     rows = [
@@ -125,11 +118,11 @@ def beside_people(scores: Mapping[str, Mapping[str, float]], human: str) -> Char
         if system in own
     ]
     people = list(scores).index(human)
-    colours = [*PALETTE[1:6], GREY, *PALETTE[7:]]
-    colours.insert(people, BLUE)
+    colours = [*style.PALETTE[1:6], style.GREY, *style.PALETTE[7:]]
+    colours.insert(people, style.BLUE)
     shapes = ["square", "triangle-up", "diamond", "cross", "triangle-down"]
     shapes.insert(people, "circle")
-    base = alt.Chart(inline(rows), width=max(240, 34 * len(shown)), height=300).encode(
+    base = plot(rows, width=max(240, 34 * len(shown)), height=300).encode(
         x=alt.X("system:N", scale=alt.Scale(domain=shown), title=None,
                 axis=alt.Axis(labelAngle=-50, labelOverlap=False)),
         y=alt.Y("value:Q", title="standard deviations from the mean", scale=alt.Scale(zero=False)),

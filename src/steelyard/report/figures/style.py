@@ -48,10 +48,17 @@ def need_plots() -> None:
     need_extra("plots", "a figure")
 
 
-def altair() -> Any:
-    """Import Altair, or say how to install it."""
-    need_plots()
-    return import_module("altair")
+class _Altair:
+    """Altair, imported when it is first needed; without it, an error says how to install it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        need_plots()
+        return getattr(import_module("altair"), name)
+
+
+alt: Any = _Altair()
 
 
 def labels(names: Iterable[str], longest: int = _LONGEST) -> list[str]:
@@ -75,9 +82,9 @@ def labels(names: Iterable[str], longest: int = _LONGEST) -> list[str]:
     return list(found)
 
 
-def inline(rows: list[Any]) -> Row:
-    """Give rows as the data of a chart; Altair would check an object of its own row by row."""
-    return {"values": rows}
+def plot(rows: Sequence[Any], **about: Any) -> Chart:
+    """Begin a chart of rows; Altair would check an object of its own row by row."""
+    return alt.Chart({"values": rows}, **about)
 
 
 def label(name: str) -> str:
@@ -102,13 +109,13 @@ def limited(total: int, what: str) -> str:
     return f"the first {MOST} of {total} {what}" if total > MOST else ""
 
 
-def finish(chart: Chart, title: str = "", subtitle: Sequence[str] = ()) -> Chart:
+def finish(figure: Chart, title: str = "", subtitle: Sequence[str] = ()) -> Chart:
     """Give a chart its title and the look that all figures share."""
     if title:
         lines = [text for text in subtitle if text]
         more: dict[str, Any] = {"subtitle": lines} if lines else {}
-        chart = chart.properties(title={"text": title, "anchor": "start", "offset": 12, **more})
-    return chart.configure(
+        figure = figure.properties(title={"text": title, "anchor": "start", "offset": 12, **more})
+    return figure.configure(
         axis={"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal",
               "labelFontSize": 11, "titleFontSize": 12, "gridColor": "#E8E8E8",
               "domainColor": "#999999", "tickColor": "#999999", "labelLimit": 340},
@@ -124,9 +131,10 @@ def finish(chart: Chart, title: str = "", subtitle: Sequence[str] = ()) -> Chart
     )  # fmt: skip
 
 
-def panel_title(text: str) -> Row:
-    """Give the title of one panel of a figure."""
-    return {"text": text, "fontSize": 12, "fontWeight": 600, "anchor": "middle"}
+def titled(panel: Chart, text: str) -> Chart:
+    """Give one panel of a figure its title, if there is one."""
+    title = {"text": text, "fontSize": 12, "fontWeight": 600, "anchor": "middle"}
+    return panel.properties(title=title) if text else panel
 
 
 def bins(values: Any, most: int = 48, least: int = 8) -> Any:
@@ -150,31 +158,6 @@ def bins(values: Any, most: int = 48, least: int = 8) -> Any:
     return np.linspace(known.min(), known.max(), count + 1)
 
 
-def threshold_curve(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Chart:
-    """Draw how many pairs each threshold keeps: a line per set, and their mean if there are more.
-
-    ``curves`` holds (threshold, pairs) for every set.
-    """
-    alt = altair()
-    names = labels(curves)
-    rows = [
-        {"set": name, "threshold": float(x), "pairs": float(y), "mean": own == "mean"}
-        for name, (own, points) in zip(names, curves.items(), strict=True)
-        for x, y in points
-    ]
-    chart = (
-        alt.Chart(inline(rows), width=420, height=280)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("threshold:Q", title="difference of human scores that decides a pair"),
-            y=alt.Y("pairs:Q", title="pairs kept", scale=alt.Scale(zero=True)),
-            color=alt.Color("set:N", title=None, scale=alt.Scale(domain=names)),
-            strokeDash=alt.condition("datum.mean", alt.value([6, 3]), alt.value([1, 0])),
-        )
-    )
-    return finish(chart)
-
-
 def chosen(names: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
     """Check names of figures; each is drawn once.
 
@@ -190,13 +173,13 @@ def chosen(names: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def render(chart: Chart, kind: str) -> bytes:
+def render(figure: Chart, kind: str) -> bytes:
     """Draw a chart as ``png``, ``svg`` or ``pdf``."""
     need_plots()
     vl_convert: Any = import_module("vl_convert")
     if kind not in SUFFIXES:
         raise UsageError(f"can't draw '.{kind}'; {hint(kind, SUFFIXES)}")
-    spec = json.loads(chart.to_json(validate=False))  # the schema is checked by our tests
+    spec = json.loads(figure.to_json(validate=False))  # the schema is checked by our tests
     if kind == "png":
         return bytes(vl_convert.vegalite_to_png(spec, scale=2))
     if kind == "svg":
@@ -204,9 +187,9 @@ def render(chart: Chart, kind: str) -> bytes:
     return bytes(vl_convert.vegalite_to_pdf(spec))
 
 
-def write(chart: Chart, path: Path) -> None:
+def write(figure: Chart, path: Path) -> None:
     """Write a chart by its suffix: ``.png``, ``.svg`` or ``.pdf``."""
-    write_all({"": lambda: chart}, path)
+    write_all({"": lambda: figure}, path)
 
 
 def figure_paths(names: Sequence[str], path: Path) -> dict[str, Path]:

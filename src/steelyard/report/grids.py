@@ -1,0 +1,240 @@
+"""What only the report shows: matrices of p-values, and tables of ties, gaps and agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from steelyard.comparison.results import Comparison
+from steelyard.core.errors import printable
+from steelyard.core.table import Cell, Column, Table
+from steelyard.data.evalset import EvalSet
+from steelyard.data.overview import Overview
+from steelyard.metaevaluation.results import MetaEvaluation
+from steelyard.stats.agreement import krippendorff_alpha
+from steelyard.stats.arrays import Floats
+from steelyard.stats.correlation import cell_pearson, kendall_b
+from steelyard.stats.kendall.pairs import count_pairs
+
+MOST = 60  # rows beyond which a matrix is a blur
+_NONE = "\u2013"  # a pair without a test
+_SMALL = 20  # rows beyond which cells hold signs instead of numbers
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """One cell: the class of its colour, what it shows, its p-value, and the pair it stands for."""
+
+    kind: str
+    text: str = ""
+    p: str = ""
+    pair: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A square of cells with names on both sides."""
+
+    title: str
+    caption: str
+    rows: tuple[tuple[str, tuple[MatrixCell, ...]], ...]
+    alpha: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, which head rows and columns."""
+        return tuple(name for name, _ in self.rows)
+
+    @property
+    def small(self) -> bool:
+        """Whether cells hold signs."""
+        return len(self.rows) > _SMALL
+
+    @property
+    def marks(self) -> tuple[str, str, str]:
+        """The signs of a win, of an open case and of a loss, where cells hold signs."""
+        return ("▲", "·", "▽") if self.small else ("", "", "")
+
+
+def shown_p(p: float) -> str:
+    """Write a p-value as people read it.
+
+    Examples
+    --------
+    >>> shown_p(0.00004), shown_p(0.0312), shown_p(1.0)
+    ('<.001', '.031', '1.000')
+    """
+    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+def _rows(
+    names: Sequence[str], win: Floats, alpha: float, pairs: Sequence[int] | None = None
+) -> tuple[tuple[str, tuple[MatrixCell, ...]], ...]:
+    """Make cells of ``win``: p that the row beats the column, NaN where nothing is known.
+
+    A cell is a loss where the cell across the diagonal is a win. Beyond a few rows, a cell shows a
+    sign and keeps its p-value for the reader who asks.
+    """
+    small = len(names) > _SMALL
+
+    def cell(i: int, j: int) -> MatrixCell:
+        p, back = float(win[i, j]), float(win[j, i])
+        pair = "" if pairs is None else f"{pairs[i]} {pairs[j]}"
+        if i == j:
+            return MatrixCell("s")
+        if np.isnan(p) and np.isnan(back):
+            return MatrixCell("u", _NONE, "", pair)
+        if p < alpha:
+            kind, sign, shown = f"w{_step(p)}", "▲", p
+        elif back < alpha:
+            kind, sign, shown = f"l{_step(back)}", "▽", back
+        else:
+            kind, sign, shown = "u", "·", float(np.nanmin([p, back]))
+        told = (sign, shown_p(shown)) if small else (shown_p(shown), "")
+        return MatrixCell(kind, *told, pair)
+
+    places = range(len(names))
+    return tuple((name, tuple(cell(i, j) for j in places)) for i, name in enumerate(names))
+
+
+def _ahead(p: Floats, ahead: Any, alpha: float) -> Floats:
+    """Give p-values of two-sided tests to those who are ahead; the others do not win."""
+    return np.where(ahead, p, np.where(np.isnan(p), np.nan, np.maximum(p, alpha)))
+
+
+def _step(p: float) -> int:
+    return 3 if p < 0.001 else 2 if p < 0.01 else 1
+
+
+def system_grids(found: Comparison, systems: Sequence[str]) -> list[Grid]:
+    """Give a grid per test of a comparison, best systems first.
+
+    ``systems`` is the order in which the explorer counts them.
+    """
+    place = {name: i for i, name in enumerate(systems)}
+    grids = []
+    by_test = {tiers.test: by for by, tiers in found.tiers.items()}
+    for name, test in found.tests.items():
+        by = by_test.get(name, next(iter(found.aggregations)))
+        order = found.ranking(by)[:MOST]
+        index = [found.systems.index(s) for s in order]
+        p = test.p_adjusted[np.ix_(index, index)]
+        if test.alternative == "two-sided":
+            ranks = found.aggregations[by].ranks[index]
+            p = _ahead(p, ranks[:, None] < ranks[None, :], found.alpha)
+        shown = [printable(system) for system in order]
+        rows = _rows(shown, p, found.alpha, [place[s] for s in order])
+        caption = f"p-values ({test.alternative}, {test.correction}); {test.reason}."
+        title = f"By {found.shown(by)}: {name} test"
+        grids.append(Grid(title, caption, rows, f"{found.alpha:g}"))
+    return grids
+
+
+def metric_grids(meta: MetaEvaluation, alpha: float) -> list[Grid]:
+    """Give a grid per tested meta-metric, best metrics first."""
+    grids = []
+    for by, test in meta.significance.items():
+        values = meta.values(by)
+        order = sorted(test.metrics, key=lambda m: (-np.nan_to_num(values[m], nan=-9), m))[:MOST]
+        index = [test.metrics.index(m) for m in order]
+        p = (test.p if test.p_adjusted is None else test.p_adjusted)[np.ix_(index, index)]
+        if test.alternative == "two-sided":
+            own = np.array([values[m] for m in order])
+            p = _ahead(p, own[:, None] > own[None, :], alpha)
+        rows = _rows([printable(metric) for metric in order], p, alpha)
+        caption = f"p-values of pairs of metrics by {by} (scheme {test.scheme}, {test.correction})."
+        grids.append(Grid(f"Metrics by {by}", caption, rows, f"{alpha:g}"))
+    return grids
+
+
+def _columns(*named: str | tuple[str, int]) -> tuple[Column, ...]:
+    """Make columns of names, or of names and digits."""
+    pairs = ((one, None) if isinstance(one, str) else one for one in named)
+    return tuple(Column(name, digits=digits) for name, digits in pairs)
+
+
+def ties_table(view: Overview, meta: MetaEvaluation | None) -> Table:
+    """Give how often each score ties two systems, and which differences calibration ties."""
+    epsilon: dict[str, float | None] = {}
+    if meta is not None:
+        for result in meta.results:
+            if result.epsilon is not None:
+                epsilon.setdefault(result.metric, result.epsilon)
+    columns = [Column("score"), Column("kind"), Column("ties %", digits=1)]
+    columns += [Column("epsilon")] if epsilon else []
+    rows: list[tuple[Cell, ...]] = []
+    for facts in sorted(view.scores, key=lambda f: (f.table.kind, -_known(f.ties), f.name)):
+        row: tuple[Cell, ...] = (facts.name, facts.table.kind, 100 * facts.ties)
+        own = epsilon.get(facts.name)
+        shown = None if own is None else f"{own:.3g}"  # some are tiny, and none is 0.0000
+        rows.append((*row, shown) if epsilon else row)
+    notes = ["ties: pairs of systems with the same score on the same segment"]
+    if epsilon:
+        notes.append("epsilon: differences up to this are ties after calibration for acc-eq")
+    return Table("Ties by score", tuple(columns), tuple(rows), tuple(notes))
+
+
+def _known(value: float) -> float:
+    return -1.0 if np.isnan(value) else value
+
+
+def missing_table(es: EvalSet) -> Table:
+    """Give what each score lacks: cells, systems, segments."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, table in sorted(es.scores.items(), key=lambda item: (item[1].kind, item[0])):
+        lost = np.isnan(table.values)
+        n = lost.size
+        share = 100 * float(lost.sum()) / n if n else None
+        whole = [int(lost.all(axis=axis).sum()) if n else None for axis in (1, 0)]
+        rows.append((name, table.kind, int(lost.sum()), share, *whole))
+    columns = _columns("score", "kind", "cells missing", ("missing %", 1), "systems without",
+                       "segments without")  # fmt: skip
+    note = "a cell is one system on one segment; nothing that is missing is taken for a number"
+    return Table("Missing scores", columns, tuple(rows), (note,))
+
+
+def human_table(es: EvalSet) -> Table | None:
+    """Give how each two human scores agree: on cells, and on the order of systems."""
+    names = [name for name in es.human if es[name].has_segments]
+    rows: list[tuple[Cell, ...]] = []
+    for one, other in combinations(names, 2):
+        x, y = es[one].oriented, es[other].oriented
+        r, _ = cell_pearson(x, y)
+        both = ~(np.isnan(x) | np.isnan(y))
+        kept = both.any(axis=1)
+        tau = float("nan")
+        if int(kept.sum()) > 1:
+            means = [
+                np.where(both[kept], z[kept], 0).sum(axis=1) / both[kept].sum(axis=1)
+                for z in (x, y)
+            ]
+            tau = float(kendall_b(count_pairs(means[0][:, None], means[1][:, None]))[0])
+        rows.append((one, other, int(both.sum()), r, int(kept.sum()), tau))
+    if not rows:
+        return None
+    columns = _columns("score", "and", "cells", ("Pearson r", 3), "systems", ("tau-b", 3))
+    notes = ("Pearson r over cells that both scored; tau-b of the systems' means over those cells",)
+    return Table("Human scores with each other", columns, tuple(rows), notes)
+
+
+def raters_table(es: EvalSet) -> Table | None:
+    """Give how far the raters behind each human score agree, where their judgements are known."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, ratings in es.ratings.items():
+        unit = ratings.system.astype(np.int64) * max(1, len(ratings.segments)) + ratings.segment
+        value = ratings.value
+        if value is None or np.isnan(value).all():
+            continue
+        found = krippendorff_alpha(unit, value, n_resamples=500)
+        sizes = len(ratings.raters), len(ratings), found.n_units
+        rows.append((name, *sizes, found.value, found.low, found.high))
+    if not rows:
+        return None
+    columns = _columns("ratings", "raters", "judgements", "rated twice", ("alpha", 3), ("low", 3),
+                       ("high", 3))  # fmt: skip
+    note = "Krippendorff's alpha (interval) with its 95 % interval; 1 is perfect, 0 is chance"
+    return Table("Raters with each other", columns, tuple(rows), (note,))

@@ -1,0 +1,35 @@
+"""Options of :func:`steelyard.make_report` and ``steelyard report``, each told once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from steelyard.core.options import Options, fraction, names, text, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(Options):
+    """What a report shows, and how surely."""
+
+    score: str | None = text(
+        None,
+        "Compare systems by this score; by default by the human one, else the first.",
+        metavar="NAME",
+    )
+    metrics: Collection[str] | None = names(None, "Weigh only these metrics.")
+    explored: Sequence[str] = names(
+        (), "Scores to have with the segments, if not all fit.", flag="--explore"
+    )
+    title: str | None = text(None, "Heading of the page.", metavar="TEXT")
+    alpha: float = fraction(0.05)
+    n_bootstrap: int = whole(
+        1000, "Resamples for intervals.", least=10, flag="--bootstrap", metavar="B"
+    )
+    n_resamples: int | None = whole(
+        None,
+        "Draws of the tests between metrics; by default as many as take seconds.",
+        least=1,
+        flag="--resamples",
+        metavar="K",
+    )
