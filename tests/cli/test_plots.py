@@ -75,7 +75,10 @@ def test_meta_and_human_draw(tmp_path):
         ([*COMPARE, "--plot", "forrest"], "no figure 'forrest'; did you mean 'forest'?"),
         ([*COMPARE, "--plot", "forest"], "--plot forest: --out FILE is missing"),
         ([*COMPARE, "--plot", "wins", "--out", "f.csv"], "--out FILE is missing"),
-        ([*COMPARE, "--plot", "wins,disagreement", "--out", "f.png"], "needs two rankings of mean, median and bt (--by)"),
+        (
+            [*COMPARE, "--plot", "wins,disagreement", "--out", "f.png"],
+            "needs two rankings of mean, median and bt (--by)",
+        ),
         ([*COMPARE[:2], "--score", "mqm,da", "--out", "f.png"], "choose it with --score NAME"),
         ([*META, "--plot", "comparison", "--out", "f.png"], "add --significance"),
         ([*META, "--plot", "metametrics", "--out", "f.png"], "needs two meta-metrics (--with a,b)"),
