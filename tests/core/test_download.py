@@ -608,7 +608,7 @@ def _nested() -> bytes:
     return gzip.compress((head + b"abc".ljust(512, b"\0")) * 5_000)
 
 
-def _starts(plain: bytes) -> list[int]:
+def _starts(plain: bytes | bytearray) -> list[int]:
     with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
         return [member.offset for member in tar]
 
