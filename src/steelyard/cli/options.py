@@ -28,31 +28,38 @@ else:
     _Type = click.ParamType  # older versions of click can't be subscripted
 
 
-class Names(_Type):
+class Parsed(_Type):
+    """A text that is taken apart by ``parse``; a ValueError of it says what is wrong."""
+
+    def parse(self, text: str) -> Any:
+        """Take the text apart."""
+        raise NotImplementedError
+
+    def convert(self, value: Any, param: Any = None, ctx: Any = None) -> Any:
+        """Take apart what is a text: click also gives values that were converted already."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.parse(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+
+class Names(Parsed):
     """A list of names separated by commas; a name that holds a comma stands in double quotes."""
 
     name = "A,B,..."
 
-    def convert(
-        self,
-        value: Any,
-        param: click.Parameter | None = None,  # noqa: ARG002
-        ctx: click.Context | None = None,  # noqa: ARG002
-    ) -> tuple[str, ...]:
+    def parse(self, text: str) -> tuple[str, ...]:
         """Split at commas outside quotes."""
-        if isinstance(value, tuple):
-            return value
-        return tuple(
-            name for row in csv.reader([value], skipinitialspace=True) for name in row if name
-        )
+        rows = csv.reader([text], skipinitialspace=True)
+        return tuple(name for row in rows for name in row if name)
 
 
 class Finite(click.types.FloatParamType):
     """A number that is neither infinite nor none at all."""
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """Read the number."""
         found = float(super().convert(value, param, ctx))
         if not math.isfinite(found):
@@ -67,60 +74,50 @@ class Real(click.FloatRange, Finite):
 LEVEL = Real(0, 1, min_open=True, max_open=True)  # of a test, a power, a share
 
 
-class Numbers(Names):
+class Numbers(Parsed):
     """A list of numbers, or of whole numbers, separated by commas."""
 
     def __init__(self, kind: type[int | float] = float) -> None:
         self.kind = kind
         self.name = "M,N,..." if kind is int else "X,Y,..."
 
-    def convert(
-        self, value: Any, param: click.Parameter | None = None, ctx: click.Context | None = None
-    ) -> tuple[Any, ...]:
+    def parse(self, text: str) -> tuple[Any, ...]:
         """Split at commas, and read each number."""
         try:
-            found = tuple(self.kind(cell) for cell in super().convert(value, param, ctx))
+            found = tuple(self.kind(cell) for cell in Names().parse(text))
             good = all(math.isfinite(number) for number in found)
         except (ValueError, OverflowError):
             good, found = False, ()
         if not good:
             wanted = "whole numbers" if self.kind is int else "numbers"
-            self.fail(f"'{value}' is not a list of {wanted}", param, ctx)
+            raise ValueError(f"'{text}' is not a list of {wanted}")
         return found
 
 
-class Pair(_Type):
+class Pair(Parsed):
     """A column and a value, as COL=VALUE."""
 
     name = "COL=VALUE"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
+    def parse(self, text: str) -> tuple[str, str]:
         """Split at the first equals sign."""
-        if isinstance(value, tuple):
-            return value
-        column, equals, cell = str(value).partition("=")
+        column, equals, cell = text.partition("=")
         if not (column and equals):
-            self.fail(f"'{value}' is not of the form COL=VALUE", param, ctx)
+            raise ValueError(f"'{text}' is not of the form COL=VALUE")
         return column, cell
 
 
-class Kinds(_Type):
+class Kinds(Parsed):
     """Kinds of scores, as human:a,b or metric:c."""
 
     name = "KIND:A,B"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, tuple[str, ...]]:
+    def parse(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Split at the colon, then at commas."""
-        if isinstance(value, tuple):
-            return value
-        kind, colon, names = str(value).partition(":")
+        kind, colon, names = text.partition(":")
         if not colon or kind not in ("human", "metric"):
-            self.fail(f"'{value}' is not of the form human:A,B or metric:A,B", param, ctx)
-        return kind, Names().convert(names)
+            raise ValueError(f"'{text}' is not of the form human:A,B or metric:A,B")
+        return kind, Names().parse(names)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,7 @@ from steelyard.cli.options import (
     TABLES,
     InputOptions,
     OutputOptions,
-    Pair,
+    Parsed,
     as_object,
 )
 from steelyard.cli.progress import workers_with_progress
@@ -27,18 +27,16 @@ if TYPE_CHECKING:
     from steelyard.kobe.scale import ShardedKobe
 
 
-class Share(Pair):
+class Share(Parsed):
     """One of several shares, as I/N."""
 
     name = "I/N"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def parse(self, text: str) -> tuple[int, int]:
         """Split at the slash."""
-        if isinstance(value, tuple):
-            return value
-        mine, _, of = str(value).partition("/")
+        mine, _, of = text.partition("/")
         if not (mine.isdecimal() and of.isdecimal() and 1 <= int(mine) <= int(of)):
-            self.fail(f"'{value}' is not of the form I/N, with I from 1 to N", param, ctx)
+            raise ValueError(f"'{text}' is not of the form I/N, with I from 1 to N")
         return int(mine), int(of)
 
 

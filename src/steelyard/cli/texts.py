@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import InputOptions, Names, Pair, as_object
+from steelyard.cli.options import InputOptions, Names, Parsed, as_object
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 
@@ -132,19 +132,17 @@ def _value(text: str) -> Any:
     return text
 
 
-class Named(Pair):
+class Named(Parsed):
     """A name and something, as NAME=THING."""
 
     def __init__(self, thing: str) -> None:
         self.name = f"NAME={thing}"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
+    def parse(self, text: str) -> tuple[str, str]:
         """Split at the first equals sign."""
-        name, _, thing = value if isinstance(value, tuple) else str(value).partition("=")
+        name, _, thing = text.partition("=")
         if not (name.strip() and thing.strip()):
-            self.fail(f"'{value}' is not of the form {self.name}", param, ctx)
+            raise ValueError(f"'{text}' is not of the form {self.name}")
         return name, thing
 
 
