@@ -115,31 +115,39 @@ class Table:
             lines.append(line(row))
         return "\n".join(lines + [printable(note) for note in self.notes])
 
+    def _marked(self, escape: Callable[[str], str], stress: str) -> list[list[str]]:
+        """Give the cells as markup, those in bold put into ``stress``."""
+        return [
+            [
+                stress.format(escape(cell)) if (i, j) in self.bold else escape(cell)
+                for j, cell in enumerate(row)
+            ]
+            for i, row in enumerate(self.shown())
+        ]
+
     def markdown(self) -> str:
         """Render as a pipe table."""
         align = ["---:" if self._right(j) else ":---" for j in range(len(self.columns))]
+        head = [escape_markdown(column.heading) for column in self.columns]
         lines = [f"**{escape_markdown(self.title)}**", ""] if self.title else []
-        lines.append(_pipe(escape_markdown(c.heading) for c in self.columns))
-        lines.append(_pipe(align))
-        for i, row in enumerate(self.shown()):
-            cells = [escape_markdown(cell) for cell in row]
-            lines.append(
-                _pipe(f"**{c}**" if (i, j) in self.bold else c for j, c in enumerate(cells))
-            )
+        rows = (head, align, *self._marked(escape_markdown, "**{}**"))
+        lines += ["| " + " | ".join(row) + " |" for row in rows]
         lines += [f"\n{escape_markdown(note)}" for note in self.notes]
         return "\n".join(lines) + "\n"
 
     def latex(self) -> str:
         """Render as a booktabs table environment."""
+
+        def escape(cell: str) -> str:
+            return cell if cell == MISSING else escape_latex(cell)
+
         align = "".join("r" if self._right(j) else "l" for j in range(len(self.columns)))
         lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
         lines.append(" & ".join(escape_latex(c.heading) for c in self.columns) + r" \\")
         lines.append(r"\midrule")
-        for i, row in enumerate(self.shown()):
+        for i, row in enumerate(self._marked(escape, r"\textbf{{{}}}")):
             lines += [r"\midrule"] if i in self.rules else []
-            cells = [cell if cell == MISSING else escape_latex(cell) for cell in row]
-            cells = [rf"\textbf{{{c}}}" if (i, j) in self.bold else c for j, c in enumerate(cells)]
-            lines.append(" & ".join(cells) + r" \\")
+            lines.append(" & ".join(row) + r" \\")
         caption = " ".join(escape_latex(text) for text in (self.title, *self.notes) if text)
         lines += [r"\bottomrule", r"\end{tabular}"]
         lines += [rf"\caption{{{caption}}}"] if caption else []
@@ -147,26 +155,18 @@ class Table:
 
     def html(self) -> str:
         """Render as a table element with a caption."""
-        parts = [
-            f"<table><caption>{html.escape(printable(self.title))}</caption>"
-            if self.title
-            else "<table>"
+        caption = f"<caption>{escape_html(self.title)}</caption>" if self.title else ""
+        head = "".join(f'<th scope="col">{escape_html(c.heading)}</th>' for c in self.columns)
+        parts = [f"<table>{caption}", f"<thead><tr>{head}</tr></thead><tbody>"]
+        # The direction of a name must not move the figures beside it.
+        kinds = [
+            'class="number"' if self._right(j) else 'dir="auto"' for j in range(len(self.columns))
         ]
-        head = "".join(
-            f'<th scope="col">{html.escape(printable(c.heading))}</th>' for c in self.columns
-        )
-        parts.append(f"<thead><tr>{head}</tr></thead><tbody>")
-        for i, row in enumerate(self.shown()):
-            cells = []
-            for j, cell in enumerate(row):
-                inner = html.escape(printable(cell))
-                inner = f"<strong>{inner}</strong>" if (i, j) in self.bold else inner
-                # The direction of a name must not move the figures beside it.
-                kind = ' class="number"' if self._right(j) else ' dir="auto"'
-                cells.append(f"<td{kind}>{inner}</td>")
+        for i, row in enumerate(self._marked(escape_html, "<strong>{}</strong>")):
+            cells = "".join(f"<td {kind}>{c}</td>" for kind, c in zip(kinds, row, strict=True))
             mark = ' class="rule"' if i in self.rules else ""
-            parts.append(f"<tr{mark}>{''.join(cells)}</tr>")
-        notes = "".join(f"<p>{html.escape(printable(note))}</p>" for note in self.notes)
+            parts.append(f"<tr{mark}>{cells}</tr>")
+        notes = "".join(f"<p>{escape_html(note)}</p>" for note in self.notes)
         return "\n".join([*parts, f"</tbody></table>{notes}", ""])
 
     def csv(self, delimiter: str = ",") -> str:
@@ -312,10 +312,6 @@ def _width(text: str) -> int:
     return len(text) + wide - sum(unicodedata.category(c) in ("Mn", "Me", "Cf") for c in text)
 
 
-def _pipe(cells: Any) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
 _FORMULA = r"(?:\s*[=+@-]|[\t\r])"
 _GUARDED = re.compile(f"'+{_FORMULA}")
 _TO_GUARD = re.compile(f"'*{_FORMULA}")
@@ -339,6 +335,11 @@ def unguarded(text: str) -> str:
     ('-base', "'s", "'=x")
     """
     return text[1:] if text[:1] == "'" and _GUARDED.match(text) else text
+
+
+def escape_html(text: str) -> str:
+    """Escape what HTML would take for markup."""
+    return html.escape(printable(text))
 
 
 def escape_markdown(text: str) -> str:
