@@ -73,3 +73,14 @@ def test_files_that_contributors_are_sent_to_are_there():
     assert len(named) > 20
     homes = (ROOT, ROOT / "src" / "steelyard")
     assert {name for name in named if not any((h / name).exists() for h in homes)} <= GONE
+
+
+def test_names_of_ours_in_the_pages_can_be_had():
+    from pkgutil import resolve_name
+
+    pages = [*examples.pages(), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    named = set(re.findall(r"\bsteelyard(?:\.[A-Za-z]\w+)+\b(?!-)", text))
+    assert len(named) > 30
+    for name in sorted(named - {"steelyard.json"}):  # a file beside others
+        resolve_name(name)

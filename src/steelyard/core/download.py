@@ -28,6 +28,7 @@ DEFAULT_SHA256 = "6708eec9aaa8a9deca5e370bdd0e23db4881aeca129f29d5281575eaa66c7e
 Progress = Callable[[int, int | None], None]
 _PACKAGE = "mt-metrics-eval-v2"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+#: Stricter than tarfile's own filter of data, which lets links pass and takes a leading slash off.
 _UNSAFE = re.compile(r"^/|[\\\0]|(^|/)(\.\.(/|\Z)|[^/]:)")  # ":" comes after a drive letter
 _CHUNK = 1 << 18
 _DELAYS = (0.5, 1.0, 2.0)  # seconds before each retry
