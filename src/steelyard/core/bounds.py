@@ -51,6 +51,10 @@ def _bounds(what: str, least: float | None, most: float | None, *, strict: bool 
     return f"{what} {high} {most:,}" if most is not None else f"a finite {what.removeprefix('a ')}"
 
 
+def _given(given: dict[str, Any], *, optional: bool) -> list[tuple[str, Any]]:
+    return [(name, one) for name, one in given.items() if not (optional and one is None)]
+
+
 def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
@@ -77,9 +81,7 @@ def whole(
     Traceback (most recent call last):
     steelyard.core.errors.UsageError: draws is a whole number of at least 1, got 0
     """
-    for name, value in given.items():
-        if optional and value is None:
-            continue
+    for name, value in _given(given, optional=optional):
         if not _is_whole(value, least, MOST if most is None else most):
             shown = MOST if _is_whole(value, least, None) and most is None else most
             raise fail(name, _bounds("a whole number", least, shown), value)
@@ -102,9 +104,7 @@ def number(
     Traceback (most recent call last):
     steelyard.core.errors.UsageError: threshold is a number of at least 0, got nan
     """
-    for name, value in given.items():
-        if optional and value is None:
-            continue
+    for name, value in _given(given, optional=optional):
         good = _is_number(value)
         if good and least is not None:
             good = value > least or (value == least and not strict)
@@ -128,18 +128,14 @@ def fraction(*, optional: bool = False, **given: Any) -> None:
 
 def share(*, optional: bool = False, **given: Any) -> None:
     """Refuse what is not at least 0 and below 1."""
-    for name, value in given.items():
-        if optional and value is None:
-            continue
+    for name, value in _given(given, optional=optional):
         if not _is_number(value) or not 0 <= value < 1:
             raise fail(name, "a number of at least 0 and below 1", value)
 
 
 def wholes(least: int, /, *, optional: bool = False, empty: bool = False, **given: Any) -> None:
     """Refuse what is no list of at least one whole number from ``least`` on."""
-    for name, value in given.items():
-        if optional and value is None:
-            continue
+    for name, value in _given(given, optional=optional):
         expected = f"a list of whole numbers of at least {least}"
         for one in _listed(name, value, expected, empty=empty):
             if not _is_whole(one, least, MOST):
@@ -150,9 +146,7 @@ def numbers(
     least: float | None = None, /, *, optional: bool = False, empty: bool = False, **given: Any
 ) -> None:
     """Refuse what is no list of finite numbers from ``least`` on."""
-    for name, value in given.items():
-        if optional and value is None:
-            continue
+    for name, value in _given(given, optional=optional):
         expected = "a list of " + _bounds("numbers", least, None).replace("a finite", "finite")
         for one in _listed(name, value, expected, empty=empty):
             if not _is_number(one) or (least is not None and one < least):
@@ -178,9 +172,7 @@ def choice(known: Collection[str], /, *, optional: bool = False, **given: Any) -
     steelyard.core.errors.UsageError: unknown correction 'hulm'; did you mean 'holm'? Known: holm,
     none
     """
-    for name, value in given.items():
-        if optional and value is None:
-            continue
+    for name, value in _given(given, optional=optional):
         if not isinstance(value, str):
             raise fail(name, f"one of {', '.join(known)}", value)
         if value not in known:
@@ -190,8 +182,8 @@ def choice(known: Collection[str], /, *, optional: bool = False, **given: Any) -
 
 def text(*, optional: bool = False, **given: Any) -> None:
     """Refuse what is no text, or an empty one."""
-    for name, value in given.items():
-        if not (isinstance(value, str) and value) and not (optional and value is None):
+    for name, value in _given(given, optional=optional):
+        if not (isinstance(value, str) and value):
             raise fail(name, "a text", value)
 
 
@@ -204,9 +196,7 @@ def names(*, optional: bool = False, **given: Any) -> None:
     Traceback (most recent call last):
     steelyard.core.errors.UsageError: systems is a list of names, got the string 'AB'
     """
-    for name, value in given.items():
-        if optional and value is None:
-            continue
+    for name, value in _given(given, optional=optional):
         if isinstance(value, str):
             raise UsageError(f"{name} is a list of names, got the string '{value}'")
         listed = isinstance(value, Collection) and not isinstance(value, bytes)
@@ -241,9 +231,7 @@ def listed(kinds: type | tuple[type, ...] = str, /, **given: Any) -> tuple[Any, 
 
 def flag(*, optional: bool = False, **given: Any) -> None:
     """Refuse what is neither True nor False: a text such as ``"no"`` would count as True."""
-    for name, value in given.items():
-        if optional and value is None:
-            continue
+    for name, value in _given(given, optional=optional):
         if type(value).__name__ not in ("bool", "bool_"):
             raise fail(name, "True or False", value)
 
@@ -260,14 +248,15 @@ def items(kind: type, /, **given: Any) -> list[Any]:
 
 def function(*, optional: bool = False, **given: Any) -> None:
     """Refuse what can't be called."""
-    for name, value in given.items():
-        if not callable(value) and not (optional and value is None):
+    for name, value in _given(given, optional=optional):
+        if not callable(value):
             raise fail(name, "a function", value)
 
 
-def instance(kinds: type | tuple[type, ...], expected: str, /, *, optional: bool = False,
-             **given: Any) -> None:  # fmt: skip
+def instance(
+    kinds: type | tuple[type, ...], expected: str, /, *, optional: bool = False, **given: Any
+) -> None:
     """Refuse what is of another type; ``expected`` says in words what is wanted."""
-    for name, value in given.items():
-        if not isinstance(value, kinds) and not (optional and value is None):
+    for name, value in _given(given, optional=optional):
+        if not isinstance(value, kinds):
             raise fail(name, expected, value)

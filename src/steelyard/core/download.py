@@ -70,16 +70,9 @@ def get_test_set(
 ) -> Path:
     """Return the folder of a WMT test set; download and unpack it where it is not there yet.
 
-    Parameters
-    ----------
-    name
-        A test set such as ``wmt23``.
-    url, sha256
-        Address (else ``$STEELYARD_DATA_URL``, else `DEFAULT_URL`) and checksum of the package.
-    cache, progress
-        Folder to keep things in (by default `cache_dir()`) and what is told of the progress.
-    force
-        Unpack again, and download again unless the kept package has the expected checksum.
+    The package comes from ``url`` (else ``$STEELYARD_DATA_URL``, else `DEFAULT_URL`) and is kept in
+    ``cache`` (else `cache_dir()`). ``force`` unpacks again, and downloads again unless the kept
+    package has the expected checksum.
 
     Examples
     --------

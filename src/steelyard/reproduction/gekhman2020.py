@@ -44,15 +44,7 @@ Cells = Mapping[str, Mapping[str, float]]  # by direction, then by metric
 
 
 def reproduce_kobe(data: Path, *, rng: Rng = 0, progress: Progress | None = None) -> Reproduction:  # noqa: ARG001
-    """Compare the paper's figures with ours.
-
-    Parameters
-    ----------
-    data
-        The folder that holds ``wmt19-metrics/``; figures that need it have no partner elsewhere.
-    rng
-        Nothing here is random.
-    """
+    """Compare the paper's figures with ours, as far as ``data`` holds ``wmt19-metrics/``."""
     published = PAPER.figures()
     folder = data / "wmt19-metrics"
     scores, links = folder / "sys-scores.csv.gz", folder / f"kobe-entities.{SAMPLE}.jsonl.gz"

@@ -83,15 +83,7 @@ Sets = Mapping[str, Sequence[Setup]]
 
 
 def reproduce_paired(data: Path, *, rng: Rng = 0, progress: Progress | None = None) -> Reproduction:
-    """Compare the paper's figures with ours.
-
-    Parameters
-    ----------
-    data
-        The folder that holds ``bt-eval/``; where it does not, figures that need it have no partner.
-    rng
-        Seed of samples and simulations.
-    """
+    """Compare the paper's figures with ours, as far as ``data`` holds ``bt-eval/``."""
     streams = generator(rng).spawn(4)
     folder = data / "bt-eval"
     paths = [folder / name for name in dict.fromkeys(file for file, _, _ in SETS.values())]

@@ -53,16 +53,7 @@ _DRAWN = "drawn only: no figures are printed"
 
 
 def reproduce_ties(data: Path, *, rng: Rng = 0, progress: Progress | None = None) -> Reproduction:  # noqa: ARG001
-    """Compare the paper's figures with ours.
-
-    Parameters
-    ----------
-    data
-        The folder that holds ``wmt19-metrics/`` and ``wmt20-metrics/``; figures that need them have
-        no partner elsewhere.
-    rng
-        Nothing here is random.
-    """
+    """Compare the paper's figures with ours, as far as ``data`` holds ``wmt19-metrics/`` and 20."""
     published = PAPER.figures()
     rows = [*_matrix_rows(published["matrices"]), *_example_rows(published["examples"])]
     lists = {lp: _paths(data, lp) for lp in SETS}

@@ -61,15 +61,7 @@ WITHOUT = {"wmt23 zh-en": "HW-TSC"}
 
 
 def reproduce_spa(data: Path, *, rng: Rng = 0, progress: Progress | None = None) -> Reproduction:
-    """Compare the paper's figures with ours.
-
-    Parameters
-    ----------
-    data
-        The folder that holds ``wmt23-metrics/``; figures that need it have no partner elsewhere.
-    rng
-        Seed of draws and trials.
-    """
+    """Compare the paper's figures with ours, as far as ``data`` holds ``wmt23-metrics/``."""
     published = PAPER.figures()
     folder = data / FOLDER
     parts = ("human", "metrics.seg")
