@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.formats import duck
-from steelyard.formats.judged.battlecounts import read_counts
+from steelyard.formats.judged.logcounts import read_counts
 from steelyard.stats.strength.battlelog import Battles, battle_counts
 from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry, bradley_terry_pairs
 from steelyard.stats.strength.elo import EloOptions, elo_ratings

@@ -32,17 +32,17 @@ from steelyard.formats import duck
 BATTLES = """
 import numpy as np
 from steelyard.comparison.battles import compare_battles
-from steelyard.formats import battlecounts
+from steelyard.formats.judged import logcounts
 def count(path, n):
-    counted = battlecounts.read_counts(path)
+    counted = logcounts.read_counts(path)
     assert counted.n_battles == n
     for tables in counted.units.tables(100, 100, np.random.default_rng(0)):
         assert tables.wins.shape == (100, 100, 100)
-few, many = sys.argv[1].rsplit("-", 1)[0] + "-few.parquet", battlecounts._MANY
-battlecounts._MANY = 0  # the way that long logs go
+few, many = sys.argv[1].rsplit("-", 1)[0] + "-few.parquet", logcounts._MANY
+logcounts._MANY = 0  # the way that long logs go
 count(few, 10_000)
 fixed = least(count, few, 10_000, 20)
-battlecounts._MANY = many
+logcounts._MANY = many
 n = int(sys.argv[2])
 each = None
 if n > 10_000:
@@ -54,7 +54,7 @@ assert compare_battles(sys.argv[1], by="bt", n_bootstrap=100).n_battles == n
 """
 SENTENCES = """
 from pathlib import Path
-from steelyard.formats.texts.shards import find_shards
+from steelyard.formats.textshards import find_shards
 from steelyard.kobe.scale import score_shards
 few = Path(sys.argv[1]).with_name("sentences-few.jsonl")
 score_shards(find_shards([few], 50_000), "de", "en")  # loads tables of names, lemmas, languages

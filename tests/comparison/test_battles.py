@@ -16,7 +16,7 @@ from steelyard.comparison.battlerankings import n_orders
 from steelyard.comparison.battles import BattleComparison, compare_battles
 from steelyard.core.errors import UsageError
 from steelyard.data.judgements import encode
-from steelyard.formats.judged import battlecounts
+from steelyard.formats.judged import logcounts
 from steelyard.stats.strength.battlelog import Battles, battle_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry
 
@@ -81,7 +81,7 @@ def expected_scores(path: Path, algorithm: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("limit", [0, 10**9])
 def test_llmfao_equals_the_published_scores(crowd, capsys, monkeypatch, limit):
-    monkeypatch.setattr(battlecounts, "_LONG", limit)
+    monkeypatch.setattr(logcounts, "_LONG", limit)
     arguments = ("--by", "bt,elo,mean", "--orders", "0", "--elo-k", "4", "--intervals", "none")
     found = command(capsys, crowd, *arguments)
     assert (len(found["systems"]), found["n_battles"], found["n_segments"]) == (59, 8931, 13)
@@ -393,7 +393,7 @@ def test_short_and_long_files_give_the_same_numbers(tmp_path, capsys, monkeypatc
     save(simulated(n=5, n_units=60), path)
     results = []
     for limit in (0, 10**9):
-        monkeypatch.setattr(battlecounts, "_LONG", limit)
+        monkeypatch.setattr(logcounts, "_LONG", limit)
         results.append(command(capsys, path, "--by", "bt,mean,elo,trueskill", "--bootstrap", "50"))
     assert results[0] == results[1]
 
@@ -483,7 +483,7 @@ def test_columns_of_a_log_need_a_log(capsys, tmp_path):
 
 @pytest.mark.parametrize("limit", [0, 10**9])
 def test_better_and_worse(tmp_path, capsys, monkeypatch, limit):
-    monkeypatch.setattr(battlecounts, "_LONG", limit)
+    monkeypatch.setattr(logcounts, "_LONG", limit)
     path = tmp_path / "x.csv"
     path.write_text("better,worse,segment\nA,B,1\nB,A,1\nA,B,2\n", encoding="utf-8")
     found = command(capsys, path, "--by", "bt", "--intervals", "none")
@@ -508,7 +508,7 @@ def test_a_result_is_a_comparison():
 @pytest.mark.parametrize("many", [0, 10**9])
 def test_one_unit_has_no_spread(tmp_path, capsys, monkeypatch, many):
     """All battles are about one prompt: nothing says how another one would have gone."""
-    monkeypatch.setattr(battlecounts, "_MANY", many)
+    monkeypatch.setattr(logcounts, "_MANY", many)
     path = tmp_path / "x.csv"
     rows = "A,B,left,p\nB,A,left,p\nA,B,left,p\nB,C,left,p\nC,A,left,p\nC,B,tie,p\n"
     path.write_text("left,right,outcome,prompt\n" + rows, encoding="utf-8")

@@ -123,7 +123,7 @@ def test_small_sets_and_missing_human():
     es = clean().select(systems=["A"], scores=["good-src"])
     assert found(es)["size"] == [
         "warning: 1 system: nothing to compare",
-        "note: no human score is named (--human NAME): checks against it were skipped",
+        "note: no human score is named (human=NAME): checks against it were skipped",
     ]
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from steelyard import BattleLog, save
 from steelyard.data.judgements import encode
 from steelyard.formats import tables
-from steelyard.formats.judged import battles
+from steelyard.formats.judged import battlelogs
+from steelyard.formats.judged.battlelogs import LogColumns
 from steelyard.formats.load import read_any
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -121,9 +122,9 @@ def test_two_names_for_one_side(tmp_path: Path, refusal: Refusal) -> None:
 
 def test_columns_can_be_named(tmp_path: Path, refusal: Refusal) -> None:
     table = tables.read(written(tmp_path / "x.csv", "one,two,vote\nA,B,tie\n"))
-    log = battles.read(table, left="one", right="two", outcome="vote")
+    log = battlelogs.read(table, LogColumns("one", "two", "vote"))
     assert log.outcome.tolist() == [0.5]
-    message = refusal(battles.read, table, left="on", right="two", outcome="vote")
+    message = refusal(battlelogs.read, table, LogColumns("on", "two", "vote"))
     assert "did you mean 'one'?" in message
 
 

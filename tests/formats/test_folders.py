@@ -314,7 +314,7 @@ def test_several_language_pairs(make: Make, refusal: Refusal) -> None:
     more = {name.replace("en-de", "zh-en"): text for name, text in FILES.items()}
     folder = make({**FILES, **more, "sources/cs-uk.txt": "x\n"})
     message = refusal(folder)
-    assert "--lp" in message
+    assert "lp=..." in message
     assert "cs-uk, en-de, zh-en" in message
     assert "did you mean 'zh-en'?" in refusal(folder, lp="zh-eng")
     assert load(folder, lp="zh-en").language_pair == "zh-en"

@@ -11,7 +11,7 @@ import pytest
 from steelyard import load
 from steelyard.comparison.battles import compare_battles
 from steelyard.core.errors import InputError
-from steelyard.formats.judged import battlecounts
+from steelyard.formats.judged import logcounts
 
 ROWS: list[dict[str, Any]] = [
     {"system": s, "segment": i, "m": k / 8 + i} for k, s in enumerate("AB") for i in range(4)
@@ -45,8 +45,8 @@ def test_a_list_of_texts(tmp_path):
 def test_a_list_of_battles_of_any_length(tmp_path, monkeypatch):
     rows = [{"model_a": "A", "model_b": "B", "winner": "model_a"}] * 3
     path = written(tmp_path / "arena.json", rows, 1)
-    for long in (battlecounts._LONG, 1):
-        monkeypatch.setattr(battlecounts, "_LONG", long)
+    for long in (logcounts._LONG, 1):
+        monkeypatch.setattr(logcounts, "_LONG", long)
         assert compare_battles(path, by="bt", intervals=None).ranking("bt") == ["A", "B"]
 
 

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from steelyard import EvalSet, ScoreTable, Segments, load, save
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats import tables
-from steelyard.formats.judged import battlecounts
-from steelyard.formats.scores import wide
-from steelyard.formats.texts import plaintext
+from steelyard.formats import plaintext, tables
+from steelyard.formats.judged import logcounts
+from steelyard.formats.scoretables import read_wide, write_wide
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Fresh = Callable[[], Path]
@@ -143,11 +142,11 @@ def test_wide_table_does_not_swallow_a_system(tmp_path: Path, name: str) -> None
     es = EvalSet((name, "A"), Segments(("1",)), {"score": ScoreTable(np.array([[1.0], [2.0]]))})
     path = tmp_path / "x.csv"
     try:
-        wide.write(es, path)
+        write_wide(es, path)
     except UsageError as error:
         assert name in str(error)  # noqa: PT017
     else:
-        assert wide.read(tables.read(path)).identical(es)
+        assert read_wide(tables.read(path)).identical(es)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
@@ -232,8 +231,8 @@ def test_no_name_in_a_long_log_is_blank(
 ) -> None:
     """DuckDB, which reads these, has another notion of blanks than Python."""
     row = {"left": "A", "right": "B", "outcome": "left", "unit": "1", column: "\u3000 "}
-    monkeypatch.setattr(battlecounts, "_LONG", 0)
+    monkeypatch.setattr(logcounts, "_LONG", 0)
     path = tmp_path / "log.csv"
     path.write_text("left,right,outcome,unit\nA,B,right,1\n" + ",".join(row.values()) + "\n")
     with pytest.raises(InputError, match=f"log.csv:3: column '{column}' holds .*, expected a name"):
-        battlecounts.read_counts(path)
+        logcounts.read_counts(path)

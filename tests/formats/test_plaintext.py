@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats.texts import plaintext
+from steelyard.formats import plaintext
 
 
 def write(folder, **contents):
@@ -45,7 +45,7 @@ def test_without_source_and_reference(tmp_path):
     [
         ({"ref": "one\ntwo\n", "a": "x\n"}, r"a\.en:2: 1 line, but .*ref\.en has 2"),
         ({"ref": "one\n", "a": "x\ny\n"}, r"a\.en:2: 2 lines, but .*ref\.en has 1"),
-        ({"ref": "one\ntwo\n", "a": "x\n \n"}, r"a\.en:2: no text \(--allow-empty"),
+        ({"ref": "one\ntwo\n", "a": "x\n \n"}, r"a\.en:2: no text \(allow_empty=True"),
         ({"ref": "\ntwo\n", "a": "x\ny\n"}, r"ref\.en:1: no text"),
         ({"ref": "one\n", "a": ""}, r"a\.en: is empty"),
     ],

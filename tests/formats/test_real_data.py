@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from steelyard import BattleLog, EvalSet, Rankings, Ratings, load, save
+from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.load import Reading, read_any
-from steelyard.formats.texts.entities import EntityAnnotations
 
 pytestmark = pytest.mark.thorough
 
@@ -233,6 +233,6 @@ def test_scored_cells_of_ted(shared: Path) -> None:
 
 def test_several_sets_in_one_file_are_refused(shared: Path, refusal: Refusal) -> None:
     message = refusal(shared / "mqm-wmt20-21" / "avg_seg_scores.csv.gz")
-    assert "--where lp=" in message
+    assert 'where={"lp": ' in message
     message = refusal(shared / "bt-eval" / "tac.csv.gz")
-    assert "--where" in message
+    assert "where=" in message

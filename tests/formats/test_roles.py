@@ -16,7 +16,8 @@ from steelyard import EvalSet, ScoreTable, Segments, load
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import tables
-from steelyard.formats.layout import says_id
+from steelyard.formats.roles import says_id
+from steelyard.formats.scoretables import write_wide
 
 N = 20
 RNG = np.random.default_rng(0)
@@ -97,7 +98,7 @@ def test_a_column_that_counts_the_rows_is_no_system(form, start, shuffled, place
     if shuffled:
         counted = RNG.permutation(counted)
     columns = wide(k=counted) if place == "first" else {**wide(), "k": counted}
-    with pytest.raises(InputError, match=r"column 'k' counts the rows.*--ignore k.*--systems k"):
+    with pytest.raises(InputError, match=r"column 'k' counts the rows.*ignore=..k...*systems=..k"):
         load(form(tmp_path / "x", columns))
     assert load(form(tmp_path / "x", columns), ignore=["k"]).systems == ("baseline", "candidate")
     assert load(form(tmp_path / "x", columns), systems=["k", "candidate"]).n_systems == 2
@@ -116,7 +117,7 @@ def test_a_few_numbers_may_count_by_chance_and_are_named(tmp_path):
 def test_a_second_id_is_refused(form, tmp_path):
     columns = {"id": range(N), "question_id": range(5, 5 + N), **wide()}
     columns = {name: list(cells) for name, cells in columns.items()}
-    with pytest.raises(InputError, match=r"'question_id' reads like an id.*--ignore question_id"):
+    with pytest.raises(InputError, match=r"'question_id' reads like an id.*ignore=..question_id"):
         load(form(tmp_path / "x", columns))
     with pytest.raises(UsageError, match="item_id and question_id could both be the segment"):
         load(form(tmp_path / "x", {**wide(), "item_id": GOOD, "question_id": BAD}))
@@ -153,7 +154,7 @@ def test_a_system_of_a_wide_table_may_be_called_model(tmp_path):
 
 def test_a_running_number_is_no_segment(tmp_path):
     columns = long(segment="id") | {"id": list(range(2 * N))}
-    with pytest.raises(InputError, match=r"'id' is another on every row.*--ignore id"):
+    with pytest.raises(InputError, match=r"'id' is another on every row.*ignore=..id"):
         load(as_csv(tmp_path / "x", columns))
 
 
@@ -185,7 +186,7 @@ def test_columns_of_several_kinds_are_named(form, tmp_path):
 
 
 def test_an_unknown_column_of_words_shows_the_known_names(tmp_path):
-    words = r"column 'topic': 'x' is not a number; .*system, segment, doc.*\(--ignore topic skips"
+    words = r"column 'topic': 'x' is not a number; .*system, segment, doc.*\(ignore=\S+ skips"
     with pytest.raises(InputError, match=words):
         load(as_csv(tmp_path / "x", long(topic=["x"] * (2 * N))))
 
@@ -201,13 +202,11 @@ def test_commands_say_what_was_guessed(command, tmp_path, capsys):
 
 def test_written_tables_can_be_read_again(tmp_path):
     es = load(as_csv(tmp_path / "x", {"segment": range(N), "A": range(N), "B": [2] * N}))
-    from steelyard.formats.scores import wide as format_
-
-    format_.write(es, tmp_path / "again.csv")
+    write_wide(es, tmp_path / "again.csv")
     assert load(tmp_path / "again.csv").identical(es)
     odd = EvalSet(("id", "B"), es.segments, es.scores)
     with pytest.raises(UsageError, match="system named 'id'"):
-        format_.write(odd, tmp_path / "odd.csv")
+        write_wide(odd, tmp_path / "odd.csv")
 
 
 def names(text: str) -> Iterable[str]:
@@ -267,21 +266,19 @@ def test_padded_names_of_a_frame(tmp_path):
 
 
 def test_written_names_with_blanks_are_not_taken_for_padding(tmp_path):
-    from steelyard.formats.scores import wide as format_
-
     es = EvalSet((" a ", " b"), Segments(("1", "2")), {"score": ScoreTable([[1.5, 2], [3, 4]])})  # type: ignore[arg-type]
-    format_.write(es, tmp_path / "x.csv")
+    write_wide(es, tmp_path / "x.csv")
     assert load(tmp_path / "x.csv").identical(es)
 
 
 def test_a_padded_log_of_battles(tmp_path, monkeypatch):
-    from steelyard.formats.judged import battlecounts
+    from steelyard.formats.judged import logcounts
 
     path = tmp_path / "log.csv"
     path.write_text("left, right, outcome\nA, B, left\nA, B, right\nA, B, left\n")
-    for long in (battlecounts._LONG, 1):
-        monkeypatch.setattr(battlecounts, "_LONG", long)
-        counted = battlecounts.read_counts(path)
+    for long in (logcounts._LONG, 1):
+        monkeypatch.setattr(logcounts, "_LONG", long)
+        counted = logcounts.read_counts(path)
         assert (counted.systems, counted.n_battles) == (("A", "B"), 3)
 
 

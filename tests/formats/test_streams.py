@@ -134,10 +134,10 @@ def test_battles_from_stdin(tmp_path, monkeypatch, capsys):
     file.write_text(LOG)
     command = ["compare", "--by", "bt", "--bootstrap", "20", "--battles"]
     expected = result([*command, str(file)], capsys)
-    from steelyard.formats.judged import battlecounts
+    from steelyard.formats.judged import logcounts
 
-    for long in (battlecounts._LONG, 1):  # read whole, and out of core
-        monkeypatch.setattr(battlecounts, "_LONG", long)
+    for long in (logcounts._LONG, 1):  # read whole, and out of core
+        monkeypatch.setattr(logcounts, "_LONG", long)
         stdin(monkeypatch, LOG.encode())
         found = result([*command, "-"], capsys)
         assert (
@@ -149,9 +149,9 @@ def test_battles_from_stdin(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("long", [1 << 30, 1])
 def test_a_bad_row_of_a_stream_names_stdin_and_its_line(long, monkeypatch, capsys):
-    from steelyard.formats.judged import battlecounts
+    from steelyard.formats.judged import logcounts
 
-    monkeypatch.setattr(battlecounts, "_LONG", long)
+    monkeypatch.setattr(logcounts, "_LONG", long)
     stdin(monkeypatch, b"left,right,outcome\nA,B,left\nA,B,nobody\n")
     assert run(["compare", "--battles", "-"]) == 2
     assert capsys.readouterr().err.startswith("error: <stdin>:3: ")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.formats.texts.entities import EntityAnnotations
+from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.kobe.annotations import read_annotations
 from steelyard.kobe.base.embedded import embedded
 from steelyard.kobe.base.knowledge import KnowledgeBase

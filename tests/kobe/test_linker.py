@@ -11,7 +11,7 @@ import pytest
 
 import steelyard.demo
 from steelyard.core.errors import UsageError
-from steelyard.formats.texts.entities import EntityAnnotations
+from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.linking.lexicon import LinkOptions
 from steelyard.kobe.linking.linked import Linker

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.core.errors import DegenerateError, ShapeError, UsageError
-from steelyard.formats.texts.entities import EntityAnnotations
+from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.kobe.annotations import linked
 from steelyard.kobe.linking.linked import Mention
 from steelyard.kobe.matching import (

@@ -122,7 +122,7 @@ def _load(
     inputs: tuple[str, ...], texts: TextOptions, options: InputOptions
 ) -> tuple[EvalSet, tuple[str, ...] | None]:
     """Load, and score texts if metrics are named; two plain files are a pair, in their order."""
-    from steelyard.formats.texts import plaintext
+    from steelyard.formats import plaintext
 
     es = texts.load(inputs, options)
     forms = {each.format for each in es.inputs}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from steelyard.cli.options import (
     output_options,
 )
 from steelyard.cli.progress import progress_of
+from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
 from steelyard.core.table import Column, Table
 from steelyard.core.words import plural
@@ -159,7 +161,7 @@ def check(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions)
 
     need_inputs(inputs)
     es = options.load(inputs)
-    findings = checks.check(es)
+    findings = [replace(f, message=spoken(f.message)) for f in checks.check(es)]
     counts = Counter(f.severity for f in findings)
     result = {
         "n_errors": counts["error"],

@@ -12,7 +12,6 @@ from steelyard.cli.wording import spoken
 from steelyard.core.errors import printable
 from steelyard.core.table import Table, dumps
 from steelyard.formats import files
-from steelyard.formats.tables import write as write_parquet
 
 
 def note(message: str, output: OutputOptions) -> None:
@@ -54,6 +53,8 @@ def emit(
 
             write_figure(draw(), output.out)
         elif suffix == "parquet":
+            from steelyard.formats.tables import write as write_parquet
+
             write_parquet(output.out, tables[0].to_columns())
         else:
             rendered = dumps(result) + "\n" if suffix == "json" else tables[0].render(suffix)

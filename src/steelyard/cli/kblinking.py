@@ -109,8 +109,8 @@ def _warnings(found: list[EntityStatistics]) -> list[str]:
 def _count(
     path: str, src: str | None, tgt: str | None, reference: str | None, base: str | None
 ) -> EntityStatistics:
+    from steelyard.formats.entityfiles import EntityAnnotations
     from steelyard.formats.load import read_any
-    from steelyard.formats.texts.entities import EntityAnnotations
     from steelyard.kobe.annotations import linked, read_annotations
     from steelyard.kobe.statistics import entity_statistics
 

@@ -96,7 +96,7 @@ def score_in_shards(
     if output.out is not None and files.suffix(output.out) in ("jsonl", "parquet"):
         raise UsageError(f"--out {output.out}: shards have no scores of segments; expected a table "
                          f"(.json .csv .md), not {' '.join(TABLES)}")  # fmt: skip
-    from steelyard.formats.texts.shards import find_shards
+    from steelyard.formats.textshards import find_shards
     from steelyard.kobe.scale import score_shards
     from steelyard.scoring.entities import Kobe
 

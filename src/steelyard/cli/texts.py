@@ -44,7 +44,7 @@ class TextOptions:
 
     def load(self, inputs: tuple[str, ...], options: InputOptions) -> EvalSet:
         """Load plain files of texts or of numbers, or whatever else inputs are."""
-        from steelyard.formats.texts import plaintext
+        from steelyard.formats import plaintext
 
         paths = [Path(name) for name in inputs]
         own = {name for name, _ in (*self.commands, *self.score_files)}
@@ -67,7 +67,7 @@ class TextOptions:
 
         refs = self.refs
         if refs is None and self.ref:  # all that were given, in this order
-            from steelyard.formats.texts.plaintext import named
+            from steelyard.formats.plaintext import named
 
             refs = tuple(named(self.ref, "reference"))
         metrics: list[str | Metric] = [*self.metric, *self._own(options)]

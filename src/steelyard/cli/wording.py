@@ -1,8 +1,9 @@
 """What the library says of its arguments, in the words of the command line.
 
-The library speaks Python: ``keep_references=True``, ``by="bt"``, ``score=NAME``, fewer ```jobs```.
-Where the command that runs has an option for the argument, people read ``--keep-references``,
-``--by bt``, ``--score NAME``, fewer ``--jobs`` instead.
+The library speaks Python: ``keep_references=True``, ``by="bt"``, ``score=NAME``, ``ignore=["id"]``,
+``where={"lp": "en-de"}``, fewer ```jobs```. Where the command that runs has an option for the
+argument, people read ``--keep-references``, ``--by bt``, ``--score NAME``, ``--ignore id``,
+``--where lp=en-de``, fewer ``--jobs`` instead.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from collections.abc import Mapping
 import click
 
 _ARGUMENT = re.compile(
-    r"""(?<![\w'"=.-])([a-z]\w*)=(True|"[^"]*"|\["[^]]*\]|[A-Z][A-Z0-9.,]*\b|\.\.\.)"""
+    r"""(?<![\w'"=.-])([a-z]\w*)="""
+    r"""(True|"[^"]*"|\["[^]]*\]|\{[^{}]+\}|[A-Z][A-Z0-9.,-]*\b|\.\.\.)"""
 )
 _NAME = re.compile(r"`(\w+)`")
+_ALSO = {"overwrite": "force", "source": "src"}  # arguments whose option has another name
 
 
 def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
@@ -30,6 +33,9 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     'needs two (--by mean,bt)'
     >>> spoken("fewer `jobs` need less", {"jobs": "--jobs"})
     'fewer --jobs need less'
+    >>> flags = {"ignore": "--ignore", "where": "--where", "kind": "--kind"}
+    >>> spoken('ignore=["row no", ...], where={"lp": "en-de"}, kind={"metric": ["x"]}', flags)
+    "--ignore 'row no',..., --where lp=en-de, --kind metric:x"
     """
     known = _flags() if flags is None else flags
     text = _NAME.sub(lambda found: known.get(found[1], found[0]), text)
@@ -38,11 +44,27 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
         name, value = found.groups()
         if name not in known:
             return found.group()
-        if value in ("True", "..."):
-            return known[name]
-        return f"{known[name]} {','.join(value.strip('[]').split(', '))}".replace('"', "")
+        typed = "" if value in ("True", "...") else _typed(value)
+        return f"{known[name]} {typed}" if typed else known[name]
 
     return _ARGUMENT.sub(flag, text)
+
+
+def _typed(value: str) -> str:
+    """Give a value as one types it: a list by commas, a column or a kind before what it has."""
+    if value[0] == "[":
+        names = value[1:-1].split(", ")
+        return ",".join("..." if name == "..." else _shell(name.strip('"')) for name in names)
+    if value[0] == "{":
+        key, _, rest = value[1:-1].partition(": ")
+        typed = "" if rest == "..." else _typed(rest)
+        return f"{key.strip(chr(34))}{':' if rest[0] == '[' else '='}{typed}"
+    return value.strip(chr(34))
+
+
+def _shell(name: str) -> str:
+    """Give a name as one types it into a shell."""
+    return name if re.fullmatch(r"[\w.+-]+", name) else f"'{name}'"
 
 
 def _flags() -> dict[str, str]:
@@ -50,8 +72,9 @@ def _flags() -> dict[str, str]:
     context = click.get_current_context(silent=True)
     if context is None:
         return {}
-    return {
+    flags = {
         param.name: max(param.opts, key=len)
         for param in context.command.params
         if isinstance(param, click.Option) and param.name is not None
     }
+    return {name: flags[option] for name, option in _ALSO.items() if option in flags} | flags

@@ -18,8 +18,7 @@ from steelyard.comparison.ratings import (
     Resampling,
     in_orders,
 )
-from steelyard.formats.judged.battlecounts import CountedLog
-from steelyard.formats.judged.battleparts import UnitParts
+from steelyard.formats.judged.logcounts import CountedLog, UnitParts
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.ranks import ranks
 from steelyard.stats.resampling.bootstrap import segment_counts

@@ -22,8 +22,8 @@ from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog
-from steelyard.formats.judged.battlecounts import CountedLog, from_log, log_files, read_counts
-from steelyard.formats.judged.battlescan import LogColumns
+from steelyard.formats.judged.battlelogs import LogColumns
+from steelyard.formats.judged.logcounts import CountedLog, from_log, log_files, read_counts
 from steelyard.formats.load import selection
 from steelyard.formats.streams import kept, on_disk
 from steelyard.stats.arrays import Floats

@@ -196,7 +196,7 @@ def _size(es: EvalSet) -> Found:
     elif es.n_systems < 5:
         yield "note", f"only {es.n_systems} systems: statements about systems will be weak"
     if not es.human:
-        yield "note", "no human score is named (--human NAME): checks against it were skipped"
+        yield "note", "no human score is named (human=NAME): checks against it were skipped"
 
 
 CHECKS: dict[str, Callable[[EvalSet], Found]] = {

@@ -45,7 +45,7 @@ class ScoreFacts:
 
     def against(self, human: str | None) -> str:
         """Say that the score goes against a human one, and what to do about it."""
-        ask = f"is lower better? (--lower-is-better {self.name})"
+        ask = f'is lower better? (lower_is_better=["{self.name}"])'
         if not self.table.higher_is_better:
             ask = "is it really better when lower?"
         return (
@@ -223,5 +223,5 @@ def direction_warnings(name: str, table: ScoreTable) -> list[str]:
     asked = not (table.direction_given or not table.higher_is_better) and sounds_lower(name)
     if not asked or (known.size and (known <= 0).all() and (known < 0).any()):
         return []  # what is never positive was turned round already
-    asking = f"--lower-is-better {name}, or --higher-is-better {name} to say that it is meant"
+    asking = f'lower_is_better=["{name}"], or higher_is_better=["{name}"] to say that it is meant'
     return [f"'{name}' sounds as if lower were better; taken as higher is better: {asking}"]

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple, NoReturn
 
 from steelyard.core.errors import InputError
 from steelyard.formats import duck, files, parquet, tables
+from steelyard.formats.cells import sql_gap, sql_number
 from steelyard.formats.duck import literal, quote
-from steelyard.formats.tables import MISSING, NUMBER, RawTable
+from steelyard.formats.tables import RawTable
 
 _HEAD = 1 << 20  # bytes from which names and separators are told
 _MEMORY = "1GB"  # what DuckDB may hold before it goes to disk
-_WORDS = ", ".join(literal(word) for word in sorted(MISSING))
 
 
 class Column(NamedTuple):
@@ -60,18 +60,15 @@ class Column(NamedTuple):
             return f"CAST({self.sql} AS DOUBLE)"
         if self.kind.startswith("TIMESTAMP") or self.kind == "DATE":
             return f"CAST(epoch({self.sql}) AS DOUBLE)"
-        text = self.text()
-        is_number = f"regexp_full_match({text}, {literal(NUMBER.pattern)})"
-        return f"CASE WHEN {is_number} THEN TRY_CAST({text} AS DOUBLE) END"
+        return sql_number(self.text())
 
     def missing(self) -> str:
         """SQL that tells whether there is nothing in the cell."""
         empty = f"{self.sql} IS NULL"
         if self.is_number:
             return f"{empty} OR isnan(CAST({self.sql} AS DOUBLE))"
-        if self.kind in ("VARCHAR", "JSON"):
-            return f"{empty} OR coalesce({self.text()} IN ({_WORDS}), false)"
-        return empty
+        words = self.kind in ("VARCHAR", "JSON")
+        return f"{empty} OR {sql_gap(self.text())}" if words else empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,19 +246,15 @@ class _Delimited(_Text):
         """Write some columns as Parquet, or say on which line the file is broken."""
         import duckdb
 
-        struct = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(self.names)))
         cell = "trim(c{k}, ' ') AS c{k}" if self.padded else "c{k}"
         places = [self.names.index(name) for name in names] or [0]
         chosen = ", ".join(cell.format(k=k) for k in places)
+        types = ["VARCHAR"] * len(self.names)
         with duck.plain_path(self.path) as name:
             for quoted in (True, False) if self.delimiter == "\t" else (True,):
                 self.quoted = quoted
-                mark = literal('"' if quoted else "")
-                source = (
-                    f"read_csv({literal(name)}, auto_detect=false, header=true, "
-                    f"delim={literal(self.delimiter)}, quote={mark}, escape={mark}, "
-                    f"strict_mode=true, columns={{{struct}}}, max_line_size=8000000, "
-                    f"hive_partitioning=false, compression={literal(duck.compression(self.path))})"
+                source = duck.csv_source(
+                    name, self.path, types, self.delimiter, quote='"' if quoted else ""
                 )
                 try:
                     self._copy(chosen, source, target, connection)
@@ -312,13 +305,9 @@ class _JsonLines(_Text):
         """Write some columns as Parquet, or say on which line the file is broken."""
         import duckdb
 
-        struct = ", ".join(f"{literal(name)}: 'JSON'" for name in names)
         chosen = ", ".join(f"{quote(name)} AS c{k}" for k, name in enumerate(names))
         with duck.plain_path(self.path) as name:
-            source = (
-                f"read_json({literal(name)}, format='newline_delimited', columns={{{struct}}}, "
-                f"hive_partitioning=false, compression={literal(duck.compression(self.path))})"
-            )
+            source = duck.json_source(name, self.path, names)
             try:
                 self._copy(chosen, source, target, connection)
             except duckdb.Error as error:

@@ -9,10 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from steelyard.core.errors import InputError, OutOfMemoryError, SteelyardError
-from steelyard.data.judgements import Floats
 from steelyard.formats import files
 from steelyard.formats.streams import on_disk
 
@@ -112,8 +109,7 @@ def said(error: Exception) -> str:
     return text.partition("\n")[0].partition('{"exception')[0].strip()
 
 
-def compression(path: Path) -> str:
-    """Give the word for how a file is packed, which its name need not tell."""
+def _compression(path: Path) -> str:
     return "gzip" if files.is_packed(path) else "none"
 
 
@@ -127,47 +123,40 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def read_plain_csv(
-    path: Path,
-    header: Sequence[str],
-    numeric: Sequence[bool],
-    delimiter: str,
-    missing: Sequence[str],
-) -> dict[str, list[str] | Floats] | None:
-    """Read a delimited file without quotes; None if a cell is not what its column should hold."""
-    import duckdb
+def csv_source(
+    name: str, path: Path, types: Sequence[str], delimiter: str, *, quote: str = "", gaps: str = ""
+) -> str:
+    """SQL that reads a delimited file with a header as columns c0, c1, ... of these types.
 
+    Columns get neutral names: whatever the header holds never reaches the SQL text. ``gaps`` is SQL
+    of the texts that are NULL.
+    """
+    struct = ", ".join(f"'c{i}': '{kind}'" for i, kind in enumerate(types))
+    mark = literal(quote)
+    # Buffers hold the longest line, one for each thread: tables that are read out of core, all of
+    # whose gaps are looked at later, have to do with less.
+    longest = 100_000_000 if gaps else 8_000_000
+    return (
+        f"read_csv({literal(name)}, auto_detect=false, header=true, delim={literal(delimiter)}, "
+        f"quote={mark}, escape={mark}, strict_mode=true, columns={{{struct}}}, "
+        f"{f'nullstr=[{gaps}], ' if gaps else ''}max_line_size={longest}, "
+        f"hive_partitioning=false, compression={literal(_compression(path))})"
+    )
+
+
+def json_source(name: str, path: Path, columns: Sequence[str]) -> str:
+    """SQL that reads some columns of JSON lines as JSON."""
+    struct = ", ".join(f"{literal(column)}: 'JSON'" for column in columns)
+    return (
+        f"read_json({literal(name)}, format='newline_delimited', columns={{{struct}}}, "
+        f"hive_partitioning=false, compression={literal(_compression(path))})"
+    )
+
+
+def has_room() -> bool:
+    """Tell whether there is address space enough to open a database at all."""
     try:
         _room()
     except OutOfMemoryError:
-        return None  # the parser needs less
-    types = [("DOUBLE" if number else "VARCHAR") for number in numeric]
-    # Columns get neutral names: whatever the header holds never reaches the SQL text.
-    struct = ", ".join(f"'c{i}': '{kind}'" for i, kind in enumerate(types))
-    nulls = ", ".join(literal(word) for word in missing)
-    with plain_path(path) as name, connect() as connection:
-        sql = (  # every name below is ours or quoted
-            f"SELECT * FROM read_csv({literal(name)}, auto_detect=false, header=true, "
-            f"delim={literal(delimiter)}, quote='', escape='', strict_mode=true, "
-            f"columns={{{struct}}}, nullstr=[{nulls}], max_line_size=100000000, "
-            f"hive_partitioning=false, compression={literal(compression(path))})"
-        )
-        try:
-            found = connection.execute(sql).fetchnumpy()
-        except duckdb.Error:
-            return None
-    columns: dict[str, list[str] | Floats] = {}
-    for i, (name, number) in enumerate(zip(header, numeric, strict=True)):
-        cells = found[f"c{i}"]
-        empty = np.ma.getmaskarray(cells)
-        values = np.ma.getdata(cells)
-        if number:
-            values = np.where(empty, np.nan, values)
-            if np.isinf(values).any() or np.count_nonzero(np.isnan(values)) != empty.sum():
-                return None  # inf, or a spelling of nan that is not on the list
-            columns[name] = values
-        elif empty.any():
-            return None  # the parser keeps an empty text apart from the word None
-        else:
-            columns[name] = values.tolist()
-    return columns
+        return False
+    return True

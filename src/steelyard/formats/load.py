@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -14,41 +15,67 @@ from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.joining import join
-from steelyard.formats import files, frames, layout, roles, tables
+from steelyard.formats import (
+    entityfiles,
+    files,
+    frames,
+    roles,
+    scoretables,
+    submission,
+    tables,
+)
 from steelyard.formats.folders import mtme, native
-from steelyard.formats.judged import battles, errorlists, rankings
+from steelyard.formats.judged import battlelogs, errorlists
 from steelyard.formats.judged import directassessment as da
-from steelyard.formats.scores import long, submission, systemtable, wide
 from steelyard.formats.streams import kept
 from steelyard.formats.tables import RawTable
-from steelyard.formats.texts import entities
-from steelyard.formats.texts import textfile as texts
 
 
 @dataclass(frozen=True)
 class TableFormat:
-    """A format that is a table: its name, its module, and what the module reads it into."""
+    """A format that is a table.
+
+    ``gives`` says what ``read`` makes of it. It is recognised by the roles that its columns have
+    (:func:`steelyard.formats.roles.present`): all of ``needs``, and none of ``lacks``.
+    """
 
     name: str
-    module: ModuleType
     gives: str
+    read: Callable[[RawTable], Any]
+    needs: frozenset[str]
+    lacks: frozenset[str] = frozenset()
+
+    @property
+    def module(self) -> ModuleType:
+        """The module that reads it, which knows more of its columns."""
+        return sys.modules[self.read.__module__]
 
 
-#: Asked in this order: the first that recognises a table reads it.
+def _format(
+    name: str, gives: str, read: Callable[[RawTable], Any], needs: str, lacks: str = ""
+) -> TableFormat:
+    return TableFormat(name, gives, read, frozenset(needs.split()), frozenset(lacks.split()))
+
+
+#: The first whose roles are there reads a table.
 TABLE_FORMATS = (
-    TableFormat("entity annotations", entities, "entities"),
-    TableFormat("error list", errorlists, "ratings"),
-    TableFormat("rankings", rankings, "rankings"),
-    TableFormat("battle log", battles, "battles"),
-    TableFormat("direct assessment", da, "ratings"),
-    TableFormat("text", texts, "evalset"),
-    TableFormat("long table", long, "evalset"),
-    TableFormat("system table", systemtable, "evalset"),
-    TableFormat("wide table", wide, "evalset"),
-)
-
-
-_OF_SCORES = (long, systemtable, wide)
+    _format("entity annotations", "entities", entityfiles.read, "sentence entities"),
+    _format("entity annotations", "entities", entityfiles.read, "annotated_sentence"),
+    _format("error list", "ratings", errorlists.read, "errors system segment"),
+    _format("error list", "ratings", errorlists.read, "category severity system segment"),
+    _format("rankings", "rankings", battlelogs.read_rankings, "places"),
+    _format("battle log", "battles", battlelogs.read, "left right outcome"),
+    _format("battle log", "battles", battlelogs.read, "better worse"),
+    _format("direct assessment", "ratings", da.read, "rater rating segment system",
+            lacks="errors category"),
+    _format("direct assessment", "ratings", da.read, "scores system segments"),
+    _format("direct assessment", "ratings", da.read, "scores index"),
+    _format("text", "evalset", scoretables.read_texts, "texts"),
+    _format("long table", "evalset", scoretables.read_long, "system segment"),
+    _format("system table", "evalset", scoretables.read_system, "system"),
+    _format("wide table", "evalset", scoretables.read_wide, "", lacks="system nested"),
+)  # fmt: skip
+_OF_SCORES = (scoretables.read_long, scoretables.read_system, scoretables.read_wide)
 
 
 class JudgementsError(InputError):
@@ -64,8 +91,9 @@ Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
 
 def recognise(table: RawTable) -> TableFormat:
     """Give the format of a table."""
+    has = roles.present(table)
     for candidate in TABLE_FORMATS:
-        if candidate.module.recognise(table):
+        if candidate.needs <= has and not candidate.lacks & has:
             return candidate
     raise InputError(
         f"no known format has columns {', '.join(list(table.columns)[:8])}; see the documentation",
@@ -93,13 +121,9 @@ class Reading:
     def table(self, path: Path) -> RawTable:
         """Read a file's table, with the columns that select rows as text."""
         selects = {column for column, _ in self.where}
-        known = (battles, da, errorlists, rankings)
-
-        def is_text(name: str) -> bool:
-            own = name in selects or roles.stays_text(name)
-            return own or any(module.is_text(name) for module in known)
-
-        return tables.read(path, is_text=is_text)
+        return tables.read(
+            path, is_text=lambda name: name in selects or roles.is_text_anywhere(name)
+        )
 
 
 def read_any(source: Source, reading: Reading | None = None) -> tuple[str, Any, set[str]]:
@@ -131,18 +155,18 @@ def _read_table(table: RawTable, reading: Reading) -> tuple[str, Any, set[str]]:
     table = reading.narrow(table)
     found = recognise(table)
     notes: list[str] = []
-    if found.module in _OF_SCORES:
-        plain, notes = layout.plain_names(table)
+    if found.read in _OF_SCORES:
+        plain, notes = roles.plain_names(table)
         named, said = roles.settled(plain, reading.named)
         as_named = recognise(named)
-        if as_named.module in _OF_SCORES:  # raw judgements go by our names only
+        if as_named.read in _OF_SCORES:  # raw judgements go by our names only
             found, (table, odd) = as_named, roles.checked(named, reading.named)
             notes += said + odd
-    elif found.module is texts:
+    elif found.read is scoretables.read_texts:
         table, notes = roles.numbered(table)
     if reading.inspect is not None:
         reading.inspect(found, table)
-    value = found.module.read(table)
+    value = found.read(table)
     if notes:
         value = replace(value, notes=(*value.notes, *notes))
     if isinstance(value, EvalSet) and table.path != frames.PLACE:
@@ -208,7 +232,7 @@ def load(  # noqa: PLR0913 - every option has a default
     kinds = _kinds(kind)
     pairs = selection(where)
     chosen = dict(pairs)
-    lp = lp or next((chosen[name] for name in layout.LANGUAGES if name in chosen), None)
+    lp = lp or next((chosen[name] for name in roles.LANGUAGES if name in chosen), None)
     scores = {*([human] if human else ()), *lower_is_better, *higher_is_better}
     scores |= set(chain(*kinds.values()))
     named = roles.Named(frozenset(scores), None if systems is None else frozenset(systems))
@@ -338,7 +362,7 @@ def _settle(
 
     def settled(name: str, table: ScoreTable) -> ScoreTable:
         kind = "human" if name in people else "metric" if name in machines else table.kind
-        uses = table.uses or layout.uses(name, es.references) if kind == "metric" else ()
+        uses = table.uses or roles.uses(name, es.references) if kind == "metric" else ()
         said = name in lower_is_better or name in higher_is_better
         higher = name in higher_is_better if said else table.higher_is_better
         given = said or table.direction_given

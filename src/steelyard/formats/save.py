@@ -10,18 +10,15 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
-from steelyard.formats import files
+from steelyard.formats import entityfiles, files, scoretables, submission
 from steelyard.formats.folders import mtme_writer, native
-from steelyard.formats.judged import battles, errorlists, rankings
+from steelyard.formats.judged import battlelogs, errorlists
 from steelyard.formats.judged import directassessment as da
-from steelyard.formats.scores import long, submission, systemtable, wide
-from steelyard.formats.texts import entities
-from steelyard.formats.texts import textfile as texts
 
 FORMATS = ("native", "mtme", "long", "wide", "system", "text", "submission", "submission-sys")
 
 
-_SAVED = (EvalSet, Ratings, Rankings, BattleLog, entities.EntityAnnotations)
+_SAVED = (EvalSet, Ratings, Rankings, BattleLog, entityfiles.EntityAnnotations)
 
 
 def guess(es: EvalSet, path: Path) -> str:
@@ -39,7 +36,7 @@ def guess(es: EvalSet, path: Path) -> str:
 
 
 def save(
-    value: EvalSet | Ratings | Rankings | BattleLog | entities.EntityAnnotations,
+    value: EvalSet | Ratings | Rankings | BattleLog | entityfiles.EntityAnnotations,
     path: str | Path,
     *,
     to: str | None = None,
@@ -62,10 +59,10 @@ def save(
     writers: dict[str, Callable[[], None]] = {
         "native": lambda: native.write(value, path),
         "mtme": lambda: mtme_writer.write(value, path, overwrite=overwrite),
-        "long": lambda: long.write(value, path),
-        "wide": lambda: wide.write(value, path),
-        "system": lambda: systemtable.write(value, path),
-        "text": lambda: texts.write(value, path),
+        "long": lambda: scoretables.write_long(value, path),
+        "wide": lambda: scoretables.write_wide(value, path),
+        "system": lambda: scoretables.write_system(value, path),
+        "text": lambda: scoretables.write_texts(value, path),
         "submission": lambda: submission.write(value, path),
         "submission-sys": lambda: submission.write(value, path, level="sys"),
     }
@@ -123,8 +120,8 @@ def _save_judgements(value: Any, path: Path) -> None:
     if isinstance(value, Ratings):
         (da.write if value.errors is None else errorlists.write)(value, path)
     elif isinstance(value, Rankings):
-        rankings.write(value, path)
+        battlelogs.write_rankings(value, path)
     elif isinstance(value, BattleLog):
-        battles.write(value, path)
+        battlelogs.write(value, path)
     else:
-        entities.write(value, path)
+        entityfiles.write(value, path)

@@ -1,9 +1,9 @@
 """Tables as they stand in a file: named columns of cells, each row with its line.
 
 CSV, TSV, JSON lines and Parquet become the same :class:`RawTable`. What the columns mean is settled
-by the formats above. Large plain CSV goes through DuckDB, everything it might read differently
-(quotes, bare CR, odd numbers) through the Python parser; both give the same cells, and every error
-is located by the second one.
+by the formats above, what a cell is by :mod:`steelyard.formats.cells`. Large plain CSV goes through
+DuckDB, everything it might read differently (quotes, bare CR, odd numbers) through the Python
+parser, which also says on which line an error is.
 """
 
 from __future__ import annotations
@@ -14,11 +14,8 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +23,9 @@ from numpy.typing import NDArray
 from steelyard.core.errors import InputError, UsageError, hint, shown_path
 from steelyard.core.table import delimited, dumps, guarded, missing
 from steelyard.data.judgements import Floats
-from steelyard.formats import files
+from steelyard.formats import duck, files
+from steelyard.formats.cells import SQL_GAPS, Cells, fast_numbers, label, parse_number, skipping
 
-Cells = Sequence[Any] | NDArray[np.float64]
-
-MISSING = {"", "nan", "NaN", "None", "NA"}
-NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
 _ROLES = "system, segment, doc, domain, source, reference or output"
 #: Keys of ours that hold lists or objects.
 _NESTED = {"out", "refs", "errors", "entities", "annotated_sentence"}
@@ -74,7 +68,7 @@ class RawTable:
         """Read a column of names: text as it stands, whole numbers as digits; none is blank."""
         cells = self.columns[column]
         values = cells.tolist() if isinstance(cells, np.ndarray) else cells
-        names = [cell if type(cell) is str else _label(cell) for cell in values]
+        names = [cell if type(cell) is str else label(cell) for cell in values]
         blank = {name for name in set(names) if name is None or not name.strip()}
         if blank:
             row = next(row for row, name in enumerate(names) if name in blank)
@@ -87,7 +81,7 @@ class RawTable:
         """Read a column of texts; an absent value is None, an empty text stays empty."""
         cells = self.columns[column]
         values = cells.tolist() if isinstance(cells, np.ndarray) else cells
-        texts = [cell if type(cell) is str or cell is None else _label(cell) for cell in values]
+        texts = [cell if type(cell) is str or cell is None else label(cell) for cell in values]
         for row, (text, cell) in enumerate(zip(texts, values, strict=True)):
             if text is None and not missing(cell):
                 self.fail(f"column '{column}': expected text, found {_brief(cell)}", row)
@@ -121,14 +115,14 @@ class RawTable:
                 whole = isinstance(cell, int) and not isinstance(cell, bool)
                 what = "is beyond 2^53, so not exact" if whole else "is not a number"
                 what += hint if row == 0 else ""  # further down it is a slip among numbers
-                skip = f"(--ignore {shell(column)} skips the column)"
+                skip = f"({skipping(column)} skips the column)"
                 self.fail(f"column '{column}': {_brief(cell)} {what} {skip}", row)
             values[row] = number
         return values
 
     def where(self, column: str, value: str) -> RawTable:
         """Keep the rows whose cell is ``value``; the column, now the same in all, is dropped."""
-        cells = [_label(cell) for cell in self.columns[column]]
+        cells = [label(cell) for cell in self.columns[column]]
         keep: list[int] = [row for row, cell in enumerate(cells) if cell == value]
         if not keep:
             known = {cell for cell in cells if cell}
@@ -147,61 +141,9 @@ class RawTable:
         return replace(self, columns=kept)
 
 
-def _label(cell: object) -> str | None:
-    if isinstance(cell, bool) or cell is None:
-        return None
-    if isinstance(cell, (date, UUID)):
-        return str(cell)  # 2024-05-01, 2024-05-01 10:00:00: as SQL and pandas write them
-    if isinstance(cell, (int, np.integer)):
-        return str(int(cell))
-    if isinstance(cell, (float, np.floating)):
-        if not np.isfinite(cell):
-            return None
-        return str(int(cell)) if float(cell).is_integer() else repr(float(cell))
-    return cell if isinstance(cell, str) else None
-
-
 def _brief(cell: object) -> str:
     text = repr(cell)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def shell(name: str) -> str:
-    """Give a name as one types it into a shell."""
-    return name if re.fullmatch(r"[\w.+-]+", name) else f"'{name}'"
-
-
-def fast_numbers(cells: Sequence[Any]) -> Floats | None:
-    """Convert text cells at C speed; None if any needs the careful look."""
-    try:
-        together = "".join(cells)
-        if not together.isascii() or "_" in together:
-            return None
-        nan = float("nan")
-        values = np.array([nan if c in MISSING else float(c) for c in cells], dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-    missing = sum(c in MISSING for c in cells) if np.isnan(values).any() else 0
-    odd = np.isinf(values).any() or np.count_nonzero(np.isnan(values)) != missing
-    return None if odd else values
-
-
-def parse_number(cell: object) -> float | None:
-    """Convert one cell; None if it is not a number."""
-    if cell is None or (isinstance(cell, str) and cell in MISSING):
-        return float("nan")
-    if isinstance(cell, str):
-        return float(cell) if NUMBER.fullmatch(cell) else None
-    if isinstance(cell, bool):
-        return None
-    if isinstance(cell, (int, float, np.integer, np.floating, Decimal)):
-        try:
-            number = float(cell)
-        except OverflowError:
-            return None
-        exact = not isinstance(cell, (int, np.integer)) or int(number) == int(cell)
-        return number if exact else None
-    return None
 
 
 def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> RawTable:
@@ -356,9 +298,7 @@ def _read_with_duckdb(
         not is_text(name) and parse_number(cell) is not None
         for name, cell in zip(header, cells, strict=True)
     ]
-    from steelyard.formats.duck import read_plain_csv
-
-    columns = read_plain_csv(path, header, numeric, delimiter, sorted(MISSING))
+    columns = _plain_columns(path, header, numeric, delimiter)
     if columns is None:
         return None
     n_rows = len(next(iter(columns.values())))
@@ -368,6 +308,43 @@ def _read_with_duckdb(
         return filled[row + 1]
 
     return RawTable(path, columns, n_rows, line_of) if n_rows else None
+
+
+def _plain_columns(
+    path: Path, header: Sequence[str], numeric: Sequence[bool], delimiter: str
+) -> dict[str, Cells] | None:
+    """Read a file without quotes; None if a cell is not what its column should hold.
+
+    DuckDB takes the gaps and the numbers of :mod:`steelyard.formats.cells` for what they are, and
+    more than that for numbers: infinities and other words for NaN show in the result, what else
+    there is was refused with the text.
+    """
+    import duckdb
+
+    if not duck.has_room():
+        return None  # the parser needs less
+    types = ["DOUBLE" if number else "VARCHAR" for number in numeric]
+    with duck.plain_path(path) as name, duck.connect() as connection:
+        source = duck.csv_source(name, path, types, delimiter, gaps=SQL_GAPS)
+        try:
+            found = connection.execute(f"SELECT * FROM {source}").fetchnumpy()
+        except duckdb.Error:
+            return None
+    columns: dict[str, Cells] = {}
+    for i, (name, number) in enumerate(zip(header, numeric, strict=True)):
+        cells = found[f"c{i}"]
+        empty = np.ma.getmaskarray(cells)
+        values = np.ma.getdata(cells)
+        if number:
+            values = np.where(empty, np.nan, values)
+            if np.isinf(values).any() or np.count_nonzero(np.isnan(values)) != empty.sum():
+                return None
+            columns[name] = values
+        elif empty.any():
+            return None  # the parser keeps an empty text apart from the word None
+        else:
+            columns[name] = values.tolist()
+    return columns
 
 
 def _json_records(text: str, path: Path) -> Iterator[tuple[int, Any]]:
@@ -424,7 +401,7 @@ def one_of(table: RawTable, names: Sequence[str], what: str) -> str | None:
     if len(found) > 1:
         raise UsageError(
             f"{table.place}: columns {' and '.join(found)} could both be the {what}; "
-            f"name the other one with --ignore"
+            "name the other one with ignore=..."
         )
     return found[0] if found else None
 
@@ -434,7 +411,7 @@ def write(path: Path, columns: Mapping[str, Any], names: Collection[str] = ()) -
 
     Numbers are written so that reading them back gives the same bits; NaN and None are left empty.
     The columns in ``names``, and those that are named by somebody, are read by
-    :func:`steelyard.formats.layout.plain_names`.
+    :func:`steelyard.formats.roles.plain_names`.
     """
     kind = files.suffix(path)
     if kind not in ("jsonl", "ndjson"):

@@ -16,7 +16,7 @@ from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
-from steelyard.formats import layout
+from steelyard.formats import roles
 from steelyard.formats.files import sha256
 from steelyard.formats.judged import directassessment, errorlists
 from steelyard.formats.load import Reading, TableFormat, read_any
@@ -131,10 +131,11 @@ def _inspected(
     if found.gives != "ratings":
         return []
     if protocol.scaled:
-        form = directassessment if found.module is directassessment else errorlists
-        directassessment.check_scale(table, *options.scale, form.VALUE)
-    known = directassessment.KNOWN | errorlists.KNOWN
-    unused = [c for c in table.columns if c not in known and not layout.is_text(c)]
+        plain = found.module is directassessment
+        names = roles.RATING if plain else roles.ERROR_VALUE
+        directassessment.check_scale(table, *options.scale, names)
+    known = roles.RATING_COLUMNS
+    unused = [c for c in table.columns if c not in known and not roles.is_text(c)]
     return [f"{table.path}: columns not used: {', '.join(unused)}"] if unused else []
 
 

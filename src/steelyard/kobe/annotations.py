@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.formats import files
+from steelyard.formats import entityfiles, files
+from steelyard.formats.entityfiles import EntityAnnotations, Sentence
 from steelyard.formats.tables import read as read_table
-from steelyard.formats.texts import entities
-from steelyard.formats.texts.entities import EntityAnnotations, Sentence
 from steelyard.kobe.linking.linked import Id, Mention, Mentions
 
 
@@ -26,14 +25,14 @@ def read_annotations(path: str | Path) -> EntityAnnotations:
     """
     place = Path(path)
     if files.is_folder(place):
-        return entities.read_folder(place)
+        return entityfiles.read_folder(place)
     table = read_table(place)
-    if not entities.recognise(table):
+    if not entityfiles.recognise(table):
         raise InputError(
             "holds no entity annotations (sentence and entities, or annotated_sentence)",
             path=place,
         )
-    return entities.read(table)
+    return entityfiles.read(table)
 
 
 def mentions_of(sentence: Sentence) -> Mentions:

@@ -20,7 +20,7 @@ from steelyard.core.errors import DegenerateError, InputError, UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile, Provenance, sha256
 from steelyard.core.table import Table
-from steelyard.formats.texts.shards import TextRow, TextShard, read_rows
+from steelyard.formats.textshards import TextRow, TextShard, read_rows
 from steelyard.kobe import metric
 from steelyard.kobe.languagecodes import normalise
 from steelyard.kobe.languagefilter import LanguageFilter
@@ -88,7 +88,7 @@ def score_shards(
     Parameters
     ----------
     shards
-        What :func:`steelyard.formats.texts.shards.find_shards` gives.
+        What :func:`steelyard.formats.textshards.find_shards` gives.
     src, tgt, kb, options
         As in :func:`steelyard.kobe.metric.kobe_metric`; consensus weights, which are no counts, are
         refused.

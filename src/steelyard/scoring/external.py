@@ -18,8 +18,8 @@ import numpy as np
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.formats import plaintext
 from steelyard.formats.load import load
-from steelyard.formats.texts import plaintext
 from steelyard.scoring.cache import ScoreCache, cache_key
 from steelyard.scoring.metric import Scored, chosen_references, output_rows
 from steelyard.stats.arrays import Floats

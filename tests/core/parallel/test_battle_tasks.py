@@ -17,7 +17,7 @@ from steelyard.core.errors import SteelyardError
 from steelyard.core.parallel import Workers
 from steelyard.core.table import dumps
 from steelyard.formats import tables
-from steelyard.formats.judged import battlecounts
+from steelyard.formats.judged import logcounts
 
 N = 4000
 
@@ -25,10 +25,10 @@ N = 4000
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five parts of units, rows by the thousand, three groups of parts."""
-    monkeypatch.setattr(battlecounts, "_MANY", 100)
-    monkeypatch.setattr(battlecounts, "_PART", 800)
-    monkeypatch.setattr(battlecounts, "_ROWS", 1000)
-    monkeypatch.setattr("steelyard.formats.judged.battleparts._HELD", 3 * 24 * 50 * 45)
+    monkeypatch.setattr(logcounts, "_MANY", 100)
+    monkeypatch.setattr(logcounts, "_PART", 800)
+    monkeypatch.setattr(logcounts, "_ROWS", 1000)
+    monkeypatch.setattr("steelyard.formats.judged.logcounts._HELD", 3 * 24 * 50 * 45)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def compared(path: Path, **workers: Any) -> str:
 def alone(log: Path) -> str:
     """The comparison by one process, which takes the log whole."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(battlecounts, "_MANY", 100)
+        patch.setattr(logcounts, "_MANY", 100)
         return compared(log)
 
 

@@ -15,7 +15,7 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.table import dumps
 from steelyard.formats import duck
-from steelyard.formats.texts.shards import find_shards, read_rows
+from steelyard.formats.textshards import find_shards, read_rows
 from steelyard.kobe.linking.lexicon import LinkOptions
 from steelyard.kobe.metric import KobeOptions
 from steelyard.kobe.scale import score_shards

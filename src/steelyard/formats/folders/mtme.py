@@ -23,11 +23,11 @@ from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.data.segments import Index, Segments, Texts
-from steelyard.formats import files, layout
+from steelyard.formats import files, roles
+from steelyard.formats.cells import fast_numbers, parse_number
 from steelyard.formats.folders import sidecar
 from steelyard.formats.folders.sidecar import Sidecar
-from steelyard.formats.judged import spans
-from steelyard.formats.tables import fast_numbers, parse_number
+from steelyard.formats.judged import errorlists
 
 Level = Literal["sys", "domain", "doc", "seg"]
 LEVELS: tuple[Level, ...] = ("sys", "domain", "doc", "seg")
@@ -56,7 +56,7 @@ def read(folder: Path, lp: str | None = None) -> EvalSet:
     if lp is None:
         if len(pairs) != 1:
             shown = ", ".join(pairs) or "none"
-            raise UsageError(f"{folder}: choose a language pair with --lp; found: {shown}")
+            raise UsageError(f"{folder}: choose a language pair with lp=...; found: {shown}")
         lp = pairs[0]
     if lp not in pairs:
         raise UsageError(f"{folder}: no language pair '{lp}'; {hint(lp, pairs)}")
@@ -308,7 +308,7 @@ class _Reader:
             uses=(
                 tuple(about["uses"])
                 if "uses" in about
-                else layout.uses(stem, tuple(self.segments.references))
+                else roles.uses(stem, tuple(self.segments.references))
                 if kind == "metric"
                 else ()
             ),
@@ -321,7 +321,7 @@ class _Reader:
 
     def _ratings(self, human: list[str]) -> dict[str, Ratings]:
         """Read the rating files; ``mqm.rater1`` belongs to the score ``mqm`` if there is one."""
-        rows: dict[str, list[spans.Rating]] = {}
+        rows: dict[str, list[errorlists.Rating]] = {}
         owners: dict[str, str] = self.extra.facts.get("ratings", {})
         pattern = f"{_literal(self.lp)}.*.seg.rating"
         found = {
@@ -334,9 +334,9 @@ class _Reader:
         for owner in owners.values():
             rows.setdefault(owner, [])
         told = set(owners.values())
-        return {n: spans.ratings(own) for n, own in rows.items() if own or n in told}
+        return {n: errorlists.ratings(own) for n, own in rows.items() if own or n in told}
 
-    def _rating_rows(self, path: Path, name: str) -> Iterable[spans.Rating]:
+    def _rating_rows(self, path: Path, name: str) -> Iterable[errorlists.Rating]:
         seen: dict[str, int] = {}
         known = set(self.systems)
         for line, row in enumerate(files.lines(self._text(path)), 1):
@@ -356,7 +356,7 @@ class _Reader:
                 told = value.get("rater") if isinstance(value, dict) else None
                 rater = told if isinstance(told, str) else fields[2] if len(fields) == 3 else name
                 segment = self.segments.ids[place]
-                yield spans.parse(value, system, segment, rater, path, line)
+                yield errorlists.parse(value, (system, segment, rater), path, line)
         for system, last in seen.items():
             if last + 1 != len(self.segments):
                 message = f"{last + 1} ratings of '{system}', expected {len(self.segments)}"

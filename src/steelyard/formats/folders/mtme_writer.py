@@ -17,11 +17,11 @@ from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Texts
-from steelyard.formats import files, layout
+from steelyard.formats import files, roles
 from steelyard.formats.folders import sidecar
 from steelyard.formats.folders.mtme import NO_TRANSLATION, TEXT_FIELDS, owner_of
 from steelyard.formats.folders.sidecar import Sidecar
-from steelyard.formats.judged import spans
+from steelyard.formats.judged import errorlists
 
 _LEVELS = {
     "seg": "values",
@@ -38,11 +38,11 @@ def write(es: EvalSet, folder: Path, lp: str | None = None, *, overwrite: bool =
     """
     lp = lp or es.language_pair
     if lp is None:
-        raise UsageError("an mt-metrics-eval folder needs a language pair: say --lp SRC-TGT")
+        raise UsageError("an mt-metrics-eval folder needs a language pair: say lp=SRC-TGT")
     _check_name(lp, "language pair", dots=False)
     there = _files_of(folder, lp)
     if there and not overwrite:
-        raise UsageError(f"{there[0]} exists already; --force overwrites it")
+        raise UsageError(f"{there[0]} exists already; overwrite=True overwrites it")
     files.make_folder(folder.parent)
     with tempfile.TemporaryDirectory(prefix=".steelyard-", dir=folder.parent) as temporary:
         root = Path(temporary)
@@ -180,10 +180,10 @@ class _Writer:
         told: tuple[str, ...] = ()
         stem, ending = name, ""
         if table.kind == "metric":
-            told = layout.uses(name, self.es.references)
+            told = roles.uses(name, self.es.references)
             if not told:
                 ending = "-" + (".".join(u for u in table.uses if u != "src") or "src")
-                told = layout.uses(name + ending, self.es.references)
+                told = roles.uses(name + ending, self.es.references)
         while stem + ending in self.stems or (ending and stem + ending in self.es.scores):
             stem += "~"
         self.stems.add(stem + ending)
@@ -240,7 +240,7 @@ def _rating_line(system: str, ratings: Ratings, row: int | None) -> str:
     if row is None:
         return f"{system}\tNone\n"
     rater = ratings.raters[ratings.rater[row]]
-    value = spans.to_dict(ratings, row)
+    value = errorlists.to_dict(ratings, row)
     if re.search(r"[\t\n\r]", rater):
         return f"{system}\t{dumps({**value, 'rater': rater}, indent=None)}\n"
     return f"{system}\t{dumps(value, indent=None)}\t{rater}\n"

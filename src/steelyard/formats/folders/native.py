@@ -15,8 +15,8 @@ from steelyard.core.table import dumps, missing
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
-from steelyard.formats import files, layout, parquet
-from steelyard.formats.judged import spans
+from steelyard.formats import files, parquet, roles
+from steelyard.formats.judged import errorlists
 
 KEY = "steelyard"
 VERSION = 1
@@ -34,7 +34,7 @@ def read(path: Path) -> EvalSet:
     footer = parquet.read_footer(path, KEY)
     if footer is None:
         raise InputError("not a native Steelyard file", path=path)
-    columns, _ = parquet.read_columns(path, is_text=layout.is_text)
+    columns, _ = parquet.read_columns(path, is_text=roles.is_text)
     try:
         about = json.loads(footer)
         if about["version"] > VERSION:
@@ -54,7 +54,7 @@ def _assemble(columns: dict[str, Any], about: dict[str, Any], path: Path) -> Eva
     def first(name: str) -> Any:
         return tuple(columns[name][:s]) if name in columns else None
 
-    prefix = layout.REFERENCE_PREFIX
+    prefix = roles.REFERENCE_PREFIX
     references = {
         name.removeprefix(prefix): first(name) for name in columns if name.startswith(prefix)
     }
@@ -98,19 +98,21 @@ def _read_ratings(
     cells: list[str | None], systems: tuple[str, ...], ids: tuple[str, ...], path: Path
 ) -> Ratings:
     rows = [
-        spans.parse(value, systems[i // len(ids)], ids[i % len(ids)], value["rater"], path, i + 1)
+        errorlists.parse(
+            value, (systems[i // len(ids)], ids[i % len(ids)], value["rater"]), path, i + 1
+        )
         for i, cell in enumerate(cells)
         if cell is not None
         for value in json.loads(cell)
     ]
-    return spans.ratings(rows)
+    return errorlists.ratings(rows)
 
 
 def write(es: EvalSet, path: Path) -> None:
     """Write a set; :func:`read` gives it back bit for bit."""
     if not es.systems:
         raise UsageError("a set without systems has no rows to write")
-    layout.check_free(es.scores, "score", ids=True)
+    roles.check_free(es.scores, "score", ids=True)
     for name in es.scores:
         if name.startswith(_RATINGS):
             raise UsageError(f"a score named '{name}' can't be told from ratings")
@@ -164,6 +166,6 @@ def _written_ratings(es: EvalSet, ratings: Ratings) -> list[str | None]:
             ratings.systems[ratings.system[row]],
             ratings.segments[ratings.segment[row]],
         )
-        value = {"rater": ratings.raters[ratings.rater[row]], **spans.to_dict(ratings, row)}
+        value = {"rater": ratings.raters[ratings.rater[row]], **errorlists.to_dict(ratings, row)}
         cells[place[system] * es.n_segments + where[segment]].append(value)
     return [dumps(cell, indent=None) if cell else None for cell in cells]

@@ -13,52 +13,36 @@ from typing import NoReturn
 import numpy as np
 
 from steelyard.data.judgements import Floats, Ratings, encode
-from steelyard.formats import layout, tables
-from steelyard.formats.tables import RawTable, one_of, parse_number
+from steelyard.formats import roles, tables
+from steelyard.formats.cells import fast_numbers, parse_number
+from steelyard.formats.roles import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
+from steelyard.formats.tables import RawTable, one_of
 
-RATER = ("rater", "worker", "annotator")
-VALUE = ("raw", "score", "value", "rating")
-ITEM = ("type", "item_type")
-UNIT = ("hit", "unit")
-SECONDS = ("seconds", "duration")
-START, END = ("start_time", "start"), ("end_time", "end")
-#: Columns that mean something in a table of judgements; others are not read.
-KNOWN = frozenset((*RATER, *VALUE, *ITEM, *UNIT, *SECONDS, *START, *END, "scores", "segments",
-                   "index"))  # fmt: skip
-ITEMS = {"system": "system", "tgt": "system", "repeat": "repeat", "chk": "repeat", "ref": "ref",
-         "bad_ref": "bad-ref", "bad-ref": "bad-ref", "bad": "bad-ref"}  # fmt: skip
-_INDEX = (*layout.SEGMENT, "index")
-
-
-def is_text(name: str) -> bool:
-    """Tell whether a column of judgements holds names, even where they look like numbers."""
-    return name in (*RATER, *ITEM, *UNIT, *_INDEX, "scores", "segments")
-
-
-def recognise(table: RawTable) -> bool:
-    """Tell whether a table holds single judgements, in either layout."""
-    has = table.columns.keys()
-    row_each = bool(has & set(RATER) and has & set(VALUE) and has & set(layout.SEGMENT))
-    return (row_each and "system" in has and not has & {"errors", "category"}) or _packed(table)
+ITEMS = {
+    **dict.fromkeys(("system", "tgt"), "system"),
+    **dict.fromkeys(("repeat", "chk"), "repeat"),
+    "ref": "ref",
+    **dict.fromkeys(("bad_ref", "bad-ref", "bad"), "bad-ref"),
+}
 
 
 def _packed(table: RawTable) -> bool:
     has = table.columns.keys()
-    return "scores" in has and (has >= {"system", "segments"} or "index" in has)
+    return PACKED in has and (has >= {*SYSTEM, PACKED_SEGMENTS} or INDEX in has)
 
 
 def read(table: RawTable) -> Ratings:
     """Read all judgements; an unknown rater is called ``unknown``."""
-    _, table = layout.language_pair(table)
+    _, table = roles.language_pair(table)
     if _packed(table):
         return _read_packed(table)
-    segment = layout.segment_column(table)
-    rater = one_of(table, RATER, "rater")
-    value = one_of(table, VALUE, "score")
+    segment = roles.segment_column(table)
+    rater = one_of(table, roles.RATER, "rater")
+    value = one_of(table, roles.RATING, "score")
     assert segment is not None and rater is not None and value is not None  # noqa: PT018
-    item, unit = one_of(table, ITEM, "item type"), one_of(table, UNIT, "unit")
+    item, unit = one_of(table, roles.ITEM, "item type"), one_of(table, roles.BATCH, "unit")
     return Ratings.from_labels(
-        table.labels(layout.SYSTEM[0]),
+        table.labels(SYSTEM[0]),
         table.labels(segment),
         table.labels(rater),
         table.numbers(value),
@@ -70,36 +54,34 @@ def read(table: RawTable) -> Ratings:
 
 def seconds(table: RawTable) -> Floats | None:
     """Read how long each row took: a column of seconds, or the times of its start and end."""
-    column = one_of(table, SECONDS, "duration")
+    column = one_of(table, roles.SECONDS, "duration")
     if column is not None:
         return table.numbers(column)
-    start, end = one_of(table, START, "start"), one_of(table, END, "end")
+    start, end = one_of(table, roles.START, "start"), one_of(table, roles.END, "end")
     return None if start is None or end is None else table.numbers(end) - table.numbers(start)
 
 
 def check_scale(
-    table: RawTable, low: float = 0, high: float = 100, names: Sequence[str] = VALUE
+    table: RawTable, low: float = 0, high: float = 100, names: Sequence[str] = roles.RATING
 ) -> None:
     """Refuse a score beyond the scale, with its line; ``names`` are those of its column."""
+
+    def refuse(column: str, value: float, row: int) -> NoReturn:
+        message = f"column '{column}': {value:g}, expected a score from {low:g} to {high:g}"
+        table.fail(f"{message} (scale=... names another range)", row)
+
     if _packed(table):
-        for row, text in enumerate(table.texts("scores")):
+        for row, text in enumerate(table.texts(PACKED)):
             for cell in (text or "").split():
                 number = parse_number(cell)
                 if number is not None and not low <= number <= high:
-                    _off_scale(table, "scores", number, low, high, row)
+                    refuse(PACKED, number, row)
         return
     column = one_of(table, names, "score")
     if column is not None:
         values = table.numbers(column)
         for row in np.flatnonzero((values < low) | (values > high))[:1]:
-            _off_scale(table, column, values[row], low, high, int(row))
-
-
-def _off_scale(
-    table: RawTable, column: str, value: float, low: float, high: float, row: int
-) -> NoReturn:
-    message = f"column '{column}': {value:g}, expected a score from {low:g} to {high:g}"
-    table.fail(f"{message} (--scale names another range)", row)
+            refuse(column, values[row], int(row))
 
 
 def _items(table: RawTable, column: str) -> tuple[str, ...]:
@@ -116,7 +98,7 @@ def _read_packed(table: RawTable) -> Ratings:
     scores = [(text or "").split() for text in table.texts("scores")]
     lengths = np.array([len(row) for row in scores])
     flat = [cell for row in scores for cell in row]
-    numbers = tables.fast_numbers(flat)
+    numbers = fast_numbers(flat)
     if numbers is None or np.isnan(numbers).any():
         for row, cells in enumerate(scores):
             for cell in cells:

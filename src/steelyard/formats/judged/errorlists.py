@@ -1,58 +1,142 @@
 """MQM and ESA error lists: who marked which errors in which output.
 
 Either an object with ``errors`` per rating (JSON lines), or a row per error with ``category`` and
-``severity``, where the span may be marked as ``<v>...</v>`` in ``target``.
+``severity``, where the span may be marked as ``<v>...</v>`` in ``target``. Folders and native files
+hold ratings as the same objects.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from steelyard.core.errors import hint
+from steelyard.core.errors import InputError, hint
 from steelyard.data.judgements import ErrorSpan, Ratings
-from steelyard.formats import files, layout, tables
+from steelyard.formats import files, roles, tables
+from steelyard.formats.cells import parse_number
 from steelyard.formats.judged import directassessment as da
-from steelyard.formats.judged import spans
 from steelyard.formats.tables import RawTable, one_of
 
-RATER = ("rater", "worker", "annotator")
-VALUE = ("value", "score", "esa")
-#: Columns that mean something in an error list; others are not read.
-KNOWN = frozenset((*RATER, *VALUE, *da.SECONDS, "type", "unit", "category", "severity", "target",
-                   "errors"))  # fmt: skip
 _SPAN = re.compile(r"<v>(.*?)</v>", re.DOTALL)
 
 
-def is_text(name: str) -> bool:
-    """Tell whether a column of an error list holds names, even where they look like numbers."""
-    return name in (*RATER, "type", "unit", "category", "severity", "target", "errors")
+class Rating(NamedTuple):
+    """One row of :class:`Ratings`, with names instead of codes."""
+
+    system: str
+    segment: str
+    rater: str
+    value: float
+    errors: tuple[ErrorSpan, ...] | None
+    item: str = "system"
+    unit: str | None = None
+    seconds: float = float("nan")
 
 
-def recognise(table: RawTable) -> bool:
-    """Tell whether a table holds errors of system outputs."""
-    listed = "errors" in table or {"category", "severity"} <= table.columns.keys()
-    return listed and layout.SYSTEM[0] in table and any(n in table for n in layout.SEGMENT)
+def ratings(rows: Sequence[Rating]) -> Ratings:
+    """Put rows together; columns that nobody filled stay None."""
+    errors = tuple(row.errors for row in rows)
+    items = tuple(row.item for row in rows)
+    units = tuple(row.unit or "" for row in rows)
+    seconds = np.array([row.seconds for row in rows], dtype=np.float64)
+    return Ratings.from_labels(
+        [row.system for row in rows],
+        [row.segment for row in rows],
+        [row.rater for row in rows],
+        np.array([row.value for row in rows], dtype=np.float64),
+        errors=None if all(e is None for e in errors) else errors,
+        item=None if all(i == "system" for i in items) else items,
+        unit=units if any(units) else None,
+        seconds=None if np.isnan(seconds).all() else seconds,
+    )
+
+
+def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rating:
+    """Read the JSON object of one rating: ``errors``, ``value`` or both.
+
+    ``names`` are those of the system, the segment and the rater.
+    """
+
+    def fail(message: str) -> NoReturn:
+        raise InputError(message, path=path, line=line)
+
+    if not isinstance(value, dict) or not ({"errors", "value"} & value.keys()):
+        fail("expected an object with 'errors'")
+    listed = value.get("errors")
+    if not (listed is None or isinstance(listed, list)):
+        fail("'errors' should be a list")
+    number = parse_number(value.get("value"))
+    if number is None or np.isinf(number):
+        fail(f"'value' should be a finite number, found {value.get('value')!r}")
+    found = None if listed is None else tuple(_parse_error(e, path, line) for e in listed)
+    item, unit = value.get("item", "system"), value.get("unit")
+    seconds = parse_number(value.get("seconds"))
+    if seconds is None or np.isinf(seconds):
+        fail(f"'seconds' should be a finite number, found {value.get('seconds')!r}")
+    return Rating(*names, number, found, str(item), unit and str(unit), seconds)
+
+
+def _parse_error(value: Any, path: Path, line: int) -> ErrorSpan:
+    def fail(key: str, expected: str) -> NoReturn:
+        found = value.get(key) if isinstance(value, dict) else value
+        raise InputError(f"error's '{key}': {found!r}, expected {expected}", path=path, line=line)
+
+    if not isinstance(value, dict):
+        fail("object", "an object")
+    for key in ("category", "severity"):
+        if not isinstance(value.get(key), str):
+            fail(key, "text")
+    for key in ("start", "end"):
+        place = value.get(key)
+        if place is not None and (isinstance(place, bool) or not isinstance(place, int)):
+            fail(key, "a whole number")
+    score = parse_number(value.get("score"))
+    if score is None or np.isinf(score):
+        fail("score", "a finite number")
+    return ErrorSpan(
+        value["category"],
+        value["severity"],
+        value.get("start"),
+        value.get("end"),
+        None if np.isnan(score) else score,
+        bool(value.get("is_source_error", False)),
+    )
+
+
+def to_dict(ratings: Ratings, row: int) -> dict[str, Any]:
+    """Give the JSON object of one row, the inverse of :func:`parse`."""
+    value: dict[str, Any] = {}
+    if ratings.errors is not None and ratings.errors[row] is not None:
+        value["errors"] = [error.to_dict() for error in ratings.errors[row] or ()]
+    if not np.isnan(ratings.value[row]) or not value:
+        value["value"] = float(ratings.value[row])
+    if ratings.item is not None and ratings.item[row] != "system":
+        value["item"] = ratings.item[row]
+    if ratings.unit is not None and ratings.unit[row]:
+        value["unit"] = ratings.unit[row]
+    if ratings.seconds is not None and not np.isnan(ratings.seconds[row]):
+        value["seconds"] = float(ratings.seconds[row])
+    return value
 
 
 def read(table: RawTable) -> Ratings:
     """Read all ratings; a table without a rater column has one rater, ``unknown``."""
-    _, table = layout.language_pair(table)
-    segment = layout.segment_column(table)
+    _, table = roles.language_pair(table)
+    segment = roles.segment_column(table)
     assert segment is not None
-    rater = one_of(table, RATER, "rater")
-    systems, segments = table.labels(layout.SYSTEM[0]), table.labels(segment)
+    rater = one_of(table, roles.RATER, "rater")
+    systems, segments = table.labels(roles.SYSTEM[0]), table.labels(segment)
     raters = ["unknown"] * table.n_rows if rater is None else table.labels(rater)
     names = list(zip(systems, segments, raters, strict=True))
     if "errors" not in table:
         return _row_per_error(table, names)
     items = table.texts("type") if "type" in table else [None] * table.n_rows
     units = table.texts("unit") if "unit" in table else [None] * table.n_rows
-    column = one_of(table, VALUE, "value")
+    column = one_of(table, roles.ERROR_VALUE, "value")
     values = np.full(table.n_rows, np.nan) if column is None else table.numbers(column)
     took = da.seconds(table)
     rows = []
@@ -66,8 +150,8 @@ def read(table: RawTable) -> Ratings:
             value["unit"] = units[row]
         if took is not None:
             value["seconds"] = float(took[row])
-        rows.append(spans.parse(value, *name, table.path, table.line(row)))
-    return spans.ratings(rows)
+        rows.append(parse(value, name, table.path, table.line(row)))
+    return ratings(rows)
 
 
 def _listed(table: RawTable, row: int) -> Any:
@@ -102,7 +186,7 @@ def _no_error(category: str, severity: str) -> bool:
 
 def _unknown_severity(table: RawTable, found: str, known: Collection[str], row: int) -> NoReturn:
     listed = hint(found, known)
-    table.fail(f"severity '{found}' has no weight; {listed} (--weights FILE.toml adds more)", row)
+    table.fail(f"severity '{found}' has no weight; {listed} (weights=FILE.toml adds more)", row)
 
 
 def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Ratings:
@@ -115,9 +199,7 @@ def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Rating
         errors = found.setdefault(name, [])
         if not _no_error(category, severity):
             errors.append(ErrorSpan(category, severity, *_place(target)))
-    return spans.ratings(
-        [spans.Rating(*name, float("nan"), tuple(errors)) for name, errors in found.items()]
-    )
+    return ratings([Rating(*name, float("nan"), tuple(errors)) for name, errors in found.items()])
 
 
 def _place(target: str | None) -> tuple[int, int] | tuple[None, None]:

@@ -1,17 +1,18 @@
 """Battle logs as count arrays: what statistics need of a log, however long it is.
 
-Short logs are read whole (:mod:`steelyard.formats.judged.battles`); long ones, all Parquet, and
-folders of logs are counted out of core (:mod:`steelyard.formats.judged.battlescan`), on several
+Short logs are read whole (:mod:`steelyard.formats.judged.battlelogs`); long ones, all Parquet, and
+folders of logs are counted out of core (:mod:`steelyard.formats.judged.biglogs`), on several
 workers where there are some. All ways give the same arrays. A log with units (prompts, segments) is
 counted per unit, too: in memory as far as it is short or has weights, else in parts on disk, in
-bounded memory (:mod:`steelyard.formats.judged.battleparts`).
+bounded memory. ``docs/design/big-logs.md`` says why.
 """
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +26,13 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.core.parallel import Workers
 from steelyard.data.judgements import BattleLog
 from steelyard.formats import bigtables, files, tables
-from steelyard.formats.judged import battles, rankings
-from steelyard.formats.judged.battleparts import GatherTask, UnitParts, gather_part, gone, keep_part
-from steelyard.formats.judged.battlescan import LogColumns, RowTask, count_rows, explain, scanned
+from steelyard.formats.judged import battlelogs, biglogs
+from steelyard.formats.judged.battlelogs import LogColumns
+from steelyard.formats.judged.biglogs import DrawTask, GatherTask, RowTask, scanned
 from steelyard.formats.streams import kept, on_disk
+from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.battlelog import Battles, UnitCounts, battle_pairs
-from steelyard.stats.strength.wins import PairWins
+from steelyard.stats.strength.wins import PairWins, WinCounts, pair_tables
 
 _LONG = 8_000_000  # bytes of text from which a log is counted out of core, packed or not
 _MANY = 50_000  # battles up to which units are held in memory, and drawn with replacement
@@ -40,7 +42,61 @@ _TOGETHER = 1_000_000  # rows of files that are a task together
 _FILE = 10_000  # rows that take as long as to open a file
 _ROW = 20  # bytes of a battle in a text, about
 _PACKED = 8  # times that gzip packs it
+_HELD = 250_000_000  # bytes of resamples of all tasks together
 _SUFFIXES = ("csv", "tsv", "jsonl", "ndjson", "parquet", "pq")
+
+
+class UnitParts:
+    """Counts by unit in parts on disk.
+
+    Parameters
+    ----------
+    stack, folder
+        Where the parts are; the stack is closed when the object is gone.
+    pairs
+        Wins and ties of the whole log.
+    parts
+        What :func:`biglogs.gather_part` gave for each.
+    workers, about
+        What resamples are drawn on, and what they depend on.
+    """
+
+    def __init__(
+        self,
+        stack: ExitStack,
+        folder: Path,
+        pairs: PairWins,
+        parts: Sequence[Mapping[str, Any]],
+        workers: Workers,
+        about: Mapping[str, Any],
+    ) -> None:
+        self.pairs, self.folder, self.workers, self.about = pairs, folder, workers, about
+        self.parts = tuple(k for k, own in enumerate(parts) if own["units"])
+        self.n_units = sum(own["units"] for own in parts)
+        self._ahead = tuple(sum(own[side] for own in parts) for side in ("first", "second"))
+        weakref.finalize(self, stack.close)
+
+    def ahead(self) -> tuple[Floats, Floats]:
+        """Count the units in which the first, and in which the second of each pair won more."""
+        return self._ahead
+
+    def tables(self, n_resamples: int, step: int, rng: np.random.Generator) -> Iterator[WinCounts]:
+        """Draw resamples, so many tables at a time."""
+        seed = int(rng.integers(2**64, dtype=np.uint64))
+        pairs = self.pairs
+        size = len(pairs.i)
+        for first in range(0, n_resamples, step):
+            few = min(step, n_resamples - first)
+            groups = int(np.clip(_HELD // (24 * few * size), 1, len(self.parts)))
+            tasks = [
+                DrawTask(self.parts[k::groups], self.folder, size, first, few, seed)
+                for k in range(groups)
+            ]
+            found = self.workers.run(
+                biglogs.draw_parts, tasks, step=f"resamples-{seed}-{first}-{few}", about=self.about
+            )
+            won, lost, tied = sum(found).swapaxes(0, 1)
+            yield pair_tables(pairs.i, pairs.j, pairs.n, won, lost, tied)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,14 +210,12 @@ def _is_long(path: Path) -> bool:
 def _read(path: Path, columns: LogColumns) -> tuple[BattleLog, str]:
     table = tables.read(path, is_text=columns.is_text)
     columns.check(table.columns, path)
-    for column, value in columns.where:
-        table = table.where(column, value)
-    table = table.without(columns.ignore)
-    if rankings.recognise(table) and columns.left is None:
-        if columns.unit is not None:
-            raise UsageError(f"{path}: rankings share segments, not '{columns.unit}'")
-        return rankings.unfolded(rankings.read(table)), "rankings"
-    return battles.read(table, **columns.given), "battle log"
+    table = columns.selected(table)
+    if not columns.are_rankings(table):
+        return battlelogs.read(table, columns), "battle log"
+    if columns.unit is not None:
+        raise UsageError(f"{path}: rankings share segments, not '{columns.unit}'")
+    return battlelogs.unfolded(battlelogs.read_rankings(table)), "rankings"
 
 
 def from_log(
@@ -219,7 +273,7 @@ def _hashed(
     keys = np.array([unit_key(name) for name in names], dtype=np.uint64)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="steelyard-")))
-        part = keep_part(0, folder, rows, keys[unit], pairs.codes)
+        part = biglogs.keep_part(0, folder, rows, keys[unit], pairs.codes)
         return pairs, UnitParts(stack.pop_all(), folder, pairs, [part], Workers(), {})
 
 
@@ -249,12 +303,12 @@ class _LongLog:
             named = self.columns
             self.about = {
                 "inputs": [[path.name, provenance.sha256([path])] for path in self.paths],
-                "columns": [*named.given.values(), *named.where, *named.ignore],
+                "columns": [*named.named, *named.where, *named.ignore],
                 "by_unit": by_unit,
             }
         with self._folder("rows") as folder:
             tasks = self._tasks(folder if by_unit else None)
-            found = self.workers.run(count_rows, tasks, step="battles", about=self.about)
+            found = self.workers.run(biglogs.count_rows, tasks, step="battles", about=self.about)
             if len(self.paths) == 1 and "rankings" in found[0]:
                 return None
             self._check(tasks, found)
@@ -317,7 +371,7 @@ class _LongLog:
                 raise InputError("rankings in a folder of logs of battles", path=own["rankings"])
             if "bad" in own:
                 file, row = own["bad"]
-                explain(task.paths[file], self.columns, row)
+                biglogs.explain(task.paths[file], self.columns, row)
         if not any(own["size"] for own in found):
             whole = self.paths[0] if len(self.paths) == 1 else self.paths[0].parent
             raise self.columns.no_rows(whole)
@@ -343,9 +397,9 @@ class _LongLog:
             folder = stack.enter_context(self._folder("units"))
             met = pairs.codes
             parts = [GatherTask(k, folder, sources, met, pairs.n) for k in range(tasks[0].parts)]
-            found = self.workers.run(gather_part, parts, step="units", about=self.about)
+            found = self.workers.run(biglogs.gather_part, parts, step="units", about=self.about)
             if sum(own["battles"] for own in found) != pairs.met.sum():
-                raise gone(sources[0][0].parent)
+                raise biglogs.gone(sources[0][0].parent)
             return UnitParts(stack.pop_all(), folder, pairs, found, self.workers, self.about)
 
     def _held(

@@ -17,8 +17,8 @@ import numpy as np
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import duck, files
+from steelyard.formats.plaintext import named, need_one_length
 from steelyard.formats.streams import is_stream
-from steelyard.formats.texts.plaintext import named, need_one_length
 
 _BLOCK = 1 << 22  # bytes read at a time to find the ends of lines
 _FETCHED = 2000  # rows of Parquet
@@ -85,7 +85,7 @@ def find_shards(
             shards.append(TextShard("parquet", (path,)))
         elif kind not in ("jsonl", "ndjson"):
             raise InputError("can't be split into shards: expected JSON lines or Parquet, or plain "
-                             "files with --src", path=path)  # fmt: skip
+                             "files with source=...", path=path)  # fmt: skip
         else:
             shards += [
                 TextShard("jsonl", (path,), (start,), 1 + k * size, size)
@@ -178,7 +178,7 @@ def _plain_rows(shard: TextShard) -> Iterator[TextRow]:
         row = TextRow(None)
         for path, role, (number, text) in zip(shard.paths, shard.roles, lines, strict=True):
             if not (shard.allow_empty or text.strip()):
-                message = "empty line (--allow-empty takes it for an empty text)"
+                message = "empty line (allow_empty=True takes it for an empty text)"
                 raise InputError(message, path=path, line=number)
             kind, _, name = role.partition(":")
             if kind == "src":

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from steelyard.core.errors import InputError
 from steelyard.data.segments import natural_key
-from steelyard.formats import files, layout, tables
+from steelyard.formats import files, roles, tables
 from steelyard.formats.tables import RawTable
 
 
@@ -58,9 +58,9 @@ def read(table: RawTable) -> EntityAnnotations:
     """Read annotations; all systems must have the same lines."""
     if "annotated_sentence" in table:
         return EntityAnnotations({_system_name(table.path): _released(table)})
-    column = layout.segment_column(table)
+    column = roles.segment_column(table)
     if column is None:
-        table.fail(f"no line column (one of {', '.join(layout.SEGMENT)})")
+        table.fail(f"no line column (one of {', '.join(roles.SEGMENT)})")
     found: dict[str, dict[str, Sentence]] = {}
     names = table.labels("system") if "system" in table else ["unknown"] * table.n_rows
     texts = table.texts("sentence")

@@ -22,8 +22,8 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats import files
+from steelyard.formats.cells import parse_number
 from steelyard.formats.streams import kept
-from steelyard.formats.tables import parse_number
 
 TEXTS, SCORES = "plain text", "plain scores"  # names of the formats
 SCORE = "score"  # what numbers without a name are called
@@ -123,7 +123,7 @@ def _texts(path: Path, *, allow_empty: bool) -> Texts:
         raise InputError("is empty, expected a line for each segment", path=path)
     for number, line in enumerate(lines, 1):
         if not (allow_empty or line.strip()):
-            message = "no text (--allow-empty takes it for an empty one)"
+            message = "no text (allow_empty=True takes it for an empty one)"
             raise InputError(message, path=path, line=number)
     return tuple(lines)
 

@@ -19,8 +19,9 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.joining import join
 from steelyard.formats import files
-from steelyard.formats.scores import long, systemtable
-from steelyard.formats.tables import RawTable, parse_number
+from steelyard.formats.cells import parse_number
+from steelyard.formats.scoretables import read_long, read_system
+from steelyard.formats.tables import RawTable
 
 SEGMENT_COLUMNS = (
     "metric", "lp", "testset", "domain", "doc", "ref", "system", "segment", "score",
@@ -47,8 +48,8 @@ def read(path: Path, *, lp: str | None = None, where: Iterable[tuple[str, str]] 
             kept = table.where(column, chosen[column])
             same = [chosen[column]] * kept.n_rows  # the column is needed further down
             table = replace(kept, columns={**kept.columns, column: same})
-    languages, table = _narrow(table, "lp", lp or chosen.get("lp"), "--lp")
-    testset, table = _narrow(table, "testset", chosen.get("testset"), "--where testset=")
+    languages, table = _narrow(table, "lp", lp or chosen.get("lp"), "lp=...")
+    testset, table = _narrow(table, "testset", chosen.get("testset"), 'where={"testset": ...}')
     if "segment" in table:
         table = _from_zero(table)
     elif "all" in table.labels("domain"):
@@ -92,7 +93,7 @@ def _one_metric(table: RawTable, metric: str, ref: str) -> EvalSet:
     own = table.where("metric", metric).where("ref", ref)
     name = f"{metric}-{ref}"
     renamed = {name if column == "score" else column: c for column, c in own.columns.items()}
-    reader = long.read if "segment" in own else systemtable.read
+    reader = read_long if "segment" in own else read_system
     es = reader(replace(own, columns=renamed))
     named = replace(es, name=f"{table.path}: '{name}'")  # what a warning calls it
     return named.with_scores(name, es.scores[name], uses=tuple(ref.split(".")))
@@ -101,7 +102,7 @@ def _one_metric(table: RawTable, metric: str, ref: str) -> EvalSet:
 def write(es: EvalSet, path: Path, *, level: str = "seg") -> None:
     """Write the metrics of a set, at level ``seg`` (nine columns) or ``sys`` (seven)."""
     if es.language_pair is None:
-        raise UsageError("a submission names its language pair: say --lp SRC-TGT")
+        raise UsageError("a submission names its language pair: say lp=SRC-TGT")
     lines = []
     for name in es.metrics:
         table = es.scores[name]

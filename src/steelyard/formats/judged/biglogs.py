@@ -1,16 +1,18 @@
-"""Battle logs by SQL: DuckDB reads them out of core, whatever they are, and counts.
+"""Logs too long to hold: what workers do with them, out of core, in three kinds of tasks.
 
-Names become codes, outcomes numbers, and battles counts per pair. The battles of units (prompts,
-segments) are written to disk in parts, each with all battles of its units, by the hash of their
-names.
+:class:`RowTask` counts battles: DuckDB reads the rows whatever the file is, names become codes,
+outcomes numbers, battles counts per pair; the battles of units (prompts, segments) are written to
+disk in parts, each with all battles of its units, by the hash of their names. :class:`GatherTask`
+counts the battles of a part by unit, and :class:`DrawTask` draws resamples of parts. How rows and
+units are split makes no difference to the numbers.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -18,66 +20,22 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError, OutOfMemoryError, SteelyardError, UsageError, hint
+from steelyard.core.errors import OutOfMemoryError, SteelyardError
+from steelyard.core.taskfiles import write_whole
 from steelyard.formats import bigtables, duck
 from steelyard.formats.bigtables import Column, Scan
+from steelyard.formats.cells import sql_blank, sql_number
 from steelyard.formats.duck import literal
-from steelyard.formats.judged import battles, rankings
-from steelyard.formats.judged.battles import Columns
-from steelyard.formats.tables import NUMBER
+from steelyard.formats.judged import battlelogs
+from steelyard.formats.judged.battlelogs import BattleColumns, LogColumns
+from steelyard.stats.arrays import Floats
+from steelyard.stats.resampling.keyed import KeyedUnits
 from steelyard.stats.strength.battlelog import Battles
 
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
 _ROWS = 2**40  # more than a file has
-#: What str.strip() takes off: a name of these alone is none, in short logs and in long ones.
-_BLANK = literal(f"[{''.join(c for c in map(chr, range(0x3001)) if c.isspace())}]*")
-
-
-@dataclass(frozen=True, slots=True)
-class LogColumns:
-    """What the user said of the columns: their names, which rows to keep, what to skip."""
-
-    left: str | None = None
-    right: str | None = None
-    outcome: str | None = None
-    unit: str | None = None
-    where: tuple[tuple[str, str], ...] = ()
-    ignore: tuple[str, ...] = ()
-
-    @property
-    def given(self) -> dict[str, str | None]:
-        """The names of the columns of a battle, as ``battles.read`` wants them."""
-        return {name: getattr(self, name) for name in ("left", "right", "outcome", "unit")}
-
-    def is_text(self, name: str) -> bool:
-        """Tell whether a column holds names, even where they look like numbers."""
-        named = {*self.given.values(), *(column for column, _ in self.where)}
-        return name in named or battles.is_text(name) or rankings.is_text(name)
-
-    def wants(self, name: str) -> bool:
-        """Tell whether a column is read at all."""
-        known = (*battles.WEIGHT, *battles.TIME)
-        return name in known or self.is_text(name) or rankings.is_rank(name)
-
-    def found(self, scan: Scan) -> Columns:
-        """Find the columns of a battle in a file; what selects rows is none of them."""
-        used = [*self.ignore, *(column for column, _ in self.where)]
-        return battles.columns(scan.header().without(used), **self.given)
-
-    def check(self, names: Collection[str], path: Path) -> None:
-        """Refuse a column that the file does not have."""
-        for column in (*self.ignore, *(name for name, _ in self.where)):
-            if column not in names:
-                raise UsageError(f"{path}: no column '{column}'; {hint(column, names)}")
-            if column in self.given.values():
-                raise UsageError(f"{path}: column '{column}' selects rows or is ignored: it can't "
-                                 "be part of a battle, too")  # fmt: skip
-
-    def no_rows(self, path: Path) -> InputError:
-        """Say that nothing is left of a log."""
-        chosen = " and ".join(f"{name}={value}" for name, value in self.where)
-        return InputError(f"no row has {chosen}" if chosen else "has no rows", path=path)
+_ARRAYS = ("key", "start", "cell", "count")  # of a part, a file each
 
 
 class RowTask(NamedTuple):
@@ -151,13 +109,13 @@ def explain(path: Path, columns: LogColumns, row: int) -> None:
         bigtables.session() as connection,
         bigtables.opened(path, columns.wants, connection) as scan,
     ):
-        names = columns.found(scan)
+        names = columns.find(scan.header())
         shown = [name for name in names if name is not None]
         if names.time is not None and not _is_plain(scan.columns[names.time]):
             shown.remove(names.time)
         table = scan.row(row, shown)
-        sides = {"left": names.left, "right": names.right, "outcome": names.outcome}
-        battles.read(table, unit=names.unit, **({} if names.outcome is None else sides))
+        left, right = (None, None) if names.outcome is None else names[:2]
+        battlelogs.read(table, LogColumns(left, right, names.outcome, names.unit))
         table.fail("not a battle", 0)
 
 
@@ -166,7 +124,7 @@ class LogScan:
 
     def __init__(self, connection: Any, columns: LogColumns) -> None:
         self.run, self.columns = connection.execute, columns
-        self.names: list[Columns] = []
+        self.names: list[BattleColumns] = []
         self.rankings: list[Path] = []
 
     @property
@@ -177,10 +135,10 @@ class LogScan:
     def add(self, scan: Scan, into: str, rows: tuple[int, int] | None = None) -> None:
         """Name the columns of a battle: file, row, l and r (names), o (outcome), w, t and u."""
         self.columns.check(scan.names, scan.path)
-        if self.columns.left is None and rankings.recognise(scan.header()):
+        if self.columns.are_rankings(scan.header()):
             self.rankings.append(scan.path)
             return
-        names = self.columns.found(scan)
+        names = self.columns.find(scan.header())
         left, right = scan.columns[names.left], scan.columns[names.right]
         outcome, weight, time, unit = (
             None if name is None else scan.columns[name] for name in names[2:]
@@ -210,9 +168,7 @@ class LogScan:
 
         The last number is that of units, about.
         """
-        blank = " OR ".join(
-            f"coalesce(regexp_full_match({name}, {_BLANK}), true)" for name in "lru"
-        )
+        blank = " OR ".join(sql_blank(name) for name in "lru")
         bad = (
             f"{blank} OR l = r OR o IS NULL OR no_time OR "
             "NOT coalesce(w >= 0 AND isfinite(w), false)"
@@ -304,11 +260,111 @@ def _unreadable(column: Column) -> str:
 
 def _outcome(column: Column) -> str:
     """SQL of an outcome as a number in 0..1; NULL if it is none."""
+    value = column.number() if column.is_number else sql_number(column.text())
+    share = f"CASE WHEN {value} BETWEEN 0 AND 1 THEN {value} END"
     if column.is_number:
-        value = column.number()
-        return f"CASE WHEN {value} BETWEEN 0 AND 1 THEN {value} END"
-    text = column.text()
-    words = " ".join(f"WHEN {literal(word)} THEN {value}" for word, value in battles.WORDS.items())
-    value = f"TRY_CAST({text} AS DOUBLE)"
-    number = f"regexp_full_match({text}, {literal(NUMBER.pattern)}) AND {value} BETWEEN 0 AND 1"
-    return f"CASE {text} {words} ELSE CASE WHEN {number} THEN {value} END END"
+        return share
+    words = " ".join(
+        f"WHEN {literal(word)} THEN {value}" for word, value in battlelogs.WORDS.items()
+    )
+    return f"CASE {column.text()} {words} ELSE {share} END"
+
+
+class GatherTask(NamedTuple):
+    """One part: where its battles are, with the codes of the systems in each place."""
+
+    part: int
+    folder: Path
+    sources: tuple[tuple[Path, NDArray[np.int32]], ...]
+    pairs: NDArray[np.int64]
+    n: int
+
+
+class DrawTask(NamedTuple):
+    """Resamples of some parts."""
+
+    parts: tuple[int, ...]
+    folder: Path
+    n_pairs: int
+    first: int
+    size: int
+    seed: int
+
+
+def gather_part(task: GatherTask) -> dict[str, Any]:
+    """Count the battles of a part by unit, and write that down."""
+    with duck.connect(threads=1) as connection:
+        found = [
+            _read_part(sorted((folder / f"part={task.part}").glob("*.parquet")), codes, connection)
+            for folder, codes in task.sources
+        ]
+    left, right, outcome, key = (
+        np.concatenate([own[name] for own in found]) for name in ("a", "b", "o", "h")
+    )
+    often = None
+    if any("w" in own for own in found):
+        often = np.concatenate([own.get("w", np.ones(len(own["h"]))) for own in found])
+    battles = Battles(left, right, outcome, task.n, often)
+    return keep_part(task.part, task.folder, battles, key, task.pairs)
+
+
+def keep_part(
+    part: int,
+    folder: Path,
+    battles: Battles,
+    key: NDArray[np.uint64],
+    pairs: NDArray[np.int64],
+) -> dict[str, Any]:
+    """Write a part: battles with the keys of their units, and the codes of all pairs that met.
+
+    Weights of battles are whole numbers: how many there are of the kind.
+    """
+    units = KeyedUnits.of(battles, key, pairs)
+    for name in _ARRAYS:
+        save = partial(np.save, arr=getattr(units, name))
+        write_whole(_path(folder, part, name), save)
+    first, second = units.ahead()
+    size = len(battles) if battles.weight is None else int(battles.weight.sum())
+    return {"battles": size, "units": units.n_units, "first": first, "second": second}
+
+
+def _read_part(
+    files: Sequence[Path], codes: NDArray[np.int32], connection: Any
+) -> dict[str, NDArray[Any]]:
+    """Read battles of a part: codes of both, the outcome, the key of the unit; how many (w)."""
+    if not files:
+        none = np.empty(0, dtype=np.int32)
+        return {"a": none, "b": none, "o": none.astype(float), "h": none.astype(np.uint64)}
+    listed = ", ".join(duck.literal(duck.exactly(file)) for file in files)
+    found: dict[str, NDArray[Any]] = connection.execute(
+        f"SELECT * REPLACE (o / 2.0 AS o) FROM read_parquet([{listed}], hive_partitioning=false)"
+    ).fetchnumpy()
+    return found | {"a": codes[found["a"]], "b": codes[found["b"]]}
+
+
+def _path(folder: Path, part: int, name: str) -> Path:
+    return folder / f"part-{part}.{name}.npy"
+
+
+def draw_parts(task: DrawTask) -> Floats:
+    """Draw resamples of some parts: resamples x (won by the first, by the second, tied) x pairs."""
+    total = np.zeros((task.size, 3, task.n_pairs))
+    for part in task.parts:
+        units = KeyedUnits(task.n_pairs, *_load(task.folder, part))
+        total += units.resampled(task.first, task.size, task.seed)
+    return total
+
+
+def _load(folder: Path, part: int) -> list[NDArray[Any]]:
+    try:
+        return [
+            np.load(_path(folder, part, name), mmap_mode="r", allow_pickle=False)
+            for name in _ARRAYS
+        ]
+    except (OSError, ValueError) as error:
+        raise gone(folder) from error
+
+
+def gone(folder: Path) -> SteelyardError:
+    """Say that a folder does not have what was written to it."""
+    return SteelyardError(f"battles are gone from {folder}: start anew, with another resume=...")

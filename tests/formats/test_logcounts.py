@@ -18,10 +18,16 @@ from steelyard import BattleLog, save
 from steelyard.core.errors import InputError, SteelyardError, UsageError
 from steelyard.core.parallel import Workers
 from steelyard.formats import bigtables, duck, tables
-from steelyard.formats.judged import battlecounts
-from steelyard.formats.judged.battlecounts import CountedLog, from_log, read_counts, unit_key
-from steelyard.formats.judged.battleparts import UnitParts
-from steelyard.formats.judged.battlescan import LogColumns, scanned
+from steelyard.formats.judged import logcounts
+from steelyard.formats.judged.battlelogs import LogColumns
+from steelyard.formats.judged.biglogs import scanned
+from steelyard.formats.judged.logcounts import (
+    CountedLog,
+    UnitParts,
+    from_log,
+    read_counts,
+    unit_key,
+)
 from steelyard.formats.load import read_any
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.keyed import keyed_counts
@@ -35,12 +41,12 @@ SUFFIXES = ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"]
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count every file as if it were long."""
-    monkeypatch.setattr(battlecounts, "_LONG", 0)
+    monkeypatch.setattr(logcounts, "_LONG", 0)
 
 
 def counted_long(path: Path, **options: Any) -> CountedLog:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(battlecounts, "_LONG", 0)
+        patch.setattr(logcounts, "_LONG", 0)
         return read_counts(path, **options)
 
 
@@ -265,7 +271,7 @@ def test_named_columns_rows_and_what_is_skipped(
     given = LogColumns("one", "two", "vote", None, (("language", "de"),), ("question_id",))
     for limit in (0, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(battlecounts, "_LONG", limit)
+            patch.setattr(logcounts, "_LONG", limit)
             found = read_counts(path, given)
             assert found.systems == ("007", "7", "A")
             assert (found.n_battles, found.n_units) == (2, 2)
@@ -291,7 +297,7 @@ def test_battles_are_played_in_time(tmp_path: Path, suffix: str) -> None:
     tables.write(path, columns)
     for limit in (0, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(battlecounts, "_LONG", limit)
+            patch.setattr(logcounts, "_LONG", limit)
             played = read_counts(path, in_order=True).played
         assert played is not None
         assert played.left.tolist() == [2, 0, 0, 1]
@@ -326,7 +332,7 @@ def test_rankings_are_battles(tmp_path: Path, suffix: str) -> None:
     tables.write(path, columns)
     for limit in (0, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(battlecounts, "_LONG", limit)
+            patch.setattr(logcounts, "_LONG", limit)
             found = read_counts(path)
         assert (found.form, found.systems) == ("rankings", ("A", "B", "C"))
         assert (found.n_battles, found.n_units) == (7, 2)
@@ -372,9 +378,9 @@ def test_keys_of_units_are_those_of_duckdb() -> None:
 @pytest.fixture
 def parted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count units in parts of 900 battles, and rows by the thousand."""
-    monkeypatch.setattr(battlecounts, "_MANY", 100)
-    monkeypatch.setattr(battlecounts, "_PART", 900)
-    monkeypatch.setattr(battlecounts, "_ROWS", 1000)
+    monkeypatch.setattr(logcounts, "_MANY", 100)
+    monkeypatch.setattr(logcounts, "_PART", 900)
+    monkeypatch.setattr(logcounts, "_ROWS", 1000)
 
 
 def drawn(counted: CountedLog, n: int, step: int | None = None, seed: int = 1) -> Floats:
@@ -386,10 +392,10 @@ def drawn(counted: CountedLog, n: int, step: int | None = None, seed: int = 1) -
 def test_units_in_parts_are_the_same_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = random_log(6000, 5, 700)
     held = from_log(made)
-    monkeypatch.setattr(battlecounts, "_MANY", 100)
+    monkeypatch.setattr(logcounts, "_MANY", 100)
     alone = from_log(made)
-    monkeypatch.setattr(battlecounts, "_PART", 900)
-    monkeypatch.setattr(battlecounts, "_ROWS", 1000)
+    monkeypatch.setattr(logcounts, "_PART", 900)
+    monkeypatch.setattr(logcounts, "_ROWS", 1000)
     save(made, tmp_path / "log.parquet")
     parted = read_counts(tmp_path / "log.parquet")
     assert isinstance(held.units, UnitCounts)
@@ -494,7 +500,7 @@ def test_a_folder_of_logs_is_one_log(tmp_path: Path, suffix: str) -> None:
 def test_small_folders_count_like_one_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
-    monkeypatch.setattr(battlecounts, "_MANY", many)
+    monkeypatch.setattr(logcounts, "_MANY", many)
     header = "left,right,outcome,unit"
     lines = ["A,B,left,p", "C,B,tie,q", "A,C,right,p", "A,B,right,r"]
     for extra in ("", ",weight"):
@@ -578,8 +584,8 @@ def test_many_short_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
     try:
         same(read_counts(tmp_path, in_order=True), expected)
-        monkeypatch.setattr(battlecounts, "_MANY", 10)
-        monkeypatch.setattr(battlecounts, "_TOGETHER", 200_000)
+        monkeypatch.setattr(logcounts, "_MANY", 10)
+        monkeypatch.setattr(logcounts, "_TOGETHER", 200_000)
         found = read_counts(tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -595,7 +601,7 @@ def test_an_interrupt_is_one() -> None:
 
 
 def test_rankings_in_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(battlecounts, "_ROWS", 2)
+    monkeypatch.setattr(logcounts, "_ROWS", 2)
     columns = {
         "segmentId": ["1", "2", "3"],
         "judgeId": ["x"] * 3,
@@ -627,7 +633,7 @@ def test_odd_names_of_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, o
 def test_what_can_not_be_written_is_not_the_logs_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(battlecounts, "_MANY", 100)
+    monkeypatch.setattr(logcounts, "_MANY", 100)
     save(random_log(1500, 4, 60), tmp_path / "x.parquet")
     kept = tmp_path / "kept"
     kept.mkdir()
@@ -662,7 +668,7 @@ def test_what_selects_rows_is_no_part_of_a_battle(tmp_path: Path, refusal: Refus
     path.write_text(LOG + "A,B,left,q\n", encoding="utf-8")
     for limit in (0, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(battlecounts, "_LONG", limit)
+            patch.setattr(logcounts, "_LONG", limit)
             named = LogColumns(where=(("unit", "q"),), unit="unit")
             assert "column 'unit' selects rows" in refusal(read_counts, path, named)
             assert read_counts(path, LogColumns(where=(("unit", "q"),))).n_battles == 1
@@ -673,7 +679,7 @@ def test_what_selects_rows_is_no_part_of_a_battle(tmp_path: Path, refusal: Refus
 def test_what_battles_share_can_be_named(
     tmp_path: Path, refusal: Refusal, monkeypatch: pytest.MonkeyPatch, suffix: str, limit: int
 ) -> None:
-    monkeypatch.setattr(battlecounts, "_LONG", limit)
+    monkeypatch.setattr(logcounts, "_LONG", limit)
     path = tmp_path / f"x.{suffix}"
     columns = {
         "left": ["A", "B", "A"],

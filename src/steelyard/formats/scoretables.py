@@ -1,0 +1,269 @@
+"""Tables that are an EvalSet: long, system and wide tables of scores, and texts as JSON lines.
+
+A long table has a row for every (system, segment) and a column for every score, a system table a
+row for every system, a wide one a row for every segment and a column for every system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import UsageError
+from steelyard.core.table import dumps
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.judgements import Codes, encode
+from steelyard.data.segments import Segments, Texts
+from steelyard.formats import files, roles, tables
+from steelyard.formats.roles import OUTPUTS, REFERENCES, SYSTEM
+from steelyard.formats.tables import RawTable, one_of
+
+
+@dataclass(frozen=True)
+class _SegmentColumns:
+    """The columns of a table that describe segments, by what they say."""
+
+    document: str | None
+    domain: str | None
+    source: str | None
+    references: Mapping[str, str]
+
+    @classmethod
+    def find(cls, table: RawTable) -> _SegmentColumns:
+        prefix = roles.REFERENCE_PREFIX
+        references = {
+            name.removeprefix(prefix): name
+            for name in table.columns
+            if name.startswith(prefix) and len(name) > len(prefix)
+        }
+        single = one_of(table, roles.REFERENCE, "reference")
+        if single is not None:
+            references["ref"] = single
+        return cls(
+            one_of(table, roles.DOCUMENT, "document"),
+            one_of(table, roles.DOMAIN, "domain"),
+            one_of(table, roles.SOURCE, "source"),
+            references,
+        )
+
+    @property
+    def names(self) -> set[str | None]:
+        return {*self.references.values(), self.document, self.domain, self.source}
+
+    def read(self, table: RawTable, ids: Sequence[str], segment: Codes) -> Segments:
+        """Read what they say of each segment; rows of one segment must agree."""
+
+        def column(name: str | None) -> Texts | None:
+            return None if name is None else _per_segment(table, name, len(ids), segment)
+
+        references: dict[str, Any] = {key: column(name) for key, name in self.references.items()}
+        return Segments(
+            tuple(ids), column(self.document), column(self.domain), column(self.source), references
+        )
+
+
+def _per_segment(table: RawTable, column: str, n: int, segment: NDArray[Any]) -> Texts:
+    """Fold a column of texts to one per segment; two different texts for one are an error."""
+    values: list[str | None] = [None] * n
+    for row, (place, text) in enumerate(zip(segment.tolist(), table.texts(column), strict=True)):
+        if text is None or values[place] == text:
+            continue
+        if values[place] is not None:
+            table.fail(
+                f"column '{column}': {text[:40]!r} differs from {values[place][:40]!r} "
+                "on an earlier line of the same segment",
+                row,
+            )
+        values[place] = text
+    return tuple(values)
+
+
+def _first_repeat(codes: NDArray[Any]) -> tuple[int, int] | None:
+    """Give the rows (first, second) of the earliest code that occurs twice, or None."""
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    again = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if not len(again):
+        return None
+    place = again[np.argmin(order[again + 1])]
+    return int(order[place]), int(order[place + 1])
+
+
+def _refuse_repeats(
+    table: RawTable, column: str | None, labels: Sequence[str], segment: NDArray[Any]
+) -> None:
+    """Refuse a table with a row per segment in which a segment has two."""
+    repeat = _first_repeat(segment)
+    if repeat is not None:
+        first, second = repeat
+        message = f"segment '{labels[second]}' stands on line {table.line(first)} already"
+        if column is not None and column in table.given:
+            message += f" ({table.named(column)} is taken as the segment; a document is a 'doc')"
+        table.fail(message, second)
+
+
+def read_long(table: RawTable) -> EvalSet:
+    """Read scores, and whatever the table says of segments and outputs."""
+    languages, table = roles.language_pair(table)
+    segment_column = roles.segment_column(table)
+    assert segment_column is not None
+    output = one_of(table, roles.OUTPUT, "output")
+    described = _SegmentColumns.find(table)
+    systems, system = encode(table.labels(SYSTEM[0]))
+    ids, segment = encode(table.labels(segment_column))
+    cell = system.astype(np.int64) * len(ids) + segment
+    repeat = _first_repeat(cell)
+    if repeat is not None:
+        first, second = repeat
+        table.fail(
+            f"system '{systems[system[second]]}' and segment '{ids[segment[second]]}' stand on "
+            f"line {table.line(first)} already; expected one row each "
+            "(where={COL: VALUE} selects rows)",
+            second,
+        )
+    segments = described.read(table, ids, segment)
+    known = {SYSTEM[0], segment_column, output, *described.names}
+    scores = {}
+    for name in table.columns:
+        if name not in known:
+            values = np.full(len(systems) * len(ids), np.nan)
+            values[cell] = table.scores(name)
+            scores[name] = ScoreTable(
+                values.reshape(len(systems), len(ids)),
+                uses=roles.uses(name, tuple(segments.references)),
+            )
+    outputs = {} if output is None else _outputs(table, output, systems, len(ids), cell)
+    return EvalSet(systems, segments, scores, outputs, language_pair=languages)
+
+
+def _outputs(
+    table: RawTable, column: str, systems: tuple[str, ...], n: int, cell: NDArray[np.int64]
+) -> dict[str, Texts]:
+    texts: list[str | None] = [None] * (len(systems) * n)
+    for place, text in zip(cell.tolist(), table.texts(column), strict=True):
+        texts[place] = text
+    rows = {name: tuple(texts[i * n : (i + 1) * n]) for i, name in enumerate(systems)}
+    return {name: row for name, row in rows.items() if any(text is not None for text in row)}
+
+
+def write_long(es: EvalSet, path: Path) -> None:
+    """Write scores and texts of a set, a row for every system and segment."""
+    roles.check_free(es.scores, "score")
+    columns = es.columns(texts=True)
+    if es.language_pair is not None:
+        columns = {"lp": [es.language_pair] * len(columns["system"]), **columns}
+    tables.write(path, columns, names=("system", "segment"))
+
+
+def read_system(table: RawTable) -> EvalSet:
+    """Read official system scores; the set has no segments."""
+    languages, table = roles.language_pair(table)
+    labels = table.labels(SYSTEM[0])
+    systems, system = encode(labels)
+    repeat = _first_repeat(system)
+    if repeat is not None:
+        first, second = repeat
+        table.fail(
+            f"system '{labels[second]}' stands on line {table.line(first)} already; expected one "
+            "row each (where={COL: VALUE} selects rows; a table of segments needs a segment "
+            "column)",
+            second,
+        )
+    scores = {}
+    for name in table.columns:
+        if name != SYSTEM[0]:
+            values = np.full(len(systems), np.nan)
+            values[system] = table.scores(name)
+            scores[name] = ScoreTable(
+                np.empty((len(systems), 0)), uses=roles.uses(name), system_scores=values
+            )
+    return EvalSet(systems, Segments(()), scores, language_pair=languages)
+
+
+def write_system(es: EvalSet, path: Path) -> None:
+    """Write the system scores: the official ones, else the means over the segments."""
+    roles.check_free(es.scores, "score")
+    means = {name: table.system_means() for name, table in es.scores.items()}
+    tables.write(path, {"system": es.systems, **means}, names=("system",))
+
+
+def read_wide(table: RawTable, score: str = "score") -> EvalSet:
+    """Read one score; without a segment column, segments are numbered from 1 by row."""
+    languages, table = roles.language_pair(table)
+    column = roles.segment_column(table)
+    unnamed = (str(row + 1) for row in range(table.n_rows))
+    labels = list(unnamed) if column is None else table.labels(column)
+    ids, segment = encode(labels)
+    _refuse_repeats(table, column, labels, segment)
+    described = _SegmentColumns.find(table)
+    systems = [name for name in table.columns if name != column and name not in described.names]
+    if not systems:
+        table.fail("no column holds the scores of a system")
+    values = np.full((len(systems), len(ids)), np.nan)
+    for i, name in enumerate(systems):
+        values[i, segment] = table.scores(name)
+    segments = described.read(table, ids, segment)
+    scores = {score: ScoreTable(values, uses=roles.uses(score, tuple(segments.references)))}
+    return EvalSet(tuple(systems), segments, scores, language_pair=languages)
+
+
+def write_wide(es: EvalSet, path: Path, score: str | None = None) -> None:
+    """Write one score of a set (the only one, or the one that is named)."""
+    if score is None:
+        if len(es.scores) != 1:
+            raise UsageError(f"a wide table holds one score, the set has {len(es.scores)}")
+        score = next(iter(es.scores))
+    roles.check_free(es.systems, "system")
+    systems = dict(zip(es.systems, es[score].values, strict=True))
+    tables.write(path, {"segment": es.segments.ids, **systems}, names=("segment",))
+
+
+def read_texts(table: RawTable) -> EvalSet:
+    """Read texts, documents and domains; a system without a text for a segment has None there."""
+    languages, table = roles.language_pair(table)
+    column = roles.segment_column(table)
+    if column is None:
+        table.fail(f"no segment column (one of {', '.join(roles.SEGMENT)}, or an id)")
+    labels = table.labels(column)
+    ids, segment = encode(labels)
+    _refuse_repeats(table, column, labels, segment)
+    order = np.argsort(segment).tolist()
+    described = _SegmentColumns.find(table).read(table, ids, segment)
+    references = {**described.references, **_objects(table, REFERENCES, order)}
+    outputs = _objects(table, OUTPUTS, order)
+    segments = replace(described, references=references)
+    return EvalSet(tuple(outputs), segments, {}, outputs, language_pair=languages)
+
+
+def _objects(table: RawTable, column: str, order: list[int]) -> dict[str, Texts]:
+    """Turn a column of objects {name: text} into texts per name."""
+    cells = table.columns.get(column, [None] * table.n_rows)
+    for row, cell in enumerate(cells):
+        if cell is not None and not isinstance(cell, dict):
+            table.fail(f"'{column}': expected an object of texts by name", row)
+        for name, text in (cell or {}).items():
+            if not name.strip() or not (text is None or isinstance(text, str)):
+                table.fail(f"'{column}': '{name}' should be a name with a text", row)
+    names = sorted({name for cell in cells if cell for name in cell})
+    return {name: tuple((cells[row] or {}).get(name) for row in order) for name in names}
+
+
+def write_texts(es: EvalSet, path: Path) -> None:
+    """Write texts, documents and domains of a set."""
+    seg = es.segments
+    lines = []
+    for i, segment in enumerate(seg.ids):
+        row: dict[str, Any] = {"seg": segment}
+        if es.language_pair is not None:
+            row["lp"] = es.language_pair
+        singles = {"doc": seg.documents, "domain": seg.domains, "src": seg.sources}
+        row |= {name: texts[i] for name, texts in singles.items() if texts and texts[i] is not None}
+        for name, texts in ((REFERENCES, seg.references), (OUTPUTS, es.outputs)):
+            row[name] = {key: column[i] for key, column in texts.items() if column[i] is not None}
+        lines.append(dumps(row, indent=None) + "\n")
+    files.write_text(path, "".join(lines))

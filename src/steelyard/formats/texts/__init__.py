@@ -1,1 +1,0 @@
-"""Texts, and entities that were found in them."""
