@@ -20,7 +20,8 @@ from steelyard.core.table import Frame, frame
 from steelyard.core.words import plural
 from steelyard.data.judgements import Floats, Ratings, freeze, same_bits
 from steelyard.data.segments import Frozen, Index, Segments, Texts
-from steelyard.stats.arrays import own_floats, own_texts, row_means
+from steelyard.data.trusted import changed, made
+from steelyard.stats.arrays import own_floats, own_texts, owned, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 Kind = Literal["human", "metric"]
@@ -64,9 +65,7 @@ class ScoreTable:
         stats = self.statistics
         if not isinstance(stats, CorpusStatistics | None):
             raise UsageError(f"statistics: expected CorpusStatistics, got {type(stats).__name__}")
-        if stats is not None and stats.higher_is_better != self.higher_is_better:
-            stats = replace(stats, higher_is_better=self.higher_is_better)
-            object.__setattr__(self, "statistics", stats)
+        object.__setattr__(self, "statistics", _turned(stats, higher=self.higher_is_better))
 
     @property
     def has_segments(self) -> bool:
@@ -102,13 +101,21 @@ class ScoreTable:
         segments: Index | None = None,
     ) -> ScoreTable:
         """Change every array, and select the same systems or segments of the statistics."""
-        arrays = {name: getattr(self, name) for name in _AXES}
-        changed: dict[str, Any] = {
-            name: None if array is None else change(name, array) for name, array in arrays.items()
-        }
+        new: dict[str, Any] = {}
+        for name in _AXES:
+            array = getattr(self, name)
+            found = None if array is None else change(name, array)
+            new[name] = None if found is None else owned(found)
         if self.statistics is not None:
-            changed["statistics"] = self.statistics.select(systems, segments)
-        return replace(self, **changed)
+            new["statistics"] = self.statistics.select(systems, segments)
+        return changed(self, **new)
+
+
+def _turned(stats: CorpusStatistics | None, *, higher: bool) -> CorpusStatistics | None:
+    """Let the statistics of a corpus score have the direction of the score."""
+    if stats is None or stats.higher_is_better == higher:
+        return stats
+    return replace(stats, higher_is_better=higher)
 
 
 def _equal(mine: object, theirs: object) -> bool:
@@ -160,8 +167,12 @@ class EvalSet:
 
     def __post_init__(self) -> None:
         self._check_types()
-        self._check_shapes()
+        self._check_shapes(self.scores)
         self._check_names()
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Put everything into canonical order."""
         rows = np.array(sorted(range(len(self.systems)), key=self.systems.__getitem__), np.int64)
         segments, columns = self.segments.canonical()
         if not np.array_equal(rows, np.arange(len(rows))):
@@ -198,10 +209,10 @@ class EvalSet:
                    for n, t in self.outputs.items()}  # fmt: skip
         object.__setattr__(self, "outputs", outputs)
 
-    def _check_shapes(self) -> None:
+    def _check_shapes(self, scores: Mapping[str, ScoreTable]) -> None:
         n, s = len(self.systems), len(self.segments)
         widths = {"domain_scores": len(self.domains), "document_scores": len(self.documents)}
-        for name, table in self.scores.items():
+        for name, table in scores.items():
             if table.values.shape != (n, s):
                 raise ShapeError(
                     f"scores of '{name}': {n} systems and {s} segments but a matrix of shape "
@@ -298,11 +309,13 @@ class EvalSet:
 
     def with_scores(self, name: str, scores: ScoreTable | ArrayLike, **attributes: Any) -> EvalSet:
         """Add or replace a score; arrays have one row per system in the order of ``systems``."""
-        if isinstance(scores, ScoreTable):
-            table = replace(scores, **attributes)
-        else:
+        if not isinstance(scores, ScoreTable):
             table = ScoreTable(scores, **attributes)  # type: ignore[arg-type]
-        return replace(self, scores={**self.scores, name: table})
+        else:
+            table = replace(scores, **attributes) if attributes else scores
+        own_texts([name], "names of scores", named=True)
+        self._check_shapes({name: table})
+        return revised(self, scores={**self.scores, name: table})
 
     def select(
         self,
@@ -321,7 +334,8 @@ class EvalSet:
         result = self
         if scores is not None:
             kept = _known(scores, self.scores, "score")
-            result = replace(result, scores={n: t for n, t in self.scores.items() if n in kept})
+            kept_scores = {n: t for n, t in self.scores.items() if n in kept}
+            result = revised(result, scores=kept_scores)
         if systems is not None:
             chosen = _known(systems, self.systems, "system")
             result = result._keep_systems([i for i, n in enumerate(self.systems) if n in chosen])
@@ -365,7 +379,7 @@ class EvalSet:
             n: t._map(lambda _, a: _take(a, index, 0), systems=index)
             for n, t in self.scores.items()
         }
-        return replace(
+        return revised(
             self,
             systems=names,
             scores=tables,
@@ -395,15 +409,17 @@ class EvalSet:
         for name, table in self.scores.items():
             cut = table._map(change, segments=index)
             if one is not None and table.domain_scores is not None:
-                cut = replace(cut, system_scores=table.domain_scores[:, one])
+                cut = changed(cut, system_scores=owned(table.domain_scores[:, one]))
             tables[name] = cut
-        return replace(
+        result = revised(
             self,
             segments=segments,
             scores=tables,
             outputs={n: tuple(texts[i] for i in columns) for n, texts in self.outputs.items()},
             ratings={n: r.select(segments=segments.ids) for n, r in self.ratings.items()},
         )
+        result._arrange()  # documents that were torn apart may be whole, and stand elsewhere
+        return result
 
     def columns(self, *, texts: bool = False) -> dict[str, Any]:
         """Give the set as columns of a long table: a row for every (system, segment).
@@ -445,6 +461,29 @@ class EvalSet:
             and self.ratings.keys() == other.ratings.keys()
             and all(r.identical(other.ratings[n]) for n, r in self.ratings.items())
         )
+
+
+def drafted(systems: tuple[str, ...], segments: Segments, **parts: Any) -> EvalSet:
+    """Make a set of what a reader found: in canonical order, and checked when all is joined."""
+    es = made(EvalSet, systems=systems, segments=segments, **parts)
+    es._arrange()
+    return es
+
+
+def revised(es: EvalSet, **parts: Any) -> EvalSet:
+    """Give a set other parts that fit it as well."""
+    for name in {"scores", "outputs", "ratings"} & parts.keys():
+        parts[name] = Frozen(sorted(parts[name].items()))
+    return changed(es, **parts)
+
+
+def described(
+    table: ScoreTable, kind: Kind, uses: tuple[str, ...], *, higher: bool, given: bool
+) -> ScoreTable:
+    """Say something else of the same scores: their kind, what they see, their direction."""
+    stats = _turned(table.statistics, higher=higher)
+    said = {"kind": kind, "uses": uses, "direction_given": given}
+    return changed(table, higher_is_better=higher, statistics=stats, **said)
 
 
 def _need(value: object, kind: Any, what: str) -> None:

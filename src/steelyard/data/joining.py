@@ -11,9 +11,10 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.words import plural
-from steelyard.data.evalset import EvalSet, Kind, ScoreTable
+from steelyard.data.evalset import EvalSet, Kind, ScoreTable, drafted, revised
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Index, Segments, Texts, natural_key
+from steelyard.data.trusted import made, sealed
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 _T = TypeVar("_T")
@@ -37,7 +38,7 @@ def join(sets: Sequence[EvalSet]) -> EvalSet:
     place = {name: i for i, name in enumerate(systems)}
     where = {name: i for i, name in enumerate(ids)}
     spots = [(_places(es.systems, place), _places(es.segments.ids, where), es) for es in sets]
-    joined = EvalSet(
+    joined = drafted(
         systems,
         _join_segments(ids, spots),
         outputs=_join_texts(
@@ -49,7 +50,7 @@ def join(sets: Sequence[EvalSet]) -> EvalSet:
         notes=tuple(dict.fromkeys([n for es in sets for n in es.notes] + _only_in_some(sets))),
     )
     scores = _join_scores(joined, spots)
-    return _fill_references(replace(joined, scores=scores, ratings=_join_ratings(sets)))
+    return _fill_references(revised(joined, scores=scores, ratings=_join_ratings(sets)))
 
 
 def _places(names: Iterable[str], place: Mapping[str, int]) -> Index:
@@ -176,12 +177,13 @@ def _join_scores(joined: EvalSet, spots: Spots) -> dict[str, ScoreTable]:
                 official = np.full(n, np.nan) if official is None else official
                 _merge(official, (rows,), table.system_scores, name, es)
         kinds: list[Kind] = [t.kind for t in tables]
-        merged[name] = ScoreTable(
-            values,
-            "human" if "human" in kinds else "metric",
+        merged[name] = made(
+            ScoreTable,
+            values=sealed(values),
+            kind="human" if "human" in kinds else "metric",
             higher_is_better=all(t.higher_is_better for t in tables),
             uses=next((t.uses for t in tables if t.uses), ()),
-            system_scores=official,
+            system_scores=None if official is None else sealed(official),
             domain_scores=_only(joined, found, name, "domain_scores", "domains"),
             document_scores=_only(joined, found, name, "document_scores", "documents"),
             statistics=_statistics(joined, found, name),
@@ -230,7 +232,7 @@ def _only(
     values = np.full((joined.n_systems, len(names)), np.nan)
     columns = _places(getattr(es, groups), {group: i for i, group in enumerate(names)})
     values[np.ix_(rows, columns)] = getattr(es.scores[name], level)
-    return values
+    return sealed(values)
 
 
 def _join_ratings(sets: Sequence[EvalSet]) -> dict[str, Ratings]:
@@ -247,4 +249,4 @@ def _fill_references(es: EvalSet) -> EvalSet:
     """Give a system that is a reference translation its text."""
     texts = es.segments.references
     add = {name: texts[name] for name in texts if name in es.systems and name not in es.outputs}
-    return replace(es, outputs={**es.outputs, **add}) if add else es
+    return revised(es, outputs={**es.outputs, **add}) if add else es

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NoReturn, TypeVar
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError, UsageError
+from steelyard.data.trusted import changed, made
 from steelyard.stats.arrays import own_texts
 
 Texts = tuple[str | None, ...]
@@ -98,13 +99,19 @@ class Segments:
 
     def take(self, index: Index) -> Segments:
         """Keep these segments, in this order."""
+        if len(set(index)) < len(index):
+            raise ShapeError("segments: one is taken twice")
 
         def pick(column: Sequence[_T] | None) -> Any:
             return None if column is None else tuple(column[i] for i in index)
 
-        references = {name: pick(texts) for name, texts in self.references.items()}
-        return Segments(
-            pick(self.ids), pick(self.documents), pick(self.domains), pick(self.sources), references
+        return made(
+            Segments,
+            ids=pick(self.ids),
+            documents=pick(self.documents),
+            domains=pick(self.domains),
+            sources=pick(self.sources),
+            references=Frozen({name: pick(texts) for name, texts in self.references.items()}),
         )
 
     def canonical(self) -> tuple[Segments, Index | None]:
@@ -113,8 +120,8 @@ class Segments:
             return self, None
         order = self._order()
         if np.array_equal(order, np.arange(len(order))):
-            return replace(self, in_order=True), None
-        return replace(self.take(order), in_order=True), order
+            return changed(self, in_order=True), None
+        return changed(self.take(order), in_order=True), order
 
     def _order(self) -> Index:
         """Order by natural order of ids; documents that this tears apart are put together again."""

@@ -13,8 +13,9 @@ from typing import Any
 from steelyard.core import bounds
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile
-from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.evalset import EvalSet, Kind, ScoreTable, described, revised
 from steelyard.data.joining import join
+from steelyard.data.trusted import changed
 from steelyard.formats import (
     entityfiles,
     files,
@@ -128,7 +129,12 @@ class Reading:
 
 def read_any(source: Source, reading: Reading | None = None) -> tuple[str, Any, set[str]]:
     """Read one input of whatever kind: (name of the format, what it holds, its columns)."""
-    reading = reading or Reading()
+    form, value, columns = _read(source, reading or Reading())
+    # A set of a table is a draft, which nobody has checked yet.
+    return form, replace(value) if isinstance(value, EvalSet) and columns else value, columns
+
+
+def _read(source: Source, reading: Reading) -> tuple[str, Any, set[str]]:
     if isinstance(source, EvalSet):
         return "evalset", source, set()
     if not isinstance(source, (str, Path)):
@@ -168,14 +174,14 @@ def _read_table(table: RawTable, reading: Reading) -> tuple[str, Any, set[str]]:
         reading.inspect(found, table)
     value = found.read(table)
     if notes:
-        value = replace(value, notes=(*value.notes, *notes))
+        value = changed(value, notes=(*value.notes, *notes))
     if isinstance(value, EvalSet) and table.path != frames.PLACE:
         value = _with_input(value, table.path, found.name)
     return found.name, value, columns
 
 
 def _with_input(es: EvalSet, path: Path, form: str) -> EvalSet:
-    return replace(es, inputs=(InputFile(str(path), form, files.sha256(path)),))
+    return changed(es, inputs=(InputFile(str(path), form, files.sha256(path)),))
 
 
 @kept()
@@ -240,7 +246,7 @@ def load(  # noqa: PLR0913 - every option has a default
     sets: list[EvalSet] = []
     columns: set[str] = set()
     for source in sources:
-        form, value, found = read_any(source, reading)
+        form, value, found = _read(source, reading)
         if not isinstance(value, EvalSet):
             place = source if isinstance(source, (str, Path)) else frames.PLACE
             raise JudgementsError(form, value, place)
@@ -253,9 +259,10 @@ def load(  # noqa: PLR0913 - every option has a default
     joined = _settle(joined, human, kinds, lower_is_better, higher_is_better)
     if lp is not None and joined.language_pair not in (None, lp):
         raise UsageError(f"the input is {joined.language_pair}, not {lp}")
-    joined = replace(joined, language_pair=lp or joined.language_pair)
+    joined = changed(joined, language_pair=lp or joined.language_pair)
     joined = joined.select(systems=systems, domain=domain)
-    return joined.drop(systems=drop_systems) if drop_systems else joined
+    joined = joined.drop(systems=drop_systems) if drop_systems else joined
+    return replace(joined)  # which checks, once and for all, what tables drafted
 
 
 def selection(where: Mapping[str, str] | Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -339,10 +346,10 @@ def _with_kinds(sets: Sequence[EvalSet], human: str | None) -> list[EvalSet]:
 
 def _make_human(es: EvalSet, names: Collection[str]) -> EvalSet:
     scores = {
-        name: replace(table, kind="human", uses=()) if name in names else table
+        name: changed(table, kind="human", uses=()) if name in names else table
         for name, table in es.scores.items()
     }
-    return replace(es, scores=scores)
+    return revised(es, scores=scores)
 
 
 def _settle(
@@ -361,11 +368,11 @@ def _settle(
         raise UsageError(f"'{name}': both lower and higher is said to be better")
 
     def settled(name: str, table: ScoreTable) -> ScoreTable:
-        kind = "human" if name in people else "metric" if name in machines else table.kind
+        kind: Kind = "human" if name in people else "metric" if name in machines else table.kind
         uses = table.uses or roles.uses(name, es.references) if kind == "metric" else ()
         said = name in lower_is_better or name in higher_is_better
         higher = name in higher_is_better if said else table.higher_is_better
         given = said or table.direction_given
-        return replace(table, kind=kind, uses=uses, higher_is_better=higher, direction_given=given)
+        return described(table, kind, uses, higher=higher, given=given)
 
-    return replace(es, scores={name: settled(name, table) for name, table in es.scores.items()})
+    return revised(es, scores={name: settled(name, table) for name, table in es.scores.items()})

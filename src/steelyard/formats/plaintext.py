@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -109,8 +108,8 @@ def read(
     )
     found = dict(zip(systems, texts[first + len(refs) :], strict=True))
     notes = _guessed(references, refs, "reference") + _guessed(outputs, systems, "system")
-    es = EvalSet(tuple(systems), segments, {}, found, notes=tuple(notes))
-    return replace(es, inputs=_inputs(given, TEXTS))
+    inputs = _inputs(given, TEXTS)
+    return EvalSet(tuple(systems), segments, {}, found, inputs=inputs, notes=tuple(notes))
 
 
 def _inputs(paths: Sequence[Path], form: str) -> tuple[InputFile, ...]:
@@ -175,5 +174,6 @@ def read_scores(paths: Sequence[Path], name: str = SCORE) -> EvalSet:
     ids = tuple(str(k + 1) for k in range(len(rows[0])))
     table = ScoreTable(np.array(rows))
     notes = _guessed(paths, systems, "system")
-    es = EvalSet(tuple(systems), Segments(ids), {name: table}, notes=tuple(notes))
-    return replace(es, inputs=_inputs(paths, SCORES))
+    inputs = _inputs(paths, SCORES)
+    scores = {name: table}
+    return EvalSet(tuple(systems), Segments(ids), scores, inputs=inputs, notes=tuple(notes))

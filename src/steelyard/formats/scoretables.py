@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
-from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.evalset import EvalSet, ScoreTable, drafted
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.segments import Segments, Texts
+from steelyard.data.trusted import sealed
 from steelyard.formats import files, roles, tables
 from steelyard.formats.roles import OUTPUTS, REFERENCES, SYSTEM
 from steelyard.formats.tables import RawTable, one_of
@@ -134,11 +135,11 @@ def read_long(table: RawTable) -> EvalSet:
             values = np.full(len(systems) * len(ids), np.nan)
             values[cell] = table.scores(name)
             scores[name] = ScoreTable(
-                values.reshape(len(systems), len(ids)),
+                sealed(values).reshape(len(systems), len(ids)),
                 uses=roles.uses(name, tuple(segments.references)),
             )
     outputs = {} if output is None else _outputs(table, output, systems, len(ids), cell)
-    return EvalSet(systems, segments, scores, outputs, language_pair=languages)
+    return drafted(systems, segments, scores=scores, outputs=outputs, language_pair=languages)
 
 
 def _outputs(
@@ -180,9 +181,9 @@ def read_system(table: RawTable) -> EvalSet:
             values = np.full(len(systems), np.nan)
             values[system] = table.scores(name)
             scores[name] = ScoreTable(
-                np.empty((len(systems), 0)), uses=roles.uses(name), system_scores=values
+                np.empty((len(systems), 0)), uses=roles.uses(name), system_scores=sealed(values)
             )
-    return EvalSet(systems, Segments(()), scores, language_pair=languages)
+    return drafted(systems, Segments(()), scores=scores, language_pair=languages)
 
 
 def write_system(es: EvalSet, path: Path) -> None:
@@ -208,8 +209,8 @@ def read_wide(table: RawTable, score: str = "score") -> EvalSet:
     for i, name in enumerate(systems):
         values[i, segment] = table.scores(name)
     segments = described.read(table, ids, segment)
-    scores = {score: ScoreTable(values, uses=roles.uses(score, tuple(segments.references)))}
-    return EvalSet(tuple(systems), segments, scores, language_pair=languages)
+    scores = {score: ScoreTable(sealed(values), uses=roles.uses(score, tuple(segments.references)))}
+    return drafted(tuple(systems), segments, scores=scores, language_pair=languages)
 
 
 def write_wide(es: EvalSet, path: Path, score: str | None = None) -> None:
@@ -237,7 +238,7 @@ def read_texts(table: RawTable) -> EvalSet:
     references = {**described.references, **_objects(table, REFERENCES, order)}
     outputs = _objects(table, OUTPUTS, order)
     segments = replace(described, references=references)
-    return EvalSet(tuple(outputs), segments, {}, outputs, language_pair=languages)
+    return drafted(tuple(outputs), segments, outputs=outputs, language_pair=languages)
 
 
 def _objects(table: RawTable, column: str, order: list[int]) -> dict[str, Texts]:

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.evalset import EvalSet, ScoreTable, revised
 from steelyard.data.joining import join
+from steelyard.data.trusted import changed
 from steelyard.formats import files
 from steelyard.formats.cells import parse_number
 from steelyard.formats.scoretables import read_long, read_system
@@ -58,7 +59,7 @@ def read(path: Path, *, lp: str | None = None, where: Iterable[tuple[str, str]] 
         table.fail("no line of domain 'all': scores of single domains only")
     scorers = sorted(set(zip(table.labels("metric"), table.labels("ref"), strict=True)))
     sets = [_one_metric(table, metric, ref) for metric, ref in scorers]
-    return replace(join(sets), name=testset, language_pair=languages)
+    return changed(join(sets), name=testset, language_pair=languages)
 
 
 def _read_lines(path: Path) -> RawTable:
@@ -95,8 +96,8 @@ def _one_metric(table: RawTable, metric: str, ref: str) -> EvalSet:
     renamed = {name if column == "score" else column: c for column, c in own.columns.items()}
     reader = read_long if "segment" in own else read_system
     es = reader(replace(own, columns=renamed))
-    named = replace(es, name=f"{table.path}: '{name}'")  # what a warning calls it
-    return named.with_scores(name, es.scores[name], uses=tuple(ref.split(".")))
+    scores = {name: replace(es.scores[name], uses=tuple(ref.split(".")))}
+    return revised(es, scores=scores, name=f"{table.path}: '{name}'")  # what a warning calls it
 
 
 def write(es: EvalSet, path: Path, *, level: str = "seg") -> None:
