@@ -37,10 +37,12 @@ from numpy.typing import NDArray
 import steelyard as sy
 from steelyard.core.table import Column, Table
 from steelyard.stats.kendall.calibration import Calibration, calibrate
-from steelyard.stats.kendall.pairs import count_pairs
-from steelyard.stats.metametrics import swaps
+from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.metametrics.accuracy import soft_agreement
-from steelyard.stats.metametrics.base import Options, metametric
+from steelyard.stats.metametrics.base import TieRules
+from steelyard.stats.metametrics.catalogue import metametric
+from steelyard.stats.metametrics.spa import null_spa
+from steelyard.stats.metametrics.swapping import Swaps, compare_verdicts
 from steelyard.stats.permutation.pvalues import pairwise_pvalues, stacked_pvalues
 from steelyard.stats.resampling import bootstrap
 
@@ -342,9 +344,8 @@ def our_test(bed: Bed, by: str) -> Any:
 
 
 def our_tau(bed: Bed) -> float:
-    segments = metametric("kendall-b").segments
-    assert segments is not None
-    return segments(bed.human, bed.metrics[1], "item", Options()).mean
+    tau = metametric("kendall-b")
+    return tau.groups(bed.human, bed.metrics[1], "item", TieRules()).mean
 
 
 def our_bootstrap(bed: Bed) -> Floats:
@@ -386,8 +387,8 @@ def cases(bed: Bed) -> Iterator[Case]:
             f"SPA significance, {bed.n_pairs} pairs, {scheme}",
             partial(swap_once, sampled_spa, h, m[0], m[1]),
             partial(
-                lambda scheme: swaps.null_spa(
-                    bed.p_human, m, scheme=scheme, n_resamples=DRAWS, rng=np.random.default_rng(0)
+                lambda scheme: null_spa(
+                    bed.p_human, m, Swaps(scheme=scheme, n=DRAWS, rng=np.random.default_rng(0))
                 ).compare(),
                 scheme,
             ),
@@ -418,7 +419,7 @@ def cases(bed: Bed) -> Iterator[Case]:
         "test-pairs",
         f"acc-eq significance, {bed.n_pairs} pairs, verdicts",
         partial(pair_swap_once, h, m[0], m[1], epsilons),
-        partial(swaps.compare_verdicts, right),
+        partial(compare_verdicts, right),
         times=bed.n_pairs * DRAWS,
         target=1e6,
     )

@@ -65,13 +65,14 @@ assert found.report.n_segments == int(sys.argv[2])
 RESAMPLES = """
 import numpy as np
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
-from steelyard.stats.metametrics.swaps import null_spa
+from steelyard.stats.metametrics.spa import null_spa
+from steelyard.stats.metametrics.swapping import Swaps
 rng = np.random.default_rng(0)
 scores = rng.normal(size=(21, 12, 500))
 human = pairwise_pvalues(scores[0]).p
 start()
 for _ in range(0, int(sys.argv[2]), 10_000):
-    null_spa(human, scores[1:], n_resamples=10_000, rng=rng)
+    null_spa(human, scores[1:], Swaps(n=10_000, rng=rng))
 """
 HEAD = """
 import os, resource, sys

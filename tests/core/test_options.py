@@ -34,12 +34,12 @@ from steelyard.kobe.linking.lexicon import LinkOptions
 from steelyard.kobe.metric import KobeOptions, kobe_metric
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
+from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
-from steelyard.metaevaluation.significance import Procedure
 from steelyard.stats import agreement, clusters
+from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.kendall import matrices as ties
-from steelyard.stats.kendall import pairs, thresholds
-from steelyard.stats.metametrics import accuracy
+from steelyard.stats.metametrics import accuracy, catalogue, variants
 from steelyard.stats.metametrics import base as metametrics
 from steelyard.stats.paired import corrections as significance
 from steelyard.stats.paired import pairedtests, ranktests
@@ -186,11 +186,19 @@ CASES = [
           "method": "known name", "unit": "known name"}),
     Case(run_benchmark,
          {"benchmark": presets.Benchmark("b", "B", "people", (presets.SetSpec("s"),),
-                                         (presets.Task("pa"),)), "sets": {"s": ES}},
-         {"benchmark": "object", "folder": "path?", "sets": "object?", "human": "known name?",
-          "metrics": "known names?", "add": "object", "significance": "flag",
-          "procedure": "object?", "method": "known name", "unit": "known name",
-          "common": "flag", "rng": "rng", "workers": "object?"}),
+                                         (presets.Task("pa"),)),
+          "inputs": presets.Inputs(sets={"s": ES})},
+         {"benchmark": "object", "inputs": "object?", "options": "object?",
+          "human": "known name?", "rng": "rng", "workers": "object?"}),
+    Case(presets.Inputs, {}, {"folder": "path?", "sets": "object", "add": "object"}),
+    Case(MetaOptions, {},
+         {"metrics": "names?", "level": "known name?", "group_by": "known name?",
+          "significance": "flag", "scheme": "known name", "alternative": "known name",
+          "n_resamples": "one or more?", "alpha": "level", "correction": "known name",
+          "intervals": "known name?", "n_bootstrap": "ten or more", "method": "known name",
+          "unit": "text", "epsilon": "at least 0?", "threshold": "at least 0?",
+          "pa_ties": "known name", "keep_references": "flag", "common": "flag",
+          "sentinels": "flag"}),
     Case(sy.human_scores, {"protocol": "da", "n_bootstrap": 0, "sources": (ROWS,)},
          READ | {"sources": "sources", "protocol": "known name", "standardised": "flag?",
           "quality_control": "flag", "min_seconds": "at least 0", "scale": "scale",
@@ -261,7 +269,7 @@ CASES = [
          | {"method": "known name", "k": "above 0"}),
     Case(Procedure, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
-                         "correction": "known name", "tick": "object"}),
+                         "correction": "known name"}),
     Case(presets.Task, {"by": "pa"},
          {"by": "known name", "level": "known name?", "group_by": "known name?",
           "weight": "above 0", "pooled": "flag", "domains": "flag", "both_humans": "flag"}),
@@ -306,13 +314,13 @@ STATISTICAL = [
     Case(corpus.corpus_pvalues, {"stats": STATISTICS},
          {"n_resamples": "one or more", "rng": "rng", "tail": "known name"}),
     Case(pairedtests.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
-    Case(metametrics.Options, {}, {"epsilon": "at least 0?", "threshold": "at least 0",
-                                   "pa_ties": "known name"}),
-    Case(metametrics.pair_counts, TWO | {"group_by": "item"},
+    Case(metametrics.TieRules, {}, {"epsilon": "at least 0?", "threshold": "at least 0?",
+                                    "pa_ties": "known name"}),
+    Case(pairs.pair_counts, TWO | {"group_by": "item"},
          {"group_by": "known name", "epsilon": "at least 0", "threshold": "at least 0"}),
-    Case(metametrics.from_matrix, {"name": "x", "matrix": ties.TieMatrix()},
+    Case(variants.from_matrix, {"name": "x", "matrix": ties.TieMatrix()},
          {"name": "text", "calibrated": "flag", "threshold": "at least 0"}),
-    Case(metametrics.metametric, {"name": "pa"}, {"name": "known name"}),
+    Case(catalogue.metametric, {"name": "pa"}, {"name": "known name"}),
     Case(ties.matrix, {"name": "acc-eq"}, {"name": "known name"}),
     Case(ties.TieMatrix, {}, dict.fromkeys(
         ("same", "opposite", "metric_tie", "human_tie", "both_tie"), "number?")),
@@ -328,7 +336,7 @@ STATISTICAL = [
     Case(pairs.count_pairs, TWO, {"epsilon": "at least 0", "threshold": "at least 0"}),
     Case(pairs.count_pairs_flat, {"human": MATRIX[0], "metric": MATRIX[1]},
          {"epsilon": "at least 0", "threshold": "at least 0"}),
-    Case(thresholds.threshold_counts,
+    Case(pairs.threshold_counts,
          {"human": MATRIX[0], "metric": MATRIX[1], "thresholds": [0.0]},
          {"thresholds": "thresholds", "epsilon": "at least 0"}),
     *(Case(f, good, {"method": "known name", "tail": "known name", "n_resamples": "one or more",
@@ -437,9 +445,9 @@ INNER = {
     "own_codes",
     "bradley_terry_batch", "bradley_terry_pairs", "characteristic", "compare_items",
     "compare_verdicts", "elo_score_orders", "enumerate_tails", "exact_sums", "gap_test",
-    "keyed_counts", "lattice_scale", "null_spa", "null_system_scores", "parts", "play_scores",
+    "count_columns", "keyed_counts", "lattice_scale", "parts", "play_scores",
     "ranking_agreement", "ranks", "resampled_wins", "score_battles", "sign_test_counts",
-    "statistic_of", "trueskill_score_orders", "williams",
+    "trueskill_score_orders", "williams",
 }  # fmt: skip
 
 

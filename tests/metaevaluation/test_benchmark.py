@@ -16,13 +16,19 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import tiematrices
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.averages import pool_draws, split_weights
-from steelyard.metaevaluation.benchmark.run import run_benchmark
+from steelyard.metaevaluation.benchmark.run import run_benchmark as run_with
+from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.metaevaluation.significance import Procedure
 from steelyard.stats.clusters import greedy_clusters
 from steelyard.stats.metametrics.accuracy import pairwise_accuracy
-from steelyard.stats.metametrics.swaps import Null
+from steelyard.stats.metametrics.swapping import Null
 from steelyard.stats.paired.corrections import adjust_pairs
+
+
+def run_benchmark(benchmark, folder=None, *, sets=None, **settings):
+    inputs = presets.Inputs(folder, sets or {}, settings.pop("add", ()))
+    own = {key: settings.pop(key) for key in ("human", "rng", "workers") if key in settings}
+    return run_with(benchmark, inputs, MetaOptions(**settings), **own)
 
 
 def toy(n=6, s=40, seed=0, flip=False):
@@ -113,7 +119,7 @@ def test_absent_sets_make_the_average_partial():
 
 
 def test_a_missing_set_does_not_change_the_draws_of_the_others():
-    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=50)}
+    options: dict[str, Any] = {"significance": True, "n_resamples": 50}
     both = run_benchmark(benchmark(), sets=SETS, **options)
     one = run_benchmark(benchmark(), sets={"zh-en": SETS["zh-en"]}, **options)
     first = next(c for c in both.columns if c.test == "zh-en").null
@@ -124,7 +130,7 @@ def test_a_missing_set_does_not_change_the_draws_of_the_others():
 
 
 def test_the_average_is_tested_by_the_same_swaps():
-    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=300)}
+    options: dict[str, Any] = {"significance": True, "n_resamples": 300}
     result = run_benchmark(benchmark(), sets=SETS, **options)
     test = result.significance
     assert test is not None
@@ -349,7 +355,7 @@ def calibrated_accuracy(human, metric):
 def test_wmt23_with_sets_that_differ_in_human_systems_by_hand(tmp_path):
     kept = write_wmt23(tmp_path)
     assert [len(own["mqm"]) for own in kept.values()] == [4, 6, 6]  # he-en with refA
-    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=400)}
+    options: dict[str, Any] = {"significance": True, "n_resamples": 400}
     result = run_benchmark(presets.preset("wmt23"), tmp_path, **options)
     assert [len(own.systems) for own in result.sets] == [4, 6, 6]
     assert [c.label for c in result.columns if c.by == "pa"] == ["all pa sys +human"]
@@ -436,7 +442,7 @@ def test_units_and_the_common_part_apply_to_protocols():
     tasks = (presets.Task("spa"), presets.Task("acc-eq"))
     one = benchmark(sets=(presets.SetSpec("en-de"),), tasks=tasks)
     asked: dict[str, Any] = {"unit": "document", "common": True}
-    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=200)}
+    options: dict[str, Any] = {"significance": True, "n_resamples": 200}
     result = run_benchmark(one, sets={"en-de": es}, **asked, **options)
     own = meta_evaluate(es, "mqm", by=["spa", "acc-eq"], intervals=None, **asked)
     for column in result.columns:
@@ -452,9 +458,9 @@ def test_units_and_the_common_part_apply_to_protocols():
 
 
 def test_schemes_that_may_be_off_are_named_in_protocols():
-    procedure = Procedure("cells", n_resamples=20)
     sets = {"en-de": SETS["en-de"]}
-    told = run_benchmark(benchmark(), sets=sets, significance=True, procedure=procedure).warnings
+    told = run_benchmark(benchmark(), sets=sets, significance=True, scheme="cells",
+                         n_resamples=20).warnings  # fmt: skip
     assert any("spa: scheme cells rejects about 1 % of true nulls" in text for text in told)
 
 
@@ -519,11 +525,9 @@ def test_wmt23_on_real_data(shared, tmp_path):
 
 @pytest.mark.parametrize("correction", ["bonferroni", "holm"])
 def test_corrections_hold_for_protocols(correction):
-    procedure = Procedure(n_resamples=400, correction=correction)
-    result = run_benchmark(benchmark(), sets=SETS, significance=True, procedure=procedure)
-    plain = run_benchmark(
-        benchmark(), sets=SETS, significance=True, procedure=Procedure(n_resamples=400)
-    )
+    result = run_benchmark(benchmark(), sets=SETS, significance=True, n_resamples=400,
+                           correction=correction)  # fmt: skip
+    plain = run_benchmark(benchmark(), sets=SETS, significance=True, n_resamples=400)
     test, without = result.significance, plain.significance
     assert test is not None
     assert without is not None
@@ -544,7 +548,7 @@ def test_what_a_pooled_task_tests_is_what_it_shows():
     scores = es["fair-refA"].values.copy()
     scores[1] = np.nan
     sets = {**SETS, "zh-en": es.with_scores("fair-refA", scores)}
-    options: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=200)}
+    options: dict[str, Any] = {"significance": True, "n_resamples": 200}
     result = run_benchmark(benchmark(), sets=sets, **options)
     pooled = next(c for c in result.columns if c.test == "all")
     assert pooled.null is not None

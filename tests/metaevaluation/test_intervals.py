@@ -12,13 +12,16 @@ import pytest
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.metaevaluation import intervals as metaintervals
-from steelyard.metaevaluation.data import Run
-from steelyard.metaevaluation.intervals import Resamples, with_intervals
+from steelyard.metaevaluation.data import Run, prepare
+from steelyard.metaevaluation.intervals import with_intervals
+from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import UNITS
-from steelyard.metaevaluation.run import meta_evaluate, prepare
+from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.kendall.matrices import TieMatrix
-from steelyard.stats.metametrics.base import METAMETRICS, MetaMetric, from_matrix
+from steelyard.stats.metametrics import base
+from steelyard.stats.metametrics.base import MetaMetric, Resamples
+from steelyard.stats.metametrics.catalogue import METAMETRICS
+from steelyard.stats.metametrics.variants import from_matrix
 
 NAN = float("nan")
 THRESHOLD = 0.3  # of the human score, which is in steps of a half
@@ -45,9 +48,9 @@ def made(n=7, s=60, seed=0, missing=0.0) -> EvalSet:
 def combinations() -> list[Any]:
     found: list[tuple[str, str, str | None]] = []
     for name, meta in sorted(METAMETRICS.items()):
-        if meta.systems is not None or name == "spa":
+        if "sys" in meta.levels:
             found.append((name, "sys", None))
-        if meta.segments is not None:
+        if "seg" in meta.levels:
             found += [(name, "seg", group) for group in ("none", "item", "system")]
     return [pytest.param(*one, unit, id="-".join(map(str, (*one, unit)))) for one in found
             for unit in UNITS]  # fmt: skip
@@ -92,17 +95,16 @@ def test_every_value_and_rank_has_an_interval_or_a_reason(name, level, group, un
 @pytest.mark.parametrize(("name", "level", "group", "unit"), combinations())
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_drawing_everything_once_gives_the_value_itself(name, level, group, unit, missing):
-    data, warnings = prepare(made(missing=missing), "human", None, keep_references=False)
-    meta = METAMETRICS[name]
-    options = replace(meta.options, threshold=THRESHOLD)
-    run = Run(data, meta, level, group, options, "analytic", None, warnings)
+    data, _ = prepare(made(missing=missing), "human", None, keep_references=False)
+    options = MetaOptions(level=level, group_by=group, threshold=THRESHOLD, method="analytic")
+    run = Run.of(data, METAMETRICS[name], options)
     n, s = data.human.shape
     ones = Resamples(
         unit,
         None if unit == "system" else np.ones((2, s)),
         np.ones((2, n)) if unit in ("system", "both") else None,
     )
-    found = with_intervals(run, run.results(), ones)
+    found, _ = with_intervals(run, run.results(), ones)
     if group == "none" and unit == "both" and of_pairs(name):
         assert all(row.ci is None for row in found)
         return
@@ -121,8 +123,11 @@ def test_ties_of_ones_own_are_resampled_too():
 
 
 def test_functions_of_ones_own_are_resampled_where_that_has_a_meaning():
-    pearson = METAMETRICS["pearson"]
-    own = MetaMetric("mine", pearson.systems, pearson.segments)
+    class Mine(MetaMetric):
+        def columns(self, human, metric, ties):
+            return METAMETRICS["pearson"].columns(human, metric, ties)
+
+    own = Mine("mine")
     known = meta_evaluate(made(), by="pearson", level="sys").results
     mine = meta_evaluate(made(), by=own, level="sys").results
     for one, other in zip(known, mine, strict=True):
@@ -184,7 +189,7 @@ def test_official_scores_that_are_no_means_are_resampled_over_systems_only():
     assert rows["bad-src"].ci is not None
     assert (
         "pa: no interval over segments for 'good-src': official system scores are not means of "
-        "segments (--intervals system)"
+        'segments (intervals="system")'
     ) in result.warnings
     assert all(row.ci for row in meta_evaluate(es, by="pa", intervals="system").results)
 
@@ -206,12 +211,11 @@ def test_official_means_over_more_than_people_judged():
     means = es["good-src"].values.mean(axis=1)
     es = es.with_scores("human", human, kind="human")
     es = es.with_scores("good-src", es["good-src"], system_scores=means)
-    data, warnings = prepare(es, "human", ["good-src"], keep_references=False)
-    meta = METAMETRICS["pearson"]
-    run = Run(data, meta, "sys", None, meta.options, "exact", None, warnings)
+    data, _ = prepare(es, "human", ["good-src"], keep_references=False)
+    run = Run.of(data, METAMETRICS["pearson"], MetaOptions(level="sys"))
     counts = np.ones((2, 80))
     counts[:, 60] = 5
-    row = with_intervals(run, run.results(), Resamples("segment", counts))[0]
+    row = with_intervals(run, run.results(), Resamples("segment", counts))[0][0]
     copies = np.repeat(es["good-src"].values, counts[0].astype(int), axis=1).mean(axis=1)
     expected = np.corrcoef(human[:, :50].mean(axis=1), copies)[0, 1]
     assert row.ci == pytest.approx([expected] * 2)
@@ -235,7 +239,7 @@ def test_human_scores_that_are_no_means_and_metrics_without_segments_are_named()
     bare = ScoreTable(np.full((7, 60), NAN), system_scores=np.arange(7.0))
     es = es.with_scores("bare", bare)
     result = meta_evaluate(es, by="pa")
-    assert "for 'bare': there are system scores only (--intervals system)" in result.warnings[-1]
+    assert "for 'bare': there are system scores only (intervals=\"system\")" in result.warnings[-1]
     gold = replace(es["human"], system_scores=np.arange(7.0))
     result = meta_evaluate(es.with_scores("human", gold), "human", by="pa")
     assert not any(row.ci for row in result.results)
@@ -257,12 +261,12 @@ def test_statistics_that_are_mostly_undefined_say_so():
 
 def test_too_many_pairs_are_not_counted(monkeypatch):
     options: dict[str, Any] = {"by": "kendall-b", "level": "seg", "group_by": "none"}
-    monkeypatch.setattr(metaintervals, "MAX_SEGMENTS", 59)
+    monkeypatch.setattr(base, "MAX_SEGMENTS", 59)
     result = meta_evaluate(made(), **options)
     assert not any(row.ci for row in result.results)
     assert "60 segments have too many pairs (at most 59 segments)" in result.warnings[-1]
     assert all(row.ci for row in meta_evaluate(made(), intervals="system", **options).results)
-    monkeypatch.setattr(metaintervals, "MAX_PAIRS", 1000)
+    monkeypatch.setattr(base, "MAX_PAIRS", 1000)
     result = meta_evaluate(made(), intervals="system", **options)
     assert "8.8e+04 pairs of cells are too many" in result.warnings[-1]
     assert all(row.ci for row in meta_evaluate(made(), by="acc-eq").results)  # within segments

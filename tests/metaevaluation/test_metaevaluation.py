@@ -24,7 +24,8 @@ from steelyard.demo.embedded import SCORES
 from steelyard.formats.save import save
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.arrays import row_means
-from steelyard.stats.metametrics.base import METAMETRICS, chance_level
+from steelyard.stats.metametrics.catalogue import METAMETRICS
+from steelyard.stats.metametrics.variants import chance_level
 
 NAN = float("nan")
 
@@ -216,7 +217,7 @@ def test_systems_without_a_human_score_and_references_are_left_out():
     result = meta_evaluate(es, by="pa")
     assert result.systems == ("C", "D", "E")
     assert "1 system without a 'human' score left out: A" in result.warnings
-    assert "left out as the reference of a metric: B (--keep-references)" in result.warnings
+    assert "left out as the reference of a metric: B (keep_references=True)" in result.warnings
     assert meta_evaluate(es, by="pa", keep_references=True).systems == ("B", "C", "D", "E")
 
 
@@ -393,7 +394,7 @@ def holed() -> EvalSet:
 
 def test_metrics_that_lack_systems_or_scores_are_named_and_counted():
     result = meta_evaluate(holed(), by=["spa", "pa", "acc-eq"], significance=True, n_resamples=20)
-    hint = "(--common weighs all metrics on what all of them have)"
+    hint = "(common=True weighs all metrics on what all of them have)"
     assert f"'no-B' has no score for 1 of 5 systems (B): weighed on the pairs of the others {hint}" in result.warnings  # fmt: skip # noqa: E501
     assert (
         "'gaps' lacks 5 of 150 scores that people gave (A: 5): means of systems are over different "
@@ -454,7 +455,7 @@ def test_the_common_part_is_what_all_metrics_have():
     result = meta_evaluate(es, by=["spa", "pa", "pearson"], common=True)
     assert "common: 1 system that a metric lacks left out: B" in result.warnings
     assert "common: 5 of 30 segments that a metric lacks left out" in result.warnings
-    assert not any("--common" in text for text in result.warnings)
+    assert not any("common=True" in text for text in result.warnings)
     assert {(r.n_systems, r.n_cells, r.note) for r in result.results} == {(4, 100, None)}
     by_hand = es.select(systems=list("ACDE"), segments=[str(i) for i in range(5, 30)])
     expected = meta_evaluate(by_hand, by=["spa", "pa", "pearson"])

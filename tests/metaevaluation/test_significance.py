@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.stats.metametrics.base import METAMETRICS
+from steelyard.stats.metametrics.catalogue import METAMETRICS
 from steelyard.stats.paired.corrections import adjust_pairs, williams
 
 NAN = float("nan")
@@ -36,10 +36,7 @@ def small(n=6, s=30, seed=0, missing=0.0):
 @pytest.mark.parametrize("scheme", ["inputs", "cells", "systems", "rows+columns"])
 def test_every_meta_metric_has_a_test_under_every_scheme(name, scheme):
     es = small(s=12)
-    meta = METAMETRICS[name]
-    on_systems = meta.systems is not None or name == "spa"
-    levels = ["sys"] * on_systems + ["seg"] * (meta.segments is not None)
-    for level in levels:
+    for level in METAMETRICS[name].levels:
         for group_by in ["item", "none", "system"] if level == "seg" else [None]:
             result = meta_evaluate(es, "mqm", by=name, level=level, group_by=group_by, threshold=0,
                                    significance=True, scheme=scheme, n_resamples=5,
@@ -228,7 +225,7 @@ def test_a_scheme_that_may_be_off_has_the_valid_one_beside_it():
     slow = meta_evaluate(small(s=12), "mqm", by="kendall-b", scheme="cells", level="seg",
                          group_by="none", **options | {"n_resamples": 9})  # fmt: skip
     assert slow.significance["kendall-b"].valid is None
-    assert any("(--scheme inputs keeps its level)" in text for text in slow.warnings)
+    assert any('(scheme="inputs" keeps its level)' in text for text in slow.warnings)
     plain = meta_evaluate(small(), "mqm", by=["spa", "pa", "acc-eq"], **options)
     assert {by: test.note is None for by, test in plain.significance.items()} == {
         "spa": True, "pa": False, "acc-eq": True

@@ -15,7 +15,7 @@ from steelyard.comparison.battles import compare_battles
 from steelyard.data.judgements import Rankings, Ratings
 from steelyard.metaevaluation.benchmark.averages import column_ranks
 from steelyard.metaevaluation.benchmark.run import run_benchmark
-from steelyard.metaevaluation.benchmark.tasks import Benchmark, SetSpec, Task
+from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.ranks import FITTED, ranks, rounding, whole
 from steelyard.stats.strength.bradleyterry import bradley_terry, bradley_terry_batch
@@ -179,7 +179,7 @@ def test_columns_and_averages_of_a_benchmark():
     assert column_ranks(values, (), None, None) == {"a": 1, "b": 1, "c": 3}
     task = Benchmark("toy", "Toy", human="mqm", sets=(SetSpec("xx-yy", "refA"),),
                      tasks=(Task("pearson"), Task("pearson", level="seg")))  # fmt: skip
-    found = run_benchmark(task, sets={"xx-yy": human_and_metrics()})
+    found = run_benchmark(task, Inputs(sets={"xx-yy": human_and_metrics()}))
     assert [s.metric for s in found.standings] == ["a", "b", "poor"]
     assert [s.average_rank for s in found.standings] == [1.0, 1.0, 3.0]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import click
 
 from steelyard.cli.options import F, Finite, Names, Numbers, Real
+from steelyard.cli.wording import spoken
 from steelyard.core.options import Option, Options
 
 
@@ -20,17 +21,24 @@ def from_fields(cls: type[Options], *names: str) -> Callable[[F], F]:
     """
     declared = cls.declared()
     defaults = {one.name: one.default for one in fields(cls)}  # type: ignore[arg-type]
+    flags = {name: _flag(name, option) for name, option in declared.items()}
 
     def added(command: F) -> F:
         for name in reversed(names or tuple(declared)):
-            command = _option(name, declared[name], defaults[name])(command)
+            option = declared[name]
+            told = None if option.help is None else spoken(option.help, flags)
+            command = _option(name, replace(option, help=told), defaults[name])(command)
         return command
 
     return added
 
 
+def _flag(name: str, option: Option) -> str:
+    return option.flag or "--" + name.replace("_", "-")
+
+
 def _option(name: str, option: Option, default: Any) -> Callable[[F], F]:
-    flag = option.flag or "--" + name.replace("_", "-")
+    flag = _flag(name, option)
     if option.kind == "flag":
         return click.option(flag, name, is_flag=True, default=default, help=option.help)
     word = option.none  # what stands for None
@@ -68,7 +76,8 @@ class _OrWord(Real):
 def _type(option: Option) -> Any:
     least, most, strict = option.least, option.most, option.strict
     if option.kind == "choice":
-        return click.Choice([*option.known, *([option.none] if option.none else [])])
+        offered = option.offered or option.known
+        return click.Choice([*offered, *([option.none] if option.none else [])])
     if option.kind == "whole":
         low, high = (None if end is None else int(end) for end in (least, most))
         return click.IntRange(low, high)

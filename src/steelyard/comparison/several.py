@@ -19,7 +19,7 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b
-from steelyard.stats.kendall.pairs import count_pairs
+from steelyard.stats.kendall.counting import count_pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class Option:
     none: str | None = None
     optional: bool = False
     known: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()  # of the known names, those that commands offer; all by default
     least: float | None = None
     most: float | None = None
     strict: bool = False

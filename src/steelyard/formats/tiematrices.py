@@ -18,8 +18,9 @@ from pathlib import Path
 from steelyard.formats import toml
 from steelyard.formats.toml import Section
 from steelyard.stats.kendall.matrices import TieMatrix
-from steelyard.stats.metametrics import base as metametrics
 from steelyard.stats.metametrics.base import MetaMetric
+from steelyard.stats.metametrics.catalogue import METAMETRICS
+from steelyard.stats.metametrics.variants import from_matrix
 
 WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
 
@@ -31,7 +32,7 @@ def read(path: Path) -> dict[str, MetaMetric]:
     for name, keys in top.keys.items():
         if not isinstance(keys, dict):
             raise top.error(f"'{name}' is {keys!r}, expected a table [{name}]")
-        if name in metametrics.METAMETRICS:
+        if name in METAMETRICS:
             raise top.error(f"[{name}]: the name is taken by a meta-metric of Steelyard")
         section = Section(keys, path, f"[{name}]")
         section.only((*WORTHS, "calibrated", "threshold"))
@@ -44,9 +45,7 @@ def read(path: Path) -> dict[str, MetaMetric]:
         threshold = section.number("threshold", 0.0)
         if threshold is None or threshold < 0:
             raise section.error(f"'threshold' is {threshold:g}, expected a number of at least 0")
-        found[name] = metametrics.from_matrix(
-            name, worth, calibrated=calibrated, threshold=threshold
-        )
+        found[name] = from_matrix(name, worth, calibrated=calibrated, threshold=threshold)
     if not found:
         raise top.error("no variant: expected a table such as [my-kendall]")
     return found

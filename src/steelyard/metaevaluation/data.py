@@ -1,26 +1,38 @@
-"""One meta-metric on one set: values of all metrics."""
+"""The data of a meta-evaluation: who takes part, one cube of scores, and who lacks what."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
+from steelyard.data.linting import uninformative
+from steelyard.data.overview import score_facts
+from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult
 from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.metametrics import base as metametrics
-from steelyard.stats.metametrics.accuracy import soft_agreement
-from steelyard.stats.metametrics.base import GroupValues, MetaMetric, Options
-from steelyard.stats.metametrics.replicates import Statistic, statistic_of, system_replicates
-from steelyard.stats.permutation.corpus import CorpusStatistics, corpus_pvalues, pseudo_values
-from steelyard.stats.permutation.pvalues import pairwise_pvalues, stacked_pvalues
+from steelyard.stats.metametrics.base import MetaMetric, Scores, Source, TieRules, View
 from steelyard.stats.ranks import ranks
 
+HINT = " (common=True weighs all metrics on what all of them have)"
+LISTED = 5  # names that a warning lists
 
-@dataclass(frozen=True, slots=True)
+Bools = NDArray[np.bool_]
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Name a few metrics, and count the others."""
+    return listed([f"'{name}'" for name in names], LISTED, rest="other")
+
+
+@dataclass(frozen=True)
 class Data:
     """What every meta-metric works on: oriented scores of the systems that take part."""
 
@@ -29,36 +41,51 @@ class Data:
     human_systems: Floats
     metrics: tuple[str, ...]
 
+    @cached_property
+    def scores(self) -> Scores:
+        """All scores as arrays, made once."""
+        judged = ~np.isnan(self.human)
+        cube = np.empty((len(self.metrics), *self.human.shape))
+        systems = np.empty((len(self.metrics), len(self.human)))
+        sources = []
+        for k, name in enumerate(self.metrics):
+            table, sign = self.es.scores[name], self.sign(name)
+            cells, official, stats = table.oriented, table.system_scores, table.statistics
+            cube[k] = np.where(judged, cells, np.nan)
+            if stats is not None:  # the score of what people scored
+                stats = stats.masked(judged)
+                systems[k] = sign * stats.corpus_scores()
+            else:
+                systems[k] = row_means(cube[k]) if official is None else sign * official
+            sources.append(Source(cells, official is not None, table.has_segments, stats, sign))
+        return Scores(self.human, self.human_systems, cube, systems, tuple(sources))
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Place of each metric in the cube."""
+        return {name: k for k, name in enumerate(self.metrics)}
+
+    @property
+    def judged(self) -> Counts:
+        """Places of the segments that people scored."""
+        return np.flatnonzero((~np.isnan(self.human)).any(axis=0))
+
     def segments(self, metric: str) -> Floats:
         """Scores of a metric on the cells that people scored."""
-        return np.where(np.isnan(self.human), np.nan, self.es.scores[metric].oriented)
-
-    def statistics(self, metric: str) -> CorpusStatistics | None:
-        """What a corpus score is made of, on the cells that people scored; None for others."""
-        stats = self.es.scores[metric].statistics
-        return None if stats is None else stats.masked(~np.isnan(self.human))
-
-    def additive(self, metric: str) -> Floats:
-        """Segment scores whose mean is the system score, also of a corpus metric (first order)."""
-        stats = self.statistics(metric)
-        return self.segments(metric) if stats is None else self.sign(metric) * pseudo_values(stats)
-
-    def sign(self, metric: str) -> int:
-        """1 where higher is better, else -1."""
-        return 1 if self.es.scores[metric].higher_is_better else -1
+        found: Floats = self.scores.cube[self.places[metric]]
+        return found
 
     def systems(self, metric: str) -> Floats:
         """System scores of a metric: official, else over what people scored.
 
         Where the statistics of a corpus metric are known, its score is that of what people scored.
         """
-        stats = self.statistics(metric)
-        if stats is not None:
-            return self.sign(metric) * stats.corpus_scores()
-        official = self.es.scores[metric].system_scores
-        if official is not None:
-            return self.sign(metric) * official
-        return row_means(self.segments(metric))
+        found: Floats = self.scores.systems[self.places[metric]]
+        return found
+
+    def sign(self, score: str) -> int:
+        """1 where higher is better, else -1."""
+        return 1 if self.es.scores[score].higher_is_better else -1
 
     def n_systems(self, metric: str) -> int:
         """How many systems have a score of people and of a metric."""
@@ -80,198 +107,248 @@ class Data:
         return ", ".join(parts) or None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """One meta-metric on the data: values of all metrics, then tests of their differences."""
 
     data: Data
     meta: MetaMetric
-    asked_level: str | None
-    asked_group: str | None
-    options: Options
-    method: str
-    blocks: Counts | None
-    warnings: list[str]
-    cache: dict[bytes, Floats] = field(default_factory=dict)
-    found: dict[str, GroupValues] = field(default_factory=dict)
-    tests: dict[str, Floats] = field(default_factory=dict)
+    view: View
+
+    @classmethod
+    def of(
+        cls, data: Data, meta: MetaMetric, options: MetaOptions, blocks: Counts | None = None
+    ) -> Run:
+        """Look at the data as the options say."""
+        level = meta.level(options.level)
+        group_by = meta.grouping(level, options.group_by)
+        ties = TieRules(options.epsilon, options.threshold, options.pa_ties)
+        return cls(data, meta, View(data.scores, level, group_by, ties, options.method, blocks))
 
     @property
-    def level(self) -> str:
-        """The level the meta-metric is taken at."""
-        meta, asked = self.meta, self.asked_level
-        if asked is not None and asked not in metametrics.LEVELS:
-            raise UsageError(f"unknown level '{asked}'; {hint(asked, metametrics.LEVELS)}")
-        on_systems = meta.systems is not None or meta.name == "spa"
-        if asked == "seg" and meta.segments is None:
-            raise UsageError(f"'{meta.name}' compares systems: it has no level seg")
-        if asked == "sys" and not on_systems:
-            raise UsageError(f"'{meta.name}' compares segments: it has no level sys")
-        return asked or ("sys" if on_systems else "seg")
+    def label(self) -> str:
+        """The meta-metric, and how it is grouped."""
+        group = self.view.group_by
+        return self.meta.name if group is None else f"{self.meta.name} grouped by {group}"
 
-    @property
-    def group_by(self) -> str | None:
-        """The grouping of segments, None at level sys."""
-        if self.level == "sys":
-            return None
-        group = self.asked_group or self.meta.group_by
-        if group not in metametrics.GROUPS:
-            raise UsageError(f"unknown grouping '{group}'; {hint(group, metametrics.GROUPS)}")
-        return group
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Give the places of metrics in the cube."""
+        return [self.data.places[name] for name in names]
 
     def results(self) -> list[MetaResult]:
         """Values of all metrics, best first; metrics without the scores needed are noted."""
         found = []
-        for name in self.data.metrics:
-            value, epsilon, note = self._value(name)
+        for name, (value, epsilon, note) in zip(
+            self.data.metrics, self.meta.values(self.view), strict=True
+        ):
+            told = note
             if not np.isnan(value):
-                note = "; ".join(filter(None, (self.data.coverage(name), note))) or None
-            result = MetaResult(
-                name, self.meta.name, self.level, self.group_by, value, epsilon=epsilon, note=note,
-                n_systems=self.data.n_systems(name), n_cells=self.data.n_cells(name),
-            )  # fmt: skip
-            found.append(result)
+                told = "; ".join(filter(None, (self.data.coverage(name), note))) or None
+            found.append(
+                MetaResult(
+                    metric=name,
+                    by=self.meta.name,
+                    level=self.view.level,
+                    group_by=self.view.group_by,
+                    value=value,
+                    epsilon=epsilon,
+                    note=told,
+                    n_systems=self.data.n_systems(name),
+                    n_cells=self.data.n_cells(name),
+                )
+            )
         places = np.nan_to_num(ranks([r.value for r in found]), nan=np.inf)
         order = sorted(range(len(found)), key=lambda i: (places[i], found[i].metric))
         return [found[i] for i in order]
 
-    def _value(self, name: str) -> tuple[float, float | None, str | None]:
-        if self.meta.name == "spa":
-            return self._spa(name)
-        if self.level == "sys":
-            assert self.meta.systems is not None
-            scores = self.data.systems(name)
-            if np.isnan(scores).all():
-                return float("nan"), None, "no scores"
-            value = self.meta.systems(self.data.human_systems, scores, self.options)
-            return value, None, _undefined(value, self.data.human_systems, scores)
-        groups = self.groups(name)
-        note = None
-        lost = len(groups.values) - len(groups.defined)
-        people = (~np.isnan(self.data.human)).any(axis=0) if self.group_by == "item" else None
-        if people is not None:
-            lost -= int((~people).sum())
-        if lost > 0 and len(groups.values) > 1:
-            note = f"undefined in {lost} of {len(groups.values)} groups"
-        if not len(groups.defined):
-            note = self._nothing(name)
-        return groups.mean, groups.epsilon, note
 
-    def _nothing(self, name: str) -> str:
-        """Say why a statistic of segments is nowhere defined."""
-        table = self.data.es.scores[name]
-        if not table.has_segments:
-            return "no scores" if table.system_scores is None else "no segment scores"
-        known = ~np.isnan(self.data.segments(name))
-        if not known.any():
-            return "no segment scores where people gave some"
-        if self.group_by == "item" and not (known.sum(axis=0) > 1).any():
-            return "fewer than two systems"
-        return "constant"
+def the_human(es: EvalSet, human: str | None) -> str:
+    """Give the human score: the one named, or the only one there is."""
+    if human is None:
+        if len(es.human) != 1:
+            known = ", ".join(es.human) or "none"
+            raise UsageError(f"name the human score (human=NAME); known as human: {known}")
+        return es.human[0]
+    bounds.text(human=human)
+    es[human]  # an unknown name is an error that shows the known ones
+    return human
 
-    def groups(self, name: str) -> GroupValues:
-        """Values of a metric in each group, computed once: calibration is the costly part."""
-        if name not in self.found:
-            assert self.meta.segments is not None
-            scores, group = self.data.segments(name), self.group_by or "none"
-            self.found[name] = self.meta.segments(self.data.human, scores, group, self.options)
-        return self.found[name]
 
-    def group_stacks(self, names: list[str]) -> tuple[Floats, Floats]:
-        """Values and weights of several metrics, each metrics x groups."""
-        groups = [self.groups(name) for name in names]
-        return np.stack([g.values for g in groups]), np.stack([g.weights for g in groups])
+def the_metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> tuple[str, ...]:
+    """Give the metrics that are weighed: those named, or all that are not human scores."""
+    bounds.names(optional=True, metrics=metrics)
+    if metrics is None:
+        names = tuple(name for name in es.metrics if name != human)
+    else:
+        for name in metrics:
+            if name not in es.scores:
+                raise UsageError(f"no metric '{name}'; {hint(name, es.scores)}")
+        names = tuple(sorted(set(metrics) - {human}))
+    if not names:
+        raise UsageError("no metric to weigh: every score is human")
+    return names
 
-    def _metric_p(self, name: str) -> Floats:
-        """p-values of a metric's segment scores; those of all metrics are computed at once."""
-        if not self.tests:
-            known = {name: self.data.segments(name) for name in self.data.metrics}
-            known = {name: x for name, x in known.items() if not np.isnan(x).all()}
-            results = stacked_pvalues([*known.values()], method=self.method, blocks=self.blocks)
-            self.tests.update((name, found.p) for name, found in zip(known, results, strict=True))
-            self._note_error("metrics", max((found.error for found in results), default=0.0))
-        return self.tests[name]
 
-    def human_p(self, known: NDArray[np.bool_]) -> Floats:
-        """p-values of the human score on the cells that a metric has, computed once for each."""
-        key = np.packbits(known).tobytes()
-        if key not in self.cache:
-            scores = np.where(known, self.data.human, np.nan)
-            found = pairwise_pvalues(scores, method=self.method, blocks=self.blocks)
-            self.cache[key] = found.p
-            self._note_error("the human score", found.error)
-        return self.cache[key]
+def prepare(
+    es: EvalSet,
+    human: str,
+    metrics: Collection[str] | None,
+    *,
+    keep_references: bool,
+    common: bool = False,
+) -> tuple[Data, list[str]]:
+    """Choose metrics and systems, and note what was left out and why."""
+    names = the_metrics(es, human, metrics)
+    warnings = list(es.notes)
+    gold = es[human]
+    empty = (
+        np.isnan(gold.values).all(axis=1) if gold.has_segments else np.isnan(gold.system_means())
+    )
+    unscored = [s for s, lost in zip(es.systems, np.atleast_1d(empty), strict=True) if lost]
+    if unscored:
+        text = plural(len(unscored), "system")
+        warnings.append(f"{text} without a '{human}' score left out: {', '.join(unscored)}")
+    used = {ref for name in names for ref in es.scores[name].uses}
+    references = [s for s in es.systems if s in used and s not in unscored]
+    if references and not keep_references:
+        shown = ", ".join(references)
+        warnings.append(f"left out as the reference of a metric: {shown} (keep_references=True)")
+        unscored += references
+    kept = es.drop(systems=unscored) if unscored else es
+    if not kept.n_systems:
+        raise UsageError(f"no system has a '{human}' score")
+    if common:
+        kept, left_out = _common_part(kept, human, names)
+        warnings += left_out
+    gold = kept[human]
+    means = row_means(gold.values) if gold.system_scores is None else gold.system_scores
+    data = Data(kept, gold.oriented, means * (1 if gold.higher_is_better else -1), names)
+    blank = int(np.isnan(gold.values).all(axis=0).sum()) if gold.has_segments else 0
+    if blank:
+        warnings.append(f"{plural(blank, 'segment')} without a '{human}' score take no part")
+    return data, [*warnings, *_lacking(data), *_look(data, human)]
 
-    def _note_error(self, whose: str, error: float) -> None:
-        """Say how good exact p-values are, where it is not to six digits."""
-        start = f"{self.meta.name}: p-values of {whose} are good to "
-        if (
-            self.method != "exact"
-            or error <= 1e-6
-            or any(w.startswith(start) for w in self.warnings)
-        ):
-            return
-        why = "scores are nearly on a lattice, or a few differences outweigh all others"
-        self.warnings.append(f"{start}{error:.1g} ({why})")
 
-    def _spa(self, name: str) -> tuple[float, None, str | None]:
-        if np.isnan(self.data.human).all():
-            raise UsageError("spa needs segment scores: the human score has system scores only")
-        if np.isnan(self.data.segments(name)).all():
-            return float("nan"), None, self._nothing(name)
-        agreement = soft_agreement(*self.pair_pvalues(name))
-        return agreement.value, None, None if agreement.n_pairs else "fewer than two systems"
+def _look(data: Data, human: str) -> list[str]:
+    """Warn of metrics that are constant, identical, or upside down."""
+    found = []
+    for name, constant, twin in uninformative((n, data.segments(n)) for n in data.metrics):
+        if constant is not None:
+            found.append(f"'{name}' is constant: it can't tell systems apart")
+        if twin is not None:
+            found.append(f"'{name}' and '{twin}' are identical")
+        facts = score_facts(name, data.es[name], data.es[human])
+        found += facts.doubts(human)
+    means = data.human_systems[~np.isnan(data.human_systems)]
+    if len(means) > 1 and means.min() == means.max():
+        found.append(f"'{human}' ties all systems: agreement with it says nothing of systems")
+    return found
 
-    def pair_pvalues(self, name: str) -> tuple[Floats, Floats]:
-        """p-values of all pairs of systems by the human score and by a metric, on what both have.
 
-        ``p[i, j]`` is small where i beats j.
-        """
-        stats = self.data.statistics(name)
-        if stats is not None and self.method in ("exact", "analytic"):
-            own = corpus_pvalues(stats, blocks=self.blocks).p
-            return self.human_p(stats.known), own
-        return self.human_p(~np.isnan(self.data.segments(name))), self._metric_p(name)
+def _has(es: EvalSet, metric: str, judged: Bools) -> tuple[Bools, Bools | None]:
+    """Systems that a metric scored, and the judged cells that it has (None without segments)."""
+    table = es.scores[metric]
+    cells = judged & ~np.isnan(table.values)
+    systems: Bools = np.asarray(cells.any(axis=1))
+    if table.system_scores is not None:
+        systems = systems | ~np.isnan(table.system_scores)
+    return systems, cells if table.has_segments else None
 
-    @property
-    def by_mean(self) -> bool:
-        """Whether the value is a mean over groups (the pairwise differences of pdp are pooled)."""
-        return self.meta.name != "pdp"
 
-    def of_segments(self, scores: Floats) -> float:
-        """Evaluate the meta-metric on other scores, systems x segments."""
-        assert self.meta.segments is not None
-        group = self.group_by or "none"
-        return self.meta.segments(self.data.human, scores, group, self.options).mean
+def _lacking(data: Data) -> list[str]:
+    """Warn of metrics that lack systems, or scores of single segments, that people judged.
 
-    def known_statistic(self, metric: str | None = None) -> Statistic | None:
-        """What is computed, at the epsilon of a metric; None for functions of one's own."""
-        epsilon = None if metric is None or self.level == "sys" else self.groups(metric).epsilon
-        return statistic_of(self.meta, self.options, epsilon)
+    What they have is weighed. Values then rest on other pairs of systems than those of other
+    metrics, and means of systems on other segments than people's.
+    """
+    es, judged = data.es, ~np.isnan(data.human)
+    systems: dict[tuple[str, ...], list[str]] = {}
+    cells: dict[bytes, tuple[Bools, list[str]]] = {}
+    for name in data.metrics:
+        scored, known = _has(es, name, judged)
+        if not scored.any():
+            continue  # no value; its note says why
+        lost = tuple(s for s, there in zip(es.systems, scored, strict=True) if not there)
+        if lost:
+            systems.setdefault(lost, []).append(name)
+        if known is None:
+            continue
+        gaps = judged & ~known & scored[:, None]
+        if gaps.any():
+            cells.setdefault(np.packbits(gaps).tobytes(), (gaps, []))[1].append(name)
+    found = []
+    for lost, names in systems.items():
+        has = "has" if len(names) == 1 else "have"
+        shown = listed(lost, LISTED, rest="other")
+        found.append(
+            f"{quoted(names)} {has} no score for {len(lost)} of {es.n_systems} systems "
+            f"({shown}): weighed on the pairs of the others{HINT}"
+        )
+    for gaps, names in cells.values():
+        found.append(_gap_warning(es, judged, gaps, names))
+    return found
 
-    def on_systems(self, human: Floats, metric: Floats, systems: Floats | None = None) -> Floats:
-        """Evaluate the meta-metric on each row of system scores; one human row serves them all.
 
-        ``systems`` says how often each system counts, which functions of one's own can't know.
-        """
-        known = self.known_statistic()
+def _gap_warning(es: EvalSet, judged: Bools, gaps: Bools, names: list[str]) -> str:
+    of = gaps.sum(axis=1)
+    lack = "lacks" if len(names) == 1 else "lack"
+    columns = gaps.any(axis=0)
+    where = [plural(int(columns.sum()), "segment")]
+    why = ""
+    if (columns & (judged & ~gaps).any(axis=0)).any():  # not the same segments of all systems
+        where = [f"{s}: {n:,}" for s, n in zip(es.systems, of.tolist(), strict=True) if n]
+        why = ": means of systems are over different segments"
+    shown = listed(where, LISTED, rest="other")
+    return (
+        f"{quoted(names)} {lack} {int(of.sum()):,} of {int(judged.sum()):,} scores that people "
+        f"gave ({shown}){why}{HINT}"
+    )
+
+
+def _common_part(es: EvalSet, human: str, metrics: Sequence[str]) -> tuple[EvalSet, list[str]]:
+    """Keep the systems that every metric scored, and the segments that none of them lacks.
+
+    A segment is lacking where people judged a system and a metric did not score it. Metrics with
+    system scores only have a say on systems alone. Where segments go, official system scores go
+    with them: they hold for all segments.
+    """
+    judged = ~np.isnan(es[human].values)
+    kept = np.ones(es.n_systems, dtype=bool)
+    for name in metrics:
+        kept &= _has(es, name, judged)[0]
+    notes = []
+    if not kept.any():
+        raise UsageError(f"no system has scores of all metrics: {_counts(es, judged, metrics)}")
+    if not kept.all():
+        lost = [s for s, there in zip(es.systems, kept, strict=True) if not there]
+        shown = listed(lost, LISTED, rest="other")
+        notes.append(f"common: {plural(len(lost), 'system')} that a metric lacks left out: {shown}")
+        es = es.drop(systems=lost)
+        judged = judged[kept]
+    whole = np.ones(es.n_segments, dtype=bool)
+    for name in metrics:
+        known = _has(es, name, judged)[1]
         if known is not None:
-            return system_replicates(known, human, metric, systems)
-        assert self.meta.systems is not None
-        assert systems is None
-        rows = zip(*np.broadcast_arrays(human, metric), strict=True)
-        return np.array([self.meta.systems(h, m, self.options) for h, m in rows])
+            whole &= ~(judged & ~known).any(axis=0)
+    if whole.all():
+        return es, notes
+    if not (whole & judged.any(axis=0)).any():
+        raise UsageError(f"no segment has scores of all metrics: {_counts(es, judged, metrics)}")
+    size = plural(es.n_segments, "segment")
+    notes.append(f"common: {int((~whole).sum()):,} of {size} that a metric lacks left out")
+    official = [n for n in (human, *metrics) if es.scores[n].system_scores is not None]
+    if official:
+        what = "so means of those that are left take their place"
+        notes.append(
+            f"common: official system scores of {quoted(official)} are of all segments, {what}"
+        )
+    ids = [i for i, there in zip(es.segments.ids, whole, strict=True) if there]
+    return es.select(segments=ids), notes
 
-    def statistic(self, means: Floats) -> Floats:
-        """Evaluate the meta-metric on (..., systems) means."""
-        flat = means.reshape(-1, means.shape[-1])
-        return self.on_systems(self.data.human_systems[None, :], flat).reshape(means.shape[:-1])
 
-
-def _undefined(value: float, human: Floats, metric: Floats) -> str | None:
-    if not np.isnan(value):
-        return None
-    known = ~(np.isnan(human) | np.isnan(metric))
-    if known.sum() < 2:
-        return "fewer than two systems"
-    return "constant" if np.ptp(metric[known]) == 0 else "the human score is constant"
+def _counts(es: EvalSet, judged: Bools, metrics: Sequence[str]) -> str:
+    """Name the metrics that have least."""
+    known = {name: _has(es, name, judged)[1] for name in metrics}
+    sizes = {name: 0 if own is None else int(own.sum()) for name, own in known.items()}
+    worst = sorted(metrics, key=lambda name: (sizes[name], name))[:LISTED]
+    return ", ".join(f"'{name}' has {sizes[name]:,} of {int(judged.sum()):,}" for name in worst)

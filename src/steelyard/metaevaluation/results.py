@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -60,21 +60,9 @@ class MetaResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
-        return {
-            "metric": self.metric,
-            "with": self.by,
-            "level": self.level,
-            "group_by": self.group_by,
-            "value": self.value,
-            "ci": self.ci,
-            "rank": self.rank,
-            "rank_ci": self.rank_ci,
-            "letters": self.letters,
-            "epsilon": self.epsilon,
-            "note": self.note,
-            "n_systems": self.n_systems,
-            "n_cells": self.n_cells,
-        }
+        keys = ("metric", "with", "level", "group_by", "value", "ci", "rank", "rank_ci", "letters",
+                "epsilon", "note", "n_systems", "n_cells")  # fmt: skip
+        return {key: getattr(self, "by" if key == "with" else key) for key in keys}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +87,9 @@ class Significance:
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
-        return {
-            "metrics": list(self.metrics),
-            "p": self.p,
-            "scheme": self.scheme,
-            "n_resamples": self.n_resamples,
-            "alternative": self.alternative,
-            "p_adjusted": self.p_adjusted,
-            "correction": self.correction,
-            "note": self.note,
-            "valid": None if self.valid is None else self.valid.to_dict(),
-        }
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        valid = None if self.valid is None else self.valid.to_dict()
+        return own | {"metrics": list(self.metrics), "valid": valid}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,94 +146,116 @@ class MetaEvaluation:
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give a row per result as a pandas or polars frame."""
-        columns = (
-            Column(name) for name in ("metric", "with", "level", "group_by", "value", "rank",
-                                      "epsilon", "note", "n_systems", "n_cells")
-        )  # fmt: skip
-        rows = tuple(
-            (
-                r.metric,
-                r.by,
-                r.level,
-                r.group_by,
-                r.value,
-                r.rank,
-                r.epsilon,
-                r.note,
-                r.n_systems,
-                r.n_cells,
-            )
-            for r in self.results
-        )
-        return Table("", tuple(columns), rows).to_frame(backend)
+        keys = ("metric", "with", "level", "group_by", "value", "rank", "epsilon", "note",
+                "n_systems", "n_cells")  # fmt: skip
+        shown = [result.to_dict() for result in self.results]
+        rows = tuple(tuple(own[key] for key in keys) for own in shown)
+        return Table("", tuple(Column(key) for key in keys), rows).to_frame(backend)
 
     def table(self) -> Table:
         """Give the leaderboard: a row per metric, ordered by the first meta-metric."""
-        names = list(dict.fromkeys(result.by for result in self.results))
-        found = {(r.metric, r.by): r for r in self.results}
-        first = [r.metric for r in self.results if r.by == names[0]]
-        rest = [r.metric for r in self.results if r.metric not in first]
-        ranked = any(r.rank is not None for r in self.results)
-        interval = any(r.ci is not None for r in self.results if r.by == names[0])
-        letters = {r.metric: r.letters for r in self.results if r.by == names[0]}
-        lettered = 0 < max((len(own or "") for own in letters.values()), default=0) <= _LETTERS
-        columns = [Column("metric")]
-        sizes = {r.metric: (r.n_systems, r.n_cells) for r in self.results}
-        differ = len(set(sizes.values())) > 1 or any(self._lacks(*own) for own in sizes.values())
-        columns += [Column("systems"), Column("cells")] if differ else []
-        for name in names:
-            columns += [Column("rank", key=f"{name} rank")] if ranked else []
-            columns += [Column("alike")] if lettered and name == names[0] else []
-            digits = self._digits(name)
-            columns.append(Column(name, "higher", digits=digits))
-            if interval and name == names[0]:
-                columns += [
-                    Column(end, digits=digits, key=f"{name} {end}") for end in ("low", "high")
-                ]
-        rows: list[tuple[Cell, ...]] = []
-        bold: set[tuple[int, int]] = set()
-        for k, metric in enumerate(dict.fromkeys([*first, *rest])):
-            row: list[Cell] = [metric]
-            row += sizes[metric] if differ else ()
-            for name in names:
-                result = found.get((metric, name))
-                row += [result.rank if result else None] if ranked else []
-                row += [letters.get(metric)] if lettered and name == names[0] else []
-                bold |= {(k, len(row))} if result and result.rank == 1 else set()
-                row.append(result.value if result else None)
-                if interval and name == names[0]:
-                    row += (result.ci if result else None) or (None, None)
-            rows.append(tuple(row))
-        at = 3 if differ else 1  # of the first meta-metric's ranks
-        rules = frozenset(
-            i for i in range(1, len(rows)) if ranked and rows[i][at] != rows[i - 1][at]
+        board = _Board(self)
+        rows = [board.row(metric) for metric in board.metrics]
+        rules: frozenset[int] = frozenset()
+        if board.ranked:
+            at = 3 if board.differ else 1  # of the first meta-metric's ranks
+            rules = frozenset(i for i in range(1, len(rows)) if rows[i][at] != rows[i - 1][at])
+        bold = frozenset(
+            (i, at)
+            for i, metric in enumerate(board.metrics)
+            for by, at in board.places().items()
+            if (result := board.found.get((metric, by))) and result.rank == 1
         )
-        size = f"{plural(self.n_systems, 'system')}, {plural(self.n_segments, 'segment')}"
-        notes = [f"human score {self.human}: {size}"]
-        if self.n_units is not None:
-            what = (
-                f"{self.unit} ({self.n_units:,})"
-                if self.unit == "document"
-                else (f"{plural(self.n_units, 'block')} of {plural(int(self.unit), 'segment')}")
-            )
-            notes.append(f"unit of values, intervals and tests: {what}")
-        if differ:
-            notes.append("systems, cells: what people and the metric both scored")
-        if lettered:
-            notes.append("alike: metrics that share a letter do not differ significantly")
-        if interval:
-            drawn = self.resampled_units
-            notes.append(f"low, high: 95 % interval over resampled {drawn}, of sets of this size")
-        notes += [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
-        return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
+        return Table("", tuple(board.columns()), tuple(rows), tuple(board.notes()), rules, bold)
+
+
+class _Board:
+    """The leaderboard of a meta-evaluation, column by column.
+
+    The first meta-metric has letters and an interval beside its value; sizes are shown where
+    metrics rest on less than people judged.
+    """
+
+    def __init__(self, found: MetaEvaluation) -> None:
+        results = found.results
+        self.whole = found
+        self.names = list(dict.fromkeys(r.by for r in results))
+        self.first = self.names[0]
+        self.found = {(r.metric, r.by): r for r in results}
+        own = [r for r in results if r.by == self.first]
+        self.metrics = list(dict.fromkeys(r.metric for r in (*own, *results)))
+        self.ranked = any(r.rank is not None for r in results)
+        self.interval = any(r.ci is not None for r in own)
+        self.lettered = 0 < max((len(r.letters or "") for r in own), default=0) <= _LETTERS
+        self.sizes = {r.metric: (r.n_systems, r.n_cells) for r in results}
+        every = set(self.sizes.values())
+        self.differ = len(every) > 1 or any(self._lacks(*size) for size in every)
 
     def _lacks(self, n_systems: int | None, n_cells: int | None) -> bool:
         """Tell whether a metric has less than people judged (none at all is no gap: no level)."""
-        pairs = ((n_systems, self.n_systems), (n_cells, self.n_cells))
+        pairs = ((n_systems, self.whole.n_systems), (n_cells, self.whole.n_cells))
         return any(own and judged and own < judged for own, judged in pairs)
+
+    def _of(self, by: str) -> list[Column]:
+        """Columns of a meta-metric."""
+        digits = self._digits(by)
+        columns = [Column("rank", key=f"{by} rank")] if self.ranked else []
+        columns += [Column("alike")] if self.lettered and by == self.first else []
+        columns.append(Column(by, "higher", digits=digits))
+        if self.interval and by == self.first:
+            columns += [Column(end, digits=digits, key=f"{by} {end}") for end in ("low", "high")]
+        return columns
 
     def _digits(self, by: str) -> int:
         """Digits of a meta-metric: three, as is usual, or more where the intervals are narrow."""
-        own = [r for r in self.results if r.by == by and r.ci is not None]
+        own = [r for r in self.whole.results if r.by == by and r.ci is not None]
         low, high = ([r.ci[k] for r in own if r.ci is not None] for k in (0, 1))
         return max(3, interval_decimals([r.value for r in own], low, high) or 3)
+
+    def columns(self) -> list[Column]:
+        """All columns."""
+        heads = [Column("metric")]
+        heads += [Column("systems"), Column("cells")] if self.differ else []
+        return [*heads, *(column for by in self.names for column in self._of(by))]
+
+    def places(self) -> dict[str, int]:
+        """Give the column of the values of each meta-metric."""
+        at, found = 3 if self.differ else 1, {}
+        for by in self.names:
+            found[by] = at + self.ranked + (self.lettered and by == self.first)
+            at += len(self._of(by))
+        return found
+
+    def row(self, metric: str) -> tuple[Cell, ...]:
+        """Cells of a metric."""
+        cells: list[Cell] = [metric]
+        cells += self.sizes[metric] if self.differ else ()
+        for by in self.names:
+            result = self.found.get((metric, by))
+            cells += [result.rank if result else None] if self.ranked else []
+            if self.lettered and by == self.first:
+                cells.append(result.letters if result else None)
+            cells.append(result.value if result else None)
+            if self.interval and by == self.first:
+                cells += (result.ci if result else None) or (None, None)
+        return tuple(cells)
+
+    def notes(self) -> list[str]:
+        """What the columns mean."""
+        whole = self.whole
+        size = f"{plural(whole.n_systems, 'system')}, {plural(whole.n_segments, 'segment')}"
+        notes = [f"human score {whole.human}: {size}"]
+        if whole.n_units is not None:
+            what = f"{whole.unit} ({whole.n_units:,})"
+            if whole.unit != "document":
+                of = plural(int(whole.unit), "segment")
+                what = f"{plural(whole.n_units, 'block')} of {of}"
+            notes.append(f"unit of values, intervals and tests: {what}")
+        if self.differ:
+            notes.append("systems, cells: what people and the metric both scored")
+        if self.lettered:
+            notes.append("alike: metrics that share a letter do not differ significantly")
+        if self.interval:
+            drawn = whole.resampled_units
+            notes.append(f"low, high: 95 % interval over resampled {drawn}, of sets of this size")
+        return notes + [f"{by}: chance level {level:.3f}" for by, level in whole.chance.items()]

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from steelyard.core import bounds
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.words import plural
+from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.data.linting import uninformative
-from steelyard.data.overview import score_facts
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.coverage import common_part, lacking
-from steelyard.metaevaluation.data import Data, Run
+from steelyard.metaevaluation.data import LISTED, Data, Run, prepare, the_human, the_metrics
 from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
-from steelyard.metaevaluation.intervals import Resamples, with_intervals
-from steelyard.metaevaluation.results import UNITS, MetaEvaluation, MetaResult, Significance
-from steelyard.metaevaluation.significance import Procedure, compare_metrics, ranked
-from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.metametrics import base as metametrics
-from steelyard.stats.metametrics.base import MetaMetric
-from steelyard.stats.permutation.pvalues import check_method
+from steelyard.metaevaluation.intervals import with_intervals
+from steelyard.metaevaluation.options import DEFAULT, MetaOptions
+from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Significance
+from steelyard.metaevaluation.significance import compare_metrics, ranked
+from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics.base import MetaMetric, Resamples
+from steelyard.stats.metametrics.spa import Spa
 from steelyard.stats.resampling import bootstrap
-
-DEFAULT = ("spa", "pa", "acc-eq")
-_LISTED = 5  # metrics that a warning names
 
 
 def meta_evaluate(  # noqa: PLR0913 - every option has a default
@@ -109,71 +103,60 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     >>> {name: round(value, 2) for name, value in result.values("spa").items()}
     {'learned-refA': 0.83, 'random-src': 0.46}
     """
-    es = as_evalset(es, human)
-    metas = metametrics.chosen(by)
+    options = MetaOptions.of(locals())
+    return evaluate(as_evalset(es, human), human, catalogue.chosen(by), options, rng)
+
+
+def evaluate(
+    es: EvalSet, human: str | None, metas: Sequence[MetaMetric], options: MetaOptions, rng: Rng
+) -> MetaEvaluation:
+    """Weigh metrics as :func:`meta_evaluate` does."""
     human = the_human(es, human)
-    procedure = Procedure(scheme, alternative, n_resamples, alpha, correction)
-    ties = metametrics.Options(epsilon, 0.0 if threshold is None else threshold, pa_ties)
-    check_method(method)
-    bounds.choice(metametrics.LEVELS, optional=True, level=level)
-    bounds.choice(metametrics.GROUPS, optional=True, group_by=group_by)
-    bounds.choice(UNITS, optional=True, intervals=intervals)
-    bounds.whole(10, n_bootstrap=n_bootstrap)
-    bounds.flag(significance=significance, keep_references=keep_references, sentinels=sentinels,
-                common=common)  # fmt: skip
-    if sentinels:
+    metrics = options.metrics
+    if options.sentinels:
         es, metrics = _with_sentinels(es, human, metrics, generator(rng).spawn(3)[2])
-    data, warnings = prepare(es, human, metrics, keep_references=keep_references, common=common)
-    check_unit(method, unit)
-    blocks = unit_codes(data.es, unit)
+    data, warnings = prepare(
+        es, human, metrics, keep_references=options.keep_references, common=options.common
+    )
+    options.check_unit()
+    blocks = unit_codes(data.es, options.unit)
     stream, resampling = generator(rng).spawn(2)
-    weights = _resamples(data, intervals, unit, n_bootstrap, resampling)
+    weights = _resamples(data, options, resampling)
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
     chance: dict[str, float] = {}
     for meta in metas:
-        own = meta.options.threshold if threshold is None else threshold
-        options = replace(ties, threshold=own)
-        run = Run(data, meta, level, group_by, options, method, blocks, warnings)
+        run = Run.of(data, meta, options, blocks)
         found = run.results()
-        if significance:
-            test = compare_metrics(run, found, procedure, stream)
+        warnings += meta.notes(run.view)
+        if options.significance:
+            test, told = compare_metrics(run, found, options, stream)
+            warnings += told
             if test is not None:
                 tests[meta.name] = test
-                found = ranked(found, test, alpha)
+                found = ranked(found, test, options.alpha)
         warnings += _beaten(found)
-        found = with_intervals(run, found, weights)
-        if meta.name == "acc-eq" and run.group_by == "item" and data.es.n_systems > 1:
-            chance[meta.name] = metametrics.chance_level(data.human)
+        found, told = with_intervals(run, found, weights)
+        warnings += told
+        level = meta.chance(run.view)
+        chance |= {} if level is None else {meta.name: level}
         results += found
     warnings += _without_value(results)
-    settings: dict[str, Any] = {
-        "human": human,
-        "with": ",".join(meta.name for meta in metas),
-        "method": method,
-        "unit": unit,
-    }
-    if common:
-        settings["common"] = True
-    if intervals:
-        settings |= {"intervals": intervals, "bootstrap": n_bootstrap}
-    if significance:
-        settings |= {"scheme": scheme, "alternative": alternative, "alpha": alpha}
-        settings |= {"correction": correction} if correction != "none" else {}
+    shown = options.provenance(human, [meta.name for meta in metas])
     return MetaEvaluation(
-        human,
-        data.es.n_systems,
-        int((~np.isnan(data.human)).any(axis=0).sum()),
-        data.es.systems,
-        tuple(results),
-        tests,
-        tuple(dict.fromkeys(warnings)),
-        Provenance.of("meta", settings, es.inputs, rng),
-        chance,
-        intervals or "",
-        unit,
-        None if blocks is None else len(np.unique(blocks)),
-        int((~np.isnan(data.human)).sum()),
+        human=human,
+        n_systems=data.es.n_systems,
+        n_segments=len(data.judged),
+        systems=data.es.systems,
+        results=tuple(results),
+        significance=tests,
+        warnings=tuple(dict.fromkeys(warnings)),
+        provenance=Provenance.of("meta", shown, es.inputs, rng),
+        chance=chance,
+        resampled=options.intervals or "",
+        unit=options.unit,
+        n_units=None if blocks is None else len(np.unique(blocks)),
+        n_cells=int((~np.isnan(data.human)).sum()),
     )
 
 
@@ -181,7 +164,7 @@ def _with_sentinels(
     es: EvalSet, human: str, metrics: Collection[str] | None, rng: np.random.Generator
 ) -> tuple[EvalSet, tuple[str, ...]]:
     """Add sentinels to the metrics that are weighed."""
-    chosen = _chosen(es, human, metrics)
+    chosen = the_metrics(es, human, metrics)
     tables = sentinel_tables(es, human, rng)
     return replace(es, scores={**es.scores, **tables}), (*chosen, *tables)
 
@@ -196,10 +179,9 @@ def _beaten(found: Sequence[MetaResult]) -> list[str]:
     below = [r for r in known if r.value < best.value and not is_sentinel(r.metric)]
     if not below:
         return []
-    shown = ", ".join(f"'{r.metric}' ({r.value:.3f})" for r in below[:_LISTED])
-    rest = f" and {plural(len(below) - _LISTED, 'other')}" if len(below) > _LISTED else ""
+    shown = listed([f"'{r.metric}' ({r.value:.3f})" for r in below], LISTED, rest="other")
     what = f"the sentinel '{best.metric}' ({best.value:.3f}), which knows nothing of quality,"
-    return [f"{best.by}: {what} beats {shown}{rest}"]
+    return [f"{best.by}: {what} beats {shown}"]
 
 
 def _without_value(found: Sequence[MetaResult]) -> list[str]:
@@ -215,10 +197,8 @@ def _without_value(found: Sequence[MetaResult]) -> list[str]:
         for by, names in by_meta.items():
             alike.setdefault(tuple(sorted(names)), []).append(by)
         for metrics, metas in alike.items():
-            rest = len(metrics) - _LISTED
-            more = f" and {plural(rest, 'other')}" if rest > 0 else ""
-            shown = ", ".join(metrics[:_LISTED])
-            texts.append(f"{', '.join(metas)}: no value for {shown}{more}: {reason}")
+            shown = listed(metrics, LISTED, rest="other")
+            texts.append(f"{', '.join(metas)}: no value for {shown}: {reason}")
     return texts
 
 
@@ -246,105 +226,14 @@ def pair_preferences(
     es = as_evalset(es, human)
     bounds.text(human=human, metric=metric)
     bounds.names(optional=True, systems=systems)
-    check_method(method)
+    options = MetaOptions(method=method, unit=unit)
     kept = es if systems is None else es.select(systems=systems)
-    data, warnings = prepare(kept, human, [metric], keep_references=systems is not None)
-    spa = metametrics.metametric("spa")
-    run = Run(data, spa, None, None, spa.options, method, unit_codes(data.es, unit), warnings)
+    data, _ = prepare(kept, human, [metric], keep_references=systems is not None)
+    spa = Spa("spa")
+    run = Run.of(data, spa, options, unit_codes(data.es, unit))
     if np.isnan(data.segments(metric)).all():
         raise UsageError(f"'{metric}' has no segment scores where '{human}' has some")
-    return (data.es.systems, *run.pair_pvalues(metric))
-
-
-def the_human(es: EvalSet, human: str | None) -> str:
-    """Give the human score: the one named, or the only one there is."""
-    if human is None:
-        if len(es.human) != 1:
-            known = ", ".join(es.human) or "none"
-            raise UsageError(f"name the human score (--human NAME); known as human: {known}")
-        return es.human[0]
-    bounds.text(human=human)
-    es[human]  # an unknown name is an error that shows the known ones
-    return human
-
-
-def prepare(
-    es: EvalSet,
-    human: str,
-    metrics: Collection[str] | None,
-    *,
-    keep_references: bool,
-    common: bool = False,
-) -> tuple[Data, list[str]]:
-    """Choose metrics and systems, and note what was left out and why."""
-    names = _chosen(es, human, metrics)
-    warnings = list(es.notes)
-    gold = es[human]
-    empty = (
-        np.isnan(gold.values).all(axis=1) if gold.has_segments else np.isnan(gold.system_means())
-    )
-    unscored = [s for s, lost in zip(es.systems, np.atleast_1d(empty), strict=True) if lost]
-    if unscored:
-        text = plural(len(unscored), "system")
-        warnings.append(f"{text} without a '{human}' score left out: {', '.join(unscored)}")
-    used = {ref for name in names for ref in es.scores[name].uses}
-    references = [s for s in es.systems if s in used and s not in unscored]
-    if references and not keep_references:
-        listed = ", ".join(references)
-        warnings.append(f"left out as the reference of a metric: {listed} (--keep-references)")
-        unscored += references
-    kept = es.drop(systems=unscored) if unscored else es
-    if not kept.n_systems:
-        raise UsageError(f"no system has a '{human}' score")
-    if common:
-        kept, left_out = common_part(kept, human, names)
-        warnings += left_out
-    gold = kept[human]
-    means = row_means(gold.values) if gold.system_scores is None else gold.system_scores
-    sign = 1 if gold.higher_is_better else -1
-    data = Data(kept, gold.oriented, means * sign, names)
-    blank = int(np.isnan(gold.values).all(axis=0).sum()) if gold.has_segments else 0
-    if blank:
-        warnings.append(f"{plural(blank, 'segment')} without a '{human}' score take no part")
-    warnings += lacking(data)
-    warnings += _look(data, human)
-    return data, warnings
-
-
-def _chosen(es: EvalSet, human: str, metrics: Collection[str] | None) -> tuple[str, ...]:
-    bounds.names(optional=True, metrics=metrics)
-    if metrics is None:
-        names = tuple(name for name in es.metrics if name != human)
-    else:
-        for name in metrics:
-            if name not in es.scores:
-                raise UsageError(f"no metric '{name}'; {hint(name, es.scores)}")
-        names = tuple(sorted(set(metrics) - {human}))
-    if not names:
-        raise UsageError("no metric to weigh: every score is human")
-    return names
-
-
-def _look(data: Data, human: str) -> list[str]:
-    """Warn of metrics that are constant, identical, or upside down."""
-    found = []
-    for name, constant, twin in uninformative((n, data.segments(n)) for n in data.metrics):
-        if constant is not None:
-            found.append(f"'{name}' is constant: it can't tell systems apart")
-        if twin is not None:
-            found.append(f"'{name}' and '{twin}' are identical")
-        facts = score_facts(name, data.es[name], data.es[human])
-        found += facts.doubts(human)
-    means = data.human_systems[~np.isnan(data.human_systems)]
-    if len(means) > 1 and means.min() == means.max():
-        found.append(f"'{human}' ties all systems: agreement with it says nothing of systems")
-    return found
-
-
-def check_unit(method: str, unit: str) -> None:
-    """Refuse units that a method of p-values does not know."""
-    if method == "mtme" and unit != "segment":
-        raise UsageError(f"unit '{unit}': method mtme flips single segments, as its toolkit does")
+    return (data.es.systems, *spa.pair_pvalues(run.view, 0))
 
 
 def unit_codes(es: EvalSet, unit: str) -> Counts | None:
@@ -361,11 +250,10 @@ def unit_codes(es: EvalSet, unit: str) -> Counts | None:
     return np.arange(es.n_segments, dtype=np.int64) // int(unit)
 
 
-def _resamples(
-    data: Data, intervals: str | None, unit: str, n: int, rng: np.random.Generator
-) -> Resamples | None:
+def _resamples(data: Data, options: MetaOptions, rng: np.random.Generator) -> Resamples | None:
     """Draw systems, and segments in the units that also change sign and are swapped together."""
-    es, human = data.es, data.human
+    es, human, n = data.es, data.human, options.n_bootstrap
+    intervals, unit = options.intervals, options.unit
     if intervals is None:
         return None
     if intervals == "document":
@@ -377,7 +265,7 @@ def _resamples(
     if intervals != "system":
         blocks = unit_codes(es, unit) if es.n_segments else None
         segments = bootstrap.segment_counts(n, es.n_segments, rng, blocks)
-        judged = np.flatnonzero((~np.isnan(human)).any(axis=0))
+        judged = data.judged
         least = len(judged if blocks is None else np.unique(blocks[judged]))
     if intervals in ("system", "both"):
         systems = bootstrap.draw_counts(n, es.n_systems, rng)

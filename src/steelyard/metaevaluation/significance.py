@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import DegenerateError
 from steelyard.core.words import plural
 from steelyard.metaevaluation.data import Run
+from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import MetaResult, Significance
 from steelyard.stats import clusters
-from steelyard.stats.arrays import Floats
-from steelyard.stats.correlation import pearson
-from steelyard.stats.metametrics import swapped, swaps
-from steelyard.stats.metametrics.swaps import MetricComparison, Null
-from steelyard.stats.paired.corrections import CORRECTIONS, adjust_pairs, williams
-from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues
+from steelyard.stats.metametrics import swapping
+from steelyard.stats.metametrics.swapping import MetricComparison, Null, Swaps
+from steelyard.stats.paired.corrections import adjust_pairs
+from steelyard.stats.permutation.pvalues import pair_index
 
-SCHEMES = (*swaps.SCHEMES, "pairs", "williams")
 #: True nulls that are rejected at 5 %, where that is not 3 % to 7 %, by scheme and level.
 _MEASURED = {
     ("cells", "sys"): "1 %",
@@ -32,73 +28,41 @@ _MEASURED = {
     ("rows+columns", "seg"): "20 %",
     ("williams", "seg"): "25 %",
 }
+VALID = "inputs"  # the scheme that keeps its level
+KEEPS = '(scheme="inputs" keeps its level)'
 _WORK = 3e8  # pairs of metrics x pairs of systems x draws that cost some seconds
 _SLOW = 200  # draws of a statistic that is computed anew in each
 
 
-@dataclass(frozen=True, slots=True)
-class Procedure:
-    """How the differences of metrics are tested."""
-
-    scheme: str = "inputs"
-    alternative: str = "greater"
-    n_resamples: int | None = None  # None: as many as take seconds
-    alpha: float = 0.05
-    correction: str = "none"
-    tick: Callable[[str, int], Callable[[], None]] = lambda _what, _total: lambda: None
-
-    def __post_init__(self) -> None:
-        """Refuse names that nobody knows before any work is done."""
-        bounds.choice(SCHEMES, scheme=self.scheme)
-        bounds.choice(swaps.ALTERNATIVES, alternative=self.alternative)
-        bounds.choice(CORRECTIONS, correction=self.correction)
-        bounds.whole(1, optional=True, n_resamples=self.n_resamples)
-        bounds.fraction(alpha=self.alpha)
-        bounds.function(tick=self.tick)
-
-
 def compare_metrics(
     run: Run, found: list[MetaResult], procedure: Procedure, stream: np.random.Generator
-) -> Significance | None:
-    """Test the differences of all pairs of metrics that have a value, best first."""
-    names = swappable(run, found)
-    if procedure.scheme == "williams":
-        names = [r.metric for r in found if not np.isnan(r.value)]
+) -> tuple[Significance | None, list[str]]:
+    """Test the differences of all pairs of metrics that have a value, best first; and warnings."""
+    scheme = procedure.scheme
+    names = [r.metric for r in found if not np.isnan(r.value)]
+    if scheme != "williams":
+        names = swappable(run, found)
     if len(names) < 2:
-        return None
-    result = _compare(run, names, procedure, stream)
+        return None, []
+    result, warnings = _compare(run, names, procedure, stream)
     if result is None:
-        how = run.meta.name if run.level == "sys" else f"{run.meta.name} grouped by {run.group_by}"
-        run.warnings.append(f"{how}: there is no test of differences by '{procedure.scheme}'")
-        return None
+        return None, [f"{run.label}: there is no test of differences by '{scheme}'"]
+    warnings += run.meta.notes(run.view)
     if np.isnan(result.p).all():
-        run.warnings.append(
-            f"{run.meta.name}: no test of differences by '{procedure.scheme}': there is no segment "
-            "that all systems and metrics have (--common)"
-        )
-        return None
-    _note_other_scores(run, found, names, result)
-    test = significance_of(names, result, procedure)
-    reason = caveat(run, procedure.scheme)
-    test = replace(test, note=reason)
-    if reason is None or procedure.scheme == "inputs":
-        return test
-    return _with_valid(run, test, procedure, stream)
-
-
-def _with_valid(
-    run: Run, test: Significance, procedure: Procedure, stream: np.random.Generator
-) -> Significance:
-    """Put the test by inputs beside one that may not keep its level, and say so."""
-    names, reason = list(test.metrics), test.note
-    other = replace(procedure, scheme="inputs")
-    beside = _compare(run, names, other, stream.spawn(1)[0], slow=False)
+        why = "there is no segment that all systems and metrics have (common=True)"
+        return None, [*warnings, f"{run.meta.name}: no test of differences by '{scheme}': {why}"]
+    warnings += _other_scores(run, found, names, result)
+    reason = caveat(run, scheme)
+    test = replace(significance_of(names, result, procedure), note=reason)
+    if reason is None or scheme == VALID:
+        return test, warnings
+    # A test that may not keep its level has the one beside it that does.
+    other = replace(procedure, scheme=VALID)
+    beside, told = _compare(run, names, other, stream.spawn(1)[0], slow=False)
     if beside is None:
-        run.warnings.append(f"{run.meta.name}: {reason} (--scheme inputs keeps its level)")
-        return test
+        return test, [*warnings, *told, f"{run.meta.name}: {reason} {KEEPS}"]
     test = replace(test, valid=significance_of(names, beside, other))
-    run.warnings.append(f"{run.meta.name}: {reason}; {_beside(test, procedure)}")
-    return test
+    return test, [*warnings, *told, f"{run.meta.name}: {reason}; {_beside(test, procedure.alpha)}"]
 
 
 def significance_of(
@@ -110,13 +74,13 @@ def significance_of(
         symmetric = procedure.alternative == "two-sided"
         adjusted = adjust_pairs(result.p, procedure.correction, symmetric=symmetric)
     return Significance(
-        tuple(names),
-        result.p,
-        result.scheme,
-        result.n_resamples,
-        procedure.alternative,
-        adjusted,
-        procedure.correction,
+        metrics=tuple(names),
+        p=result.p,
+        scheme=result.scheme,
+        n_resamples=result.n_resamples,
+        alternative=procedure.alternative,
+        p_adjusted=adjusted,
+        correction=procedure.correction,
     )
 
 
@@ -130,49 +94,46 @@ def caveat(run: Run, scheme: str) -> str | None:
             "scheme pairs takes the pairs of one segment for independent, though they share "
             "systems, and rejects about 18 % of true nulls at 5 %"
         )
-    share = _MEASURED.get((scheme, run.level))
+    share = _MEASURED.get((scheme, run.view.level))
     if share is not None:
         return (
             f"scheme {scheme} rejects about {share} of true nulls at 5 % where metrics err on "
             "whole segments"
         )
-    if run.meta.name == "pa":
-        return "few values are possible, so the test rejects fewer true nulls than it may"
-    return None
+    return run.meta.caveat
 
 
-def _beside(test: Significance, procedure: Procedure) -> str:
+def _beside(test: Significance, alpha: float) -> str:
     """Say how many differences are significant by the scheme asked for, and by the valid one."""
     assert test.valid is not None
     i, j = pair_index(len(test.metrics))
     counts = []
     for one in (test, test.valid):
         p = one.p if one.p_adjusted is None else one.p_adjusted
-        counts.append(int((np.fmin(p[i, j], p[j, i]) <= procedure.alpha).sum()))
+        counts.append(int((np.fmin(p[i, j], p[j, i]) <= alpha).sum()))
     return (
         f"{plural(counts[0], 'difference')} significant by it, {counts[1]} by inputs, which keeps "
         "its level (p-values in 'valid')"
     )
 
 
-def _note_other_scores(
+def _other_scores(
     run: Run, found: list[MetaResult], names: list[str], result: MetricComparison
-) -> None:
+) -> list[str]:
     """Say where what was tested is not what is shown: official scores that are no means."""
-    if run.level != "sys" or run.meta.name == "spa":
-        return
+    if run.view.level != "sys" or run.meta.on_cells:
+        return []
     shown = {r.metric: r.value for r in found}
     other = [
         name
         for name, value in zip(names, result.values, strict=True)
         if abs(value - shown[name]) > 1e-6 and run.data.es.scores[name].system_scores is not None
     ]
-    if other:
-        what = ", ".join(f"'{name}'" for name in other)
-        run.warnings.append(
-            f"{run.meta.name}: tests use means of segment scores, which the official system scores "
-            f"of {what} are not"
-        )
+    if not other:
+        return []
+    what = ", ".join(f"'{name}'" for name in other)
+    text = "tests use means of segment scores, which the official system scores of"
+    return [f"{run.meta.name}: {text} {what} are not"]
 
 
 def swappable(run: Run, found: list[MetaResult]) -> list[str]:
@@ -188,16 +149,22 @@ def _compare(
     stream: np.random.Generator,
     *,
     slow: bool = True,
-) -> MetricComparison | None:
-    if procedure.scheme == "williams":
-        return _williams(run, names, procedure.alternative)
-    if procedure.scheme == "pairs":
-        return _verdicts(run, names, procedure.alternative)
-    if run.group_by == "item" and run.by_mean and procedure.scheme == "inputs":
-        stacks = run.group_stacks(names)
-        return swaps.compare_items(*stacks, alternative=procedure.alternative, blocks=run.blocks)
-    drawn = draw_null(run, names, procedure, stream, slow=slow)
-    return None if drawn is None else drawn.compare(procedure.alternative)
+) -> tuple[MetricComparison | None, list[str]]:
+    scheme, alternative = procedure.scheme, procedure.alternative
+    exact = run.meta.exact(run.view, run.places(names), scheme, alternative)
+    if exact is not None or scheme not in swapping.SCHEMES:
+        return exact, []
+    again = run.meta.recomputed(run.view, scheme)
+    if again and not slow:
+        return None, []
+    told = []
+    if again and procedure.n_resamples is None:
+        told.append(
+            f"{run.meta.name}: computed anew in each of {_SLOW} draws, so no p-value is below "
+            f"{1 / (_SLOW + 1):.3f} (n_resamples=... for more)"
+        )
+        procedure = replace(procedure, n_resamples=_SLOW)
+    return draw_null(run, names, procedure, stream).compare(alternative), told
 
 
 def draw_null(
@@ -205,126 +172,24 @@ def draw_null(
     names: list[str],
     procedure: Procedure,
     stream: np.random.Generator,
-    *,
-    slow: bool = True,
-    part: swaps.Part | None = None,
-) -> Null | None:
-    """Draw the differences of metrics under a scheme of swaps, for all pairs or a block of them.
-
-    Statistics that must be computed anew in each draw are left out (None) unless ``slow``.
-    """
-    of = run.data.additive if run.level == "sys" else run.data.segments
-    stack = np.stack([of(name) for name in names])
-    scheme = procedure.scheme
+    part: swapping.Part | None = None,
+) -> Null:
+    """Draw the differences of metrics under a scheme of swaps, for all pairs or a block of them."""
     n = run.data.es.n_systems
     work = max(1, len(names) * (len(names) - 1) / 2 * n * (n - 1) / 2)
     k = procedure.n_resamples or (10_000 if work * 10_000 < _WORK else 1000)
-    if run.meta.name == "spa":
-        human = run.human_p(~np.isnan(run.data.human))
-        return swaps.null_spa(human, stack, scheme=scheme, n_resamples=k, rng=stream,
-                              part=part, blocks=run.blocks)  # fmt: skip
-    if run.level == "sys":
-        return swaps.null_system_scores(
-            run.statistic, stack, scheme=scheme, n_resamples=k, rng=stream, part=part,
-            blocks=run.blocks,
-        )  # fmt: skip
-    if run.group_by == "item" and run.by_mean and scheme == "inputs":
-        return swapped.null_items(
-            *run.group_stacks(names), n_resamples=k, rng=stream, blocks=run.blocks
-        )
-    if run.meta.name == "pearson" and run.group_by in ("none", "system"):
-        return swapped.null_pearson(
-            run.data.human,
-            stack,
-            group_by=run.group_by,
-            scheme=scheme,
-            n_resamples=k,
-            rng=stream,
-            part=part,
-            blocks=run.blocks,
-        )
-    if not slow:
-        return None
-    k = procedure.n_resamples or _SLOW
-    if procedure.n_resamples is None:
-        run.warnings.append(
-            f"{run.meta.name}: computed anew in each of {_SLOW} draws, so no p-value is below "
-            f"{1 / (_SLOW + 1):.3f} (--resamples for more)"
-        )
-    tick = procedure.tick(f"{run.meta.name}: swapping", k)
-    return swapped.null_recomputed(
-        run.of_segments, stack, scheme=scheme, n_resamples=k, rng=stream, tick=tick,
-        blocks=run.blocks,
-    )  # fmt: skip
+    blocks = run.view.blocks
+    swaps = Swaps(scheme=procedure.scheme, n=k, rng=stream, part=part, blocks=blocks)
+    return run.meta.null(run.view, run.places(names), swaps)
 
 
-def n_blocks(run: Run, n_resamples: int) -> int:
+def n_blocks(n_metrics: int, n_systems: int, n_resamples: int) -> int:
     """Say into how many blocks of pairs of metrics the draws are worth splitting.
 
     That depends on the data alone, so that every number of workers does the same sums.
     """
-    by_pairs = run.level == "sys" or (run.meta.name == "pearson" and run.group_by != "item")
-    if not by_pairs:
-        return 1
-    m, n = len(run.data.metrics), run.data.es.n_systems
-    return max(1, round(m * (m - 1) / 2 * n * (n - 1) / 2 * n_resamples / _WORK))
-
-
-def _williams(run: Run, names: list[str], alternative: str) -> MetricComparison | None:
-    """Williams' test of Pearson's correlations, of systems or of all cells."""
-    if run.meta.name != "pearson" or run.group_by not in (None, "none"):
-        return None
-    on_systems = run.level == "sys"
-    human = run.data.human_systems if on_systems else run.data.human.ravel()
-    of = run.data.systems if on_systems else run.data.segments
-    columns = [of(name).ravel()[:, None] for name in names]
-    own = np.array([float(pearson(human[:, None], column)[0]) for column in columns])
-    size = len(names)
-    p = np.full((size, size), np.nan)
-    for a, b in zip(*pair_index(size), strict=True):
-        shared = ~np.isnan(human[:, None] + columns[a] + columns[b])[:, 0]
-        h, x, y = (v[shared] for v in (human[:, None], columns[a], columns[b]))
-        r = (float(pearson(h, x)[0]), float(pearson(h, y)[0]), float(pearson(x, y)[0]))
-        n = int(shared.sum())
-        p[a, b] = williams(*r, n, alternative=alternative)
-        p[b, a] = williams(r[1], r[0], r[2], n, alternative=alternative)
-    return MetricComparison(own, p, "williams", 0)
-
-
-def _verdicts(run: Run, names: list[str], alternative: str) -> MetricComparison | None:
-    """Swap verdicts on single pairs of translations, taken for independent (they are not)."""
-    if run.meta.name not in ("acc-eq", "tau-eq") or run.group_by != "item":
-        return None
-    right, weights = [], None
-    for name in names:
-        epsilon = run.groups(name).epsilon
-        verdict, pairs = _right(run.data.human, run.data.segments(name), epsilon or 0.0)
-        weights = pairs if weights is None else np.where(np.isnan(weights), np.nan, pairs)
-        right.append(verdict)
-    assert weights is not None
-    stack = np.stack(right)
-    values = np.array([run.groups(name).mean for name in names])
-    used = ~np.isnan(weights)
-    if (weights[used] == weights[used][0]).all():
-        p = swaps.compare_verdicts(stack[:, used], alternative=alternative)
-        return MetricComparison(values, p, "pairs", 0)
-    share = np.where(used, stack * weights, np.nan).reshape(len(names), -1)
-    p = swaps.one_or_two_sided(pairwise_pvalues(share, tail="ge").p, alternative)
-    return MetricComparison(values, p, "pairs", 0)
-
-
-def _right(human: Floats, metric: Floats, epsilon: float) -> tuple[NDArray[np.bool_], Floats]:
-    """Whether a metric is right about each pair of systems on each segment, and what that weighs.
-
-    The weight is one over the pairs of the segment; NaN where a cell is missing.
-    """
-    i, j = pair_index(len(human))
-    h, m = human[i] - human[j], metric[i] - metric[j]
-    tied = np.abs(m) <= epsilon
-    right = np.where(h == 0, tied, ~tied & ((h > 0) == (m > 0)))
-    known = ~(np.isnan(h) | np.isnan(m))
-    weights = np.where(known, 1.0 / np.maximum(known.sum(axis=0), 1), np.nan)
-    return right & known, weights
+    work = n_metrics * (n_metrics - 1) / 2 * n_systems * (n_systems - 1) / 2 * n_resamples
+    return max(1, round(work / _WORK))
 
 
 def ranked(found: list[MetaResult], test: Significance, alpha: float) -> list[MetaResult]:

@@ -18,7 +18,7 @@ from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.stats.agreement import krippendorff_alpha
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson, kendall_b
-from steelyard.stats.kendall.pairs import count_pairs
+from steelyard.stats.kendall.counting import count_pairs
 
 MOST = 60  # rows beyond which a matrix is a blur
 _NONE = "\u2013"  # a pair without a test

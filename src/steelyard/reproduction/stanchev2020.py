@@ -33,8 +33,8 @@ from steelyard.reproduction.reproduction import (
     same,
 )
 from steelyard.scoring import registry
+from steelyard.stats.kendall.counting import PairCounts, count_pairs
 from steelyard.stats.kendall.matrices import TieMatrix, matrix
-from steelyard.stats.kendall.pairs import PairCounts, count_pairs
 from steelyard.studies.study import Progress
 
 PAPER = Paper(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.arrays import Floats, ratio
-from steelyard.stats.kendall.pairs import PairCounts, count_pairs
+from steelyard.stats.kendall.counting import PairCounts, count_pairs
 
 Bools = NDArray[np.bool_]
 _DIGITS = 12

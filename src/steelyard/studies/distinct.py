@@ -14,8 +14,9 @@ from steelyard.core import bounds
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.formats.load import Source
+from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import MetaResult, Significance
-from steelyard.metaevaluation.significance import Procedure, compare_metrics, ranked
+from steelyard.metaevaluation.significance import compare_metrics, ranked
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.studies.metaruns import DEFAULT, By, MetaRuns, open_runs
 from steelyard.studies.study import Curve, Line, Progress, Study
@@ -52,7 +53,7 @@ def count_distinct(  # noqa: PLR0913 - every option has a default
     >>> [(row["with"], row["distinct"], row["of"]) for row in study.table().records()]
     [('spa', 3, 3), ('pa', 3, 3)]
     """
-    procedure = Procedure(scheme, alternative, n_resamples, alpha, correction)
+    procedure = Procedure.of(locals())
     bounds.function(optional=True, progress=progress)
     stream = generator(rng)
     runs = open_runs(es, human, by, metrics, level=level, group_by=group_by,
@@ -62,7 +63,8 @@ def count_distinct(  # noqa: PLR0913 - every option has a default
     ranks: list[list[MetaResult]] = []
     streams = stream.spawn(len(runs.runs))
     for done, (run, found, own) in enumerate(zip(runs.runs, runs.results, streams, strict=True)):
-        test = compare_metrics(run, found, procedure, own)
+        test, told = compare_metrics(run, found, procedure, own)
+        runs.warnings.extend(told)
         placed = found if test is None else ranked(found, test, alpha)
         ranks.append(placed)
         counted = (None,) * 3 if test is None else _significant(test, placed, alpha)

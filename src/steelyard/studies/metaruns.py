@@ -12,18 +12,17 @@ from steelyard.core import bounds
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.coverage import HINT
-from steelyard.metaevaluation.data import Data, Run
-from steelyard.metaevaluation.intervals import Resamples, resampled_metrics
+from steelyard.metaevaluation.data import HINT, Data, Run, prepare, the_human
+from steelyard.metaevaluation.intervals import resampled_metrics
+from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult
-from steelyard.metaevaluation.run import prepare, the_human
 from steelyard.stats.arrays import Counts
-from steelyard.stats.metametrics import base as metametrics
-from steelyard.stats.metametrics.base import MetaMetric
+from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics.base import MetaMetric, Resamples
 
 By = str | MetaMetric | Sequence[str | MetaMetric]
 DEFAULT = ("spa", "pa")
-_OPTION = " (--intervals system)"  # an option that studies do not have
+_OPTION = ' (intervals="system")'  # an option that studies do not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +43,17 @@ class MetaRuns:
     @property
     def judged(self) -> Counts:
         """Places of the segments that people scored."""
-        return np.flatnonzero((~np.isnan(self.data.human)).any(axis=0))
+        return self.data.judged
 
     def resampled(self, kind: str) -> list[list[str]]:
         """Metrics that each run can resample by ``system`` or ``segment``; warnings name others."""
         some = np.ones((1, 1))  # what is drawn does not matter here
         resamples = Resamples(kind, *((None, some) if kind == "system" else (some, None)))
-        able = [
-            resampled_metrics(run, found, resamples)
-            for run, found in zip(self.runs, self.results, strict=True)
-        ]
-        self.warnings[:] = [text.removesuffix(_OPTION) for text in self.warnings]
+        able = []
+        for run, found in zip(self.runs, self.results, strict=True):
+            names, told = resampled_metrics(run, found, resamples)
+            able.append(names)
+            self.warnings.extend(text.removesuffix(_OPTION) for text in told)
         return able
 
     def found_warnings(self) -> tuple[str, ...]:
@@ -86,15 +85,15 @@ def open_runs(
     >>> open_runs(sy.demo_set(), "mqm", "pa", ["learned-refA"]).results[0][0].metric
     'learned-refA'
     """
-    metas = list(dict.fromkeys(metametrics.chosen(by)))
-    bounds.choice(metametrics.LEVELS, optional=True, level=level)
-    bounds.choice(metametrics.GROUPS, optional=True, group_by=group_by)
+    metas = list(dict.fromkeys(catalogue.chosen(by)))
+    options = MetaOptions(level=level, group_by=group_by, method=method)
     bounds.flag(keep_references=keep_references)
     es = as_evalset(es, human)
     human = the_human(es, human)
     data, told = prepare(es, human, metrics, keep_references=keep_references)
     warnings = [text.removesuffix(HINT) for text in told]
-    runs = tuple(
-        Run(data, meta, level, group_by, meta.options, method, None, warnings) for meta in metas
-    )
-    return MetaRuns(human, data, runs, tuple(run.results() for run in runs), warnings)
+    runs = tuple(Run.of(data, meta, options) for meta in metas)
+    results = tuple(run.results() for run in runs)
+    for run in runs:
+        warnings += run.meta.notes(run.view)
+    return MetaRuns(human, data, runs, results, warnings)

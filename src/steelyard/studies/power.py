@@ -21,8 +21,9 @@ from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.intervals import Resamples, replicates
+from steelyard.metaevaluation.intervals import replicates
 from steelyard.stats.arrays import Counts, Floats, group_sums
+from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.paired import testpower as powers
 from steelyard.stats.resampling.bootstrap import draw_counts
 from steelyard.studies.metaruns import DEFAULT, By, MetaRuns, open_runs

@@ -17,8 +17,8 @@ from steelyard.core import bounds
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.formats.load import Source, as_evalset
+from steelyard.metaevaluation.data import the_human
 from steelyard.metaevaluation.floor import DRAWN, PREFIX, is_sentinel, sentinel_tables
-from steelyard.metaevaluation.run import the_human
 from steelyard.stats.arrays import Floats
 from steelyard.studies.metaruns import By, open_runs
 from steelyard.studies.study import Curve, Line, Progress, Study

@@ -25,7 +25,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b, settled
-from steelyard.stats.kendall.pairs import count_pairs
+from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.wins import WinCounts
 from steelyard.studies.recovery import (

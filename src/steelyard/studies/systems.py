@@ -16,9 +16,10 @@ from steelyard.core.errors import UsageError
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.formats.load import Source
-from steelyard.metaevaluation.intervals import Resamples, replicates
+from steelyard.metaevaluation.intervals import replicates
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import pearson, ranks
+from steelyard.stats.metametrics.base import Resamples
 from steelyard.studies.metaruns import DEFAULT, By, MetaRuns, open_runs
 from steelyard.studies.setups import draw_segments
 from steelyard.studies.study import Curve, Line, Progress, Study, mean_line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from steelyard.core.table import dumps
 from steelyard.metaevaluation import significance as metasignificance
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
-from steelyard.metaevaluation.significance import Procedure
+from steelyard.metaevaluation.options import MetaOptions
 
 TOML = """
 title = "Three sets"
@@ -54,16 +53,16 @@ def benchmark(protocol):
     return presets.read(protocol)
 
 
-OPTIONS: dict[str, Any] = {"significance": True, "procedure": Procedure(n_resamples=200)}
+OPTIONS = MetaOptions(significance=True, n_resamples=200)
 
 
 @pytest.fixture(scope="module")
 def alone(benchmark):
-    return dumps(run_benchmark(benchmark, **OPTIONS).to_dict())
+    return dumps(run_benchmark(benchmark, options=OPTIONS).to_dict())
 
 
 def shown(benchmark, **workers):
-    return dumps(run_benchmark(benchmark, **OPTIONS, workers=Workers(**workers)).to_dict())
+    return dumps(run_benchmark(benchmark, options=OPTIONS, workers=Workers(**workers)).to_dict())
 
 
 def test_the_result_is_what_it_should_be(alone):

@@ -15,11 +15,10 @@ from hypothesis.extra import numpy as hnp
 
 import steelyard
 from steelyard.core.errors import UsageError
-from steelyard.stats.kendall import calibration, sweep
+from steelyard.stats.kendall import calibration
 from steelyard.stats.kendall.calibration import Calibration, calibrate
+from steelyard.stats.kendall.counting import count_pairs, pair_counts
 from steelyard.stats.kendall.matrices import KENDALL, TieMatrix
-from steelyard.stats.kendall.pairs import count_pairs
-from steelyard.stats.metametrics.base import pair_counts
 
 NAN = float("nan")
 MATRICES = {
@@ -71,7 +70,7 @@ def without_all_pairs(human, metric, worth=KENDALL["acc-eq"], **constants) -> Ca
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibration, "_AT_ONCE", 0)
         for name, value in constants.items():
-            patch.setattr(sweep, f"_{name.upper()}", value)
+            patch.setattr(calibration, f"_{name.upper()}", value)
         return calibrate(human, metric, worth)
 
 

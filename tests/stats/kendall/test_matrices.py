@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from steelyard.core.errors import UsageError
+from steelyard.stats.kendall.counting import PairCounts, count_pairs
 from steelyard.stats.kendall.matrices import KENDALL, TieMatrix, matrix
-from steelyard.stats.kendall.pairs import PairCounts, count_pairs
 
 NAN = float("nan")
 X = None  # leave the pair out

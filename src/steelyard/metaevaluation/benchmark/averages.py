@@ -1,21 +1,174 @@
-"""Averages over the tasks of a benchmark: scores, ranks, and what the swaps say of them."""
+"""Parts of a benchmark put together: a column per task, averages, and the test of them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from steelyard.core.words import listed
 from steelyard.metaevaluation.benchmark.results import Column, Standing
+from steelyard.metaevaluation.benchmark.tasks import Benchmark, SetSpec, Task
+from steelyard.metaevaluation.data import HINT, Data
+from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import Significance
-from steelyard.metaevaluation.significance import Procedure, significance_of
+from steelyard.metaevaluation.significance import significance_of
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.metametrics.swaps import Null
+from steelyard.stats.metametrics.swapping import Null
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import ranks, whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """One meta-metric on one set: values of metrics, draws of the differences of those named."""
+
+    task: Task
+    number: int  # of the task
+    test: str
+    domain: str | None
+    humans: bool
+    level: str
+    group_by: str | None
+    data: Data
+    values: Mapping[str, float]
+    names: tuple[str, ...]
+    null: Null | None
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of systems."""
+        n = self.data.es.n_systems
+        return n * (n - 1) // 2
+
+
+def common_name(benchmark: Benchmark, test: SetSpec, metric: str) -> str:
+    """Name of a metric that holds on every set, whatever the reference is called there."""
+    references = {t.reference for t in benchmark.sets}
+    if len(references) < 2 or test.reference is None:
+        return metric
+    stem = metric.removesuffix(f"-{test.reference}")
+    return metric if stem == metric else f"{stem}-ref"
+
+
+def _by_column(parts: Sequence[Weighed]) -> dict[tuple[Any, ...], list[Weighed]]:
+    """Parts by column: one per task and set, one for a pooled task.
+
+    Sets of a pooled task may differ in what is set for each of them, such as whether human
+    translations count as systems; it is one task all the same. Where it is asked for both
+    without and with them, a set that has none takes part in both as it is.
+    """
+    found: dict[tuple[Any, ...], list[Weighed]] = {}
+    for part in parts:
+        task = part.task
+        key = (
+            "" if task.pooled else part.test,
+            part.domain or "",
+            part.level,
+            part.humans and (task.both_humans or not task.pooled),
+            part.group_by or "",
+            task.meta.name,
+            part.number,
+        )
+        found.setdefault(key, []).append(part)
+    for key, own in found.items():
+        if own[0].task.pooled and key[3]:
+            have = {part.test for part in own}
+            without = found.get((*key[:3], False, *key[4:]), [])
+            own += [part for part in without if part.test not in have]
+    return found
+
+
+def columns_of(
+    benchmark: Benchmark, weighed: Sequence[Weighed], procedure: Procedure | None
+) -> tuple[tuple[Column, ...], list[str]]:
+    """Put parts together: one column per task and set, one for a pooled task; and warnings."""
+    groups = _by_column(weighed)
+    if benchmark.weights == "split":
+        weights = split_weights(list(groups))
+    else:  # as many parts as there are sets in a pooled task, one in others
+        weights = [parts[0].task.weight * len(parts) for parts in groups.values()]
+    if benchmark.weights == "domains":  # the whole is shown, the domains are averaged
+        weights = [w if key[1] else 0.0 for key, w in zip(groups, weights, strict=True)]
+    total = sum(weights)
+    columns, warnings = [], []
+    for parts, weight in zip(groups.values(), weights, strict=True):
+        column, told = _column(benchmark, parts, weight / total, procedure)
+        columns.append(column)
+        warnings += told
+    return tuple(columns), warnings
+
+
+def _column(
+    benchmark: Benchmark, parts: Sequence[Weighed], weight: float, procedure: Procedure | None
+) -> tuple[Column, list[str]]:
+    tests = {test.name: test for test in benchmark.sets}
+    first = parts[0]
+    share = np.array([part.n_pairs for part in parts], dtype=float)
+    share = share / max(share.sum(), 1) if len(parts) > 1 else np.ones(1)
+    own = [{common_name(benchmark, tests[p.test], name): name for name in p.values} for p in parts]
+    shared = [name for name in own[0] if all(name in names for names in own)]
+    values = {
+        name: _pooled([(p, names[name]) for p, names in zip(parts, own, strict=True)])
+        for name in shared
+    }
+    lacking: list[str] = []
+    if len(parts) > 1 and procedure is not None:
+        lacking = _lacking(parts, own)
+    draws = []
+    for part, w in zip(parts, share, strict=True):
+        test = tests[part.test]
+        draws.append((tuple(common_name(benchmark, test, n) for n in part.names), part.null, w))
+    names, null = pool_draws(draws, lacking)
+    column = Column(
+        test="all" if first.task.pooled else first.test,
+        by=first.task.meta.name,
+        level=first.level,
+        group_by=first.group_by,
+        domain=first.domain,
+        humans=any(part.humans for part in parts),
+        weight=weight,
+        values=values,
+        lowest=first.task.meta.lowest,
+        names=names,
+        null=null,
+        ranks=column_ranks(values, names, null, procedure),
+    )
+    if not lacking:
+        return column, []
+    what = ", ".join(f"'{name}'" for name in lacking)
+    text = f"{column.by} over all sets: not tested for {what}, which lack systems{HINT}"
+    return column, [text]
+
+
+def _pooled(parts: Sequence[tuple[Weighed, str]]) -> float:
+    """Value of a metric over the pairs of systems of all sets, of those that it has scored."""
+    if len(parts) == 1:
+        part, name = parts[0]
+        return part.values[name]
+    n = [part.data.n_systems(name) for part, name in parts]
+    pairs = [size * (size - 1) // 2 for size in n]
+    right = sum(k * part.values[name] for k, (part, name) in zip(pairs, parts, strict=True))
+    return right / sum(pairs) if sum(pairs) else float("nan")
+
+
+def _lacking(parts: Sequence[Weighed], names: Sequence[dict[str, str]]) -> list[str]:
+    """Metrics without some system of a pooled task, whose draws have other shares.
+
+    Draws hold differences of two metrics, each set with its share of all pairs. A metric that
+    lacks systems has other shares: its draws would not add up to those of the value shown.
+    """
+    return sorted(
+        {
+            shown
+            for part, own in zip(parts, names, strict=True)
+            for shown, name in own.items()
+            if part.data.n_systems(name) < part.data.es.n_systems
+        }
+    )
 
 
 def split_weights(keys: list[tuple[Any, ...]]) -> list[float]:
@@ -109,8 +262,7 @@ def standings_of(
     for name in names:
         missing = [c.label for c in columns if np.isnan(c.values.get(name, np.nan))]
         if missing:
-            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            note = f"no value in {', '.join(missing[:3])}{more}"
+            note = f"no value in {listed(missing, 3)}"
             standings.append(Standing(name, np.nan, np.nan, note=note))
             continue
         scaled = np.array([(c.values[name] - c.lowest) / (1 - c.lowest) for c in columns])
@@ -125,11 +277,11 @@ def standings_of(
     scaled_nulls = [(c.names, c.null, c.weight / (1 - c.lowest)) for c in columns]
     tested, null = pool_draws(scaled_nulls) if procedure is not None else ((), None)
     if procedure is not None and null is not None:
-        listed = [s.metric for s in standings if s.metric in tested and not np.isnan(s.average)]
-        index = [tested.index(name) for name in listed]
-        test = _tested(listed, index, null, procedure)
+        kept = [s.metric for s in standings if s.metric in tested and not np.isnan(s.average)]
+        index = [tested.index(name) for name in kept]
+        test = _tested(kept, index, null, procedure)
         placed = clusters.greedy_clusters(test.decisive, procedure.alpha)
-        clustered = dict(zip(listed, placed.tolist(), strict=True))
+        clustered = dict(zip(kept, placed.tolist(), strict=True))
         standings = [replace(s, rank=clustered.get(s.metric)) for s in standings]
     return tuple(standings), test
 

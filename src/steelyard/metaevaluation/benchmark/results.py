@@ -11,7 +11,7 @@ from steelyard.core.table import Cell, Frame, Table
 from steelyard.core.table import Column as TableColumn
 from steelyard.core.words import plural
 from steelyard.metaevaluation.results import Significance
-from steelyard.stats.metametrics.swaps import Null
+from steelyard.stats.metametrics.swapping import Null
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,64 +1,59 @@
-"""Many tasks, one leaderboard: run a benchmark on the sets that are at hand."""
+"""Many tasks, one leaderboard: run a benchmark on the sets that are at hand.
+
+A benchmark splits into parts: one meta-metric on one set, and blocks of pairs of metrics. A
+:class:`PartTask` holds all that its computation needs, so that any worker can do it, and no more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+import hashlib
+from collections.abc import Collection, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from steelyard.core import bounds
-from steelyard.core.errors import UsageError
+from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.words import plural
-from steelyard.data.evalset import EvalSet
-from steelyard.formats.folders import mtme
-from steelyard.formats.load import load
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.segments import Segments
 from steelyard.metaevaluation.benchmark.averages import (
-    column_ranks,
-    pool_draws,
+    Weighed,
+    columns_of,
+    common_name,
     sign_flips,
-    split_weights,
     standings_of,
 )
-from steelyard.metaevaluation.benchmark.parts import (
-    PartResult,
-    PartTask,
-    digest,
-    joined,
-    lean,
-    split,
-    weigh,
+from steelyard.metaevaluation.benchmark.results import BenchmarkResult, SetSummary
+from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
+from steelyard.metaevaluation.data import Data, Run, prepare
+from steelyard.metaevaluation.options import MetaOptions, Procedure
+from steelyard.metaevaluation.run import unit_codes
+from steelyard.metaevaluation.significance import (
+    KEEPS,
+    VALID,
+    caveat,
+    draw_null,
+    n_blocks,
+    swappable,
 )
-from steelyard.metaevaluation.benchmark.results import BenchmarkResult, Column, SetSummary
-from steelyard.metaevaluation.benchmark.tasks import Benchmark, SetSpec, Task
-from steelyard.metaevaluation.coverage import HINT
-from steelyard.metaevaluation.data import Data, Run
-from steelyard.metaevaluation.run import check_unit, prepare, unit_codes
-from steelyard.metaevaluation.significance import Procedure
-from steelyard.stats.permutation.pvalues import check_method
+from steelyard.stats.arrays import Counts
+from steelyard.stats.metametrics.swapping import Null
 
-#: What a file may be called that holds the tables of a language pair: ``en-de.human.csv.gz``.
-_PARTS = ("human", "human.seg", "metrics", "metrics.seg", "metrics.sys", "text")
+_DRAWS = 1000
 
 
-def run_benchmark(  # noqa: PLR0913 - every option has a default
+def run_benchmark(
     benchmark: Benchmark,
-    folder: str | Path | None = None,
+    inputs: Inputs | None = None,
+    options: MetaOptions | None = None,
     *,
-    sets: dict[str, EvalSet] | None = None,
     human: str | None = None,
-    metrics: Collection[str] | None = None,
-    add: Sequence[tuple[str | None, str]] = (),
-    significance: bool = False,
-    procedure: Procedure | None = None,
-    method: str = "exact",
-    unit: str = "segment",
-    common: bool = False,
     rng: Rng = 0,
     workers: Workers | None = None,
 ) -> BenchmarkResult:
@@ -69,371 +64,330 @@ def run_benchmark(  # noqa: PLR0913 - every option has a default
     benchmark
         A preset (:func:`steelyard.metaevaluation.benchmark.tasks.preset`) or a file
         (:func:`steelyard.metaevaluation.benchmark.tasks.read`).
-    folder
-        Where the sets are: an mt-metrics-eval folder, the folder above it, or a folder of tables
-        called ``LP.human.csv`` and the like. Sets with ``files`` do not need it.
-    sets
-        Sets that are loaded already, by name; the others are looked for.
-    human, metrics
-        Another gold score than the benchmark's; only these metrics.
-    add
-        Score files of one's own: (set or None for all, path). Their metrics are never left out.
-    significance, procedure
-        Test all pairs of metrics in each task and on the average, by the same swaps everywhere.
-    method
-        How p-values inside soft pairwise accuracy are found; ``mtme`` gives official numbers.
-    unit
-        What changes sign and is swapped together: ``segment``, as published, ``document``, or a
-        number of consecutive segments.
-    common
-        Weigh all metrics of a set on what all of them have.
+    inputs
+        Where the sets are. Metrics of the user's own are never left out.
+    options
+        Which metrics, what is tested (all pairs of metrics in each task and on the average, by the
+        same swaps everywhere), p-values (``mtme`` gives official numbers), the unit that changes
+        sign and is swapped together, and whether only what all metrics of a set have is weighed.
+        Levels, groupings and ties are those of the tasks.
+    human
+        Another gold score than the benchmark's.
     rng
         Seed of the draws.
     workers
         What the parts run on; the result does not depend on it.
     """
+    inputs, options = inputs or Inputs(), options or MetaOptions()
     bounds.instance(Benchmark, "a Benchmark", benchmark=benchmark)
-    bounds.instance((str, Path), "a path", optional=True, folder=folder)
-    bounds.instance(Mapping, "sets by name", optional=True, sets=sets)
+    bounds.instance(Inputs, "Inputs", inputs=inputs)
+    bounds.instance(MetaOptions, "MetaOptions", options=options)
     bounds.text(optional=True, human=human)
-    bounds.names(optional=True, metrics=metrics)
-    bounds.items(tuple, add=add)
-    bounds.flag(significance=significance)
-    bounds.instance(Procedure, "a Procedure", optional=True, procedure=procedure)
     bounds.instance(Workers, "Workers", optional=True, workers=workers)
-    bounds.flag(common=common)
-    check_method(method)
-    check_unit(method, unit)
-    procedure = procedure or Procedure()
-    asked = _Asked(human, metrics, procedure if significance else None, method, unit, common)
-    runner = _Runner(benchmark, asked)
-    stream = generator(rng)
+    options.check_unit()
+    options = replace(options, epsilon=None, threshold=None, pa_ties="strict")
     # One seed per set, whichever sets are there: every task of a set sees the same swaps.
-    seeds = dict(
-        zip((t.name for t in benchmark.sets), stream.spawn(len(benchmark.sets)), strict=True)
-    )
+    seeds = generator(rng).spawn(len(benchmark.sets))
     found: dict[str, EvalSet] = {}
+    own: set[str] = set()
     for test in benchmark.sets:
-        es = (sets or {}).get(test.name) or _find(benchmark, test, folder, human, add, runner)
+        es, added = inputs.find(benchmark, test, human)
+        own |= added
         if es is not None:
             found[test.name] = es
+    names = [test.name for test in benchmark.sets]
     if not found:
-        where = f" in {folder}" if folder is not None else ""
-        names = ", ".join(test.name for test in benchmark.sets)
-        raise UsageError(f"none of the sets of '{benchmark.name}' is{where}: {names}")
-    absent = tuple(test.name for test in benchmark.sets if test.name not in found)
-    for test in benchmark.sets:
+        where = f" in {inputs.folder}" if inputs.folder is not None else ""
+        raise UsageError(f"none of the sets of '{benchmark.name}' is{where}: {', '.join(names)}")
+    planned: list[PartTask] = []
+    summaries, warnings = [], []
+    for test, seed in zip(benchmark.sets, seeds, strict=True):
         if test.name in found:
-            runner.plan(test, found[test.name], seeds[test.name])
-    runner.run(workers or Workers())
-    columns = runner.columns()
-    standings, average_test = standings_of(columns, benchmark.order, runner.procedure)
-    warnings = runner.warnings + sign_flips(columns)
+            gold = human or test.human or benchmark.human
+            planner = _Planner(benchmark, test, found[test.name], gold, options)
+            parts, summary, told = planner.plan(own, seed)
+            planned += parts
+            summaries.append(summary)
+            warnings += told
+    weighed, told = _weighed(benchmark, planned, workers or Workers())
+    columns, lacking = columns_of(benchmark, weighed, options if options.significance else None)
+    warnings += [*told, *lacking]
+    procedure = options if options.significance else None
+    standings, average_test = standings_of(columns, benchmark.order, procedure)
+    warnings += sign_flips(columns)
+    absent = tuple(name for name in names if name not in found)
     if absent:
         warnings.insert(0, f"partial: {plural(len(absent), 'set')} not found: {', '.join(absent)}")
-    options: dict[str, Any] = {"benchmark": benchmark.name, "human": human or benchmark.human}
-    options |= {"method": method}
-    options |= {"unit": unit} if unit != "segment" else {}
-    options |= {"common": True} if common else {}
-    if significance:
-        options |= {"scheme": procedure.scheme, "alternative": procedure.alternative}
-        if procedure.correction != "none":
-            options |= {"correction": procedure.correction}
-    inputs = tuple(file for es in found.values() for file in es.inputs)
     return BenchmarkResult(
-        benchmark.name,
-        benchmark.title,
-        benchmark.order,
-        tuple(runner.summaries),
-        absent,
-        columns,
-        standings,
-        average_test,
-        tuple(dict.fromkeys(warnings)),
-        Provenance.of("meta", options, inputs, rng),
+        benchmark=benchmark.name,
+        title=benchmark.title,
+        order=benchmark.order,
+        sets=tuple(summaries),
+        absent=absent,
+        columns=columns,
+        standings=standings,
+        significance=average_test,
+        warnings=tuple(dict.fromkeys(warnings)),
+        provenance=Provenance.of(
+            "meta",
+            _shown(benchmark.name, human or benchmark.human, options),
+            tuple(file for es in found.values() for file in es.inputs),
+            rng,
+        ),
     )
 
 
-def _find(
-    benchmark: Benchmark,
-    test: SetSpec,
-    folder: str | Path | None,
-    human: str | None,
-    add: Sequence[tuple[str | None, str]],
-    runner: _Runner,
-) -> EvalSet | None:
-    """Load a set with the user's own files, None if it is nowhere."""
-    sources: list[Path] = []
-    lp: str | None = None
-    if test.files:
-        sources = [benchmark.path.parent / name for name in test.files]
-    elif folder is not None:
-        root = Path(folder)
-        for candidate in (root, root / benchmark.name.partition("-")[0]):
-            if mtme.recognise(candidate) and test.name in mtme.language_pairs(candidate):
-                sources, lp = [candidate], test.name
-                break
-        else:
-            names = [f"{test.name}.{part}" for part in _PARTS]
-            tables = sorted(root.glob(f"{test.name}.*")) if root.is_dir() else []
-            sources = [p for p in tables if p.name.removesuffix(".gz").rpartition(".")[0] in names]
-    if not sources:
-        return None
-    gold = human or test.human or benchmark.human
-    own = [path for name, path in add if name in (None, test.name)]
-    if not own:
-        return load(*sources, human=gold, lp=lp)
-    before = set(load(*sources, human=gold, lp=lp).scores)
-    es = load(*sources, *own, human=gold, lp=lp or test.name)
-    runner.own |= set(es.scores) - before
-    return es
+def _shown(name: str, human: str, options: MetaOptions) -> dict[str, Any]:
+    """Give what tells two runs apart."""
+    shown: dict[str, Any] = {"benchmark": name, "human": human, "method": options.method}
+    shown |= {"unit": options.unit} if options.unit != "segment" else {}
+    shown |= {"common": True} if options.common else {}
+    if options.significance:
+        shown |= {"scheme": options.scheme, "alternative": options.alternative}
+        shown |= {"correction": options.correction} if options.correction != "none" else {}
+    return shown
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """One meta-metric on one set: the values of its metrics, and the draws of their differences."""
+class PartTask:
+    """One meta-metric on one set, or a block of it: ``block`` of ``n_blocks``."""
 
     task: Task
     number: int  # of the task
     test: str
     domain: str | None
     humans: bool
-    run: Run
-    n_pairs: int
-    found: PartResult
+    data: Data
+    options: MetaOptions  # with the level and the grouping of the task
+    stream: np.random.Generator
+    units: Counts | None = None  # of the segments, where these are not drawn one by one
+    block: int = 0
+    n_blocks: int = 1
 
+    @property
+    def level(self) -> str:
+        """The level that the meta-metric is taken at."""
+        return self.task.meta.level(self.options.level)
 
-def _pooled(parts: Sequence[tuple[_Part, str]]) -> float:
-    """Value of a metric over the pairs of systems of all sets, of those that it has scored."""
-    if len(parts) == 1:
-        return parts[0][0].found.values[parts[0][1]]
-    n = [part.run.data.n_systems(name) for part, name in parts]
-    pairs = [size * (size - 1) // 2 for size in n]
-    right = sum(k * part.found.values[name] for k, (part, name) in zip(pairs, parts, strict=True))
-    return right / sum(pairs) if sum(pairs) else float("nan")
+    @property
+    def group_by(self) -> str | None:
+        """The grouping of segments, None at level sys."""
+        return self.task.meta.grouping(self.level, self.options.group_by)
 
-
-def _facts(procedure: Procedure) -> dict[str, Any]:
-    return {name: value for name, value in asdict(procedure).items() if name != "tick"}
+    def split(self) -> list[PartTask]:
+        """Split a part into blocks, the same whatever they run on."""
+        if not self.options.significance:
+            return [self]
+        k = self.options.n_resamples or _DRAWS
+        of = 1
+        if self.task.meta.splits(self.group_by):
+            of = n_blocks(len(self.data.metrics), self.data.es.n_systems, k)
+        options = replace(self.options, n_resamples=k)
+        return [
+            replace(self, options=options, stream=deepcopy(self.stream), block=b, n_blocks=of)
+            for b in range(of)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What holds for all sets."""
+class _Planner:
+    """What becomes of one set: the parts of all tasks on it."""
 
-    human: str | None
-    metrics: Collection[str] | None
-    procedure: Procedure | None
-    method: str
-    unit: str
-    common: bool
+    benchmark: Benchmark
+    test: SetSpec
+    es: EvalSet
+    gold: str
+    options: MetaOptions
 
-
-class _Runner:
-    """What was found so far: parts of columns, summaries of sets, warnings."""
-
-    def __init__(self, benchmark: Benchmark, asked: _Asked) -> None:
-        self.benchmark, self.human, self.metrics = benchmark, asked.human, asked.metrics
-        self.procedure, self.method = asked.procedure, asked.method
-        self.unit, self.common_only = asked.unit, asked.common
-        self.parts: list[_Part] = []
-        self.planned: list[tuple[PartTask, int, str, str | None, bool]] = []
-        self.summaries: list[SetSummary] = []
-        self.warnings: list[str] = []
-        self.own: set[str] = set()
-
-    def plan(self, test: SetSpec, es: EvalSet, seed: np.random.Generator) -> None:
-        """Note all tasks on one set; each draws the same numbers, from the start of the stream."""
-        gold = self.human or test.human or self.benchmark.human
-        if gold not in es.scores:
+    def plan(
+        self, own: Collection[str], seed: np.random.Generator
+    ) -> tuple[list[PartTask], SetSummary, list[str]]:
+        """List the parts; each draws the same numbers, from the start of the stream."""
+        es, name = self.es, self.test.name
+        if self.gold not in es.scores:
             known = ", ".join(es.human) or "none"
-            raise UsageError(f"{test.name}: no human score '{gold}'; known as human: {known}")
-        names = self._metrics(test, es, gold)
+            raise UsageError(f"{name}: no human score '{self.gold}'; known as human: {known}")
+        metrics, warnings = self._metrics(own)
         cases = dict.fromkeys(
             (domain, humans)
             for task in self.benchmark.tasks
             for domain in (None, *(es.domains if task.domains else ()))
-            for humans in self._humans(test, es, task)
+            for humans in self._humans(task)
         )
+        parts: list[PartTask] = []
+        summary: SetSummary | None = None
         for domain, humans in cases:
-            data, warnings = self._data(test, es, gold, names, domain, humans=humans)
-            if test.name not in {one.name for one in self.summaries}:
-                n = int((~np.isnan(data.human)).any(axis=0).sum())
-                self.summaries.append(SetSummary(test.name, gold, data.es.systems, n))
+            data, told = self._data(metrics, domain, humans=humans)
+            summary = summary or SetSummary(name, self.gold, data.es.systems, len(data.judged))
             if domain is None:
-                self.warnings += [f"{test.name}: {text}" for text in warnings]
-            units = unit_codes(data.es, self.unit)
-            data = lean(data)
+                warnings += [f"{name}: {text}" for text in told]
+            units = unit_codes(data.es, self.options.unit)
+            data = _lean(data)
             for number, task in enumerate(self.benchmark.tasks):
-                if (domain and not task.domains) or humans not in self._humans(test, es, task):
+                if (domain and not task.domains) or humans not in self._humans(task):
                     continue
-                part = PartTask(task, data, self.method, self.procedure, seed, units)
-                self.planned.append((part, number, test.name, domain, humans))
+                asked = replace(self.options, level=task.level, group_by=task.group_by)
+                parts.append(PartTask(task, number, name, domain, humans, data, asked, seed, units))
+        assert summary is not None
+        return parts, summary, warnings
 
-    def run(self, workers: Workers) -> None:
-        """Do what was planned."""
-        blocks = [split(part) for part, *_ in self.planned]
-        tasks = [block for own in blocks for block in own]
-        about: dict[str, Any] = {"benchmark": self.benchmark.name, "method": self.method}
-        if workers.resume is not None:
-            about |= {"procedure": self.procedure and _facts(self.procedure)}
-            about |= {"data": digest(tasks)}
-        results = iter(workers.run(weigh, tasks, step="meta", about=about))
-        for (part, number, test, domain, humans), own in zip(self.planned, blocks, strict=True):
-            found = joined([next(results) for _ in own])
-            n = part.data.es.n_systems
-            self.warnings += found.warnings
-            made = _Part(
-                part.task, number, test, domain, humans, part.run(), n * (n - 1) // 2, found
-            )
-            self.parts.append(made)
-
-    @staticmethod
-    def _humans(test: SetSpec, es: EvalSet, task: Task) -> tuple[bool, ...]:
+    def _humans(self, task: Task) -> tuple[bool, ...]:
+        es, test = self.es, self.test
         other = [name for name in es.references if name in es.systems and name != test.reference]
         if task.both_humans and other:
             return (False, True)
         return (test.human_systems and not task.both_humans,)
 
-    def _metrics(self, test: SetSpec, es: EvalSet, gold: str) -> list[str]:
+    def _metrics(self, own: Collection[str]) -> tuple[list[str], list[str]]:
         """Metrics that see the source and the standard reference only, and the user's own."""
+        es, test, asked = self.es, self.test, self.options.metrics
         allowed = {"src", test.reference}
         names = [
             name
             for name in es.metrics
-            if name != gold
-            and (name in self.own or test.reference is None or set(es[name].uses) <= allowed)
+            if name != self.gold
+            and (name in own or test.reference is None or set(es[name].uses) <= allowed)
         ]
-        left = len(es.metrics) - len(names) - (gold in es.metrics)
+        warnings = []
+        left = len(es.metrics) - len(names) - (self.gold in es.metrics)
         if left:
             text = f"{plural(left, 'metric')} with another reference than {test.reference} left out"
-            self.warnings.append(f"{test.name}: {text}")
-        if self.metrics is not None:
-            names = [
-                name
-                for name in names
-                if name in self.metrics or self.common(test, name) in self.metrics
-            ]
+            warnings.append(f"{test.name}: {text}")
+        if asked is not None:
+            both = {name: common_name(self.benchmark, test, name) for name in names}
+            names = [name for name in names if name in asked or both[name] in asked]
         if not names:
             raise UsageError(f"{test.name}: no metric to weigh")
-        return names
+        return names, warnings
 
     def _data(
-        self,
-        test: SetSpec,
-        es: EvalSet,
-        gold: str,
-        names: Sequence[str],
-        domain: str | None,
-        *,
-        humans: bool,
+        self, metrics: Sequence[str], domain: str | None, *, humans: bool
     ) -> tuple[Data, list[str]]:
+        es, test = self.es, self.test
         people = () if humans else set(es.references)
         out = {*test.outliers, *people, *([test.reference] if test.reference else [])}
         part = es.drop(systems=[s for s in es.systems if s in out])
         if domain is not None:
             part = part.select(domain=domain)
-        return prepare(part, gold, names, keep_references=False, common=self.common_only)
+        common = self.options.common
+        return prepare(part, self.gold, metrics, keep_references=False, common=common)
 
-    def common(self, test: SetSpec, metric: str) -> str:
-        """Name of a metric that holds on every set, whatever the reference is called there."""
-        references = {t.reference for t in self.benchmark.sets}
-        if len(references) < 2 or test.reference is None:
-            return metric
-        stem = metric.removesuffix(f"-{test.reference}")
-        return metric if stem == metric else f"{stem}-ref"
 
-    def groups(self) -> dict[tuple[Any, ...], list[_Part]]:
-        """Parts by column: one per task and set, one for a pooled task.
+def _lean(data: Data) -> Data:
+    """Leave out what no meta-metric looks at, and lay arrays out as files hold them.
 
-        Sets of a pooled task may differ in what is set for each of them, such as whether human
-        translations count as systems; it is one task all the same. Where it is asked for both
-        without and with them, a set that has none takes part in both as it is.
-        """
-        found: dict[tuple[Any, ...], list[_Part]] = {}
-        for part in self.parts:
-            task = part.task
-            key = (
-                "" if task.pooled else part.test,
-                part.domain or "",
-                part.run.level,
-                part.humans and (task.both_humans or not task.pooled),
-                part.run.group_by or "",
-                part.run.meta.name,
-                part.number,
+    The order of sums may depend on the layout; so all workers, also a single one, get the same.
+    """
+    es = data.es
+    scores = {name: _lean_table(es.scores[name]) for name in data.metrics}
+    own = EvalSet(es.systems, Segments(es.segments.ids), scores)
+    human = np.ascontiguousarray(data.human)
+    return Data(own, human, np.ascontiguousarray(data.human_systems), data.metrics)
+
+
+def _lean_table(table: ScoreTable) -> ScoreTable:
+    values = np.ascontiguousarray(table.values)
+    return replace(table, values=values, domain_scores=None, document_scores=None)
+
+
+def _weighed(
+    benchmark: Benchmark, planned: Sequence[PartTask], workers: Workers
+) -> tuple[list[Weighed], list[str]]:
+    """Do what was planned."""
+    blocks = [part.split() for part in planned]
+    tasks = [block for own in blocks for block in own]
+    options = planned[0].options
+    about: dict[str, Any] = {"benchmark": benchmark.name, "method": options.method}
+    if workers.resume is not None:
+        facts = {name: getattr(options, name) for name in Procedure.declared()}
+        about |= {"procedure": facts if options.significance else None, "data": _digest(tasks)}
+    results = iter(workers.run(weigh, tasks, step="meta", about=about))
+    weighed, warnings = [], []
+    for part, own in zip(planned, blocks, strict=True):
+        found = [next(results) for _ in own]
+        warnings += found[0]["warnings"]
+        weighed.append(
+            Weighed(
+                task=part.task,
+                number=part.number,
+                test=part.test,
+                domain=part.domain,
+                humans=part.humans,
+                level=part.level,
+                group_by=part.group_by,
+                data=part.data,
+                values=found[0]["values"],
+                names=tuple(found[0]["names"]),
+                null=_joined(found),
             )
-            found.setdefault(key, []).append(part)
-        for key, parts in found.items():
-            if parts[0].task.pooled and key[3]:
-                have = {part.test for part in parts}
-                without = found.get((*key[:3], False, *key[4:]), [])
-                parts += [part for part in without if part.test not in have]
-        return found
+        )
+    return weighed, warnings
 
-    def _lacking(self, parts: Sequence[_Part], names: Sequence[dict[str, str]]) -> list[str]:
-        """Metrics without some system of a pooled task, whose draws have other shares; say so.
 
-        Draws hold differences of two metrics, each set with its share of all pairs. A metric that
-        lacks systems has other shares: its draws would not add up to those of the value shown.
-        """
-        found = {
-            shown
-            for part, own in zip(parts, names, strict=True)
-            for shown, name in own.items()
-            if part.run.data.n_systems(name) < part.run.data.es.n_systems
-        }
-        if found:
-            what = ", ".join(f"'{name}'" for name in sorted(found))
-            self.warnings.append(
-                f"{parts[0].run.meta.name} over all sets: not tested for {what}, which lack systems"
-                f"{HINT}"
-            )
-        return sorted(found)
+def weigh(part: PartTask) -> dict[str, Any]:
+    """Compute the values of all metrics, and the draws of a block of their differences."""
+    meta, options = part.task.meta, part.options
+    run = Run.of(part.data, meta, options, part.units)
+    found = run.results()
+    names: list[str] = []
+    null, told = None, []
+    if options.significance:
+        names = swappable(run, found)
+        of = min(part.n_blocks, len(names) * (len(names) - 1) // 2)  # some may have no value
+        if part.block < of and not meta.recomputed(run.view, options.scheme):
+            block = None if of == 1 else (part.block, of)
+            null = draw_null(run, names, options, deepcopy(part.stream), block)
+        reason = caveat(run, options.scheme)
+        if reason is not None and options.scheme != VALID:
+            told.append(f"{meta.name}: {reason} {KEEPS}")
+        if null is None:
+            how = f"{meta.name} grouped by {part.group_by}"
+            told.append(f"{how}: not tested, its draws would be computed anew one by one")
+    return {
+        "values": {r.metric: r.value for r in found},
+        "names": names,
+        "warnings": [*meta.notes(run.view), *told],
+        "null": None if null is None else [null.values, null.differences, null.scheme],
+    }
 
-    def columns(self) -> tuple[Column, ...]:
-        """Put parts together: one column per task and set, one for a pooled task."""
-        tests = {test.name: test for test in self.benchmark.sets}
-        groups = self.groups()
-        if self.benchmark.weights == "split":
-            weights = split_weights(list(groups))
-        else:  # as many parts as there are sets in a pooled task, one in others
-            weights = [parts[0].task.weight * len(parts) for parts in groups.values()]
-        if self.benchmark.weights == "domains":  # the whole is shown, the domains are averaged
-            weights = [w if key[1] else 0.0 for key, w in zip(groups, weights, strict=True)]
-        total = sum(weights)
-        columns = []
-        for (key, parts), weight in zip(groups.items(), weights, strict=True):
-            share = np.array([part.n_pairs for part in parts], dtype=float)
-            share = share / max(share.sum(), 1) if len(parts) > 1 else np.ones(1)
-            own = [
-                {self.common(tests[p.test], name): name for name in p.found.values} for p in parts
-            ]
-            shared = [name for name in own[0] if all(name in names for names in own)]
-            pooled = {
-                name: _pooled([(p, names[name]) for p, names in zip(parts, own, strict=True)])
-                for name in shared
-            }
-            first = parts[0]
-            lacking = self._lacking(parts, own) if len(parts) > 1 and self.procedure else ()
-            names, null = pool_draws(
-                [(tuple(self.common(tests[p.test], n) for n in p.found.names), p.found.null, w)
-                 for p, w in zip(parts, share, strict=True)],
-                lacking,
-            )  # fmt: skip
-            columns.append(
-                Column(
-                    key[0] or "all",
-                    first.run.meta.name,
-                    first.run.level,
-                    first.run.group_by,
-                    first.domain,
-                    any(part.humans for part in parts),
-                    weight / total,
-                    pooled,
-                    first.run.meta.lowest,
-                    names,
-                    null,
-                    column_ranks(pooled, names, null, self.procedure),
-                )
-            )
-        return tuple(columns)
+
+def _joined(blocks: Sequence[dict[str, Any]]) -> Null | None:
+    """Put the draws of the blocks of one part together again."""
+    first = blocks[0]
+    if first["null"] is None:
+        return None
+    values, _, scheme = first["null"]
+    if any(block["names"] != first["names"] for block in blocks):
+        raise SteelyardError("workers disagree on which metrics have a value: other libraries?")
+    drawn = [block["null"][1] for block in blocks if block["null"] is not None]
+    return Null(values, np.concatenate(drawn, axis=1), scheme)
+
+
+def _digest(parts: Sequence[PartTask]) -> str:
+    """Hash what the results depend on: scores, names, streams of random numbers."""
+    total = hashlib.sha256()
+    seen: dict[int, str] = {}
+    for part in parts:
+        key = id(part.data)
+        if key not in seen:
+            seen[key] = _data_digest(part.data)
+        units = None if part.units is None else part.units.tolist()
+        facts = (part.task.meta.name, part.level, part.group_by, part.options.method, part.block,
+                 part.n_blocks, units)  # fmt: skip
+        state = part.stream.bit_generator.state
+        total.update(repr((seen[key], facts, state)).encode())
+    return total.hexdigest()
+
+
+def _data_digest(data: Data) -> str:
+    total = hashlib.sha256(repr((data.es.systems, data.es.segments.ids, data.metrics)).encode())
+    arrays = [data.human, data.human_systems]
+    for name in data.metrics:
+        table = data.es.scores[name]
+        total.update(repr((table.higher_is_better, table.uses)).encode())
+        arrays += [table.values, *([] if table.system_scores is None else [table.system_scores])]
+        if table.statistics is not None:
+            arrays.append(table.statistics.values)
+    for array in arrays:
+        total.update(np.ascontiguousarray(array).data)
+    return total.hexdigest()

@@ -6,20 +6,27 @@ on each of them; ``human`` is the gold score. The files of the shared tasks stan
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.data.evalset import EvalSet
 from steelyard.formats import toml
+from steelyard.formats.folders import mtme
+from steelyard.formats.load import load
 from steelyard.formats.toml import Section
-from steelyard.stats.metametrics import base as metametrics
+from steelyard.metaevaluation.options import GROUPS, LEVELS
 from steelyard.stats.metametrics.base import MetaMetric
+from steelyard.stats.metametrics.catalogue import METAMETRICS, metametric
 
 _FOLDER = Path(__file__).parent
 NAMES = tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 ORDERS = ("score", "rank")
 WEIGHTS = ("given", "split", "domains")
+#: What a file may be called that holds the tables of a language pair: ``en-de.human.csv.gz``.
+_PARTS = ("human", "human.seg", "metrics", "metrics.seg", "metrics.sys", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +55,16 @@ class Task:
 
     def __post_init__(self) -> None:
         if not isinstance(self.by, MetaMetric):
-            metametrics.metametric(self.by)
-        bounds.choice(metametrics.LEVELS, optional=True, level=self.level)
-        bounds.choice(metametrics.GROUPS, optional=True, group_by=self.group_by)
+            metametric(self.by)
+        bounds.choice(LEVELS, optional=True, level=self.level)
+        bounds.choice(GROUPS, optional=True, group_by=self.group_by)
         bounds.number(0, strict=True, weight=self.weight)
         bounds.flag(pooled=self.pooled, domains=self.domains, both_humans=self.both_humans)
 
     @property
     def meta(self) -> MetaMetric:
         """The meta-metric itself."""
-        return self.by if isinstance(self.by, MetaMetric) else metametrics.metametric(self.by)
+        return self.by if isinstance(self.by, MetaMetric) else metametric(self.by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,55 @@ class Benchmark:
     order: str = "score"
     weights: str = "given"
     path: Path = field(default_factory=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Where the sets of a benchmark are.
+
+    ``folder`` is an mt-metrics-eval folder, the folder above it, or a folder of tables called
+    ``LP.human.csv`` and the like; sets with ``files`` do not need it. ``sets`` are loaded already.
+    ``add`` are score files of one's own: (set or None for all, path).
+    """
+
+    folder: str | Path | None = None
+    sets: Mapping[str, EvalSet] = field(default_factory=dict)
+    add: Sequence[tuple[str | None, str]] = ()
+
+    def __post_init__(self) -> None:
+        bounds.instance((str, Path), "a path", optional=True, folder=self.folder)
+        bounds.instance(Mapping, "sets by name", sets=self.sets)
+        bounds.items(tuple, add=self.add)
+
+    def find(
+        self, benchmark: Benchmark, test: SetSpec, human: str | None
+    ) -> tuple[EvalSet | None, set[str]]:
+        """Load a set with the user's own files, None if it is nowhere; and what is the user's."""
+        if test.name in self.sets:
+            return self.sets[test.name], set()
+        sources, lp = self._sources(benchmark, test)
+        if not sources:
+            return None, set()
+        gold = human or test.human or benchmark.human
+        own = [path for name, path in self.add if name in (None, test.name)]
+        es = load(*sources, human=gold, lp=lp)
+        if not own:
+            return es, set()
+        both = load(*sources, *own, human=gold, lp=lp or test.name)
+        return both, set(both.scores) - set(es.scores)
+
+    def _sources(self, benchmark: Benchmark, test: SetSpec) -> tuple[list[Path], str | None]:
+        if test.files:
+            return [benchmark.path.parent / name for name in test.files], None
+        if self.folder is None:
+            return [], None
+        root = Path(self.folder)
+        for candidate in (root, root / benchmark.name.partition("-")[0]):
+            if mtme.recognise(candidate) and test.name in mtme.language_pairs(candidate):
+                return [candidate], test.name
+        names = [f"{test.name}.{part}" for part in _PARTS]
+        tables = sorted(root.glob(f"{test.name}.*")) if root.is_dir() else []
+        return [p for p in tables if p.name.removesuffix(".gz").rpartition(".")[0] in names], None
 
 
 def preset(name: str) -> Benchmark:
@@ -120,35 +176,35 @@ def _test_set(section: Section) -> SetSpec:
     if not name:
         raise section.error("no 'name': expected a language pair or another name of the set")
     return SetSpec(
-        name,
-        section.text("reference"),
-        section.text("human"),
-        section.names("outliers"),
-        section.flag("human_systems"),
-        section.names("files"),
+        name=name,
+        reference=section.text("reference"),
+        human=section.text("human"),
+        outliers=section.names("outliers"),
+        human_systems=section.flag("human_systems"),
+        files=section.names("files"),
     )
 
 
 def _task(section: Section) -> Task:
     section.only(("with", "level", "group_by", "weight", "pooled", "domains", "both_humans"))
     by = section.text("with")
-    if by is None or by not in metametrics.METAMETRICS:
-        raise section.error(f"no meta-metric '{by}'; {hint(str(by), metametrics.METAMETRICS)}")
-    for key, known in (("level", metametrics.LEVELS), ("group_by", metametrics.GROUPS)):
+    if by is None or by not in METAMETRICS:
+        raise section.error(f"no meta-metric '{by}'; {hint(str(by), METAMETRICS)}")
+    for key, known in (("level", LEVELS), ("group_by", GROUPS)):
         found = section.text(key)
         if found is not None and found not in known:
             raise section.error(f"'{key}' is '{found}', expected one of {', '.join(known)}")
     weight = section.number("weight", 1.0)
     if weight is None or weight <= 0:
         raise section.error(f"'weight' is {weight}, expected a number above 0")
-    if section.flag("pooled") and by != "pa":
+    if section.flag("pooled") and not METAMETRICS[by].pools:
         raise section.error(f"'pooled' is for pairwise accuracy (pa), not for {by}")
     return Task(
-        by,
-        section.text("level"),
-        section.text("group_by"),
-        weight,
-        section.flag("pooled"),
-        section.flag("domains"),
-        section.flag("both_humans"),
+        by=by,
+        level=section.text("level"),
+        group_by=section.text("group_by"),
+        weight=weight,
+        pooled=section.flag("pooled"),
+        domains=section.flag("domains"),
+        both_humans=section.flag("both_humans"),
     )

@@ -11,9 +11,9 @@ import numpy as np
 from steelyard.core.errors import UsageError, hint
 from steelyard.data.evalset import EvalSet
 from steelyard.metaevaluation.benchmark.results import BenchmarkResult
-from steelyard.metaevaluation.data import Data
+from steelyard.metaevaluation.data import Data, prepare
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Significance
-from steelyard.metaevaluation.run import pair_preferences, prepare
+from steelyard.metaevaluation.run import pair_preferences
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import (
     Intervals,

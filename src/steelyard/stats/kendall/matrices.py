@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.stats.arrays import Floats, ratio
-from steelyard.stats.kendall.pairs import PairCounts
+from steelyard.stats.kendall.counting import PairCounts
 
 Worth = float | None
 

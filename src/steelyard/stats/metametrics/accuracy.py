@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats, real_array
+from steelyard.stats.kendall.matrices import TieMatrix
+from steelyard.stats.metametrics.base import PA_TIES, MetaMetric, TieRules
+from steelyard.stats.metametrics.copies import Copies, Pairs
 from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues
-
-PA_TIES = ("strict", "drop-human")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +94,28 @@ def spa(human: Floats, metric: Floats, **options: Any) -> float:
     known = ~(np.isnan(h) | np.isnan(m))
     h, m = np.where(known, h, np.nan), np.where(known, m, np.nan)
     return soft_agreement(pairwise_pvalues(h, **options).p, pairwise_pvalues(m, **options).p).value
+
+
+@dataclass(frozen=True)
+class Accuracy(MetaMetric):
+    """Pairwise accuracy (``pa``): the share of pairs of systems that are ordered as by people."""
+
+    lowest: float = 0.0
+    levels: ClassVar[tuple[str, ...]] = ("sys",)
+    pools: ClassVar[bool] = True
+    caveat: ClassVar[str | None] = (
+        "few values are possible, so the test rejects fewer true nulls than it may"
+    )
+
+    def columns(self, human: Floats, metric: Floats, ties: TieRules) -> Floats:
+        """Value of each column."""
+        rule = ties.pa_ties
+        pairs = zip(human.T, metric.T, strict=True)
+        return np.array([pairwise_accuracy(h, m, ties=rule).value for h, m in pairs])
+
+    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
+        """Counts of pairs, both tied being agreement."""
+        del epsilon
+        human_tie, both_tie = (0, 1) if ties.pa_ties == "strict" else (None, None)
+        worth = TieMatrix(opposite=0, metric_tie=0, human_tie=human_tie, both_tie=both_tie)
+        return Pairs(value=worth.value)

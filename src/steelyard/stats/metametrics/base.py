@@ -1,47 +1,54 @@
-"""Meta-metrics: how well a metric agrees with people, each by its name.
+"""What a meta-metric is: an object that knows its value, its resamples and its tests.
 
-At level ``sys`` a meta-metric compares two vectors of system scores (soft pairwise accuracy
-compares p-values and is treated apart). At level ``seg`` it compares systems x segments matrices
-within groups: ``none`` (all cells together), ``item`` (the systems on each segment) or ``system``
-(the segments of each system); the value is the mean over the groups in which it is defined.
+At level ``sys`` a meta-metric compares two vectors of system scores. At level ``seg`` it compares
+systems x segments matrices within groups: ``none`` (all cells together), ``item`` (the systems on
+each segment) or ``system`` (the segments of each system); the value is the mean over the groups in
+which it is defined.
+
+A subclass of :class:`MetaMetric` says what it is in one method, :meth:`MetaMetric.columns`. That is
+enough for values at both levels, for tests by swapping scores, and for intervals wherever whole
+groups are drawn. Where units occur several times in a resample, :meth:`MetaMetric.copies` says what
+that means; whatever can be done faster, or exactly, is overridden.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.stats import correlation
-from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.kendall import matrices as ties
-from steelyard.stats.kendall.calibration import calibrate
-from steelyard.stats.kendall.matrices import TieMatrix
-from steelyard.stats.kendall.pairs import PairCounts, count_pairs, count_pairs_flat
-from steelyard.stats.metametrics.accuracy import PA_TIES, pairwise_accuracy
+from steelyard.stats.arrays import Counts, Floats, row_means, same_digits
+from steelyard.stats.kendall.counting import GROUPS, grouped
+from steelyard.stats.kendall.weighted import MAX_PAIRS, MAX_SEGMENTS
+from steelyard.stats.metametrics import swapping
+from steelyard.stats.metametrics.copies import Copies
+from steelyard.stats.metametrics.swapping import MetricComparison, Null, Swaps
+from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores, pseudo_values
+from steelyard.stats.resampling import bootstrap
 
-GROUPS = ("none", "item", "system")
 LEVELS = ("sys", "seg")
+PA_TIES = ("strict", "drop-human")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class TieRules:
     """What the definitions leave open.
 
     ``epsilon`` None calibrates acc-eq and tau-eq; ``threshold`` is the human difference below which
-    Kendall-like statistics see a tie.
+    Kendall variants see a tie, None for that of the meta-metric.
     """
 
     epsilon: float | None = None
-    threshold: float = 0.0
+    threshold: float | None = None
     pa_ties: str = "strict"
 
     def __post_init__(self) -> None:
-        bounds.number(0, optional=True, epsilon=self.epsilon)
-        bounds.number(0, threshold=self.threshold)
+        bounds.number(0, optional=True, epsilon=self.epsilon, threshold=self.threshold)
         bounds.choice(PA_TIES, pa_ties=self.pa_ties)
 
 
@@ -68,210 +75,356 @@ class GroupValues:
         return float((self.values[known] * weights).sum() / weights.sum())
 
 
-Segments = Callable[[Floats, Floats, str, Options], GroupValues]
-Systems = Callable[[Floats, Floats, Options], float]
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the system scores of a metric come from; higher is better throughout."""
+
+    cells: Floats  # systems x segments, also those that people did not score
+    official: bool = False  # whether system scores were given, not made of the cells
+    has_segments: bool = True
+    statistics: CorpusStatistics | None = None  # of a corpus metric, on what people scored
+    sign: int = 1  # of the statistics' score
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What people and metrics gave: higher is better, NaN where a score is missing."""
+
+    human: Floats  # systems x segments
+    human_systems: Floats
+    cube: Floats  # metrics x systems x segments, on the cells that people scored
+    systems: Floats  # metrics x systems: official, else over what people scored
+    sources: tuple[Source, ...]
+
+    @cached_property
+    def additive(self) -> Floats:
+        """Segment scores whose means are the system scores, to first order for corpus metrics."""
+        if all(source.statistics is None for source in self.sources):
+            return self.cube
+        found = [
+            own if source.statistics is None else source.sign * pseudo_values(source.statistics)
+            for own, source in zip(self.cube, self.sources, strict=True)
+        ]
+        return np.stack(found)
+
+    def behind(self, k: int) -> Floats | None:
+        """Segment scores whose means are the system scores, None if official scores are not.
+
+        Official scores are often means over all segments, also those that people did not judge.
+        """
+        own: Floats = self.cube[k]
+        if not self.sources[k].official:
+            return own
+        for scores in (own, self.sources[k].cells):
+            if same_digits(self.systems[k], row_means(scores)):
+                return scores
+        return None
+
+    def rows(self, k: int, segments: Floats | None) -> Floats:
+        """System scores of a metric in each resample, a single row if segments stay as they are."""
+        source = self.sources[k]
+        if segments is None:
+            own: Floats = self.systems[k][None, :]
+            return own
+        if source.statistics is not None:
+            return source.sign * bootstrap_scores(source.statistics, segments)
+        behind = self.behind(k)
+        assert behind is not None
+        return bootstrap.bootstrap_means(behind, segments)
+
+    def fixed(self, k: int) -> str | None:
+        """Say why system scores of a metric can't be computed from resampled segments."""
+        if np.isnan(self.human).all():
+            return 'the human score has system scores only (intervals="system")'
+        if not same_digits(self.human_systems, row_means(self.human)):
+            return 'the official human scores are not means of segments (intervals="system")'
+        if not self.sources[k].has_segments:
+            return 'there are system scores only (intervals="system")'
+        if self.sources[k].statistics is None and self.behind(k) is None:
+            return 'official system scores are not means of segments (intervals="system")'
+        return None
 
 
 @dataclass(frozen=True, slots=True)
+class Resamples:
+    """How often each segment and each system occurs in each resample; None where each does once."""
+
+    unit: str
+    segments: Floats | None = None
+    systems: Floats | None = None
+    drawn: str = "segment"  # segments are drawn one by one, by document, or so many together
+    n_units: int = 2  # judged units to draw from: of one alone, every resample is the same
+
+
+@dataclass(frozen=True)
+class View:
+    """Scores as a meta-metric looks at them; what it found is kept, for tests and intervals."""
+
+    scores: Scores
+    level: str
+    group_by: str | None
+    ties: TieRules = TieRules()
+    method: str = "exact"
+    blocks: Counts | None = None
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+
+class Value(NamedTuple):
+    """A value, the epsilon that it rests on, and what is to be said of it."""
+
+    value: float
+    epsilon: float | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True)
 class MetaMetric:
-    """A meta-metric: what it is on system scores, on segments, and how segments are grouped."""
+    """How well a metric agrees with people. Subclasses say how in :meth:`columns`.
+
+    Examples
+    --------
+    >>> class SameBest(MetaMetric):
+    ...     def columns(self, human, metric, ties):
+    ...         return (human.argmax(axis=0) == metric.argmax(axis=0)).astype(float)
+    >>> human, metric = np.array([[0.0, 1], [1, 0], [2, 0]]), np.array([[0.0, 1], [3, 0], [1, 2]])
+    >>> SameBest("same-best").groups(human, metric, "item", TieRules()).values.tolist()
+    [0.0, 0.0]
+    """
 
     name: str
-    systems: Systems | None = None
-    segments: Segments | None = None
-    group_by: str = "item"
     lowest: float = -1.0  # the range that averages over tasks are scaled from
-    options: Options = field(default_factory=Options)
-    family: str = ""  # the statistic that resamples compute; "" for functions of one's own
-    matrix: TieMatrix | None = None  # what pairs are worth, where that is all of it
+    group_by: str = "item"  # how segments are grouped unless somebody says otherwise
+    threshold: float = 0.0  # of the human score, likewise
+
+    levels: ClassVar[tuple[str, ...]] = LEVELS  # that it has, its own first
+    by_mean: ClassVar[bool] = True  # the value is a mean over groups
+    on_cells: ClassVar[bool] = False  # it looks at segment scores at level sys, too
+    pools: ClassVar[bool] = False  # values of several sets add up by their pairs of systems
+    caveat: ClassVar[str | None] = None  # what a test of it is to be told with
+
+    # What it is
+
+    def columns(self, human: Floats, metric: Floats, ties: TieRules) -> Floats:
+        """Value of each column of two items x groups matrices; NaN where it is undefined."""
+        raise NotImplementedError
+
+    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies | None:
+        """What it is where units occur several times; None if that has no meaning."""
+        del ties, epsilon
+        return None
+
+    def groups(self, human: Floats, metric: Floats, group_by: str, ties: TieRules) -> GroupValues:
+        """Values within groups of systems x segments, and their weights."""
+        values = self.columns(grouped(human, group_by), grouped(metric, group_by), ties)
+        return GroupValues(values, np.ones(len(values)))
+
+    def chance(self, view: View) -> float | None:
+        """Value of a metric without any information, where that is known."""
+        del view
+        return None
+
+    def clear(self, ties: TieRules) -> float:
+        """Give the human difference below which it sees a tie."""
+        return self.threshold if ties.threshold is None else ties.threshold
+
+    # How it is taken
+
+    def level(self, asked: str | None = None) -> str:
+        """Give the level that is asked for, or its own."""
+        bounds.choice(LEVELS, optional=True, level=asked)
+        if asked is None or asked in self.levels:
+            return asked or self.levels[0]
+        what = "systems" if asked == "seg" else "segments"
+        raise UsageError(f"'{self.name}' compares {what}: it has no level {asked}")
+
+    def grouping(self, level: str, asked: str | None = None) -> str | None:
+        """Give the grouping of segments, None at level sys."""
+        if level == "sys":
+            return None
+        group = asked or self.group_by
+        if group not in GROUPS:
+            raise UsageError(f"unknown grouping '{group}'; {hint(group, GROUPS)}")
+        return group
+
+    def values(self, view: View) -> list[Value]:
+        """Values of all metrics."""
+        every = range(len(view.scores.cube))
+        if view.level == "sys":
+            return [self._of_systems(view, k) for k in every]
+        return [self._of_groups(view, k) for k in every]
+
+    def _of_systems(self, view: View, k: int) -> Value:
+        human, scores = view.scores.human_systems, view.scores.systems[k]
+        if np.isnan(scores).all():
+            return Value(float("nan"), note="no scores")
+        value = float(self.columns(human[:, None], scores[:, None], view.ties)[0])
+        if not np.isnan(value):
+            return Value(value)
+        known = ~(np.isnan(human) | np.isnan(scores))
+        if known.sum() < 2:
+            return Value(value, note="fewer than two systems")
+        flat = np.ptp(scores[known]) == 0
+        return Value(value, note="constant" if flat else "the human score is constant")
+
+    def _of_groups(self, view: View, k: int) -> Value:
+        groups = self.grouped(view, k)
+        n = len(groups.values)
+        if not len(groups.defined):
+            return Value(float("nan"), groups.epsilon, self.nothing(view, k))
+        lost = n - len(groups.defined)
+        if view.group_by == "item":  # nobody judged the others
+            lost -= int(np.isnan(view.scores.human).all(axis=0).sum())
+        note = f"undefined in {lost} of {n} groups" if lost > 0 and n > 1 else None
+        return Value(groups.mean, groups.epsilon, note)
+
+    def nothing(self, view: View, k: int) -> str:
+        """Say why a statistic of segments is nowhere defined."""
+        source = view.scores.sources[k]
+        if not source.has_segments:
+            return "no segment scores" if source.official else "no scores"
+        known = ~np.isnan(view.scores.cube[k])
+        if not known.any():
+            return "no segment scores where people gave some"
+        if view.group_by == "item" and not (known.sum(axis=0) > 1).any():
+            return "fewer than two systems"
+        return "constant"
+
+    def notes(self, view: View) -> list[str]:
+        """What is to be said of all values found so far."""
+        del view
+        return []
+
+    def grouped(self, view: View, k: int) -> GroupValues:
+        """Values of a metric in each group, computed once: calibration is the costly part."""
+        if k not in view.kept:
+            human, own = view.scores.human, view.scores.cube[k]
+            view.kept[k] = self.groups(human, own, view.group_by or "none", view.ties)
+        found: GroupValues = view.kept[k]
+        return found
+
+    def stacks(self, view: View, chosen: Sequence[int]) -> tuple[Floats, Floats]:
+        """Values and weights of several metrics, each metrics x groups."""
+        groups = [self.grouped(view, k) for k in chosen]
+        return np.stack([g.values for g in groups]), np.stack([g.weights for g in groups])
+
+    def rows(
+        self, human: Floats, ties: TieRules, metric: Floats, systems: Floats | None = None
+    ) -> Floats:
+        """Evaluate each row of system scores; one human row serves them all.
+
+        ``systems`` says how often each system counts.
+        """
+        known = self.copies(ties)
+        if known is not None:
+            return known.rows(human, metric, systems)
+        assert systems is None
+        h, m = np.broadcast_arrays(human, metric)
+        return self.columns(h.T, m.T, ties)
+
+    # Resamples
+
+    def obstacle(self, view: View, k: int, resamples: Resamples) -> str | None:
+        """Say why a metric that has a value can't be resampled, None if it can."""
+        if view.level == "sys":
+            fixed = None if resamples.segments is None else view.scores.fixed(k)
+            done = fixed is not None or resamples.systems is None
+        else:
+            fixed, done = None, self._whole_groups(view, resamples)
+        if done:
+            return fixed
+        known = self._known(view, k)
+        if known is None:
+            return "a function of your own has no definition for copies of systems or of cells"
+        if known.by_pairs and view.group_by in ("none", "system"):
+            return _too_many_pairs(view, k, resamples)
+        return None
+
+    def _known(self, view: View, k: int) -> Copies | None:
+        return self.copies(
+            view.ties, None if view.level == "sys" else self.grouped(view, k).epsilon
+        )
+
+    def _whole_groups(self, view: View, resamples: Resamples) -> bool:
+        """Whether groups are drawn as they are, so that each keeps its value."""
+        if not self.by_mean:
+            return False
+        if view.group_by == "item":
+            return resamples.systems is None
+        return view.group_by == "system" and resamples.segments is None
+
+    def replicates(self, view: View, chosen: Sequence[int], resamples: Resamples) -> Floats:
+        """Values in each resample: resamples x metrics.
+
+        Each metric is computed by itself, so that identical ones stay so to the last bit.
+        """
+        scores, u, w = view.scores, resamples.segments, resamples.systems
+        if view.level == "seg":
+            return np.stack([self._of_cells(view, k, resamples) for k in chosen], axis=1)
+        human = scores.human_systems[None, :]
+        if u is not None:
+            human = bootstrap.bootstrap_means(scores.human, u)
+        columns = [self.rows(human, view.ties, scores.rows(k, u), w) for k in chosen]
+        return np.stack(columns, axis=1)
+
+    def _of_cells(self, view: View, k: int, resamples: Resamples) -> Floats:
+        u, w = resamples.segments, resamples.systems
+        if self._whole_groups(view, resamples):
+            counts = u if view.group_by == "item" else w
+            assert counts is not None
+            return bootstrap.bootstrap_groups(*self.stacks(view, [k]), counts)[:, 0]
+        known = self._known(view, k)
+        assert known is not None
+        human, own = view.scores.human, view.scores.cube[k]
+        if view.group_by == "item":
+            return known.items(human, own, w, u)
+        by_system = view.group_by == "system"
+        return known.cells(human, own, by_system=by_system, segments=u, systems=w)
+
+    # Tests of differences between metrics
+
+    def _by_items(self, view: View, scheme: str) -> bool:
+        return view.group_by == "item" and self.by_mean and scheme == "inputs"
+
+    def exact(
+        self, view: View, chosen: Sequence[int], scheme: str, alternative: str
+    ) -> MetricComparison | None:
+        """Compare metrics without draws; None where draws are needed, or there is no such test."""
+        if not self._by_items(view, scheme):
+            return None
+        stacks = self.stacks(view, chosen)
+        return swapping.compare_items(*stacks, alternative=alternative, blocks=view.blocks)
+
+    def recomputed(self, view: View, scheme: str) -> bool:
+        """Whether each draw computes it anew, which takes long."""
+        return view.level == "seg" and not self._by_items(view, scheme)
+
+    def splits(self, group_by: str | None) -> bool:
+        """Whether draws of a part of the pairs of metrics cost a part of the time."""
+        return group_by is None
+
+    def null(self, view: View, chosen: Sequence[int], swaps: Swaps) -> Null:
+        """Draw the differences of metrics whose scores are swapped."""
+        if view.level == "sys":
+            value = partial(self.rows, view.scores.human_systems[None, :], view.ties)
+            return swapping.null_system_scores(value, view.scores.additive[chosen], swaps)
+        if self._by_items(view, swaps.scheme):
+            return swapping.null_items(*self.stacks(view, chosen), swaps)
+        human, group = view.scores.human, view.group_by or "none"
+
+        def anew(scores: Floats) -> float:
+            return self.groups(human, scores, group, view.ties).mean
+
+        return swapping.null_recomputed(anew, view.scores.cube[chosen], swaps)
 
 
-def _column(x: Floats) -> Floats:
-    return x.reshape(-1, 1)
-
-
-def _groups(x: Floats, group_by: str) -> Floats:
-    """Arrange a systems x segments matrix so that columns are groups."""
-    if group_by == "none":
-        return _column(x)
-    return x if group_by == "item" else x.T
-
-
-def _equal(values: Floats) -> GroupValues:
-    return GroupValues(values, np.ones(len(values)))
-
-
-def _correlation(statistic: Callable[[Floats, Floats], Floats]) -> tuple[Systems, Segments]:
-    def systems(human: Floats, metric: Floats, _: Options) -> float:
-        return float(statistic(_column(human), _column(metric))[0])
-
-    def segments(human: Floats, metric: Floats, group_by: str, _: Options) -> GroupValues:
-        return _equal(statistic(_groups(human, group_by), _groups(metric, group_by)))
-
-    return systems, segments
-
-
-def pair_counts(
-    human: Floats, metric: Floats, group_by: str, *, epsilon: float = 0.0, threshold: float = 0.0
-) -> PairCounts:
-    """Count pairs within groups; long groups never form their pairs."""
-    bounds.choice(GROUPS, group_by=group_by)
-    h, m = _groups(human, group_by), _groups(metric, group_by)
-    if len(h) <= 100:
-        return count_pairs(h, m, epsilon=epsilon, threshold=threshold)
-    known = ~(np.isnan(h) | np.isnan(m))
-    counts = [
-        count_pairs_flat(a[k], b[k], epsilon=epsilon, threshold=threshold)
-        for a, b, k in zip(h.T, m.T, known.T, strict=True)
-    ]
-    names = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
-    return PairCounts(*(np.concatenate([getattr(c, name) for c in counts]) for name in names))
-
-
-def _kendall(value: Callable[[PairCounts, Floats, Floats], Floats]) -> tuple[Systems, Segments]:
-    def systems(human: Floats, metric: Floats, _: Options) -> float:
-        h, m = _column(human), _column(metric)
-        return float(value(count_pairs(h, m), h, m)[0])
-
-    def segments(human: Floats, metric: Floats, group_by: str, _: Options) -> GroupValues:
-        counts = pair_counts(human, metric, group_by)
-        return _equal(value(counts, _groups(human, group_by), _groups(metric, group_by)))
-
-    return systems, segments
-
-
-def _tau_c(counts: PairCounts, human: Floats, metric: Floats) -> Floats:
-    known = ~(np.isnan(human) | np.isnan(metric))
-    h, m = np.where(known, human, np.nan), np.where(known, metric, np.nan)
-    levels = np.minimum(correlation.distinct(h), correlation.distinct(m))
-    return correlation.kendall_c(counts, known.sum(axis=0), levels)
-
-
-def _matrix(matrix: TieMatrix) -> tuple[Systems, Segments]:
-    def systems(human: Floats, metric: Floats, options: Options) -> float:
-        counts = count_pairs(_column(human), _column(metric), threshold=options.threshold)
-        return float(matrix.value(counts)[0])
-
-    def segments(human: Floats, metric: Floats, group_by: str, options: Options) -> GroupValues:
-        counts = pair_counts(human, metric, group_by, threshold=options.threshold)
-        return _equal(matrix.value(counts))
-
-    return systems, segments
-
-
-_HARD = ties.KENDALL["kendall-hard"]
-
-
-def _pooled(human: Floats, metric: Floats, group_by: str, options: Options) -> GroupValues:
-    """Kendall-like: metric ties count as wrong, groups weigh by their number of pairs."""
-    counts = pair_counts(human, metric, group_by, threshold=options.threshold)
-    values = _HARD.value(counts)
-    pairs = counts.concordant + counts.discordant + counts.metric_ties
-    return GroupValues(values, pairs.astype(np.float64))
-
-
-def _calibrated(matrix: TieMatrix) -> Segments:
-    def segments(human: Floats, metric: Floats, group_by: str, options: Options) -> GroupValues:
-        epsilon = options.epsilon
-        if epsilon is None:
-            h, m = _groups(human, group_by), _groups(metric, group_by)
-            epsilon = calibrate(h, m, matrix).epsilon
-            if np.isnan(epsilon):
-                epsilon = 0.0
-        counts = pair_counts(human, metric, group_by, epsilon=epsilon)
-        values = matrix.value(counts)
-        return GroupValues(values, np.ones(len(values)), epsilon)
-
-    return segments
-
-
-def _pdp(human: Floats, metric: Floats, group_by: str, _: Options) -> GroupValues:
-    value = correlation.pdp(_groups(human, group_by), _groups(metric, group_by))
-    return _equal(np.array([value]))
-
-
-def _accuracy(human: Floats, metric: Floats, options: Options) -> float:
-    return pairwise_accuracy(human, metric, ties=options.pa_ties).value
-
-
-def _register() -> dict[str, MetaMetric]:
-    found = [
-        MetaMetric("spa", lowest=0.0),
-        MetaMetric("pa", _accuracy, lowest=0.0),
-        MetaMetric("pearson", *_correlation(correlation.pearson), group_by="none"),
-        MetaMetric("spearman", *_correlation(correlation.spearman), group_by="none"),
-        MetaMetric("kendall-b", *_kendall(lambda c, _h, _m: correlation.kendall_b(c))),
-        MetaMetric("kendall-c", *_kendall(_tau_c)),
-        MetaMetric("kendall-like", None, _pooled, options=Options(threshold=25.0), matrix=_HARD),
-        MetaMetric("pdp", None, _pdp),
-        from_matrix("acc-eq", ties.KENDALL["acc-eq"], calibrated=True),
-        from_matrix("tau-eq", ties.KENDALL["tau-eq"], calibrated=True),
-    ]
-    plain = set(ties.KENDALL) - {"acc-eq", "tau-eq"}
-    found += [from_matrix(name, ties.KENDALL[name]) for name in sorted(plain)]
-    return {meta.name: replace(meta, family=meta.name) for meta in found}
-
-
-def from_matrix(
-    name: str, matrix: TieMatrix, *, calibrated: bool = False, threshold: float = 0.0
-) -> MetaMetric:
-    """Make a meta-metric of a tie matrix: pairs within items, averaged.
-
-    ``calibrated`` finds the metric difference below which pairs tie, for which every kind of pair
-    must be worth something; ``threshold`` is the human difference below which they do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> half = from_matrix("half", TieMatrix(metric_tie=0.5))
-    >>> human, metric = np.array([[0.0], [1.0], [2.0]]), np.array([[0.0], [0.0], [1.0]])
-    >>> round(half.segments(human, metric, "item", half.options).mean, 3)
-    0.833
-    """
-    bounds.text(name=name)
-    bounds.flag(calibrated=calibrated)
-    options = Options(threshold=threshold)
-    worths = (matrix.same, matrix.opposite, matrix.metric_tie, matrix.human_tie, matrix.both_tie)
-    lowest = min((worth for worth in worths if worth is not None), default=0.0)
-    systems, segments = _matrix(matrix)
-    if calibrated:
-        return MetaMetric(name, None, _calibrated(matrix), lowest=lowest, matrix=matrix)
-    return MetaMetric(name, systems, segments, lowest=lowest, options=options, matrix=matrix)
-
-
-METAMETRICS: Mapping[str, MetaMetric] = _register()
-
-
-def metametric(name: str) -> MetaMetric:
-    """Give a meta-metric by name."""
-    bounds.text(name=name)
-    if name not in METAMETRICS:
-        raise UsageError(f"no meta-metric '{name}'; {hint(name, METAMETRICS)}")
-    return METAMETRICS[name]
-
-
-def chosen(by: str | MetaMetric | Iterable[str | MetaMetric]) -> list[MetaMetric]:
-    """Give meta-metrics by their names, one or several."""
-    asked = bounds.listed((str, MetaMetric), by=by)
-    return [one if isinstance(one, MetaMetric) else metametric(one) for one in asked]
-
-
-def chance_level(human: Floats) -> float:
-    """Accuracy with calibrated ties that a metric without any information reaches.
-
-    Such a metric can tie everything and be right wherever people tie, or tie nothing and be right
-    half the time elsewhere; the better of the two, averaged over segments, is the floor.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> chance_level(np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]))
-    0.5
-    """
-    nothing = np.where(np.isnan(human), np.nan, 0.0)
-    counts = count_pairs(human, nothing)
-    with_pairs = counts.total > 0
-    if not with_pairs.any():
-        return float("nan")
-    tied = counts.both_ties[with_pairs] / counts.total[with_pairs]
-    return float(max(tied.mean(), ((1 - tied) / 2).mean()))
+def _too_many_pairs(view: View, k: int, resamples: Resamples) -> str | None:
+    """Pairs of cells take time that grows with their number."""
+    every = view.group_by == "none"
+    if every and resamples.segments is not None and resamples.systems is not None:
+        return "pairs of cells are counted over segments or systems, not both"
+    known = ~np.isnan(view.scores.cube[k])
+    segments = int(known.any(axis=0).sum())
+    if resamples.segments is not None and segments > MAX_SEGMENTS:
+        return f"{segments} segments have too many pairs (at most {MAX_SEGMENTS} segments)"
+    pairs = known.sum() ** 2 / 2 if every else (known.sum(axis=1) ** 2).sum() / 2
+    return f"{pairs:.2g} pairs of cells are too many" if pairs > MAX_PAIRS else None

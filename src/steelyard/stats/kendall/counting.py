@@ -1,11 +1,13 @@
 """Counting pairs: concordant, discordant, and tied in the human score, the metric, or both.
 
 All of Kendall's family is a function of these five counts. Within groups (segments, say) pairs
-are counted for all groups at once; one long vector is counted by ranks, without forming pairs.
+are counted for all groups at once; one long vector is counted by ranks, without forming pairs; and
+pairs whose differences are known are counted under many human thresholds at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +16,12 @@ from numpy.typing import NDArray
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats
+
+GROUPS = ("none", "item", "system")
+KINDS = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
+#: Scores are means of whole numbers: what rounding took from a difference is given back.
+ROUNDING = 1e-9
+_MOST_ROWS = 100  # longer groups never form their pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +42,37 @@ class PairCounts:
 
     def pooled(self) -> PairCounts:
         """Add up the groups."""
-        return PairCounts(
-            *(
-                np.atleast_1d(getattr(self, name).sum())
-                for name in ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
-            )
-        )
+        return PairCounts(*(np.atleast_1d(getattr(self, kind).sum()) for kind in KINDS))
+
+
+def grouped(x: Floats, group_by: str | None) -> Floats:
+    """Arrange a systems x segments matrix so that columns are groups."""
+    if group_by in (None, "none"):
+        return x.reshape(-1, 1)
+    return x if group_by == "item" else x.T
+
+
+def pair_counts(
+    human: Floats, metric: Floats, group_by: str, *, epsilon: float = 0.0, threshold: float = 0.0
+) -> PairCounts:
+    """Count the pairs of cells of systems x segments within groups, as :func:`count_columns`."""
+    bounds.choice(GROUPS, group_by=group_by)
+    h, m = grouped(human, group_by), grouped(metric, group_by)
+    return count_columns(h, m, epsilon=epsilon, threshold=threshold)
+
+
+def count_columns(
+    human: Floats, metric: Floats, *, epsilon: float = 0.0, threshold: float = 0.0
+) -> PairCounts:
+    """Count the pairs of rows within each column, however long the columns are."""
+    if len(human) <= _MOST_ROWS:
+        return count_pairs(human, metric, epsilon=epsilon, threshold=threshold)
+    known = ~(np.isnan(human) | np.isnan(metric))
+    counts = [
+        count_pairs_flat(a[k], b[k], epsilon=epsilon, threshold=threshold)
+        for a, b, k in zip(human.T, metric.T, known.T, strict=True)
+    ]
+    return PairCounts(*(np.concatenate([getattr(c, kind) for c in counts]) for kind in KINDS))
 
 
 def count_pairs(
@@ -189,4 +222,55 @@ def count_below(codes: Counts, ends: Counts, bounds: Counts) -> Counts:
         first = np.where(up, first - before + zeros[-1], before)
         last = np.where(up, last - within + zeros[-1], within)
         codes = np.r_[codes[~one], codes[one]]
+    return counts
+
+
+def threshold_counts(
+    human: Floats, metric: Floats, thresholds: Sequence[float], *, epsilon: float = 0.0
+) -> PairCounts:
+    """Count pairs by what people and the metric say of their order, for each threshold.
+
+    In order of the human difference, the pairs that a threshold keeps are those from some place on,
+    so one sort and running sums serve all thresholds.
+
+    Parameters
+    ----------
+    human, metric
+        Difference of each pair; pairs that lack either take no part.
+    thresholds
+        Human differences below one are ties; a difference of 0 is one for any threshold.
+    epsilon
+        Metric differences of at most this are ties.
+
+    Examples
+    --------
+    >>> counts = threshold_counts(np.array([30.0, -10, 50]), np.array([1.0, 2, 0]), [0, 25])
+    >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.human_ties.tolist()
+    ([1, 1], [1, 0], [0, 1])
+    """
+    bounds.numbers(0, empty=True, thresholds=thresholds)
+    bounds.number(0, epsilon=epsilon)
+    if human.shape != metric.shape or human.ndim != 1:
+        raise ShapeError(f"expected two vectors of one length, got {human.shape}, {metric.shape}")
+    known = ~(np.isnan(human) | np.isnan(metric))
+    h, m = human[known], metric[known]
+    order = np.argsort(np.abs(h), kind="stable")
+    h, m = h[order], m[order]
+    size = np.abs(h)
+    least = np.searchsorted(size, 0.0, side="right")
+    first = np.maximum(np.searchsorted(size, np.array(thresholds, dtype=float) - ROUNDING), least)
+    clear = np.abs(m) > epsilon
+    agree = clear & ((h > 0) == (m > 0))
+    kept = len(h) - first
+    decided, concordant = _from(clear, first), _from(agree, first)
+    tied = len(h) - int(clear.sum())
+    metric_ties = kept - decided
+    human_ties = int(clear.sum()) - decided
+    return PairCounts(concordant, decided - concordant, human_ties, metric_ties, tied - metric_ties)
+
+
+def _from(true: np.ndarray, first: Counts) -> Counts:
+    """Count what is true from each place on."""
+    before = np.r_[0, np.cumsum(true)]
+    counts: Counts = before[-1] - before[first]
     return counts

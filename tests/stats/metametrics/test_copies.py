@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -14,29 +13,33 @@ from scipy.stats import rankdata
 
 from steelyard.core.errors import UsageError
 from steelyard.stats import correlation
-from steelyard.stats.kendall import cellpairs, cellreplicates, itemreplicates
-from steelyard.stats.kendall.cellpairs import Signs
-from steelyard.stats.kendall.cellreplicates import cell_replicates
-from steelyard.stats.kendall.itemreplicates import item_replicates
+from steelyard.stats.kendall import weighted
+from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.kendall.matrices import KENDALL
-from steelyard.stats.kendall.pairs import count_pairs
-from steelyard.stats.metametrics import replicates
-from steelyard.stats.metametrics.base import METAMETRICS, MetaMetric, Options
-from steelyard.stats.metametrics.replicates import Statistic, statistic_of, system_replicates
+from steelyard.stats.kendall.weighted import Signs, TieWidths
+from steelyard.stats.metametrics import copies
+from steelyard.stats.metametrics.base import TieRules
+from steelyard.stats.metametrics.catalogue import METAMETRICS
+from steelyard.stats.metametrics.copies import Pairs, Products, Ranks, TauC
 from steelyard.stats.resampling import bootstrap
 
 NAN = float("nan")
 
+
+def variant(name, *, epsilon=0.0, threshold=0.0, pooled=False):
+    return Pairs(pooled, KENDALL[name].value, TieWidths(epsilon, threshold))
+
+
 STATISTICS = {
-    "pearson": Statistic("products"),
-    "pdp": Statistic("products", pooled=True),
-    "spearman": Statistic("ranks"),
-    "kendall-b": Statistic("pairs", correlation.kendall_b),
-    "kendall-c": Statistic("tau-c"),
-    "kendall-like": Statistic("pairs", KENDALL["kendall-hard"].value, threshold=2.0, pooled=True),
-    "acc-eq": Statistic("pairs", KENDALL["acc-eq"].value, epsilon=0.7),
-    "tau-eq": Statistic("pairs", KENDALL["tau-eq"].value, epsilon=0.1),
-    "kendall-soft": Statistic("pairs", KENDALL["kendall-soft"].value, threshold=1.0),
+    "pearson": Products(),
+    "pdp": Products(pooled=True),
+    "spearman": Ranks(),
+    "kendall-b": Pairs(value=correlation.kendall_b),
+    "kendall-c": TauC(),
+    "kendall-like": variant("kendall-hard", threshold=2.0, pooled=True),
+    "acc-eq": variant("acc-eq", epsilon=0.7),
+    "tau-eq": variant("tau-eq", epsilon=0.1),
+    "kendall-soft": variant("kendall-soft", threshold=1.0),
 }
 LOCAL = sorted(set(STATISTICS) - {"pdp", "kendall-like"})  # those that level sys knows
 
@@ -53,14 +56,14 @@ class Cell(NamedTuple):
 
 def kinds(cells, name):
     """Concordant, discordant, human, metric and both ties; pairs of one unit's copies dropped."""
-    statistic = STATISTICS[name]
+    ties = STATISTICS[name].ties
     found = [0, 0, 0, 0, 0]
     for a, b in combinations(cells, 2):
         if a.unit == b.unit and a.copy != b.copy:
             continue
         h, m = a.human - b.human, a.metric - b.metric
-        h_tied = abs(h) < statistic.threshold or h == 0
-        m_tied = abs(m) <= statistic.epsilon
+        h_tied = abs(h) < ties.threshold or h == 0
+        m_tied = abs(m) <= ties.epsilon
         if h_tied or m_tied:
             found[2 if not m_tied else 3 if not h_tied else 4] += 1
         else:
@@ -150,7 +153,7 @@ def test_system_scores_against_copies(name, n, seed, one_row):
     rng = np.random.default_rng(seed)
     human, metric = scores(rng, (1 if one_row else 5, n))
     systems = bootstrap.draw_counts(5, n, rng)
-    found = system_replicates(STATISTICS[name], human, metric, systems)
+    found = STATISTICS[name].rows(human, metric, systems)
     for b, counts in enumerate(systems):
         row = 0 if one_row else b
         cells = [Cell(i, 0, c, human[row, i], metric[row, i]) for i, c in copied(counts)]
@@ -165,7 +168,7 @@ def test_items_against_copies(name, n, s, seed, both):
     human, metric = scores(rng, (n, s))
     systems = bootstrap.draw_counts(4, n, rng)
     segments = bootstrap.draw_counts(4, s, rng) if both else None
-    found = item_replicates(STATISTICS[name], human, metric, systems, segments)
+    found = STATISTICS[name].items(human, metric, systems, segments)
     for b, counts in enumerate(systems):
         drawn = copied(np.ones(s) if segments is None else segments[b])
         groups = [
@@ -182,7 +185,7 @@ def test_all_cells_over_segments_against_copies(name, n, s, seed):
     rng = np.random.default_rng(seed)
     human, metric = scores(rng, (n, s))
     segments = bootstrap.draw_counts(4, s, rng)
-    found = cell_replicates(STATISTICS[name], human, metric, by_system=False, segments=segments)
+    found = STATISTICS[name].cells(human, metric, by_system=False, segments=segments)
     for b, counts in enumerate(segments):
         cells = [
             Cell(t, i, c, human[i, t], metric[i, t]) for t, c in copied(counts) for i in range(n)
@@ -197,7 +200,7 @@ def test_all_cells_over_systems_against_copies(name, n, s, seed):
     rng = np.random.default_rng(seed)
     human, metric = scores(rng, (n, s))
     systems = bootstrap.draw_counts(4, n, rng)
-    found = cell_replicates(STATISTICS[name], human, metric, by_system=False, systems=systems)
+    found = STATISTICS[name].cells(human, metric, by_system=False, systems=systems)
     for b, counts in enumerate(systems):
         cells = [
             Cell(i, t, c, human[i, t], metric[i, t]) for i, c in copied(counts) for t in range(s)
@@ -212,8 +215,8 @@ def test_all_cells_over_both_against_copies(name, n, s, seed):
     rng = np.random.default_rng(seed)
     human, metric = scores(rng, (n, s))
     segments, systems = bootstrap.draw_counts(4, s, rng), bootstrap.draw_counts(4, n, rng)
-    found = cell_replicates(
-        STATISTICS[name], human, metric, by_system=False, segments=segments, systems=systems
+    found = STATISTICS[name].cells(
+        human, metric, by_system=False, segments=segments, systems=systems
     )
     for b in range(4):
         cells = [
@@ -232,8 +235,8 @@ def test_cells_of_each_system_against_copies(name, n, s, seed, unit):
     human, metric = scores(rng, (n, s))
     segments = None if unit == "system" else bootstrap.draw_counts(4, s, rng)
     systems = None if unit == "segment" else bootstrap.draw_counts(4, n, rng)
-    found = cell_replicates(
-        STATISTICS[name], human, metric, by_system=True, segments=segments, systems=systems
+    found = STATISTICS[name].cells(
+        human, metric, by_system=True, segments=segments, systems=systems
     )
     for b in range(4):
         rows = copied(np.ones(n) if systems is None else systems[b])
@@ -256,19 +259,17 @@ def test_blocks_do_not_matter(name, n, monkeypatch):
         s = STATISTICS[name]
         rows = {"human": human[:, :20].T, "metric": metric[:, :20].T}
         return [
-            item_replicates(s, human, metric, systems, segments),
-            cell_replicates(s, human, metric, by_system=False, segments=segments),
-            cell_replicates(s, human, metric, by_system=False, systems=systems),
-            cell_replicates(s, human, metric, by_system=True, segments=segments, systems=systems),
-            np.zeros(0) if s.pooled else system_replicates(s, **rows, systems=systems),
+            s.items(human, metric, systems, segments),
+            s.cells(human, metric, by_system=False, segments=segments),
+            s.cells(human, metric, by_system=False, systems=systems),
+            s.cells(human, metric, by_system=True, segments=segments, systems=systems),
+            np.zeros(0) if s.pooled else s.rows(**rows, systems=systems),
         ]
 
     whole = all_of_them()
-    small = partial(replicates.parts, limit=60)
-    monkeypatch.setattr(replicates, "parts", small)
-    monkeypatch.setattr(itemreplicates, "parts", small)
-    monkeypatch.setattr(cellreplicates, "parts", lambda n, width, _=None: small(n, width))
-    monkeypatch.setattr(cellpairs, "_ROWS", 7)
+    monkeypatch.setattr(weighted, "_NUMBERS", 60)
+    monkeypatch.setattr(copies, "_CACHED", 60)
+    monkeypatch.setattr(weighted, "_ROWS", 7)
     for one, other in zip(whole, all_of_them(), strict=True):
         assert one.shape == other.shape
         check(one, other)
@@ -279,9 +280,8 @@ def test_blocks_do_not_matter(name, n, monkeypatch):
 @pytest.mark.thorough
 def test_pairs_of_cells_against_counting_them_once(shape, epsilon, threshold):
     human, metric = scores(np.random.default_rng(5), shape)
-    statistic = Statistic("pairs", correlation.kendall_b, epsilon, threshold)
     lost = np.isnan(human) | np.isnan(metric)
-    cells = cellpairs.Cells.of(human, metric, ~lost, statistic)
+    cells = weighted.Cells.of(human, metric, ~lost, TieWidths(epsilon, threshold))
     expected = count_pairs(
         human.reshape(-1, 1), metric.reshape(-1, 1), epsilon=epsilon, threshold=threshold
     )
@@ -313,8 +313,8 @@ def test_resamples_of_one_system_only_are_undefined():
     human, metric = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
     systems = np.array([[3.0, 0.0, 0.0]])
     for name in LOCAL:
-        assert np.isnan(system_replicates(STATISTICS[name], human, metric, systems)).all(), name
-        found = item_replicates(STATISTICS[name], human.T, metric.T, systems)
+        assert np.isnan(STATISTICS[name].rows(human, metric, systems)).all(), name
+        found = STATISTICS[name].items(human.T, metric.T, systems)
         assert np.isnan(found).all(), name
 
 
@@ -323,21 +323,19 @@ def test_constant_scores_are_undefined_where_they_should_be():
     segments, systems = np.array([[2.0, 1.0, 0.0]]), np.array([[1.0, 1.0]])
     for name in ("pearson", "pdp", "spearman", "kendall-b", "kendall-c"):
         s = STATISTICS[name]
-        assert np.isnan(cell_replicates(s, human, flat, by_system=False, segments=segments)).all()
-        assert np.isnan(cell_replicates(s, human, flat, by_system=True, segments=segments)).all()
-        assert np.isnan(item_replicates(s, human, flat, systems, segments)).all()
+        assert np.isnan(s.cells(human, flat, by_system=False, segments=segments)).all()
+        assert np.isnan(s.cells(human, flat, by_system=True, segments=segments)).all()
+        assert np.isnan(s.items(human, flat, systems, segments)).all()
     # A metric that ties everything is never right where people see a difference.
     accuracy = STATISTICS["acc-eq"]
-    assert cell_replicates(accuracy, human, flat, by_system=False, segments=segments) == [0]
+    assert accuracy.cells(human, flat, by_system=False, segments=segments) == [0]
 
 
 def test_a_constant_part_far_from_the_rest_is_constant():
     """Sums of squares cancel to rounding, not to zero: that must not become a correlation."""
     human, metric = np.array([[0.1, 0.1, 0.1, 7.0]]), np.array([[0.3, 0.7, 0.2, 1e6]])
     segments = np.array([[2.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
-    found = cell_replicates(
-        STATISTICS["pearson"], human, metric, by_system=False, segments=segments
-    )
+    found = STATISTICS["pearson"].cells(human, metric, by_system=False, segments=segments)
     assert np.isnan(found[0])
     assert found[1] == pytest.approx(1)
 
@@ -345,24 +343,21 @@ def test_a_constant_part_far_from_the_rest_is_constant():
 def test_means_that_differ_by_rounding_are_ties():
     metric = np.array([[0.1 + 0.2, 0.3, 0.5]])
     human = np.array([[1.0, 1.0, 2.0]])
-    accuracy = statistic_of(METAMETRICS["pa"], Options())
+    accuracy = METAMETRICS["pa"].copies(TieRules())
     assert accuracy is not None
-    assert system_replicates(accuracy, human, metric) == [1]
-    assert system_replicates(STATISTICS["spearman"], human, metric) == pytest.approx(1)
-    assert system_replicates(STATISTICS["kendall-c"], human, metric) == pytest.approx(8 / 9)
+    assert accuracy.rows(human, metric) == [1]
+    assert STATISTICS["spearman"].rows(human, metric) == pytest.approx(1)
+    assert STATISTICS["kendall-c"].rows(human, metric) == pytest.approx(8 / 9)
 
 
 def test_pairs_of_cells_over_both_are_refused():
     human = np.arange(6.0).reshape(2, 3)
     with pytest.raises(UsageError, match="not both"):
-        cell_replicates(
-            STATISTICS["kendall-b"], human, human, by_system=False,
+        STATISTICS["kendall-b"].cells(human, human, by_system=False,
             segments=np.ones((1, 3)), systems=np.ones((1, 2)),
         )  # fmt: skip
 
 
-def test_functions_of_ones_own_have_no_known_statistic():
-    own = MetaMetric("mine", systems=lambda h, m, _: float((h == m).mean()))
-    assert statistic_of(own, Options()) is None
-    known = {name for name, meta in METAMETRICS.items() if statistic_of(meta, Options())}
+def test_all_but_soft_accuracy_know_copies():
+    known = {name for name, meta in METAMETRICS.items() if meta.copies(TieRules())}
     assert known == set(METAMETRICS) - {"spa"}

@@ -1,24 +1,89 @@
-"""Pairs of cells in resamples of segments or systems: counted once, weighed by counts of units."""
+r"""Pairs in resamples: counted once, and weighed by how often their units were drawn.
+
+A pair of systems occurs :math:`w_i w_j` times; a system and its own copy are no comparison, so such
+pairs are dropped. Pairs of cells are weighed by the units that are resampled: with :math:`C_{st}`
+pairs between two segments and :math:`C_{ss}` within one, a resample has
+:math:`\sum_{s<t} u_s u_t C_{st} + \sum_s u_s C_{ss}` of them, so that pairs between copies of one
+segment are dropped; the same holds where systems are resampled.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.kendall.pairs import PairCounts
-from steelyard.stats.metametrics.replicates import Statistic, parts, tally, tau_c
+from steelyard.stats.kendall.counting import PairCounts
 
 #: Pairs between more segments, or more pairs of cells, take longer than anybody waits.
 MAX_SEGMENTS = 3000
 MAX_PAIRS = 2e9
 
+_NUMBERS = 2_000_000  # in an intermediate array
 _ROWS = 64  # segments in a block of pairs: it should stay in the cache
 
 Bools = NDArray[np.bool_]
 Terms = tuple[NDArray[np.int8], ...]
+Sums = tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TieWidths:
+    """Differences that tie: of at most ``epsilon`` for a metric, below ``threshold`` for people."""
+
+    epsilon: float = 0.0
+    threshold: float = 0.0
+
+    def terms(self, h: Floats, m: Floats, rounding: tuple[float, float] = (0.0, 0.0)) -> Sums:
+        """What :func:`tally` takes, of each pair; missing ones, NaN in both, count 0.
+
+        Differences of at most ``rounding`` are ties as well.
+        """
+        size_h, size_m = np.abs(h), np.abs(m)
+        strict = self.threshold > rounding[0]
+        clear_h = size_h >= self.threshold if strict else size_h > rounding[0]
+        clear_m = size_m > max(self.epsilon, rounding[1])
+        both = clear_h & clear_m
+        agree = both & ((h > 0) == (m > 0))
+        net = 2 * agree.astype(np.float32) - both
+        return (*(x.astype(np.float32) for x in (~np.isnan(h), clear_h, clear_m, both)), net)
+
+
+def parts(n: int, width: int, limit: int | None = None) -> Iterator[slice]:
+    """Cut ``n`` rows into slices of about ``limit`` numbers, given the numbers in a row.
+
+    Examples
+    --------
+    >>> [(part.start, part.stop) for part in parts(5, 4, limit=8)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    step = max(1, (_NUMBERS if limit is None else limit) // max(width, 1))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+def tally(total: Floats, clear_human: Floats, clear_metric: Floats, clear_both: Floats,
+          net: Floats) -> PairCounts:  # fmt: skip
+    """Give counts of pairs from sums: all, not tied by one side or by both, agreement minus rest.
+
+    Examples
+    --------
+    >>> one = lambda n: np.array([n])
+    >>> counts = tally(one(10), one(8), one(9), one(7), one(3))
+    >>> counts.concordant.item(), counts.discordant.item(), counts.both_ties.item()
+    (5, 2, 0)
+    """
+    sums = (
+        (clear_both + net) / 2,
+        (clear_both - net) / 2,
+        clear_metric - clear_both,
+        clear_human - clear_both,
+        total - clear_human - clear_metric + clear_both,
+    )
+    return PairCounts(*(x.astype(np.int64) for x in sums))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +155,11 @@ class Cells:
     known: Bools
 
     @classmethod
-    def of(cls, human: Floats, metric: Floats, known: Bools, statistic: Statistic) -> Cells:
-        """Take the scores as the statistic sees their ties."""
+    def of(cls, human: Floats, metric: Floats, known: Bools, ties: TieWidths) -> Cells:
+        """Take the scores with their ties."""
         return cls(
-            Signs.of(human, known, statistic.threshold, strict=True),
-            Signs.of(metric, known, statistic.epsilon, strict=False),
+            Signs.of(human, known, ties.threshold, strict=True),
+            Signs.of(metric, known, ties.epsilon, strict=False),
             known,
         )
 
@@ -167,38 +232,19 @@ class Cells:
         }
         return _complete(systems, self.known.sum(axis=1), sums)
 
-    def over_segments(
-        self, statistic: Statistic, systems: list[int], segments: Floats | None
-    ) -> Floats:
-        """Evaluate a statistic of the cells of these systems in resamples of segments."""
-        counts = self.count_over_segments(systems, segments)
-        known = self.known[systems]
-        u = np.ones((1, known.shape[1])) if segments is None else segments
-        codes = [signs.code[systems].T for signs in (self.human, self.metric)]
-        return _evaluate(statistic, counts, codes, known.T, u)
+    def levels(self, drawn: Floats, systems: list[int] | None = None) -> Counts:
+        """Count the distinct values of the coarser score in resamples of segments or of systems.
 
-    def over_systems(self, statistic: Statistic, systems: Floats) -> Floats:
-        """Evaluate a statistic of all cells in resamples of systems."""
-        counts = self.count_over_systems(systems)
-        codes = [signs.code for signs in (self.human, self.metric)]
-        return _evaluate(statistic, counts, codes, self.known, systems)
-
-
-def _evaluate(
-    statistic: Statistic,
-    counts: PairCounts,
-    codes: list[np.ndarray],
-    known: Bools,
-    drawn: Floats,
-) -> Floats:
-    """Evaluate counts; ``codes`` and ``known`` are units x cells, ``drawn`` resamples x units."""
-    if statistic.kind != "tau-c":
-        assert statistic.value is not None
-        return statistic.value(counts)
-    unit = np.nonzero(known)[0]
-    present = (drawn > 0).astype(np.float32)
-    levels = np.minimum(*(_levels(code[known], unit, present) for code in codes))
-    return tau_c(counts, (drawn * drawn) @ known.sum(axis=1), levels)
+        With ``systems``, segments are drawn and these systems looked at; else systems are drawn.
+        """
+        known = self.known if systems is None else self.known[systems].T
+        codes = [
+            signs.code if systems is None else signs.code[systems].T
+            for signs in (self.human, self.metric)
+        ]
+        unit = np.nonzero(known)[0]
+        present = (drawn > 0).astype(np.float32)
+        return np.minimum(*(_levels(code[known], unit, present) for code in codes))
 
 
 def _sum(terms: NDArray[np.int8]) -> int:

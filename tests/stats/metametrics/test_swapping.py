@@ -10,18 +10,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.metametrics import swaps
+from steelyard.stats.metametrics import correlations, spa, swapping
 from steelyard.stats.metametrics.accuracy import pairwise_accuracy, soft_agreement
-from steelyard.stats.metametrics.swaps import (
+from steelyard.stats.metametrics.swapping import (
+    Swaps,
     compare_items,
     compare_verdicts,
-    null_spa,
-    null_system_scores,
     standardise,
 )
-from steelyard.stats.permutation.pvalues import pairwise_pvalues
+from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues
 
 NAN = float("nan")
+
+
+def null_spa(p_human, metrics, **asked):
+    return spa.null_spa(p_human, metrics, Swaps(**asked))
+
+
+def null_system_scores(statistic, metrics, **asked):
+    return swapping.null_system_scores(statistic, metrics, Swaps(**asked))
+
+
+def null_pearson(human, metrics, *, group_by="none", **asked):
+    return correlations.null_pearson(human, metrics, group_by, Swaps(**asked))
+
+
+def null_items(values, weights, **asked):
+    return swapping.null_items(values, weights, Swaps(**asked))
+
+
+def null_recomputed(statistic, metrics, **asked):
+    return swapping.null_recomputed(statistic, metrics, Swaps(**asked))
 
 
 def compare_spa(*args, alternative="greater", **options):
@@ -42,7 +61,7 @@ def data(n=6, s=40, m=3, seed=0):
 
 def signs_by_hand(scheme, n, s, k, rng):
     """The signs of each draw as a full matrix, drawn as the scheme says."""
-    for columns, rows, cells in swaps.draw(scheme, n, s, k, rng):
+    for columns, rows, cells in Swaps(scheme=scheme, n=k, rng=rng).signs(n, s):
         for t in range(len(next(x for x in (columns, rows, cells) if x is not None))):
             sign = np.ones((n, s))
             sign = sign * columns[t] if columns is not None else sign
@@ -54,15 +73,15 @@ def spa_by_hand(p_human, scores, method):
     return soft_agreement(p_human, pairwise_pvalues(scores, method=method).p).value
 
 
-@pytest.mark.parametrize("scheme", swaps.SCHEMES)
-@pytest.mark.parametrize("alternative", swaps.ALTERNATIVES)
+@pytest.mark.parametrize("scheme", swapping.SCHEMES)
+@pytest.mark.parametrize("alternative", swapping.ALTERNATIVES)
 @pytest.mark.parametrize("s", [40, 520])
 def test_spa_against_swapping_by_hand(scheme, alternative, s):
     human, metrics = data(s=s)
     p_human = pairwise_pvalues(human).p
     k = 30
     found = compare_spa(
-        p_human, metrics, scheme=scheme, n_resamples=k, rng=np.random.default_rng(3),
+        p_human, metrics, scheme=scheme, n=k, rng=np.random.default_rng(3),
         alternative=alternative,
     )  # fmt: skip
     z = standardise(metrics)
@@ -96,12 +115,12 @@ def whole_blocks(sign):
     return sign[:, BLOCKS]
 
 
-@pytest.mark.parametrize("scheme", swaps.SCHEMES)
+@pytest.mark.parametrize("scheme", swapping.SCHEMES)
 def test_spa_of_blocks_against_swapping_by_hand(scheme):
     """The segments of a block are swapped together, and change sign together in the p-values."""
     human, metrics = data(s=20)
     p_human = pairwise_pvalues(human, blocks=BLOCKS).p
-    null = null_spa(p_human, metrics, scheme=scheme, n_resamples=20, blocks=BLOCKS,
+    null = null_spa(p_human, metrics, scheme=scheme, n=20, blocks=BLOCKS,
                     rng=np.random.default_rng(3))  # fmt: skip
 
     def by_hand(scores):
@@ -119,7 +138,7 @@ def test_spa_of_blocks_against_swapping_by_hand(scheme):
             assert row[q] == pytest.approx(by_hand(one) - by_hand(two), abs=close)
 
 
-@pytest.mark.parametrize("scheme", swaps.SCHEMES)
+@pytest.mark.parametrize("scheme", swapping.SCHEMES)
 @pytest.mark.parametrize("blocks", [None, BLOCKS])
 @pytest.mark.parametrize("lost", [0, 8, 20])
 def test_system_scores_with_missing_ones_and_blocks_against_swapping_by_hand(scheme, blocks, lost):
@@ -143,7 +162,7 @@ def test_system_scores_with_missing_ones_and_blocks_against_swapping_by_hand(sch
             sizes > 0, np.where(known, scores, 0).sum(axis=1) / np.maximum(sizes, 1), NAN
         )
 
-    null = null_system_scores(each, metrics, scheme=scheme, n_resamples=30, blocks=blocks,
+    null = null_system_scores(each, metrics, scheme=scheme, n=30, blocks=blocks,
                               rng=np.random.default_rng(5))  # fmt: skip
     assert null.values == pytest.approx([accuracy(mean(m)) for m in metrics])
     z = standardise(metrics)
@@ -167,7 +186,7 @@ def test_items_of_blocks_against_all_swaps(seed):
 
 
 def test_undefined_draws_count_against_a_metric():
-    null = swaps.Null(np.array([0.9, 0.1]), np.array([[NAN], [0.1], [NAN], [-0.2]]), "inputs")
+    null = swapping.Null(np.array([0.9, 0.1]), np.array([[NAN], [0.1], [NAN], [-0.2]]), "inputs")
     p = null.compare().p
     assert p[0, 1] == 3 / 5
     assert p[1, 0] == 5 / 5
@@ -177,7 +196,7 @@ def test_undefined_draws_count_against_a_metric():
 def test_values_are_spa():
     human, metrics = data(s=600)
     p_human = pairwise_pvalues(human).p
-    found = compare_spa(p_human, metrics, n_resamples=1, rng=np.random.default_rng(0))
+    found = compare_spa(p_human, metrics, n=1, rng=np.random.default_rng(0))
     expected = [spa_by_hand(p_human, m, "exact") for m in metrics]
     np.testing.assert_allclose(found.values, expected, atol=2e-4)
 
@@ -188,13 +207,13 @@ def test_missing_cells_take_no_part():
     metrics[:, 2, :10] = NAN
     known = np.where(np.isnan(metrics[0]), NAN, human)
     p_human = pairwise_pvalues(known).p
-    found = compare_spa(p_human, metrics, n_resamples=50, rng=np.random.default_rng(0))
+    found = compare_spa(p_human, metrics, n=50, rng=np.random.default_rng(0))
     expected = [spa_by_hand(p_human, m, "analytic") for m in metrics]
     np.testing.assert_allclose(found.values, expected, atol=2e-3)
     assert ((found.p > 0) & (found.p <= 1))[~np.eye(3, dtype=bool)].all()
 
 
-@pytest.mark.parametrize("scheme", swaps.SCHEMES)
+@pytest.mark.parametrize("scheme", swapping.SCHEMES)
 def test_system_scores_against_swapping_by_hand(scheme):
     human, metrics = data()
     goal = human.mean(axis=1)
@@ -205,9 +224,7 @@ def test_system_scores_against_swapping_by_hand(scheme):
         return values.reshape(means.shape[:-1])
 
     k = 40
-    found = compare_system_scores(
-        pa, metrics, scheme=scheme, n_resamples=k, rng=np.random.default_rng(5)
-    )
+    found = compare_system_scores(pa, metrics, scheme=scheme, n=k, rng=np.random.default_rng(5))
     z = standardise(metrics)
     counts = np.ones((3, 3))
     n, s = human.shape
@@ -249,10 +266,8 @@ def test_identical_metrics_are_never_different():
     human, metrics = data()
     twins = np.stack([metrics[0], metrics[0]])
     p_human = pairwise_pvalues(human).p
-    for scheme in swaps.SCHEMES:
-        found = compare_spa(
-            p_human, twins, scheme=scheme, n_resamples=20, rng=np.random.default_rng(0)
-        )
+    for scheme in swapping.SCHEMES:
+        found = compare_spa(p_human, twins, scheme=scheme, n=20, rng=np.random.default_rng(0))
         assert found.p[0, 1] == found.p[1, 0] == 1
         assert found.values[0] == found.values[1]
 
@@ -261,7 +276,7 @@ def test_a_constant_metric_has_its_answer():
     human, metrics = data()
     stack = np.stack([metrics[0], np.ones_like(metrics[0])])
     p_human = pairwise_pvalues(human).p
-    found = compare_spa(p_human, stack, n_resamples=200, rng=np.random.default_rng(0))
+    found = compare_spa(p_human, stack, n=200, rng=np.random.default_rng(0))
     i, j = np.triu_indices(len(human), 1)
     assert found.values[1] == pytest.approx(1 - np.abs(p_human[i, j] - 0.5).mean(), abs=1e-6)
     assert 0 < found.p[0, 1] <= 1
@@ -290,6 +305,143 @@ def test_level_of_the_tests_on_equal_metrics(scheme):
         human = quality + rng.normal(0, 1, quality.shape)
         metrics = quality + rng.normal(0, 1, (2, *quality.shape))
         p_human = pairwise_pvalues(human, method="analytic").p
-        found = compare_spa(p_human, metrics, scheme=scheme, n_resamples=99, rng=rng)
+        found = compare_spa(p_human, metrics, scheme=scheme, n=99, rng=rng)
         rejected += found.p[0, 1] <= 0.05
     assert 0.03 <= rejected / trials <= 0.07
+
+
+def more_data(n=5, s=30, m=3, seed=0, missing=0.0):
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(0, 0.3, n)[:, None] + rng.normal(size=(n, s))
+    human = np.round(quality + rng.normal(0, 0.5, (n, s)), 1)
+    metrics = np.stack([quality + rng.normal(0, 1 + k, (n, s)) for k in range(m)])
+    metrics[rng.random(metrics.shape) < missing] = NAN
+    human[rng.random(human.shape) < missing] = NAN
+    return human, metrics
+
+
+def draws_by_hand(scheme, shape, k, seed):
+    """The sign of every cell in every draw."""
+    n, s = shape
+    for columns, rows, cells in Swaps(scheme=scheme, n=k, rng=np.random.default_rng(seed)).signs(
+        n, s
+    ):
+        for t in range(len(next(x for x in (columns, rows, cells) if x is not None))):
+            sign = np.ones(shape)
+            sign = sign if columns is None else sign * columns[t]
+            sign = sign if rows is None else sign * rows[t][:, None]
+            yield sign if cells is None else sign * cells[t]
+
+
+def pearson_by_hand(human, metric, group_by):
+    rows = [(human.ravel(), metric.ravel())] if group_by == "none" else list(zip(human, metric, strict=True))  # fmt: skip # noqa: E501
+    values = []
+    for h, m in rows:
+        known = ~(np.isnan(h) | np.isnan(m))
+        if known.sum() > 1 and np.ptp(h[known]) > 0 and np.ptp(m[known]) > 0:
+            values.append(np.corrcoef(h[known], m[known])[0, 1])
+    return np.mean(values) if values else NAN
+
+
+@pytest.mark.parametrize("scheme", swapping.SCHEMES)
+@pytest.mark.parametrize("group_by", ["none", "system"])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_pearson_against_swapping_by_hand(scheme, group_by, missing):
+    human, metrics = more_data(missing=missing)
+    k = 12
+    null = null_pearson(human, metrics, group_by=group_by, scheme=scheme, n=k,
+                        rng=np.random.default_rng(4))  # fmt: skip
+    expected = [pearson_by_hand(human, m, group_by) for m in metrics]
+    np.testing.assert_allclose(null.values, expected, atol=1e-9)
+    z = standardise(np.where(np.isnan(human), NAN, metrics))
+    for row, sign in zip(null.differences, draws_by_hand(scheme, human.shape, k, 4), strict=True):
+        for q, (a, b) in enumerate(zip(*pair_index(3), strict=True)):
+            one, two = np.where(sign > 0, z[a], z[b]), np.where(sign > 0, z[b], z[a])
+            by_hand = pearson_by_hand(human, one, group_by) - pearson_by_hand(human, two, group_by)
+            assert row[q] == pytest.approx(by_hand, abs=1e-8)
+
+
+@pytest.mark.parametrize("scheme", swapping.SCHEMES)
+def test_blocks_are_swapped_whole(scheme):
+    human, metrics = more_data(missing=0.1)
+    blocks = np.arange(30) // 4
+    asked = {"scheme": scheme, "n": 9, "blocks": blocks}
+    null = null_pearson(human, metrics, group_by="none", **asked, rng=np.random.default_rng(4))
+    known = np.where(np.isnan(human), NAN, metrics)
+    slow = null_recomputed(lambda x: pearson_by_hand(human, x, "none"), known, **asked,
+                           rng=np.random.default_rng(4))  # fmt: skip
+    np.testing.assert_allclose(slow.differences, null.differences, atol=1e-8)
+    z = standardise(known)
+    for row, sign in zip(null.differences, draws_by_hand(scheme, (5, 8), 9, 4), strict=True):
+        keep = sign[:, blocks] > 0
+        for q, (a, b) in enumerate(zip(*pair_index(3), strict=True)):
+            one, two = np.where(keep, z[a], z[b]), np.where(keep, z[b], z[a])
+            by_hand = pearson_by_hand(human, one, "none") - pearson_by_hand(human, two, "none")
+            assert row[q] == pytest.approx(by_hand, abs=1e-8)
+
+
+def test_items_of_blocks_agree_with_the_exact_test():
+    rng = np.random.default_rng(0)
+    values = rng.choice([0.0, 0.25, 0.5, 1.0], size=(3, 40))
+    blocks = np.arange(40) // 3
+    ones = np.ones((3, 40))
+    exact = compare_items(values, ones, blocks=blocks)
+    drawn = null_items(values, ones, blocks=blocks, n=4000, rng=rng).compare()
+    off = ~np.eye(3, dtype=bool)
+    assert np.abs(drawn.p - exact.p)[off].max() < 0.04  # five standard errors
+
+
+def test_pearson_of_a_constant_metric_has_no_p_value():
+    human, metrics = more_data()
+    metrics[1] = 7.0
+    null = null_pearson(human, metrics, group_by="none", scheme="inputs", n=50,
+                        rng=np.random.default_rng(0))  # fmt: skip
+    assert np.isnan(null.values[1])
+    p = null.compare().p
+    assert np.isnan(p[1]).all()
+    assert np.isnan(p[:, 1]).all()
+    assert 0 < p[0, 2] <= 1
+
+
+def test_pearson_knows_two_groupings():
+    human, metrics = more_data()
+    with pytest.raises(UsageError, match="none and system"):
+        null_pearson(human, metrics, group_by="item", scheme="inputs", n=1,
+                     rng=np.random.default_rng(0))  # fmt: skip
+
+
+@given(st.integers(0, 1000))
+def test_items_agree_with_the_exact_test(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.choice([0.0, 0.25, 0.5, 1.0], size=(3, 40))
+    weights = np.ones((3, 40))
+    exact = compare_items(values, weights)
+    drawn = null_items(values, weights, n=4000, rng=rng).compare()
+    np.testing.assert_allclose(drawn.values, exact.values, atol=1e-12)
+    off = ~np.eye(3, dtype=bool)
+    assert np.abs(drawn.p - exact.p)[off].max() < 0.04  # five standard errors
+
+
+def test_items_that_are_undefined_take_no_part():
+    values = np.array([[1.0, NAN, 0.0, 1.0], [0.0, 1.0, NAN, 0.0], [NAN] * 4])
+    null = null_items(values, np.ones((3, 4)), n=10, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(null.values, [2 / 3, 1 / 3, NAN])
+
+
+@pytest.mark.parametrize("scheme", swapping.SCHEMES)
+def test_recomputing_equals_the_kernel_of_pearson(scheme):
+    human, metrics = more_data()
+    asked = {"scheme": scheme, "n": 9}
+    slow = null_recomputed(
+        lambda x: pearson_by_hand(human, x, "none"), metrics, **asked, rng=np.random.default_rng(1)
+    )
+    quick = null_pearson(human, metrics, group_by="none", **asked, rng=np.random.default_rng(1))
+    np.testing.assert_allclose(slow.differences, quick.differences, atol=1e-8)
+
+
+def test_two_sided_p_counts_both_directions():
+    null = swapping.Null(np.array([0.6, 0.5]), np.array([[0.2], [-0.2], [0.05], [0.0]]), "inputs")
+    assert null.compare().p[0, 1] == (1 + 1) / 5
+    assert null.compare().p[1, 0] == (3 + 1) / 5
+    two = null.compare("two-sided").p
+    assert two[0, 1] == two[1, 0] == (2 + 1) / 5

@@ -1,0 +1,98 @@
+"""How metrics are weighed: what ``meta_evaluate`` and ``steelyard meta`` ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from steelyard.core.errors import UsageError
+from steelyard.core.options import Options, choice, flag, fraction, names, number, text, whole
+
+#: Names of registries and of arguments of ``stats``, which ``--help`` must not import.
+LEVELS = ("sys", "seg")
+GROUPS = ("none", "item", "system")
+SCHEMES = ("inputs", "cells", "systems", "rows+columns", "pairs", "williams")
+ALTERNATIVES = ("greater", "two-sided")
+CORRECTIONS = ("none", "holm", "bonferroni", "benjamini-hochberg")
+METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
+PA_TIES = ("strict", "drop-human")
+UNITS = ("segment", "document", "system", "both")
+
+DEFAULT = ("spa", "pa", "acc-eq")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Procedure(Options):
+    """How the differences of metrics are tested."""
+
+    scheme: str = choice("inputs", SCHEMES, "What is swapped between two metrics (pairs: verdicts, "
+                         "for acc-eq and tau-eq), or Williams' test of pearson; all but inputs can "
+                         "reject too often.")  # fmt: skip
+    alternative: str = choice("greater", ALTERNATIVES, "One- or two-sided tests.")
+    n_resamples: int | None = whole(
+        None, "Draws of a test; by default 10,000, or 1,000 if that takes long.", least=1,
+        flag="--resamples", metavar="K",
+    )  # fmt: skip
+    alpha: float = fraction(0.05)
+    correction: str = choice("none", CORRECTIONS, "Correct p-values for the number of pairs.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetaOptions(Procedure):
+    """How metrics are weighed, what is tested, and what is resampled for intervals."""
+
+    metrics: Sequence[str] | None = names(None, "Weigh only these metrics.")
+    level: str | None = choice(
+        None, LEVELS, "Systems or segments; by default each meta-metric's own."
+    )
+    group_by: str | None = choice(
+        None, GROUPS, "What segments are grouped by; by default each meta-metric's own."
+    )
+    significance: bool = flag("Test all pairs of metrics; give clusters.")
+    intervals: str | None = choice(
+        "segment", UNITS, "What is resampled for intervals of every value and rank (segment: whole "
+        "units, see unit=...; both: segments and systems).", none="none",
+    )  # fmt: skip
+    n_bootstrap: int = whole(1000, "Resamples for intervals.", least=10, flag="--bootstrap",
+                             metavar="B")  # fmt: skip
+    method: str = choice(
+        "exact", METHODS, "p-values inside soft pairwise accuracy.",
+        offered=("exact", "analytic", "monte-carlo", "mtme"),
+    )  # fmt: skip
+    unit: str = text("segment", "What is independent: changes sign, is swapped and is resampled as "
+                     "a whole.", metavar="segment|document|N")  # fmt: skip
+    epsilon: float | None = number(
+        None, "Metric differences that acc-eq and tau-eq take for ties.", least=0, none="auto",
+        metavar="auto|X",
+    )  # fmt: skip
+    threshold: float | None = number(
+        None, "Human differences below which Kendall variants see a tie.", least=0, metavar="X"
+    )
+    pa_ties: str = choice("strict", PA_TIES, "Pairs of systems that the human score ties.")
+    keep_references: bool = flag("Keep systems that are a metric's reference.")
+    common: bool = flag("Weigh all metrics on the systems and segments that all of them have.")
+    sentinels: bool = flag("Weigh scores that know nothing of quality, too: random numbers, names "
+                           "of systems, segments, lengths.")  # fmt: skip
+
+    def check_unit(self) -> None:
+        """Refuse units that a method of p-values, or an interval, does not know."""
+        if self.method == "mtme" and self.unit != "segment":
+            what = "method mtme flips single segments, as its toolkit does"
+            raise UsageError(f"unit '{self.unit}': {what}")
+
+    def provenance(self, human: str, by: Sequence[str]) -> dict[str, object]:
+        """Give what tells two runs apart."""
+        shown: dict[str, object] = {
+            "human": human,
+            "with": ",".join(by),
+            "method": self.method,
+            "unit": self.unit,
+        }
+        if self.common:
+            shown["common"] = True
+        if self.intervals:
+            shown |= {"intervals": self.intervals, "bootstrap": self.n_bootstrap}
+        if self.significance:
+            shown |= {"scheme": self.scheme, "alternative": self.alternative, "alpha": self.alpha}
+            shown |= {"correction": self.correction} if self.correction != "none" else {}
+        return shown

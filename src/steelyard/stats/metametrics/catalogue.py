@@ -1,0 +1,52 @@
+"""All meta-metrics, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError, hint
+from steelyard.stats.kendall.matrices import KENDALL
+from steelyard.stats.metametrics.accuracy import Accuracy
+from steelyard.stats.metametrics.base import MetaMetric
+from steelyard.stats.metametrics.correlations import KendallB, KendallC, Pdp, Pearson, Spearman
+from steelyard.stats.metametrics.spa import Spa
+from steelyard.stats.metametrics.variants import (
+    CalibratedAccuracy,
+    PooledVariant,
+    Verdicts,
+    from_matrix,
+    lowest,
+)
+
+_HARD, _ACCURACY, _TAU = (KENDALL[name] for name in ("kendall-hard", "acc-eq", "tau-eq"))
+_OWN = (
+    Spa("spa"),
+    Accuracy("pa"),
+    Pearson("pearson"),
+    Spearman("spearman"),
+    KendallB("kendall-b"),
+    KendallC("kendall-c"),
+    PooledVariant("kendall-like", threshold=25.0, matrix=_HARD),
+    Pdp("pdp"),
+    CalibratedAccuracy("acc-eq", lowest(_ACCURACY), matrix=_ACCURACY),
+    Verdicts("tau-eq", lowest(_TAU), matrix=_TAU),
+)
+_PLAIN = sorted(set(KENDALL) - {meta.name for meta in _OWN})
+METAMETRICS: Mapping[str, MetaMetric] = {
+    meta.name: meta for meta in (*_OWN, *(from_matrix(name, KENDALL[name]) for name in _PLAIN))
+}
+
+
+def metametric(name: str) -> MetaMetric:
+    """Give a meta-metric by name."""
+    bounds.text(name=name)
+    if name not in METAMETRICS:
+        raise UsageError(f"no meta-metric '{name}'; {hint(name, METAMETRICS)}")
+    return METAMETRICS[name]
+
+
+def chosen(by: str | MetaMetric | Iterable[str | MetaMetric]) -> list[MetaMetric]:
+    """Give meta-metrics by their names, one or several."""
+    asked = bounds.listed((str, MetaMetric), by=by)
+    return [one if isinstance(one, MetaMetric) else metametric(one) for one in asked]
