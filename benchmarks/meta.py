@@ -43,7 +43,7 @@ from steelyard.stats.metametrics.base import TieRules
 from steelyard.stats.metametrics.catalogue import metametric
 from steelyard.stats.metametrics.spa import null_spa
 from steelyard.stats.metametrics.swapping import Swaps, compare_verdicts
-from steelyard.stats.permutation.pvalues import pairwise_pvalues, stacked_pvalues
+from steelyard.stats.permutation.pvalues import SignFlips, pairwise_pvalues, stacked_pvalues
 from steelyard.stats.resampling import bootstrap
 
 Floats = NDArray[np.float64]
@@ -288,7 +288,7 @@ class Case:
 
 
 def our_spa(bed: Bed, method: str) -> list[float]:
-    human, *metrics = stacked_pvalues([bed.human, *bed.metrics], method=method)
+    human, *metrics = stacked_pvalues([bed.human, *bed.metrics], SignFlips(method=method))
     return [soft_agreement(human.p, metric.p).value for metric in metrics]
 
 

@@ -11,8 +11,9 @@ from steelyard.comparison.scores import Sample
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.bootstrap import interval, segment_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry
-from steelyard.stats.strength.elo import elo_score_orders
-from steelyard.stats.strength.trueskill import trueskill_score_orders
+from steelyard.stats.strength.elo import EloOptions
+from steelyard.stats.strength.orders import scores_in_orders
+from steelyard.stats.strength.trueskill import TrueSkillOptions
 from steelyard.stats.strength.wins import win_counts
 
 QUALITY = np.array([-0.35, -0.05, 0.1, 0.3])
@@ -36,8 +37,12 @@ def truth(name: str, rng: np.random.Generator) -> Floats:
     # Every sequence of new segments is a data set in a random order.
     order = rng.integers(0, pool.shape[1], size=(5_000, SEGMENTS))
     if name == "elo":
-        return np.asarray(elo_score_orders(pool, order, rng, single=True).mean(axis=0))
-    return np.asarray(trueskill_score_orders(pool, order, rng, single=True).mu.mean(axis=0))
+        return np.asarray(
+            scores_in_orders(EloOptions(), pool, order, rng, single=True).mean(axis=0)
+        )
+    return np.asarray(
+        scores_in_orders(TrueSkillOptions(), pool, order, rng, single=True).mu.mean(axis=0)
+    )
 
 
 @pytest.mark.slow

@@ -339,10 +339,9 @@ STATISTICAL = [
     Case(pairs.threshold_counts,
          {"human": MATRIX[0], "metric": MATRIX[1], "thresholds": [0.0]},
          {"thresholds": "thresholds", "epsilon": "at least 0"}),
-    *(Case(f, good, {"method": "known name", "tail": "known name", "n_resamples": "one or more",
-                     "step": "above 0?", "rng": "rng"})
-      for f, good in ((permutation.pairwise_pvalues, {"scores": MATRIX}),
-                      (permutation.stacked_pvalues, {"matrices": [MATRIX]}))),
+    Case(permutation.SignFlips, {}, {
+        "method": "known name", "tail": "known name", "n_resamples": "one or more",
+        "step": "above 0?", "rng": "rng"}),
     Case(wins.segment_points, {"scores": MATRIX},
          {"ties_as": "known name", "tolerance": "at least 0"}),
     Case(power.t_power, {"effect": 0.1, "n": 10},
@@ -444,10 +443,10 @@ SCALARS = (int, float, str)
 INNER = {
     "own_codes",
     "bradley_terry_batch", "bradley_terry_pairs", "characteristic", "compare_items",
-    "compare_verdicts", "elo_score_orders", "enumerate_tails", "exact_sums", "gap_test",
+    "compare_verdicts", "enumerate_tails", "exact_sums", "gap_test",
     "count_columns", "keyed_counts", "lattice_scale", "parts", "play_scores",
     "ranking_agreement", "ranks", "resampled_wins", "score_battles", "sign_test_counts",
-    "trueskill_score_orders", "williams",
+    "williams",
 }  # fmt: skip
 
 

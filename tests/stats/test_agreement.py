@@ -13,14 +13,23 @@ from hypothesis import strategies as st
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.agreement import (
     LEVELS,
+    Orderings,
     cohen_kappa,
     fleiss_kappa,
     krippendorff_alpha,
-    matrix_columns,
     ranking_agreement,
 )
+from steelyard.stats.arrays import Counts, Floats
 
 nan = float("nan")
+
+
+def matrix_columns(ratings: Floats) -> tuple[Counts, Floats]:
+    """Turn raters x units into the columns ``unit`` and ``value``."""
+    unit, rater = np.nonzero(~np.isnan(ratings.T))
+    return unit, ratings[rater, unit]
+
+
 #: Krippendorff's worked example: 4 observers, 12 units (Computing Krippendorff's
 #: Alpha-Reliability, 2011, section E), with the values he prints.
 PUBLISHED = np.array(
@@ -222,7 +231,7 @@ def naive_ranking(rows, *, within):
 def test_ranking_agreement_against_all_pairs(rows, within):
     rater, unit = (np.array([row[k] for row in rows], dtype=np.int64) for k in (0, 1))
     outcome = np.array([row[2] for row in rows], dtype=float)
-    found = ranking_agreement(rater, unit, outcome, within=within)
+    found = ranking_agreement(Orderings(rater, unit, outcome), within=within)
     share, kappa = naive_ranking(rows, within=within)
     assert found.share.value == pytest.approx(share, nan_ok=True)
     assert found.kappa.value == pytest.approx(kappa, nan_ok=True, abs=1e-9)
@@ -233,9 +242,10 @@ def test_ranking_agreement_ignores_missing_and_resamples_blocks():
     unit = np.array([0, 0, 1, 1, 2, 2])
     outcome = np.array([1.0, 1, 1, -1, 1, nan])
     found = ranking_agreement(
-        rater, unit, outcome, block=np.array([0, 0, 1, 1, 1, 1]), n_resamples=50,
+        Orderings(rater, unit, outcome, block=np.array([0, 0, 1, 1, 1, 1])),
+        n_resamples=50,
         rng=np.random.default_rng(0),
-    )  # fmt: skip
+    )
     assert found.share.value == 0.5
     assert (found.share.n_units, found.share.n_values) == (2, 2)
     assert (found.share.low, found.share.high) == (0, 1)

@@ -14,7 +14,7 @@ from steelyard.comparison.scores import Sample
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.strength import elo, trueskill
 from steelyard.stats.strength.battlelog import Battles, score_battles
-from steelyard.stats.strength.orders import sequences
+from steelyard.stats.strength.orders import battles_in_orders, scores_in_orders, sequences
 
 _PLACES = 40_000_000  # places of orders held at a time
 _RESAMPLES, _ORDERS = 400, 5  # of ratings that depend on the order: resamples, orders of each
@@ -62,13 +62,13 @@ class _Elo:
         return Played(elo.elo_ratings(battles, self.options))
 
     def of_log(self, battles: Battles, order: Orders) -> Played:
-        return Played(elo.elo_orders(battles, order, self.options))
+        return Played(battles_in_orders(self.options, battles, order))
 
     def of_scores(
         self, sample: Sample, order: Orders, rng: np.random.Generator, *, single: bool
     ) -> Played:
-        found = elo.elo_score_orders(
-            sample.scores, order, rng, tolerance=self.tolerance, options=self.options, single=single
+        found = scores_in_orders(
+            self.options, sample.scores, order, rng, tolerance=self.tolerance, single=single
         )
         return Played(found)
 
@@ -90,14 +90,14 @@ class _TrueSkill:
         return Played(found.mu, found.sigma)
 
     def of_log(self, battles: Battles, order: Orders) -> Played:
-        found = trueskill.trueskill_orders(battles, order, self.options)
+        found = battles_in_orders(self.options, battles, order)
         return Played(found.mu, found.sigma)
 
     def of_scores(
         self, sample: Sample, order: Orders, rng: np.random.Generator, *, single: bool
     ) -> Played:
-        found = trueskill.trueskill_score_orders(
-            sample.scores, order, rng, tolerance=self.tolerance, options=self.options, single=single
+        found = scores_in_orders(
+            self.options, sample.scores, order, rng, tolerance=self.tolerance, single=single
         )
         return Played(found.mu, found.sigma)
 

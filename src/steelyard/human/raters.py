@@ -209,7 +209,7 @@ def agreements(
         pairs = comparisons(found, len(ratings.systems))
         if pairs is not None:
             entry["ranking"] = agreement.ranking_agreement(
-                **pairs, n_resamples=n_resamples, rng=streams[2]
+                agreement.Orderings(**pairs), n_resamples=n_resamples, rng=streams[2]
             ).to_dict()
         unit, own_value, gap = repeated(ratings, value, rows)
         entry["repeats_alpha_interval"] = agreement.krippendorff_alpha(

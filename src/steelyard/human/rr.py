@@ -30,7 +30,8 @@ from steelyard.stats.ranks import FITTED, ranks, whole
 from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.strength.battlelog import Battles, UnitCounts, battle_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry, bradley_terry_batch
-from steelyard.stats.strength.trueskill import TrueSkillOptions, trueskill_orders
+from steelyard.stats.strength.orders import battles_in_orders
+from steelyard.stats.strength.trueskill import TrueSkillOptions
 from steelyard.stats.strength.wins import WinCounts, expected_wins
 
 RUNS = 20  # runs that TrueSkill's means are averaged over, at least
@@ -200,7 +201,7 @@ def fit(found: Duels, by: str, n_resamples: int, rng: np.random.Generator) -> Fi
     if played and n_resamples:
         more = matches(found, min(n_resamples, _MOST_RUNS), again, resample=True)
         runs = np.concatenate([runs, more])
-    mu = trueskill_orders(battles, runs, wmt_options(len(battles))).mu
+    mu = battles_in_orders(wmt_options(len(battles)), battles, runs).mu
     scores = {
         "trueskill": mu[:n_runs].mean(axis=0),
         "bt": bradley_terry(counts.wins, counts.ties).log_strength,
@@ -424,10 +425,10 @@ def _units(found: Duels) -> dict[str, NDArray[Any]]:
 
 def _judge_agreement(found: Duels, n_resamples: int, rng: np.random.Generator) -> dict[str, Any]:
     """Agreement of orderings: between judges, and of each judge with the own repeats."""
-    columns: dict[str, Any] = dict(_units(found))
+    columns = agreement.Orderings(**_units(found))
     one, other = rng.spawn(2)
-    between = agreement.ranking_agreement(**columns, n_resamples=n_resamples, rng=one)
-    within = agreement.ranking_agreement(**columns, within=True, n_resamples=n_resamples, rng=other)
+    between = agreement.ranking_agreement(columns, n_resamples=n_resamples, rng=one)
+    within = agreement.ranking_agreement(columns, within=True, n_resamples=n_resamples, rng=other)
     return {
         "rankings": {
             "ranking": between.to_dict(),

@@ -63,8 +63,8 @@ def elo_by_pairs(scores: Floats) -> Floats:
     tables, systems, _ = scores.shape
     options = elo.EloOptions()
     state = np.zeros((1, systems, tables))
-    played = _play(elo._update(options), state, scores, second=True)
-    return elo._ratings(state, played, options)
+    played = _play(options.update(), state, scores, second=True)
+    return options.finish(state, played)
 
 
 def trueskill_by_pairs(scores: Floats) -> trueskill.Skills:
@@ -78,9 +78,9 @@ def trueskill_by_pairs(scores: Floats) -> trueskill.Skills:
     """
     tables, systems, _ = scores.shape
     options = trueskill.TrueSkillOptions()
-    state = trueskill._start(systems, tables, options)
-    played = _play(trueskill._update(options), state, scores, second=False)
-    return trueskill._skills(state, played, options)
+    state = options.start(systems, tables)
+    played = _play(options.update(), state, scores, second=False)
+    return options.finish(state, played)
 
 
 def _play(update: Update, state: Floats, scores: Floats, *, second: bool) -> NDArray[np.bool_]:

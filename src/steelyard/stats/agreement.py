@@ -48,6 +48,9 @@ class Agreement:
         }
 
 
+_NOTHING = Agreement(float("nan"), float("nan"), float("nan"), n_units=0, n_values=0)
+
+
 def krippendorff_alpha(
     unit: NDArray[np.integer],
     value: Floats,
@@ -87,7 +90,7 @@ def krippendorff_alpha(
     codes, values = _shared(unit, value)
     n_units = int(codes.max(initial=-1)) + 1
     if not n_units:
-        return Agreement(*(float("nan"),) * 3, 0, 0)
+        return _NOTHING
     alpha = (_interval_alpha if level == "interval" else _counted_alpha)(codes, values, level)
     return _with_interval(alpha, n_units, len(values), n_resamples, rng)
 
@@ -114,7 +117,7 @@ def _with_interval(
         ]
         ends = interval(np.concatenate(parts)[:, None])
         low, high = (float(end[0]) for end in ends)
-    return Agreement(value, low, high, n_units, n_values)
+    return Agreement(value=value, low=low, high=high, n_units=n_units, n_values=n_values)
 
 
 def _shared(unit: NDArray[np.integer], value: Floats) -> tuple[Counts, Floats]:
@@ -179,22 +182,6 @@ def _counted_alpha(codes: Counts, values: Floats, level: str) -> Coefficient:
     return alpha
 
 
-def matrix_columns(ratings: Floats) -> tuple[Counts, Floats]:
-    """Turn raters x units (NaN where missing) into the columns ``unit`` and ``value``.
-
-    Examples
-    --------
-    >>> unit, value = matrix_columns(np.array([[1.0, np.nan], [2.0, 5.0]]))
-    >>> unit.tolist(), value.tolist()
-    ([0, 0, 1], [1.0, 2.0, 5.0])
-    """
-    x = np.asarray(ratings, dtype=np.float64)
-    if x.ndim != 2:
-        raise ShapeError(f"expected raters x units, got shape {x.shape}")
-    unit, rater = np.nonzero(~np.isnan(x.T))
-    return unit.astype(np.int64), x[rater, unit]
-
-
 def cohen_kappa(
     first: Floats,
     second: Floats,
@@ -219,7 +206,7 @@ def cohen_kappa(
     labels, codes = np.unique(np.concatenate([a[both], b[both]]), return_inverse=True)
     n = int(both.sum())
     if not n:
-        return Agreement(*(float("nan"),) * 3, 0, 0)
+        return _NOTHING
     one, other = (np.eye(len(labels))[half] for half in (codes[:n], codes[n:]))
     same = (codes[:n] == codes[n:]).astype(np.float64)
 
@@ -258,7 +245,7 @@ def fleiss_kappa(
     codes, values = _shared(unit, value)
     n_units = int(codes.max(initial=-1)) + 1
     if not n_units:
-        return Agreement(*(float("nan"),) * 3, 0, 0)
+        return _NOTHING
     labels, classes = np.unique(values, return_inverse=True)
     counts = np.zeros((n_units, len(labels)))
     np.add.at(counts, (codes, classes), 1)
@@ -289,19 +276,11 @@ class RankingAgreement:
         return {"share": self.share.to_dict(), "kappa": self.kappa.to_dict()}
 
 
-def ranking_agreement(
-    rater: NDArray[np.integer],
-    unit: NDArray[np.integer],
-    outcome: Floats,
-    *,
-    block: NDArray[np.integer] | None = None,
-    within: bool = False,
-    n_resamples: int = 0,
-    rng: np.random.Generator | None = None,
-) -> RankingAgreement:
-    """Compare orderings of the same pair of outputs: better, tied or worse.
+@dataclass(frozen=True, slots=True, eq=False)
+class Orderings:
+    """Comparisons of two outputs each, as columns.
 
-    Parameters
+    Attributes
     ----------
     rater
         Who ordered: a code per comparison.
@@ -312,21 +291,37 @@ def ranking_agreement(
     block
         What is resampled, a code per comparison (a segment's comparisons belong together); by
         default the units.
-    within
-        Compare a rater's comparisons with the same rater's other ones (intra-rater agreement),
-        not with those of others.
+    """
+
+    rater: NDArray[np.integer]
+    unit: NDArray[np.integer]
+    outcome: Floats
+    block: NDArray[np.integer] | None = None
+
+
+def ranking_agreement(
+    given: Orderings,
+    *,
+    within: bool = False,
+    n_resamples: int = 0,
+    rng: np.random.Generator | None = None,
+) -> RankingAgreement:
+    """Compare orderings of the same pair of outputs: better, tied or worse.
+
+    With ``within``, a rater's comparisons are compared with the same rater's other ones
+    (intra-rater agreement), not with those of others.
 
     Examples
     --------
     >>> rater, unit = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    >>> ranking_agreement(rater, unit, np.array([1.0, 1, 1, -1])).share.value
+    >>> ranking_agreement(Orderings(rater, unit, np.array([1.0, 1, 1, -1]))).share.value
     0.5
     """
-    known = ~np.isnan(outcome)
-    sign = np.sign(outcome[known]).astype(np.int64)
-    blocks = _coded((unit if block is None else block)[known])
-    what = _coded(unit[known])
-    own = _coded(what * (int(rater.max(initial=0)) + 1) + rater[known])
+    known = ~np.isnan(given.outcome)
+    sign = np.sign(given.outcome[known]).astype(np.int64)
+    blocks = _coded((given.unit if given.block is None else given.block)[known])
+    what = _coded(given.unit[known])
+    own = _coded(what * (int(given.rater.max(initial=0)) + 1) + given.rater[known])
     alike, pairs = _pairs_alike(what, sign)
     own_alike, own_pairs = _pairs_alike(own, sign)
     unit_of = _first(own, what)
@@ -350,8 +345,7 @@ def _ranking_agreement(
     """Share and kappa from sums per block: pairs alike, pairs, ties, comparisons."""
     same, met, tied, judged = sums
     if not len(met):
-        empty = Agreement(*(float("nan"),) * 3, 0, 0)
-        return RankingAgreement(empty, empty)
+        return RankingAgreement(_NOTHING, _NOTHING)
 
     def share(weights: Floats) -> Floats:
         return ratio(weights @ same, weights @ met)

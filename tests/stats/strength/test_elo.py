@@ -15,12 +15,10 @@ from steelyard.core.errors import UsageError
 from steelyard.stats.strength.battlelog import Battles, score_battles
 from steelyard.stats.strength.elo import (
     EloOptions,
-    elo_orders,
     elo_probability,
     elo_ratings,
-    elo_score_orders,
 )
-from steelyard.stats.strength.orders import sequences
+from steelyard.stats.strength.orders import battles_in_orders, scores_in_orders, sequences
 
 NAN = float("nan")
 
@@ -103,7 +101,7 @@ def test_many_orders_of_a_log_are_many_logs(seed, weighted, resample):
         blocks=rng.integers(0, 9, len(log)) if resample else None,
         resample=resample,
     )
-    ratings = elo_orders(log, order)
+    ratings = battles_in_orders(EloOptions(), log, order)
     for row, rating in zip(order, ratings, strict=True):
         k = row[row >= 0]
         weight = None if log.weight is None else log.weight[k]
@@ -117,10 +115,10 @@ def test_orders_of_scores_by_hand():
     scores = rng.integers(0, 3, (2, 30)).astype(float)
     scores[0, 3] = NAN
     order = sequences(30, 5, rng)
-    ratings = elo_score_orders(scores, order, rng)
+    ratings = scores_in_orders(EloOptions(), scores, order, rng)
     for row, rating in zip(order, ratings, strict=True):
         np.testing.assert_allclose(rating, naive(score_battles(scores[:, row])), rtol=1e-10)
-    tied = elo_score_orders(scores, order, rng, tolerance=5)
+    tied = scores_in_orders(EloOptions(), scores, order, rng, tolerance=5)
     np.testing.assert_allclose(tied, 1500)
 
 
@@ -129,12 +127,12 @@ def test_orders_of_scores_average_to_the_same_as_orders_of_battles(n):
     """Tournaments within segments are random enough: means and spreads agree."""
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(n, 40)) + np.arange(n)[:, None] / 2
-    by_round = elo_score_orders(scores, sequences(40, 4000, rng), rng)
+    by_round = scores_in_orders(EloOptions(), scores, sequences(40, 4000, rng), rng)
     assert by_round.shape == (4000, n)
     np.testing.assert_allclose(by_round.sum(axis=1), 1500 * n)
     log = score_battles(scores)
     unit = np.repeat(np.arange(40), n * (n - 1) // 2)
-    by_battle = elo_orders(log, sequences(len(log), 4000, rng, blocks=unit))
+    by_battle = battles_in_orders(EloOptions(), log, sequences(len(log), 4000, rng, blocks=unit))
     spread = by_battle.std(axis=0)
     np.testing.assert_allclose(
         by_round.mean(axis=0), by_battle.mean(axis=0), atol=5 * spread.max() / np.sqrt(4000) + 3
@@ -145,12 +143,14 @@ def test_orders_of_scores_average_to_the_same_as_orders_of_battles(n):
 def test_systems_without_battles_have_no_rating():
     log = Battles(np.array([0]), np.array([2]), np.array([1.0]), 3)
     assert elo_ratings(log).tolist() == pytest.approx([1510, NAN, 1490], nan_ok=True)
-    assert elo_orders(log, np.array([[0], [-1]])).tolist() == [
+    assert battles_in_orders(EloOptions(), log, np.array([[0], [-1]])).tolist() == [
         pytest.approx([1510, NAN, 1490], nan_ok=True),
         pytest.approx([NAN, NAN, NAN], nan_ok=True),
     ]
     scores = np.array([[1.0, 2.0], [NAN, NAN], [0.0, NAN]])
-    found = elo_score_orders(scores, np.array([[0, 1], [1, 1]]), np.random.default_rng(0))
+    found = scores_in_orders(
+        EloOptions(), scores, np.array([[0, 1], [1, 1]]), np.random.default_rng(0)
+    )
     assert found[0].tolist() == pytest.approx([1510, NAN, 1490], nan_ok=True)
     assert np.isnan(found[1]).all()  # nobody else has the only segment of that order
     nobody = np.empty(0, dtype=np.int64)

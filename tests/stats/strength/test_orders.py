@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.strength import orders as module
 from steelyard.stats.strength.battlelog import Battles
-from steelyard.stats.strength.elo import elo_score_orders
+from steelyard.stats.strength.elo import EloOptions
 from steelyard.stats.strength.orders import (
     _tournament,
-    play_battles,
-    play_scores,
+    battles_in_orders,
     round_robin,
+    scores_in_orders,
     sequences,
 )
-from steelyard.stats.strength.trueskill import trueskill_score_orders
+from steelyard.stats.strength.trueskill import TrueSkillOptions
 
 NAN = float("nan")
 
@@ -82,22 +82,34 @@ def test_orders_differ_and_depend_on_the_seed_only():
         sequences(3, 1, np.random.default_rng(0), blocks=[0, 1])
 
 
-def recorder(log):
-    """An update that writes down who met whom; state is the number of each system."""
+class Recorder:
+    """A rating that writes down who met whom, and gives who played.
 
-    def update(own, result, weight, tied):
-        if ((result == 0) & (True if weight is None else weight > 0)).any():
-            assert tied
-        first, second = own[0, 0].ravel(), own[0, 1].ravel()
-        weights = np.ones(result.size) if weight is None else weight.ravel()
-        log.append(list(zip(first, second, result.ravel(), weights, strict=True)))
+    Its state tells systems and orders apart: 10 * order + system.
+    """
 
-    return update
+    def __init__(self) -> None:
+        self.log: list[Any] = []
 
+    def check(self, battles):
+        self.given = battles
 
-def numbers(n, size):
-    """State that tells systems and orders apart: 10 * order + system."""
-    return (np.arange(n)[:, None] + 10.0 * np.arange(size))[None]
+    def start(self, n, n_orders):
+        return (np.arange(n)[:, None] + 10.0 * np.arange(n_orders))[None]
+
+    def update(self):
+        def update(own, result, weight, tied):
+            if ((result == 0) & (True if weight is None else weight > 0)).any():
+                assert tied
+            first, second = own[0, 0].ravel(), own[0, 1].ravel()
+            weights = np.ones(result.size) if weight is None else weight.ravel()
+            self.log.append(list(zip(first, second, result.ravel(), weights, strict=True)))
+
+        return update
+
+    def finish(self, state, played):
+        assert (state == self.start(*state.shape[1:])).all()
+        return played
 
 
 @given(st.integers(1, 6), st.integers(0, 2**32), st.sampled_from([5, 300_000]))
@@ -107,12 +119,12 @@ def test_scores_are_played_in_full(n, seed, cells):
     scores[rng.random(scores.shape) < 0.25] = NAN
     order = sequences(4, 3, rng, resample=True)
     order[1, 3] = -1
-    log: list[Any] = []
+    recorder = Recorder()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_CELLS", cells)
-        played = play_scores(recorder(log), numbers(n, 3), scores, order, rng)
+        played = scores_in_orders(recorder, scores, order, rng)
     found: Counter[Any] = Counter()
-    for step in log:
+    for step in recorder.log:
         step = [entry for entry in step if entry[3]]  # noqa: PLW2901
         players = [x for a, b, _, _ in step for x in (a, b)]
         assert len(players) == len(set(players))  # nobody plays twice at a time
@@ -135,11 +147,11 @@ def test_scores_are_played_in_full(n, seed, cells):
 def test_segments_come_in_the_given_order():
     scores = np.array([[1.0, 0.0, 5.0], [0.0, 1.0, 5.0]])
     order = np.array([[2, 0, 1], [1, 1, 0]])
-    log: list[Any] = []
-    play_scores(recorder(log), numbers(2, 2), scores, order, np.random.default_rng(0))
+    recorder = Recorder()
+    scores_in_orders(recorder, scores, order, np.random.default_rng(0))
     seen = [
         {round(min(a, b)) // 10: (result if a < b else -result) for a, b, result, _ in step}
-        for step in log
+        for step in recorder.log
     ]
     assert seen == [{0: 0, 1: -1}, {0: 1, 1: -1}, {0: -1, 1: 1}]
 
@@ -156,13 +168,13 @@ def test_battles_are_played_in_the_given_order(seed, cells, weighted):
         rng.random(8) + 0.5 if weighted else None,
     )
     order = sequences(8, 3, rng, blocks=rng.integers(0, 3, 8), resample=True)
-    log: list[Any] = []
+    recorder = Recorder()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_CELLS", cells)
-        played = play_battles(recorder(log), numbers(4, 3), battles, order)
+        played = battles_in_orders(recorder, battles, order)
     meets = np.zeros((4, 3), dtype=bool)
-    assert len(log) == order.shape[1]
-    for t, step in enumerate(log):
+    assert len(recorder.log) == order.shape[1]
+    for t, step in enumerate(recorder.log):
         for o, (a, b, result, weight) in enumerate(step):
             k = order[o, t]
             if k < 0:
@@ -184,12 +196,22 @@ def test_single_precision_is_good_for_intervals(gap, tolerance):
     scores[3, 5:9] = NAN
     order = sequences(80, 30, rng, resample=True)
 
-    def both(rate):
-        return [rate(single=single, rng=np.random.default_rng(1)) for single in (False, True)]
+    def both(rating):
+        return [
+            scores_in_orders(
+                rating,
+                scores,
+                order,
+                np.random.default_rng(1),
+                tolerance=tolerance,
+                single=single,
+            )
+            for single in (False, True)
+        ]
 
-    one, two = both(lambda **o: elo_score_orders(scores, order, tolerance=tolerance, **o))
+    one, two = both(EloOptions())
     np.testing.assert_allclose(one, two, atol=1e-3)
-    one, two = both(lambda **o: trueskill_score_orders(scores, order, tolerance=tolerance, **o))
+    one, two = both(TrueSkillOptions())
     np.testing.assert_allclose(one.mu, two.mu, atol=1e-3)
     np.testing.assert_allclose(one.sigma, two.sigma, atol=1e-3)
 
@@ -197,7 +219,7 @@ def test_single_precision_is_good_for_intervals(gap, tolerance):
 def test_orders_are_played_alike_together_and_apart(monkeypatch):
     scores = np.random.default_rng(0).normal(size=(2, 9))  # two systems: seats do not matter
     order = sequences(9, 7, np.random.default_rng(1))
-    together = elo_score_orders(scores, order, np.random.default_rng(2))
+    together = scores_in_orders(EloOptions(), scores, order, np.random.default_rng(2))
     monkeypatch.setattr(module, "_TOGETHER", 4)
-    apart = elo_score_orders(scores, order, np.random.default_rng(2))
+    apart = scores_in_orders(EloOptions(), scores, order, np.random.default_rng(2))
     np.testing.assert_allclose(together, apart, rtol=1e-12)

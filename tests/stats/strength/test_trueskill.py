@@ -14,17 +14,15 @@ from scipy.stats import norm
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.strength.battlelog import Battles, score_battles
-from steelyard.stats.strength.orders import sequences
+from steelyard.stats.strength.orders import battles_in_orders, scores_in_orders, sequences
 from steelyard.stats.strength.trueskill import (
     TrueSkillOptions,
     _tied,
     _tied_all,
     _won,
     _won_all,
-    trueskill_orders,
     trueskill_probability,
     trueskill_ratings,
-    trueskill_score_orders,
 )
 
 NAN = float("nan")
@@ -112,7 +110,7 @@ def test_many_orders_of_a_log_are_many_logs(seed, resample):
     rng = np.random.default_rng(seed)
     blocks = rng.integers(0, 9, len(log)) if resample else None
     order = sequences(len(log), 4, rng, blocks=blocks, resample=resample)
-    skills = trueskill_orders(log, order)
+    skills = battles_in_orders(TrueSkillOptions(), log, order)
     for o, row in enumerate(order):
         k = row[row >= 0]
         own = trueskill_ratings(Battles(log.left[k], log.right[k], log.outcome[k], log.n))
@@ -126,7 +124,7 @@ def test_orders_of_scores_by_hand():
     scores = rng.integers(0, 3, (2, 30)).astype(float)
     scores[0, 3] = NAN
     order = sequences(30, 5, rng)
-    skills = trueskill_score_orders(scores, order, rng)
+    skills = scores_in_orders(TrueSkillOptions(), scores, order, rng)
     for o, row in enumerate(order):
         own = trueskill_ratings(score_battles(scores[:, row]))
         np.testing.assert_allclose(skills.mu[o], own.mu, rtol=1e-10)
@@ -138,12 +136,14 @@ def test_orders_of_scores_average_to_the_same_as_orders_of_battles(n):
     """Tournaments within segments are random enough."""
     rng = np.random.default_rng(2)
     scores = np.round(rng.normal(size=(n, 25)) + np.arange(n)[:, None] / 2, 1)
-    by_round = trueskill_score_orders(scores, sequences(25, 2000, rng), rng)
+    by_round = scores_in_orders(TrueSkillOptions(), scores, sequences(25, 2000, rng), rng)
     log = score_battles(scores)
     segments = rng.permuted(np.tile(np.arange(25), (2000, 1)), axis=1)[:, :, None]
     pairs = n * (n - 1) // 2
     inside = rng.permuted(np.tile(np.arange(pairs), (2000, 25, 1)), axis=2)
-    by_battle = trueskill_orders(log, (segments * pairs + inside).reshape(2000, -1))
+    by_battle = battles_in_orders(
+        TrueSkillOptions(), log, (segments * pairs + inside).reshape(2000, -1)
+    )
     # Means, and spreads of differences: the common level, which means nothing, varies less.
     error = by_battle.mu.std(axis=0).max() / np.sqrt(1000)
     np.testing.assert_allclose(by_round.mu.mean(axis=0), by_battle.mu.mean(axis=0), atol=4 * error)
@@ -157,7 +157,7 @@ def test_systems_without_duels_have_no_skill():
     skills = trueskill_ratings(log)
     assert np.isnan([skills.mu[1], skills.sigma[1]]).all()
     assert skills.mu[0] > 25 > skills.mu[2]
-    many = trueskill_orders(log, np.array([[0], [-1]]))
+    many = battles_in_orders(TrueSkillOptions(), log, np.array([[0], [-1]]))
     np.testing.assert_allclose(many.mu[0], skills.mu)
     assert np.isnan(many.mu[1]).all()
 
@@ -184,7 +184,7 @@ def test_what_trueskill_does_not_know_is_refused():
         trueskill_ratings(share)
     weighted = Battles(np.array([0]), np.array([1]), np.array([1.0]), 2, np.array([2.0]))
     with pytest.raises(UsageError, match="no weights"):
-        trueskill_orders(weighted, np.array([[0]]))
+        battles_in_orders(TrueSkillOptions(), weighted, np.array([[0]]))
     tied = Battles(np.array([0]), np.array([1]), np.array([0.5]), 2)
     without = TrueSkillOptions(draw_probability=0)
     with pytest.raises(UsageError, match="draw probability of 0"):
@@ -193,9 +193,7 @@ def test_what_trueskill_does_not_know_is_refused():
     mu, _ = by_package(won, draw_probability=0)
     np.testing.assert_allclose(trueskill_ratings(won, without).mu, mu)
     with pytest.raises(UsageError, match="above 0"):
-        trueskill_score_orders(
-            [[1.0], [2.0]], np.array([[0]]), np.random.default_rng(0), options=without
-        )
+        scores_in_orders(without, [[1.0], [2.0]], np.array([[0]]), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ class Spa(MetaMetric):
 
 def _pvalues(view: View, whose: str, scores: list[Floats]) -> list[Floats]:
     """p-values of pairs of systems; keep the error of exact ones where it is not small."""
-    found = stacked_pvalues(scores, method=view.method, blocks=view.blocks)
+    found = stacked_pvalues(scores, SignFlips(method=view.method), blocks=view.blocks)
     error = max((own.error for own in found), default=0.0)
     if view.method == "exact" and error > 1e-6:
         view.kept.setdefault("errors", {}).setdefault(whose, error)

@@ -270,7 +270,7 @@ def corpus_pvalues(
             p[other, best] = 1 - leading + rest if units else np.nan
             n[i, j] = n[j, i] = units
             worst = max(worst, error)
-    return PairwisePValues(p, worst, how, n)
+    return PairwisePValues(p=p, error=worst, how=how, n=n)
 
 
 def corpus_test(

@@ -24,6 +24,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,20 +63,46 @@ class PairwisePValues:
     n: Counts
 
 
+@dataclass(frozen=True, slots=True)
+class SignFlips:
+    """How p-values are found.
+
+    Attributes
+    ----------
+    method
+        ``exact`` (lattice, enumeration or characteristic function, whichever fits), ``analytic``
+        (Edgeworth expansion), ``normal``, ``monte-carlo`` or ``mtme``.
+    tail
+        ``mid`` or ``ge`` (at least as extreme, ties in full).
+    n_resamples, rng
+        For ``monte-carlo``.
+    step
+        For ``exact``: what all scores are multiples of but for the rounding of what was published
+        (1/3 for the means of three raters). Without it only scores that are on a lattice in double
+        or single precision are taken for one; any other score counts as it stands.
+    """
+
+    method: str = "exact"
+    tail: str = "mid"
+    n_resamples: int = 10_000
+    rng: Rng = 0
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        check_method(self.method)
+        bounds.choice(TAILS, tail=self.tail)
+        bounds.whole(1, n_resamples=self.n_resamples)
+        bounds.number(0, strict=True, optional=True, step=self.step)
+        check_rng(self.rng)
+
+
 def check_method(method: str) -> None:
     """Refuse a method of finding p-values that nobody knows."""
     bounds.choice(METHODS, method=method)
 
 
 def pairwise_pvalues(
-    scores: Floats,
-    *,
-    method: str = "exact",
-    tail: str = "mid",
-    blocks: Counts | None = None,
-    n_resamples: int = 10_000,
-    rng: Rng = 0,
-    step: float | None = None,
+    scores: Floats, *, blocks: Counts | None = None, **options: Any
 ) -> PairwisePValues:
     """Test every pair of systems on the segments that both have.
 
@@ -83,19 +110,10 @@ def pairwise_pvalues(
     ----------
     scores
         Systems x segments, higher is better, NaN where missing.
-    method
-        ``exact`` (lattice, enumeration or characteristic function, whichever fits), ``analytic``
-        (Edgeworth expansion), ``normal``, ``monte-carlo`` or ``mtme``.
-    tail
-        ``mid`` or ``ge`` (at least as extreme, ties in full).
     blocks
         A code per segment: segments with the same code change sign together (documents, windows).
-    n_resamples, rng
-        For ``monte-carlo``.
-    step
-        For ``exact``: what all scores are multiples of but for the rounding of what was published
-        (1/3 for the means of three raters). Without it only scores that are on a lattice in double
-        or single precision are taken for one; any other score counts as it stands.
+    options
+        Those of :class:`SignFlips`: ``method``, ``tail``, ``n_resamples``, ``rng``, ``step``.
 
     Examples
     --------
@@ -104,59 +122,36 @@ def pairwise_pvalues(
     >>> result.p.round(3).tolist(), result.how
     ([[0.5, 0.125], [0.875, 0.5]], 'lattice')
     """
-    return stacked_pvalues(
-        [scores],
-        method=method,
-        tail=tail,
-        blocks=blocks,
-        n_resamples=n_resamples,
-        rng=rng,
-        step=step,
-    )[0]
+    return stacked_pvalues([scores], SignFlips(**options), blocks=blocks)[0]
 
 
 def stacked_pvalues(
-    matrices: Sequence[Floats],
-    *,
-    method: str = "exact",
-    tail: str = "mid",
-    blocks: Counts | None = None,
-    n_resamples: int = 10_000,
-    rng: Rng = 0,
-    step: float | None = None,
+    matrices: Sequence[Floats], options: SignFlips | None = None, *, blocks: Counts | None = None
 ) -> list[PairwisePValues]:
     """Test every pair of systems by several scores, as :func:`pairwise_pvalues` does by each.
 
     The scores have one shape, and are worked on together where that is faster.
     """
+    chosen = options or SignFlips()
     stack = [real_array("scores", scores) for scores in matrices]
     for x in stack:
         if x.ndim != 2 or x.shape != stack[0].shape:
             raise ShapeError(f"expected systems x segments, got shape {x.shape}")
-    check_method(method)
-    bounds.choice(TAILS, tail=tail)
-    bounds.whole(1, n_resamples=n_resamples)
-    bounds.number(0, strict=True, optional=True, step=step)
-    check_rng(rng)
-    if method == "mtme":
+    if chosen.method == "mtme":
         return [_mtme(x) for x in stack]
-    if method == "monte-carlo":
-        tails = _monte_carlo(n_resamples, rng)
-        return _assemble(stack, blocks, tails, tail, "monte-carlo", cells=_CHUNK)
-    if method in ("analytic", "normal"):
-        order = 6 if method == "analytic" else 2
-        name = "edgeworth" if method == "analytic" else "normal"
-        quick = partial(_expanded, order=order)
-        return _assemble(stack, blocks, partial(_expansion, order=order), tail, name, quick)
+    if chosen.method != "exact":
+        return _assemble(stack, blocks, _WAYS[chosen.method](chosen), chosen.tail)
+    # Where the lattice is too fine to be worth it, and where there is none, scores that can be
+    # worked on together come last.
     found: dict[int, PairwisePValues] = {}
     for place, x in enumerate(stack):
-        whole = as_lattice(x) if step is None else declared_lattice(x, step)
-        result = None if whole is None else _try_lattice(whole, blocks, tail)
+        whole = as_lattice(x) if chosen.step is None else declared_lattice(x, chosen.step)
+        result = None if whole is None else _try_lattice(whole, blocks, chosen.tail)
         if result is not None:
             found[place] = result
     others = [place for place in range(len(stack)) if place not in found]
-    rest = [stack[place] for place in others]
-    results = _assemble(rest, blocks, product_tails, tail, "characteristic", series_tails)
+    way = _Way("characteristic", product_tails, series_tails)
+    results = _assemble([stack[place] for place in others], blocks, way, chosen.tail)
     found.update(zip(others, results, strict=True))
     return [found[place] for place in range(len(stack))]
 
@@ -219,21 +214,26 @@ Tails = Callable[[Floats], tuple[Floats, Floats, Floats | float]]
 Quick = Callable[[Sequence[Floats], Counts, Counts], tuple[Floats, Floats, Floats]]
 
 
-def _assemble(
-    matrices: Sequence[Floats],
-    blocks: Counts | None,
-    tails: Tails,
-    tail: str,
-    how: str,
-    quick: Quick | None = None,
-    cells: int | None = None,
-) -> list[PairwisePValues]:
-    """Run a method over all pairs of each matrix.
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A method over all pairs, by its name.
 
     ``tails`` takes differences and gives P(T > t), P(T = t) and an error bound. ``quick`` takes
-    matrices and gives the same for all pairs (and a bound for each, infinite where it can't tell).
-    ``cells`` are the differences that ``tails`` gets at a time, if not few.
+    matrices and gives the same for all pairs (and a bound for each, infinite where it can't tell:
+    those pairs go to ``tails``). ``cells`` are the differences that ``tails`` gets at a time, if
+    not few.
     """
+
+    how: str
+    tails: Tails
+    quick: Quick | None = None
+    cells: int | None = None
+
+
+def _assemble(
+    matrices: Sequence[Floats], blocks: Counts | None, way: _Way, tail: str
+) -> list[PairwisePValues]:
+    """Run a method over all pairs of each matrix."""
     if not matrices:
         return []
     size = len(matrices[0])
@@ -241,18 +241,17 @@ def _assemble(
     above, at = np.zeros((2, len(matrices), len(i)))
     error = np.full(above.shape, np.inf)
     units = np.zeros(above.shape, dtype=np.int64)
-    if quick is not None:
+    if way.quick is not None:
         for places, whole in _alike(matrices, blocks):
-            above[places], at[places], error[places] = quick(whole, i, j)
+            above[places], at[places], error[places] = way.quick(whole, i, j)
             units[places] = whole[0].shape[1]
     for x, *found in zip(matrices, above, at, error, units, strict=True):
-        for some, gap, n in _pairs(x, blocks, np.flatnonzero(np.isinf(found[2])), cells):
-            found[0][some], found[1][some], found[2][some] = tails(gap)
+        for some, gap, n in _pairs(x, blocks, np.flatnonzero(np.isinf(found[2])), way.cells):
+            found[0][some], found[1][some], found[2][some] = way.tails(gap)
             found[3][some] = n
-    worst = error.max(axis=1, initial=0)
     return [
-        _square(size, above[place], at[place], units[place], float(worst[place]), tail, how)
-        for place in range(len(matrices))
+        _square(size, *own, tail=tail, error=float(worst), how=way.how)
+        for *own, worst in zip(above, at, units, error.max(axis=1, initial=0), strict=True)
     ]
 
 
@@ -271,9 +270,9 @@ def _alike(
 
 
 def _square(
-    size: int, above: Floats, at: Floats, units: Counts, error: float, tail: str, how: str
+    size: int, above: Floats, at: Floats, units: Counts, *, tail: str, **about: Any
 ) -> PairwisePValues:
-    """Put the pairs into a matrix, both ways round."""
+    """Put the pairs into a matrix, both ways round; ``about`` are the error and how it was done."""
     i, j = pair_index(size)
     share = 0.5 if tail == "mid" else 1.0
     above = np.where(units > 0, above, np.nan)
@@ -283,7 +282,7 @@ def _square(
     np.minimum(np.maximum(p, 0, out=p), 1, out=p)
     n = np.zeros((size, size), dtype=np.int64)
     n[i, j] = n[j, i] = units
-    return PairwisePValues(p, error, how, n)
+    return PairwisePValues(p=p, n=n, **about)
 
 
 def sided(p: Floats, alternative: str) -> Floats:
@@ -315,7 +314,7 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
         if found is None:
             return None
         above[which], at[which], error = found
-    return _square(len(x), above, at, units, error, tail, "lattice")
+    return _square(len(x), above, at, units, tail=tail, error=error, how="lattice")
 
 
 def _expanded(
@@ -352,8 +351,9 @@ def random_signs(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
     return np.unpackbits(bits, axis=1, count=n).astype(np.float64) * 2 - 1
 
 
-def _monte_carlo(n_resamples: int, rng: Rng) -> Tails:
-    seed = generator(rng).integers(2**63)
+def _monte_carlo(options: SignFlips) -> _Way:
+    n_resamples = options.n_resamples
+    seed = generator(options.rng).integers(2**63)
 
     def tails(gap: Floats) -> tuple[Floats, Floats, float]:
         stream = np.random.default_rng(seed)  # the same signs for every chunk of pairs
@@ -370,7 +370,18 @@ def _monte_carlo(n_resamples: int, rng: Rng) -> Tails:
             at += (null >= (t - slack)[:, None]).sum(axis=-1) - over
         return above / n_resamples, at / n_resamples, 0.5 / math.sqrt(n_resamples)
 
-    return tails
+    return _Way("monte-carlo", tails, cells=_CHUNK)
+
+
+def _by_moments(how: str, order: int) -> _Way:
+    return _Way(how, partial(_expansion, order=order), partial(_expanded, order=order))
+
+
+_WAYS: dict[str, Callable[[SignFlips], _Way]] = {
+    "analytic": lambda _: _by_moments("edgeworth", 6),
+    "normal": lambda _: _by_moments("normal", 2),
+    "monte-carlo": _monte_carlo,
+}
 
 
 @lru_cache(maxsize=1)
@@ -398,4 +409,4 @@ def _mtme(scores: Floats, n_resamples: int = 1000) -> PairwisePValues:
         p[i, i + 1 :] = np.count_nonzero(lead, axis=1) / n_resamples
         p[i + 1 :, i] = 1 - p[i, i + 1 :]
     n = np.full((size, size), x.shape[1], dtype=np.int64)
-    return PairwisePValues(p, 0.5 / math.sqrt(n_resamples), "mtme", n)
+    return PairwisePValues(p=p, error=0.5 / math.sqrt(n_resamples), how="mtme", n=n)

@@ -4,7 +4,8 @@ r"""Elo ratings: every battle moves both ratings towards its outcome.
           E = \frac{1}{1 + 10^{(R_j - R_i)/400}}
 
 with the score s of i (1, 0.5, 0) and the weight w of the battle. The last battles count most, so
-that the result depends on their order: give the mean and the spread over random orders.
+that the result depends on their order: give the mean and the spread over random orders
+(:func:`~steelyard.stats.strength.orders.battles_in_orders`).
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from scipy.special import expit
 from steelyard.core import bounds
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.battlelog import Battles
-from steelyard.stats.strength.orders import Update, play_battles, play_scores
-from steelyard.stats.strength.wins import checked_scores
+from steelyard.stats.strength.orders import Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,34 @@ class EloOptions:
     def slope(self) -> float:
         """Log odds of a win per point of lead."""
         return math.log(self.base) / self.scale
+
+    def check(self, battles: Battles | None) -> None:
+        """Take any log, and scores."""
+
+    def start(self, n: int, n_orders: int) -> Floats:
+        """Give what :mod:`~steelyard.stats.strength.orders` updates: half the log odds of a win.
+
+        An expected result is then a tanh, and a battle costs one function of numbers.
+        """
+        return np.zeros((1, n, n_orders))
+
+    def update(self) -> Update:
+        """Make the update of one battle of many pairs."""
+        k = self.k * self.slope / 4
+
+        def update(own: Floats, result: Floats, weight: Floats | None, _tied: bool) -> None:  # noqa: FBT001
+            first, second = own[0, 0], own[0, 1]
+            move = result - np.tanh(first - second)
+            move *= k if weight is None else k * weight
+            first += move
+            second -= move
+
+        return update
+
+    def finish(self, state: Floats, played: NDArray[np.bool_]) -> Floats:
+        """Give ratings, orders x systems; NaN for systems that an order does not have."""
+        rating = self.initial + state[0].astype(np.float64) * (2 / self.slope)
+        return np.where(played, rating, np.nan).T
 
 
 def elo_ratings(battles: Battles, options: EloOptions | None = None) -> Floats:
@@ -63,71 +91,6 @@ def elo_ratings(battles: Battles, options: EloOptions | None = None) -> Floats:
         rating[i] += move
         rating[j] -= move
     return np.where(battles.met, chosen.initial + np.array(rating), np.nan)
-
-
-def elo_orders(
-    battles: Battles, order: NDArray[np.int64], options: EloOptions | None = None
-) -> Floats:
-    """Rate systems in many orders of a log (:func:`steelyard.stats.strength.orders.sequences`).
-
-    Returns orders x systems; NaN for systems that an order does not have.
-
-    Examples
-    --------
-    >>> log = Battles(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), n=2)
-    >>> elo_orders(log, np.array([[0, 1], [1, 0]])).round(3).tolist()
-    [[1499.425, 1500.575], [1500.575, 1499.425]]
-    """
-    chosen = options or EloOptions()
-    state = np.zeros((1, battles.n, len(order)))
-    played = play_battles(_update(chosen), state, battles, order)
-    return _ratings(state, played, chosen)
-
-
-def elo_score_orders(
-    scores: ArrayLike,
-    order: NDArray[np.int64],
-    rng: np.random.Generator,
-    *,
-    tolerance: float = 0.0,
-    options: EloOptions | None = None,
-    single: bool = False,
-) -> Floats:
-    """Rate systems by scores (systems x segments) in many orders of the segments.
-
-    All pairs meet on every segment, in a random order of their own. Returns orders x systems;
-    in ``single`` precision thrice as fast, and right to a thousandth of a point.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> elo_score_orders([[2.0, 3.0], [1.0, 1.0]], np.array([[1, 0]]), rng).round(2).tolist()
-    [[1519.42, 1480.58]]
-    """
-    x = checked_scores(scores, tolerance)
-    chosen = options or EloOptions()
-    state = np.zeros((1, len(x), len(order)), dtype=np.float32 if single else np.float64)
-    played = play_scores(_update(chosen), state, x, order, rng, tolerance=tolerance)
-    return _ratings(state, played, chosen)
-
-
-def _update(options: EloOptions) -> Update:
-    """Update ratings that are kept as half their log odds: an expected result is a tanh."""
-    k = options.k * options.slope / 4
-
-    def update(own: Floats, result: Floats, weight: Floats | None, _tied: bool) -> None:  # noqa: FBT001
-        first, second = own[0, 0], own[0, 1]
-        move = result - np.tanh(first - second)
-        move *= k if weight is None else k * weight
-        first += move
-        second -= move
-
-    return update
-
-
-def _ratings(state: Floats, played: NDArray[np.bool_], options: EloOptions) -> Floats:
-    rating = options.initial + state[0].astype(np.float64) * (2 / options.slope)
-    return np.where(played, rating, np.nan).T
 
 
 def elo_probability(rating: ArrayLike, options: EloOptions | None = None) -> Floats:

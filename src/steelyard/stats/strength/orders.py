@@ -13,6 +13,7 @@ None, and whether any result is a tie.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.strength.battlelog import Battles, score_results
+from steelyard.stats.strength.wins import checked_scores
 
 Bools = NDArray[np.bool_]
 Update = Callable[[Floats, Floats, Floats | None, bool], None]
+Rated_co = TypeVar("Rated_co", covariant=True)
 _CELLS = 300_000  # results of a log prepared at a time: they stay in the cache
 _TOGETHER = 64_000  # and so do ratings that are played at a time
 
@@ -82,13 +85,90 @@ def sequences(
     return result
 
 
-def play_battles(
+class OrderRating(Protocol[Rated_co]):
+    """A way to rate that follows battles: the options of Elo and of TrueSkill are such.
+
+    ``check`` refuses a log, or scores (None), that it can't take; ``start`` gives the state of so
+    many systems and orders, ``update`` its :data:`Update`, ``finish`` what the ratings are in the
+    end, given who played: systems x orders.
+    """
+
+    def check(self, battles: Battles | None) -> None: ...  # noqa: D102
+    def start(self, n: int, n_orders: int) -> Floats: ...  # noqa: D102
+    def update(self) -> Update: ...  # noqa: D102
+    def finish(self, state: Floats, played: Bools) -> Rated_co: ...  # noqa: D102
+
+
+def battles_in_orders(
+    rating: OrderRating[Rated_co], battles: Battles, order: NDArray[np.int64]
+) -> Rated_co:
+    """Rate systems in many orders of a log (see :func:`sequences`), one battle of each at a time.
+
+    Examples
+    --------
+    >>> from steelyard.stats.strength.elo import EloOptions
+    >>> log = Battles(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), n=2)
+    >>> battles_in_orders(EloOptions(), log, np.array([[0, 1], [1, 0]])).round(3).tolist()
+    [[1499.425, 1500.575], [1500.575, 1499.425]]
+    """
+    rating.check(battles)
+    state = rating.start(battles.n, len(order))
+    played = _play_battles(rating.update(), state, battles, order)
+    return rating.finish(state, played)
+
+
+def scores_in_orders(
+    rating: OrderRating[Rated_co],
+    scores: ArrayLike,
+    order: NDArray[np.int64],
+    rng: np.random.Generator,
+    *,
+    tolerance: float = 0.0,
+    single: bool = False,
+) -> Rated_co:
+    """Rate systems by scores (systems x segments) in many orders of the segments.
+
+    All pairs meet on every segment: in each order and segment, systems are seated at random in a
+    round-robin tournament. Pairs that miss a score do not play. In ``single`` precision this is
+    thrice as fast, and right to a thousandth of a point.
+
+    Examples
+    --------
+    >>> from steelyard.stats.strength.elo import EloOptions
+    >>> rng = np.random.default_rng(0)
+    >>> scores, order = [[2.0, 3.0], [1.0, 1.0]], np.array([[1, 0]])
+    >>> scores_in_orders(EloOptions(), scores, order, rng).round(2).tolist()
+    [[1519.42, 1480.58]]
+    """
+    rating.check(None)
+    x = checked_scores(scores, tolerance)
+    state: Floats = rating.start(len(x), len(order)).astype(np.float32 if single else np.float64)
+    update = rating.update()
+    n = len(x)
+    seated = n + n % 2  # an odd number plays an empty seat
+    # One more segment and seat, where nobody has a score: an order may have ended.
+    columns = np.full((x.shape[1] + 1, seated), np.nan)
+    columns[:-1, :n] = x.T
+    if not tolerance:  # only the order of scores matters, and small numbers are faster
+        columns = _places(columns).astype(state.dtype)
+    step = max(1, _TOGETHER // max(1, seated))
+    for start in range(0, len(order), step):
+        part = slice(start, start + step)
+        some = np.ascontiguousarray(state[:, :, part])
+        _play_scores(update, some, columns, order[part], rng, tolerance)
+        state[:, :, part] = some
+    known = ~np.isnan(columns[:, :n].T)
+    meets = known & (known.sum(axis=0) >= 2)
+    played = np.zeros((n, len(order)), dtype=bool)
+    for system, segments in enumerate(meets):
+        played[system] = segments[order].any(axis=1)
+    return rating.finish(state, played)
+
+
+def _play_battles(
     update: Update, state: Floats, battles: Battles, order: NDArray[np.int64]
 ) -> Bools:
-    """Play a log in many orders (see :func:`sequences`), one battle of each at a time.
-
-    Changes ``state`` and tells who played: systems x orders.
-    """
+    """Play a log; changes ``state`` and tells who played: systems x orders."""
     size, length = order.shape
     flat = state.reshape(len(state), -1)
     base = np.arange(size)
@@ -108,41 +188,6 @@ def play_battles(
             own = flat.take(places[t], axis=1)
             update(own, result[t], None if weight is None else weight[t], tied)
             flat[:, places[t]] = own
-    return played
-
-
-def play_scores(
-    update: Update,
-    state: Floats,
-    scores: Floats,
-    order: NDArray[np.int64],
-    rng: np.random.Generator,
-    *,
-    tolerance: float = 0.0,
-) -> Bools:
-    """Play all pairs of systems on each segment, segments in many orders (see :func:`sequences`).
-
-    In each order and segment, systems are seated at random in a round-robin tournament. Pairs that
-    miss a score do not play. Changes ``state`` and tells who played: systems x orders.
-    """
-    n = len(scores)
-    seated = n + n % 2  # an odd number plays an empty seat
-    # One more segment and seat, where nobody has a score: an order may have ended.
-    columns = np.full((scores.shape[1] + 1, seated), np.nan)
-    columns[:-1, :n] = scores.T
-    if not tolerance:  # only the order of scores matters, and small numbers are faster
-        columns = _places(columns).astype(state.dtype)
-    step = max(1, _TOGETHER // max(1, seated))
-    for start in range(0, len(order), step):
-        part = slice(start, start + step)
-        some = np.ascontiguousarray(state[:, :, part])
-        _play_scores(update, some, columns, order[part], rng, tolerance)
-        state[:, :, part] = some
-    known = ~np.isnan(columns[:, :n].T)
-    meets = known & (known.sum(axis=0) >= 2)
-    played = np.zeros((n, len(order)), dtype=bool)
-    for system, segments in enumerate(meets):
-        played[system] = segments[order].any(axis=1)
     return played
 
 

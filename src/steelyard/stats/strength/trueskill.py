@@ -10,7 +10,8 @@ approximated by normals again; before it, ``tau`` widens them. With
           v, \quad \sigma^2 \mathrel{\times}= 1 - \frac{\sigma^2}{c^2} w,
 
 where v and w are the mean and the loss of variance of a truncated normal. The result depends on
-the order of the duels: report it over many orders.
+the order of the duels: report it over many orders
+(:func:`~steelyard.stats.strength.orders.battles_in_orders`).
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.battlelog import Battles
-from steelyard.stats.strength.orders import Update, play_battles, play_scores
-from steelyard.stats.strength.wins import checked_scores
+from steelyard.stats.strength.orders import Update
 
 _ROOT = math.sqrt(2 * math.pi)
 _LOG_ROOT = math.log(_ROOT)
@@ -58,6 +58,72 @@ class TrueSkillOptions:
         """Difference of performances up to which a duel is a tie."""
         return float(ndtri((self.draw_probability + 1) / 2)) * math.sqrt(2) * self.beta
 
+    def check(self, battles: Battles | None) -> None:
+        """Refuse a log that the model does not know, or scores (None) that could tie against it."""
+        if battles is None:
+            if not self.draw_probability:
+                raise UsageError(
+                    "TrueSkill on scores needs a draw probability above 0: scores can tie"
+                )
+            return
+        tied = battles.outcome == 0.5
+        if not (tied | (battles.outcome == 0) | (battles.outcome == 1)).all():
+            raise UsageError(
+                "TrueSkill knows wins, losses and ties (1, 0 and 0.5), no other outcome"
+            )
+        if battles.weight is not None and (battles.weight != 1).any():
+            raise UsageError("TrueSkill has no weights: repeat the battles instead")
+        if tied.any() and not self.draw_probability:
+            raise UsageError("there are ties, which a draw probability of 0 rules out")
+
+    def start(self, n: int, n_orders: int) -> Floats:
+        """Give what :mod:`~steelyard.stats.strength.orders` updates: means and variances."""
+        start = np.array([self.mu, self.sigma**2])
+        return np.tile(start[:, None, None], (1, n, n_orders))
+
+    def update(self) -> Update:
+        """Make the update of one battle of many pairs."""
+        noise, dynamic, margin = 2 * self.beta**2, self.tau**2, self.margin
+
+        def update(own: Floats, result: Floats, weight: Floats | None, tied: bool) -> None:  # noqa: FBT001
+            mu, wide = own
+            wide += dynamic if weight is None else dynamic * weight
+            scale = wide[0] + wide[1]
+            scale += noise
+            np.sqrt(scale, out=scale)
+            np.divide(1, scale, out=scale)
+            lead = mu[0] - mu[1]
+            lead *= scale
+            edge = margin * scale
+            x = result * lead
+            x -= edge
+            v, w = _won_all(x)
+            v *= result  # seen from the first
+            if tied:
+                at = np.flatnonzero(result == 0)
+                found = _tied_all(lead.take(at), edge.take(at))
+                v.reshape(-1)[at], w.reshape(-1)[at] = found
+            if weight is not None:  # battles that take no part
+                v *= weight
+                w *= weight
+            v *= scale
+            w *= scale
+            w *= scale
+            move = wide * v
+            mu[0] += move[0]
+            mu[1] -= move[1]
+            np.multiply(wide, w, out=move)
+            np.subtract(1, move, out=move)
+            wide *= move
+
+        return update
+
+    def finish(self, state: Floats, played: NDArray[np.bool_]) -> Skills:
+        """Give skills, orders x systems; NaN for systems that an order does not have."""
+        found = state.astype(np.float64)
+        found[:, ~played] = np.nan
+        return Skills(mu=found[0].T, sigma=np.sqrt(found[1]).T, options=self)
+
 
 @dataclass(frozen=True, slots=True)
 class Skills:
@@ -80,7 +146,8 @@ def trueskill_ratings(battles: Battles, options: TrueSkillOptions | None = None)
     >>> skills.mu.round(3).tolist(), skills.sigma.round(3).tolist()
     ([26.114, 23.886], [5.678, 5.678])
     """
-    chosen = _checked(battles, options)
+    chosen = options or TrueSkillOptions()
+    chosen.check(battles)
     n = battles.n
     noise, dynamic = 2 * chosen.beta**2, chosen.tau**2
     margin = chosen.margin
@@ -98,19 +165,7 @@ def trueskill_ratings(battles: Battles, options: TrueSkillOptions | None = None)
         variance[i] = wide_i * (1 - wide_i / square * w)
         variance[j] = wide_j * (1 - wide_j / square * w)
     known = np.where(battles.met, 1.0, np.nan)
-    return Skills(known * np.array(mu), known * np.sqrt(variance), chosen)
-
-
-def _checked(battles: Battles, options: TrueSkillOptions | None) -> TrueSkillOptions:
-    chosen = options or TrueSkillOptions()
-    tied = battles.outcome == 0.5
-    if not (tied | (battles.outcome == 0) | (battles.outcome == 1)).all():
-        raise UsageError("TrueSkill knows wins, losses and ties (1, 0 and 0.5), no other outcome")
-    if battles.weight is not None and (battles.weight != 1).any():
-        raise UsageError("TrueSkill has no weights: repeat the battles instead")
-    if tied.any() and not chosen.draw_probability:
-        raise UsageError("there are ties, which a draw probability of 0 rules out")
-    return chosen
+    return Skills(mu=known * np.array(mu), sigma=known * np.sqrt(variance), options=chosen)
 
 
 def _won(x: float) -> tuple[float, float]:
@@ -133,96 +188,6 @@ def _tied(t: float, e: float) -> tuple[float, float]:
     v = at_low - at_high
     w = v * v + high * at_high - low * at_low
     return (v if t >= 0 else -v), w
-
-
-def trueskill_orders(
-    battles: Battles, order: NDArray[np.int64], options: TrueSkillOptions | None = None
-) -> Skills:
-    """Rate systems in many orders of a log (:func:`steelyard.stats.strength.orders.sequences`).
-
-    ``mu`` and ``sigma`` are orders x systems.
-
-    Examples
-    --------
-    >>> log = Battles(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), n=2)
-    >>> trueskill_orders(log, np.array([[0, 1], [1, 0]])).mu.round(3).tolist()
-    [[23.357, 26.643], [26.643, 23.357]]
-    """
-    chosen = _checked(battles, options)
-    state = _start(battles.n, len(order), chosen)
-    played = play_battles(_update(chosen), state, battles, order)
-    return _skills(state, played, chosen)
-
-
-def trueskill_score_orders(
-    scores: ArrayLike,
-    order: NDArray[np.int64],
-    rng: np.random.Generator,
-    *,
-    tolerance: float = 0.0,
-    options: TrueSkillOptions | None = None,
-    single: bool = False,
-) -> Skills:
-    """Rate systems by scores (systems x segments) in many orders of the segments.
-
-    All pairs meet on every segment, in a random order of their own. In ``single`` precision this is
-    thrice as fast, and right to a thousandth of a point.
-    """
-    chosen = options or TrueSkillOptions()
-    if not chosen.draw_probability:
-        raise UsageError("TrueSkill on scores needs a draw probability above 0: scores can tie")
-    x = checked_scores(scores, tolerance)
-    state: Floats = _start(len(x), len(order), chosen).astype(np.float32 if single else np.float64)
-    played = play_scores(_update(chosen), state, x, order, rng, tolerance=tolerance)
-    return _skills(state, played, chosen)
-
-
-def _start(n: int, n_orders: int, options: TrueSkillOptions) -> Floats:
-    start = np.array([options.mu, options.sigma**2])
-    return np.tile(start[:, None, None], (1, n, n_orders))
-
-
-def _skills(state: Floats, played: NDArray[np.bool_], options: TrueSkillOptions) -> Skills:
-    found = state.astype(np.float64)
-    found[:, ~played] = np.nan
-    return Skills(found[0].T, np.sqrt(found[1]).T, options)
-
-
-def _update(options: TrueSkillOptions) -> Update:
-    noise, dynamic, margin = 2 * options.beta**2, options.tau**2, options.margin
-
-    def update(own: Floats, result: Floats, weight: Floats | None, tied: bool) -> None:  # noqa: FBT001
-        mu, wide = own
-        wide += dynamic if weight is None else dynamic * weight
-        scale = wide[0] + wide[1]
-        scale += noise
-        np.sqrt(scale, out=scale)
-        np.divide(1, scale, out=scale)
-        lead = mu[0] - mu[1]
-        lead *= scale
-        edge = margin * scale
-        x = result * lead
-        x -= edge
-        v, w = _won_all(x)
-        v *= result  # seen from the first
-        if tied:
-            at = np.flatnonzero(result == 0)
-            found = _tied_all(lead.take(at), edge.take(at))
-            v.reshape(-1)[at], w.reshape(-1)[at] = found
-        if weight is not None:  # battles that take no part
-            v *= weight
-            w *= weight
-        v *= scale
-        w *= scale
-        w *= scale
-        move = wide * v
-        mu[0] += move[0]
-        mu[1] -= move[1]
-        np.multiply(wide, w, out=move)
-        np.subtract(1, move, out=move)
-        wide *= move
-
-    return update
 
 
 def _won_all(x: Floats) -> tuple[Floats, Floats]:
