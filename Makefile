@@ -10,7 +10,7 @@ BIN = $(VENV)/bin
 # Tests start many commands, and workers: compiled modules are kept for the next of them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all lint docs docs-check clean
+.PHONY: demo test test-all mutants lint docs docs-check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/steelyard demo
@@ -20,6 +20,10 @@ test: $(VENV)/.test-installed
 
 test-all: $(VENV)/.test-installed
 	STEELYARD_RANDOM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m ''
+
+# Which changes of a hundred, drawn at random, the tests of statistics do not notice.
+mutants: $(VENV)/.test-installed
+	$(BIN)/python tools/mutants.py
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check src tests benchmarks docs tools
