@@ -1,0 +1,158 @@
+"""Small tables of wins that every method must get right, from golden/*.json.
+
+A case has ``wins`` and ``ties``, the ``ranks`` that every method must give, and the ``strengths``
+of some treatments of ties, known by hand or from another package.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steelyard.stats.arrays import Floats
+from steelyard.stats.ranks import ranks
+from steelyard.stats.strength.battlelog import Battles, battle_counts
+from steelyard.stats.strength.bradleyterry import (
+    METHODS,
+    bradley_terry,
+    bradley_terry_batch,
+    win_probability,
+)
+from steelyard.stats.strength.elo import EloOptions
+from steelyard.stats.strength.fits import TIE_MODELS
+from steelyard.stats.strength.orders import battles_in_orders, sequences
+from steelyard.stats.strength.trueskill import TrueSkillOptions
+from steelyard.stats.strength.wins import WinCounts, expected_wins
+
+CASES = {
+    path.stem: json.loads(path.read_text(encoding="utf-8"))
+    for path in sorted((Path(__file__).parent / "golden").glob("*.json"))
+}
+ORDERS = 1000
+
+
+def table(case: dict[str, Any]) -> WinCounts:
+    wins = np.array(case["wins"], dtype=np.float64)
+    return WinCounts(wins, np.array(case.get("ties", np.zeros_like(wins)), dtype=np.float64))
+
+
+def log(counts: WinCounts) -> Battles:
+    """Write a table as a log, one battle after the other."""
+    i, j = np.nonzero(counts.wins)
+    a, b = np.nonzero(np.triu(counts.ties))
+    won, tied = counts.wins[i, j].astype(int), counts.ties[a, b].astype(int)
+    left, right = (
+        np.concatenate([np.repeat(x, won), np.repeat(y, tied)]) for x, y in ((i, a), (j, b))
+    )
+    outcome = np.repeat([1.0, 0.5], [won.sum(), tied.sum()])
+    return Battles(left, right, outcome, len(counts.wins))
+
+
+def fitted(counts: WinCounts, ties_as: str = "half", method: str = "newton") -> Floats:
+    return bradley_terry(counts.wins, counts.ties, ties_as=ties_as, method=method).strength
+
+
+def in_orders(counts: WinCounts, rating: Any) -> Floats:
+    battles = log(counts)
+    order = sequences(len(battles), ORDERS, np.random.default_rng(0))
+    found = battles_in_orders(rating, battles, order)
+    return np.asarray((found if isinstance(rating, EloOptions) else found.mu).mean(axis=0))
+
+
+def one_of_many(counts: WinCounts) -> Floats:
+    batch = bradley_terry_batch(WinCounts(counts.wins[None], counts.ties[None]))
+    return np.asarray(batch.strength[0])
+
+
+#: Every method as a function of a table, and by how much equals may differ.
+STRENGTHS: dict[str, tuple[Callable[[WinCounts], Floats], float]] = {
+    "newton": (fitted, 1e-9),
+    "newman": (partial(fitted, method="newman"), 1e-9),
+    "mm": (partial(fitted, method="mm"), 1e-3),
+    "davidson": (partial(fitted, ties_as="davidson"), 1e-9),
+    "rao-kupper": (partial(fitted, ties_as="rao-kupper"), 1e-9),
+    "batch": (one_of_many, 1e-9),
+    "expected-wins": (partial(expected_wins, ties_as="half"), 1e-12),
+    "elo": (partial(in_orders, rating=EloOptions(k=4)), 1.0),
+    "trueskill": (partial(in_orders, rating=TrueSkillOptions()), 0.25),
+}
+every_case = pytest.mark.parametrize("name", CASES)
+every_method = pytest.mark.parametrize("method", STRENGTHS)
+
+
+def test_there_are_cases_and_every_method_takes_part():
+    assert {*METHODS, *TIE_MODELS} <= set(STRENGTHS)
+    assert len(CASES) >= 6
+    assert all({"about", "wins", "ranks"} <= set(case) for case in CASES.values())
+
+
+@every_case
+def test_a_log_says_what_its_table_says(name):
+    counts = table(CASES[name])
+    again = battle_counts(log(counts))
+    assert (again.wins == counts.wins).all()
+    assert (again.ties == counts.ties).all()
+
+
+@every_case
+@every_method
+def test_order(name, method):
+    rate, same = STRENGTHS[method]
+    found = rate(table(CASES[name]))
+    assert ranks(found, close=0.0, floor=same).tolist() == CASES[name]["ranks"]
+
+
+@every_case
+@every_method
+def test_names_do_not_matter(name, method):
+    """Systems in another order have the same strengths, in that order."""
+    rate, same = STRENGTHS[method]
+    counts = table(CASES[name])
+    turned = np.random.default_rng(len(counts.wins)).permutation(len(counts.wins)).tolist()
+    np.testing.assert_allclose(rate(counts.within(turned)), rate(counts)[turned], atol=2 * same)
+
+
+@every_case
+@every_method
+def test_who_lost_is_as_good_as_who_won(name, method):
+    """All battles turned round turn the order round."""
+    rate, same = STRENGTHS[method]
+    counts = table(CASES[name])
+    found, turned = rate(counts), rate(WinCounts(counts.wins.T, counts.ties))
+    gaps, back = (x[:, None] - x for x in (found, turned))
+    clear = np.abs(gaps) > 2 * same
+    np.testing.assert_array_equal(np.sign(gaps)[clear], -np.sign(back)[clear])
+
+
+@every_case
+@pytest.mark.parametrize("method", [m for m in STRENGTHS if m not in ("elo", "trueskill")])
+def test_twice_as_many_battles_say_the_same(name, method):
+    rate, same = STRENGTHS[method]
+    counts = table(CASES[name])
+    doubled = rate(WinCounts(2 * counts.wins, 2 * counts.ties))
+    np.testing.assert_allclose(doubled, rate(counts), atol=2 * same)
+
+
+KNOWN = [(name, ties_as) for name, case in CASES.items() for ties_as in case.get("strengths", {})]
+
+
+@pytest.mark.parametrize(("name", "ties_as"), KNOWN)
+def test_strengths(name, ties_as):
+    case = CASES[name]
+    counts = table(case)
+    expected = np.array(case["strengths"][ties_as])
+    fit = bradley_terry(counts.wins, counts.ties, ties_as=ties_as)
+    np.testing.assert_allclose(fit.strength, expected / expected.sum(), atol=1e-9)
+    for method in METHODS if ties_as not in TIE_MODELS else ():
+        close = 1e-3 if method == "mm" else 1e-9
+        np.testing.assert_allclose(fitted(counts, ties_as, method), fit.strength, atol=close)
+    if ties_as in case.get("tie_parameter", {}):
+        assert fit.tie_parameter == pytest.approx(case["tie_parameter"][ties_as], abs=1e-9)
+    chance = win_probability(fit.strength)
+    np.testing.assert_allclose(chance + chance.T, 1.0)
