@@ -19,7 +19,12 @@ from steelyard.stats.metametrics.accuracy import soft_agreement
 from steelyard.stats.metametrics.base import MetaMetric, Resamples, Value, View
 from steelyard.stats.metametrics.swapping import Null, Signs, Swaps, standardise
 from steelyard.stats.permutation.corpus import corpus_pvalues
-from steelyard.stats.permutation.pvalues import block_sums, pair_index, stacked_pvalues
+from steelyard.stats.permutation.pvalues import (
+    SignFlips,
+    block_sums,
+    pair_index,
+    stacked_pvalues,
+)
 from steelyard.stats.permutation.tails import Singles, expansion, quick_p
 from steelyard.stats.resampling import bootstrap
 
