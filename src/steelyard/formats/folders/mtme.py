@@ -25,14 +25,11 @@ from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.data.segments import Index, Segments, Texts
 from steelyard.formats import files, roles
 from steelyard.formats.cells import fast_numbers, parse_number
-from steelyard.formats.folders import sidecar
-from steelyard.formats.folders.sidecar import Sidecar
+from steelyard.formats.folders.mtme_writer import NO_TRANSLATION, TEXT_FIELDS, Sidecar, owner_of
 from steelyard.formats.judged import errorlists
 
 Level = Literal["sys", "domain", "doc", "seg"]
 LEVELS: tuple[Level, ...] = ("sys", "domain", "doc", "seg")
-NO_TRANSLATION = "[No translation supplied]"
-TEXT_FIELDS = {"sources": "source", "references": "target", "system-outputs": "hypothesis"}
 _PARTS = ("documents", "sources", "system-outputs", "human-scores", "metric-scores")
 
 
@@ -77,7 +74,7 @@ class _Reader:
     def __init__(self, folder: Path, lp: str) -> None:
         self.folder, self.lp = folder, lp
         self.used: list[Path] = []
-        self.extra = Sidecar.read(sidecar.path_of(folder, lp))
+        self.extra = Sidecar.read(folder, lp)
         if self.extra.facts:
             self.used.append(self.extra.path)
 
@@ -361,12 +358,6 @@ class _Reader:
             if last + 1 != len(self.segments):
                 message = f"{last + 1} ratings of '{system}', expected {len(self.segments)}"
                 raise InputError(message, path=path)
-
-
-def owner_of(name: str, human: Iterable[str]) -> str:
-    """Give the human score that ratings belong to: ``mqm.rater1`` to ``mqm``, else their own."""
-    owners = [h for h in human if name == h or name.startswith(f"{h}.")]
-    return max(owners, key=len, default=name)
 
 
 def _fields(row: str) -> list[str]:
