@@ -14,7 +14,7 @@ import click
 
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import SteelyardError, UsageError
-from steelyard.data.evalset import EvalSet
+from steelyard.formats.options import LoadOptions
 
 SUFFIXES = ("json", "csv", "tsv", "md", "tex", "html", "txt", "parquet")
 FIGURES = ("png", "svg", "pdf")
@@ -22,6 +22,7 @@ TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")  # o
 F = TypeVar("F", bound=Callable[..., Any])
 if TYPE_CHECKING:
     from steelyard.core.parallel import Workers
+    from steelyard.data.evalset import EvalSet
 
     _Type = click.ParamType[Any]
 else:
@@ -120,47 +121,21 @@ class Kinds(Parsed):
         return kind, Names().parse(names)
 
 
-@dataclass(frozen=True)
-class InputOptions:
+class InputOptions(LoadOptions):
     """How the user wants inputs to be read."""
 
-    human: str | None
-    kind: tuple[tuple[str, tuple[str, ...]], ...]
-    lp: str | None
-    systems: tuple[str, ...] | None
-    drop_systems: tuple[str, ...]
-    lower_is_better: tuple[str, ...]
-    higher_is_better: tuple[str, ...]
-    domain: str | None
-    where: tuple[tuple[str, str], ...]
-    ignore: tuple[str, ...]
-
-    def load(self, inputs: tuple[str, ...]) -> EvalSet:
+    def load(self, inputs: Sequence[Any]) -> EvalSet:
         """Load one EvalSet from all inputs."""
-        return self._load(*inputs, where=self.where, ignore=self.ignore)
+        from steelyard.formats.load import load_with
+
+        return load_with(inputs, self)
 
     def select(self, es: EvalSet) -> EvalSet:
         """Apply the options to a set that was read already, from files without columns."""
         for option, value in (("--where", self.where), ("--ignore", self.ignore)):
             if value:
                 raise UsageError(f"{option} applies to columns, which plain files do not have")
-        return self._load(es)
-
-    def _load(self, *sources: Any, **of_columns: Any) -> EvalSet:
-        from steelyard.formats.load import load
-
-        return load(
-            *sources,
-            human=self.human,
-            kind=dict(self.kind),
-            lp=self.lp,
-            systems=self.systems,
-            drop_systems=self.drop_systems,
-            lower_is_better=self.lower_is_better,
-            higher_is_better=self.higher_is_better,
-            domain=self.domain,
-            **of_columns,
-        )
+        return self.load([es])
 
     def only_rows_and_columns(self) -> None:
         """Refuse what applies to scores only, for inputs that are raw judgements."""
@@ -171,11 +146,6 @@ class InputOptions:
         for option, value in given.items():
             if value:
                 raise UsageError(f"{option} applies to scores, not to raw judgements")
-
-    def shown(self) -> dict[str, Any]:
-        """Give what was set, for the provenance."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: value for name, value in values.items() if value}
 
 
 _INPUT = (

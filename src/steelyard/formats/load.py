@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,6 +27,7 @@ from steelyard.formats import (
 from steelyard.formats.folders import mtme, native
 from steelyard.formats.judged import battlelogs, errorlists
 from steelyard.formats.judged import directassessment as da
+from steelyard.formats.options import LoadOptions
 from steelyard.formats.streams import kept
 from steelyard.formats.tables import RawTable
 
@@ -229,20 +229,32 @@ def load(  # noqa: PLR0913 - every option has a default
     >>> es.systems, es.n_segments, es["chrF"].values.tolist()
     (('A', 'B'), 2, [[50.1, 60.2], [40.3, nan]])
     """
+    options = LoadOptions(
+        human=human,
+        kind=_kinds(kind),
+        lp=lp,
+        systems=systems,
+        drop_systems=drop_systems,
+        lower_is_better=lower_is_better,
+        higher_is_better=higher_is_better,
+        domain=domain,
+        where=selection(where),
+        ignore=ignore,
+    )
+    return load_with(sources, options)
+
+
+@kept()
+def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
+    """Load one EvalSet as :func:`load` does."""
     if not sources:
         raise UsageError("nothing to load: expected at least one input")
-    bounds.text(optional=True, human=human, lp=lp, domain=domain)
-    bounds.names(optional=True, systems=systems)
-    bounds.names(drop_systems=drop_systems, ignore=ignore, lower_is_better=lower_is_better,
-                 higher_is_better=higher_is_better)  # fmt: skip
-    kinds = _kinds(kind)
-    pairs = selection(where)
-    chosen = dict(pairs)
-    lp = lp or next((chosen[name] for name in roles.LANGUAGES if name in chosen), None)
-    scores = {*([human] if human else ()), *lower_is_better, *higher_is_better}
-    scores |= set(chain(*kinds.values()))
-    named = roles.Named(frozenset(scores), None if systems is None else frozenset(systems))
-    reading = Reading(pairs, tuple(ignore), lp, named=named)
+    chosen = dict(options.where)
+    lp = options.lp or next((chosen[name] for name in roles.LANGUAGES if name in chosen), None)
+    said = options.people | options.machines | options.directions
+    systems = None if options.systems is None else frozenset(options.systems)
+    named = roles.Named(frozenset(said), systems)
+    reading = Reading(options.where, tuple(options.ignore), lp, named=named)
     sets: list[EvalSet] = []
     columns: set[str] = set()
     for source in sources:
@@ -252,16 +264,16 @@ def load(  # noqa: PLR0913 - every option has a default
             raise JudgementsError(form, value, place)
         sets.append(value)
         columns |= found
-    for column in (*reading.ignore, *(name for name, _ in pairs)):
+    for column in (*options.ignore, *chosen):
         if column not in columns:
             raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
-    joined = join(_with_kinds(sets, human))
-    joined = _settle(joined, human, kinds, lower_is_better, higher_is_better)
+    joined = _settle(join(_with_kinds(sets, options.human)), options)
     if lp is not None and joined.language_pair not in (None, lp):
         raise UsageError(f"the input is {joined.language_pair}, not {lp}")
     joined = changed(joined, language_pair=lp or joined.language_pair)
-    joined = joined.select(systems=systems, domain=domain)
-    joined = joined.drop(systems=drop_systems) if drop_systems else joined
+    joined = joined.select(systems=options.systems, domain=options.domain)
+    if options.drop_systems:
+        joined = joined.drop(systems=options.drop_systems)
     return replace(joined)  # which checks, once and for all, what tables drafted
 
 
@@ -278,13 +290,15 @@ def selection(where: Mapping[str, str] | Iterable[tuple[str, str]]) -> tuple[tup
     return found
 
 
-def _kinds(kind: Mapping[str, Collection[str]] | None) -> Mapping[str, Collection[str]]:
+def _kinds(
+    kind: Mapping[str, Collection[str]] | None,
+) -> tuple[tuple[str, Collection[str]], ...]:
     """Check which scores are of which kind."""
     bounds.instance(Mapping, "scores by kind, as {'human': ['mqm']}", optional=True, kind=kind)
     for name, own in (kind or {}).items():
         bounds.choice(("human", "metric"), kind=name)
         bounds.names(kind=own)
-    return kind or {}
+    return tuple((kind or {}).items())
 
 
 def as_evalset(source: Source, human: str | None = None) -> EvalSet:
@@ -352,26 +366,19 @@ def _make_human(es: EvalSet, names: Collection[str]) -> EvalSet:
     return revised(es, scores=scores)
 
 
-def _settle(
-    es: EvalSet,
-    human: str | None,
-    kind: Mapping[str, Collection[str]],
-    lower_is_better: Collection[str],
-    higher_is_better: Collection[str],
-) -> EvalSet:
+def _settle(es: EvalSet, options: LoadOptions) -> EvalSet:
     """Apply what the user said of single scores, and what their names say once texts are known."""
-    people = {*kind.get("human", ()), *([human] if human else ())}
-    machines = set(kind.get("metric", ()))
-    for name in (*people, *machines, *lower_is_better, *higher_is_better):
+    people, machines = options.people, options.machines
+    for name in (*people, *machines, *options.lower_is_better, *options.higher_is_better):
         es[name]  # an unknown name is an error that shows the known ones
-    for name in set(lower_is_better) & set(higher_is_better):
+    for name in set(options.lower_is_better) & set(options.higher_is_better):
         raise UsageError(f"'{name}': both lower and higher is said to be better")
 
     def settled(name: str, table: ScoreTable) -> ScoreTable:
         kind: Kind = "human" if name in people else "metric" if name in machines else table.kind
         uses = table.uses or roles.uses(name, es.references) if kind == "metric" else ()
-        said = name in lower_is_better or name in higher_is_better
-        higher = name in higher_is_better if said else table.higher_is_better
+        said = name in options.directions
+        higher = name in options.higher_is_better if said else table.higher_is_better
         given = said or table.direction_given
         return described(table, kind, uses, higher=higher, given=given)
 
