@@ -14,7 +14,7 @@ from steelyard.kobe.linking.folding import fold_text
 from steelyard.kobe.linking.lexicon import UNSPACED, Lexicon, LinkOptions
 from steelyard.kobe.linking.linked import Id, Mention, Mentions
 from steelyard.kobe.linking.mentions import Found, detect, inflected, tokenise
-from steelyard.kobe.numbers.values import Value, find_values
+from steelyard.kobe.numbers.quantities import Value, find_values
 
 _CACHED = 500_000  # sentences
 _BESIDE = 2  # characters between a number and its unit

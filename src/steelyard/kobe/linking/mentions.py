@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from steelyard.kobe.linking.lexicon import OPEN_ENDED, PHRASE, UNSPACED, Entry, Lexicon
-from steelyard.kobe.numbers.values import Token
+from steelyard.kobe.numbers.quantities import Token
 
 WINDOW = 60  # characters of the longest name that is looked for
 _WORD = re.compile(r"\w+")

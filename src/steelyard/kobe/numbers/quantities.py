@@ -3,7 +3,7 @@
 A value becomes an id that is the same in every language and script: ``1.234,5`` in German,
 ``1,234.5`` in English and ``1 234,5`` in French are ``num:1234.5``; ``12億`` is ``num:1200000000``.
 An amount of money is its number and its currency, a date its day, month and year, so that one wrong
-part does not hide the others. Everything here works on folded text (see :mod:`.folding`).
+part does not hide the others. Everything here works on folded text (see :mod:`steelyard.kobe.linking.folding`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from steelyard.kobe.numbers.cjk import CJK_NUMBER, cjk_values
-from steelyard.kobe.numbers.words import NumberWords, first_words, number_words
+from steelyard.kobe.numbers.numberwords import NumberWords, first_words, number_words
 
 
 class Value(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 
 from steelyard.kobe.linking.folding import fold_text
 from steelyard.kobe.numbers.cjk import chinese_number
-from steelyard.kobe.numbers.values import POINT_LANGUAGES, canonical, find_values, shifted
-from steelyard.kobe.numbers.words import LANGUAGES, first_words, number_words
+from steelyard.kobe.numbers.numberwords import LANGUAGES, first_words, number_words
+from steelyard.kobe.numbers.quantities import POINT_LANGUAGES, canonical, find_values, shifted
 
 WORD = re.compile(r"\w+(?:'\w+)*")
 
@@ -208,3 +209,10 @@ def test_word_tables(lang: str):
     assert not set(words.magnitudes) & set(words.plurals)
     folded = {fold_text(w, lang).text for w in first_words(lang)}
     assert folded == first_words(lang)  # the tables are written as texts are folded
+
+
+def test_every_language_has_its_file_and_every_file_is_read():
+    folder = files("steelyard.kobe.numbers").joinpath("words")
+    found = [file.name.removesuffix(".toml") for file in folder.iterdir()]
+    assert sorted(found) == list(LANGUAGES)
+    assert all(number_words(lang).cardinals for lang in found)
