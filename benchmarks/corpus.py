@@ -13,8 +13,7 @@ import time
 import numpy as np
 
 import steelyard as sy
-from steelyard.scoring.formulas import Bleu, Chrf
-from steelyard.scoring.surface import surface_table
+from steelyard.scoring.surface import Bleu, Chrf, surface_table
 from steelyard.stats.permutation.corpus import CorpusStatistics, corpus_pvalues
 
 

@@ -24,11 +24,12 @@ from steelyard.core.table import Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files
 from steelyard.kobe.base.knowledge import KnowledgeBase, default
+from steelyard.kobe.linking.detection import detect, tokenise
 from steelyard.kobe.linking.folding import fold_text
 from steelyard.kobe.linking.lexicon import Lexicon
 from steelyard.kobe.linking.linker import DictionaryLinker
-from steelyard.kobe.linking.mentions import detect, tokenise
-from steelyard.kobe.metric import KobeOptions, kobe_metric
+from steelyard.kobe.options import KobeOptions
+from steelyard.kobe.run import kobe_metric
 from steelyard.scoring.surface import surface_table
 
 PAIRS = ("22 cs-en", "22 de-en", "22 ru-en", "22 zh-en", "23 zh-en", "23 en-de")

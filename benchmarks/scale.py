@@ -57,9 +57,9 @@ from pathlib import Path
 from steelyard.formats.textshards import find_shards
 from steelyard.kobe.scale import score_shards
 few = Path(sys.argv[1]).with_name("sentences-few.jsonl")
-score_shards(find_shards([few], 50_000), "de", "en")  # loads tables of names, lemmas, languages
+score_shards(find_shards([few], 50_000), ("de", "en"))  # loads tables of names, lemmas, languages
 start()
-found = score_shards(find_shards([Path(sys.argv[1])], 50_000), "de", "en")
+found = score_shards(find_shards([Path(sys.argv[1])], 50_000), ("de", "en"))
 assert found.report.n_segments == int(sys.argv[2])
 """
 RESAMPLES = """

@@ -30,8 +30,8 @@ from steelyard.core.parallel import Workers
 from steelyard.core.rng import generator
 from steelyard.formats import tiematrices
 from steelyard.human import mqm
-from steelyard.kobe.linking.lexicon import LinkOptions
-from steelyard.kobe.metric import KobeOptions, kobe_metric
+from steelyard.kobe.options import KobeOptions, LinkOptions
+from steelyard.kobe.run import kobe_metric
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.options import MetaOptions, Procedure

@@ -9,8 +9,8 @@ import pytest
 
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.kobe.annotations import read_annotations
-from steelyard.kobe.base.embedded import embedded
 from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.base.packaged import embedded
 
 SMALL = frozenset({"cs", "de", "en", "fi", "fr", "he", "ja", "ru", "uk", "zh"})
 

@@ -12,13 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.kobe.base import building, indexing, spooling
-from steelyard.kobe.base.building import build
-from steelyard.kobe.base.indexing import script
-from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.base import build as building
+from steelyard.kobe.base import index
+from steelyard.kobe.base.build import Limits, build
+from steelyard.kobe.base.index import script
+from steelyard.kobe.base.knowledge import Base, KnowledgeBase
 from steelyard.kobe.base.records import Entity, Flag, Name
-from steelyard.kobe.base.sources.base import Base
-from steelyard.kobe.base.spooling import Limits
 from steelyard.kobe.linking.folding import fold
 
 
@@ -87,7 +86,7 @@ def test_a_base_holds_what_dictionaries_would(tmp_path_factory, rows):
     out = tmp_path_factory.mktemp("kb") / str(next(folders))
     if not names:
         return
-    build([Rows(records)], out, run=7)
+    build([Rows(records)], out)
     kb = KnowledgeBase.open(out)
     assert [kb.external_id(i) for i in range(len(kb))] == sorted(prior)
     np.testing.assert_allclose(kb.prior, [prior[i] for i in sorted(prior)], rtol=1e-6)
@@ -117,32 +116,32 @@ def test_order_of_rows_size_of_runs_and_shards_do_not_matter(tmp_path, monkeypat
     rows = list(many())
     build([Rows(rows)], tmp_path / "a")
     random.Random(2).shuffle(rows)
-    build([Rows(rows)], tmp_path / "b", run=97)
+    build([Rows(rows)], tmp_path / "b")
     a, b = (KnowledgeBase.open(tmp_path / name) for name in "ab")
     assert a.signature == b.signature
-    monkeypatch.setattr(indexing, "SHARD", 50)
-    build([Rows(rows)], tmp_path / "c", run=97)
+    monkeypatch.setattr(index, "SHARD", 50)
+    build([Rows(rows)], tmp_path / "c")
     c = KnowledgeBase.open(tmp_path / "c")
     assert len(c.manifest["tries"]) > 5
     for lang in LANGS:
         for text in {name.text for _, names in rows for name in names}:
             folded = fold(text, lang)
             assert found(a, lang, text) == found(c, lang, text)
-            one = [(n, a.postings(k)[0].tolist()) for n, k in a.prefixes(lang, folded)]
-            two = [(n, c.postings(k)[0].tolist()) for n, k in c.prefixes(lang, folded)]
+            one = [(n, a.postings(k)[0].tolist()) for n, k in a.finder(lang)(folded)]
+            two = [(n, c.postings(k)[0].tolist()) for n, k in c.finder(lang)(folded)]
             assert sorted(one) == sorted(two)
 
 
 def test_same_rows_same_bytes_even_if_interrupted(tmp_path, monkeypatch):
-    monkeypatch.setattr(spooling, "CHECKPOINT", 40)
+    monkeypatch.setattr(building, "CHECKPOINT", 40)
     rows = list(many())
-    build([Rows(rows)], tmp_path / "a", run=100)
+    build([Rows(rows)], tmp_path / "a")
     with pytest.raises(KeyboardInterrupt):
-        build([Rows(rows, stop_at=333)], tmp_path / "b", run=100)
+        build([Rows(rows, stop_at=333)], tmp_path / "b")
     assert not (tmp_path / "b").exists()
     again = Rows(rows)
     steps = []
-    build([again], tmp_path / "b", run=100, progress=lambda *step: steps.append(step))
+    build([again], tmp_path / "b", progress=lambda *step: steps.append(step))
     assert steps[0][1] == 360  # went on from 320
     assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
@@ -260,7 +259,7 @@ def test_a_base_upon_a_base(tmp_path):
 def test_refusals(tmp_path):
     rows = [(e("x:1"), [Name("de", "Wien")])]
     build([Rows(rows)], tmp_path / "kb")
-    with pytest.raises(UsageError, match="exists already; --force"):
+    with pytest.raises(UsageError, match="exists already; force=True"):
         build([Rows(rows)], tmp_path / "kb")
     build([Rows(rows)], tmp_path / "kb", force=True)
     (tmp_path / "precious").mkdir()
@@ -288,3 +287,19 @@ def test_a_thousand_categories_are_too_many(tmp_path):
     rows = [(e(f"x:{i}", category=f"c{i}"), [Name("en", "a")]) for i in range(300)]
     with pytest.raises(InputError, match="expected 256 at most"):
         build([Rows(rows)], tmp_path / "kb")
+
+
+def test_names_of_nothing_but_marks_are_none(tmp_path):
+    with pytest.raises(InputError, match="no names were found in it"):
+        build([Rows([(e("x:1"), [Name("de", "\u00ad")])])], tmp_path / "kb")
+    assert not list(tmp_path.iterdir())
+
+
+def test_control_characters_in_names_categories_and_claims(tmp_path):
+    rows = [
+        (e("x:1", category="a\tb\nc", same_as=("y:\t1",)), [Name("de", "Wi\0en"), Name("de", "x")])
+    ]
+    build([Rows(rows)], tmp_path / "kb")
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    assert kb.category_name(0) == "a\tb\nc"
+    assert kb.manifest["languages"] == {"de": 1}  # tries hold no NUL

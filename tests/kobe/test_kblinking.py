@@ -10,8 +10,8 @@ import pytest
 from steelyard.cli.main import run
 from steelyard.core.errors import ShapeError
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.linking.linked import Mention
-from steelyard.kobe.statistics import entity_statistics
+from steelyard.kobe.entitycounts import entity_statistics
+from steelyard.kobe.mention import Mention
 
 
 def test_link(small_kb: KnowledgeBase, capsys: pytest.CaptureFixture[str]):

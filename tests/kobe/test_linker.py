@@ -13,11 +13,11 @@ import steelyard.demo
 from steelyard.core.errors import UsageError
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.linking.lexicon import LinkOptions
-from steelyard.kobe.linking.linked import Linker
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.wordforms import base_forms, ordinary, stem
 from steelyard.kobe.matching import match, statistics
+from steelyard.kobe.mention import Linker
+from steelyard.kobe.options import LinkOptions
 
 LINES = (Path(steelyard.demo.__file__).parent / "linking.jsonl").read_text("utf-8").splitlines()
 ROWS = [json.loads(line) for line in LINES]

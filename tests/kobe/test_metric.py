@@ -12,10 +12,11 @@ import steelyard as sy
 import steelyard.demo
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.explanation import Finding, explain
-from steelyard.kobe.linking.linked import Mention
+from steelyard.kobe.findings import Finding, explain
 from steelyard.kobe.linking.linker import DictionaryLinker
-from steelyard.kobe.metric import KobeOptions, kobe_metric
+from steelyard.kobe.mention import Mention
+from steelyard.kobe.options import KobeOptions
+from steelyard.kobe.run import kobe_metric
 from steelyard.stats.permutation.corpus import bootstrap_scores
 
 LINES = (Path(steelyard.demo.__file__).parent / "entities.jsonl").read_text("utf-8").splitlines()

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from steelyard.core.errors import DegenerateError, ShapeError, UsageError
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.kobe.annotations import linked
-from steelyard.kobe.linking.linked import Mention
 from steelyard.kobe.matching import (
     Kobe,
     consensus_weights,
@@ -26,6 +25,7 @@ from steelyard.kobe.matching import (
     segment_scores,
     statistics,
 )
+from steelyard.kobe.mention import Mention
 
 SIDES = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), min_size=1, max_size=6)
 

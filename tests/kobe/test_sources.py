@@ -14,18 +14,16 @@ from pathlib import Path
 import pytest
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.kobe.base.building import build
+from steelyard.kobe.base.build import build
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import CONCEPT, CORE, Entity, Flag, Name, Source
-from steelyard.kobe.base.sources.aliastable import AliasTable
 from steelyard.kobe.base.sources.cldr import Cldr, zone_city
-from steelyard.kobe.base.sources.countries import country
-from steelyard.kobe.base.sources.geonames import GeoNames
-from steelyard.kobe.base.sources.paranames import ParaNames
+from steelyard.kobe.base.sources.columns import AliasTable, ParaNames
+from steelyard.kobe.base.sources.geonames import GeoNames, country
 from steelyard.kobe.base.sources.terms import TERM_PRIOR, Terms
 from steelyard.kobe.base.sources.wikidata import Wikidata, classes
 from steelyard.kobe.base.sources.wordnet import Wordnets
-from steelyard.kobe.languagecodes import normalise
+from steelyard.kobe.languages import normalise
 
 LANGS = frozenset({"cs", "de", "en", "he", "ja", "ru", "zh"})
 
@@ -190,7 +188,7 @@ def test_broken_lines(tmp_path):
     lines[5] = b'{"id": "Q3", "labels": {"en": 5}, "sitelinks": {"a": 1}},\n'
     path.write_bytes(b"".join(lines))
     with pytest.raises(
-        InputError, match=r"dump.json:4: not valid JSON: .* \(--skip-broken goes on\)"
+        InputError, match=r"dump.json:4: not valid JSON: .* \(skip_broken=True goes on\)"
     ):
         list(Wikidata(path).rows())
     source = Wikidata(path, skip_broken=True, min_sitelinks=0)
@@ -207,9 +205,9 @@ def test_broken_lines(tmp_path):
 
 
 def test_broken_lines_are_remembered_when_a_build_goes_on(tmp_path, monkeypatch):
-    from steelyard.kobe.base import spooling
+    from steelyard.kobe.base import build as building
 
-    monkeypatch.setattr(spooling, "CHECKPOINT", 1)
+    monkeypatch.setattr(building, "CHECKPOINT", 1)
     path = tmp_path / "dump.json"
     good = [json.dumps(item(f"Q{i}", {"en": f"n{i}"})) for i in range(6)]
     path.write_text("\n".join(["{broken", *good[:3], "{broken", *good[3:]]))
@@ -228,9 +226,9 @@ def test_broken_lines_are_remembered_when_a_build_goes_on(tmp_path, monkeypatch)
 
 
 def test_another_stream_does_not_continue_an_interrupted_build(tmp_path, monkeypatch):
-    from steelyard.kobe.base import spooling
+    from steelyard.kobe.base import build as building
 
-    monkeypatch.setattr(spooling, "CHECKPOINT", 100)
+    monkeypatch.setattr(building, "CHECKPOINT", 100)
 
     def pipe(word):
         items = [item(f"Q{i}", {"en": f"{word} {i}"}) for i in range(1500)]
@@ -259,9 +257,9 @@ def labels_of(folder):
 @pytest.fixture
 def dump(tmp_path, monkeypatch):
     """A file of 600 items, and how to build from it until some of them are read."""
-    from steelyard.kobe.base import spooling
+    from steelyard.kobe.base import build as building
 
-    monkeypatch.setattr(spooling, "CHECKPOINT", 100)
+    monkeypatch.setattr(building, "CHECKPOINT", 100)
     path = tmp_path / "dump.json"
     path.write_bytes(dumped([item(f"Q{i}", {"en": f"Name {i}"}) for i in range(600)]))
 
@@ -307,7 +305,7 @@ def test_a_build_does_not_go_on_with_what_has_changed(dump, tmp_path, packed):
 
 def test_changes_in_what_was_read_to_its_end(dump, tmp_path, monkeypatch):
     """Interrupted while indexing, when nothing is read any more."""
-    from steelyard.kobe.base import building
+    from steelyard.kobe.base import build as building
 
     path, attempt = dump
 
@@ -328,7 +326,7 @@ def test_changes_in_what_was_read_to_its_end(dump, tmp_path, monkeypatch):
 
 
 def test_broken_lines_of_a_source_that_is_done_are_remembered(tmp_path, monkeypatch):
-    from steelyard.kobe.base import building
+    from steelyard.kobe.base import build as building
 
     path = tmp_path / "dump.json"
     path.write_bytes(b"broken\n" + dumped([item("Q1", {"en": "one"})]))

@@ -16,7 +16,7 @@ from steelyard import EvalSet, Segments
 from steelyard.core.errors import UsageError
 from steelyard.scoring import edit
 from steelyard.scoring.edit import character, eed, eed_preprocess
-from steelyard.scoring.registry import make
+from steelyard.scoring.metric import make_metric
 
 texts = st.text(alphabet="ab c.1", max_size=14)
 sentences = st.lists(st.sampled_from(["a", "bb", "ccc", "dddd"]), max_size=7).map(" ".join)
@@ -105,11 +105,6 @@ def levenshtein(one, other):
     return row[-1]
 
 
-@given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
-def test_bits_count_edits(one, other):
-    assert edit._Distance(other)(one) == levenshtein(one, other)
-
-
 def plain_character(output, reference):  # noqa: C901
     """Search, charge and edit as the definition says, with nothing shared or skipped."""
     start, words, ref = output.split(), output.split(), reference.split()
@@ -194,7 +189,7 @@ def test_the_nearest_reference_counts_and_missing_texts_are_missing():
     segments = Segments(("1", "2", "3"), references=references)
     es = EvalSet(("A", "B"), segments, outputs={"A": ("two dogs", "x", None)})
     for name in ("eed", "character"):
-        scored = make(name).score(es, ["refA", "refB"])
+        scored = make_metric(name).score(es, ["refA", "refB"])
         assert scored.signature.startswith("nrefs:2|")
         assert scored.table.uses == ("refA", "refB")
         assert not scored.table.higher_is_better
@@ -204,13 +199,13 @@ def test_the_nearest_reference_counts_and_missing_texts_are_missing():
             scored.table.values, [[expected, np.nan, np.nan], [np.nan] * 3]
         )
     with pytest.raises(UsageError, match="several references"):
-        make("eed").score(es)
+        make_metric("eed").score(es)
 
 
 def test_the_language_decides_how_eed_prepares_texts():
     segments = Segments(("1",), references={"refA": ("１２億。",)})
     es = EvalSet(("A",), segments, outputs={"A": ("12億。",)}, language_pair="en-ja")
-    scored = make("eed").score(es)
+    scored = make_metric("eed").score(es)
     assert "prep:nfkc" in scored.signature
     assert scored.table.values[0, 0] == eed([("12億。", "12億。")], "ja")[0]
 

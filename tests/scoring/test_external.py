@@ -11,8 +11,7 @@ import pytest
 import steelyard as sy
 from steelyard import EvalSet, Segments
 from steelyard.core.errors import InputError, UsageError
-from steelyard.scoring.cache import ScoreCache, cache_key
-from steelyard.scoring.external import Command, ScoreFile
+from steelyard.scoring.external import Command, ScoreCache, ScoreFile, cache_key
 
 JUDGE = """
 import json, pathlib, sys

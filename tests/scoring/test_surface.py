@@ -17,9 +17,11 @@ from sacrebleu import BLEU, CHRF, TER
 import steelyard
 from steelyard import EvalSet, Segments
 from steelyard.core.errors import MissingDependencyError, ShapeError, UsageError
-from steelyard.scoring.formulas import Bleu, Chrf, Ter
 from steelyard.scoring.surface import (
     SURFACE_METRICS,
+    Bleu,
+    Chrf,
+    Ter,
     corpus_statistics,
     sentence_scores,
     surface_table,

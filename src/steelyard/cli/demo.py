@@ -14,7 +14,7 @@ from steelyard.core.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
-    from steelyard.kobe.report import KobeReport
+    from steelyard.kobe.findings import KobeReport
 
 
 @click.command(epilog="Example: steelyard demo --export steelyard-demo")
@@ -86,9 +86,9 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
 
 def _entities(es: EvalSet) -> KobeReport:
     """Score the sentences with a small part of the embedded knowledge, quickly made."""
-    from steelyard.kobe.base.embedded import embedded
     from steelyard.kobe.base.knowledge import KnowledgeBase
-    from steelyard.kobe.metric import kobe_metric
+    from steelyard.kobe.base.packaged import embedded
+    from steelyard.kobe.run import kobe_metric
 
     made = embedded(frozenset({"de", "en"}), min_people=100_000, progress=lambda *_: None)
     return kobe_metric(es, "de", "en", KnowledgeBase.open(made))[1]

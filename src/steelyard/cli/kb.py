@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +12,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.emit import emit, note
-from steelyard.cli.options import Finite, Names, OutputOptions, output_options
-from steelyard.core.errors import UsageError, hint
+from steelyard.cli.options import (
+    Finite,
+    Names,
+    OutputOptions,
+    as_object,
+    need_inputs,
+    output_options,
+)
+from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.table import Column, Table
+from steelyard.core.words import listed
 
 if TYPE_CHECKING:
+    from steelyard.kobe.base.build import Limits
     from steelyard.kobe.base.knowledge import KnowledgeBase
-    from steelyard.kobe.base.records import Source
-    from steelyard.kobe.base.spooling import Limits, Progress
+    from steelyard.kobe.base.records import Progress, Source
+    from steelyard.kobe.entitycounts import EntityStatistics
+    from steelyard.kobe.linking.linker import DictionaryLinker
 
 SOURCES = {
     "default": "CLDR and GeoNames, from installed packages (no INPUT)",
@@ -49,6 +58,32 @@ interrupted goes on where it stopped when the command is given again, unless the
 """
 
 
+@dataclass(frozen=True)
+class BuildOptions:
+    """What of a source is wanted, and what it is added to."""
+
+    langs: tuple[str, ...] | None
+    min_prior: float
+    min_sitelinks: int
+    onto: str | None
+    skip_broken: bool
+    force: bool
+
+
+_FORCE = click.option("--force", is_flag=True, help="Replace the knowledge base that is there.")
+_BUILD = (
+    click.option("--langs", type=Names(), help="Keep only names in these languages, as de,en."),
+    click.option("--min-prior", type=Finite(), default=0.0, metavar="X", help="Leave out entities "
+                 "below this prior: log10 of people, 5 is 100,000."),
+    click.option("--min-sitelinks", type=click.IntRange(min=0), default=3, show_default=True,
+                 help="Of Wikidata, leave out items in fewer Wikipedias."),
+    click.option("--onto", metavar="BASE", help="Add to this base; 'default' is the embedded one."),
+    click.option("--skip-broken", is_flag=True,
+                 help="Count broken lines instead of stopping at one."),
+    _FORCE,
+)  # fmt: skip
+
+
 @kb.command(
     help=_BUILD_HELP.format(
         sources="\n".join(f"  {n:<10} {about}" for n, about in SOURCES.items())
@@ -57,60 +92,33 @@ interrupted goes on where it stopped when the command is given again, unless the
 )
 @click.argument("source", metavar="SOURCE")
 @click.argument("path", metavar="[INPUT]", required=False)
-@click.option("--langs", type=Names(), help="Keep only names in these languages, as de,en.")
-@click.option(
-    "--min-prior",
-    type=Finite(),
-    default=0.0,
-    metavar="X",
-    help="Leave out entities below this prior: log10 of people, 5 is 100,000.",
-)
-@click.option(
-    "--min-sitelinks",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    help="Of Wikidata, leave out items in fewer Wikipedias.",
-)
-@click.option("--onto", metavar="BASE", help="Add to this base; 'default' is the embedded one.")
-@click.option("--skip-broken", is_flag=True, help="Count broken lines instead of stopping at one.")
-@click.option("--force", is_flag=True, help="Replace the knowledge base that is there.")
+@as_object("wanted", BuildOptions, _BUILD)
 @_folder_options
-def build(  # noqa: D103, PLR0917 - its help is above; one parameter for each option
-    source: str,
-    path: str | None,
-    langs: tuple[str, ...] | None,
-    min_prior: float,
-    min_sitelinks: int,
-    onto: str | None,
-    skip_broken: bool,  # noqa: FBT001
-    force: bool,  # noqa: FBT001
-    output: OutputOptions,
+def build(  # noqa: D103 - its help is above
+    source: str, path: str | None, wanted: BuildOptions, output: OutputOptions
 ) -> None:
-    from steelyard.kobe.base.spooling import Limits
-    from steelyard.kobe.languagecodes import normalise
+    from steelyard.kobe.base.build import Limits
+    from steelyard.kobe.languages import normalise
 
     if output.out is None:
         raise UsageError("--out is missing: the folder of the knowledge base to make")
-    wanted = None if langs is None else frozenset(normalise(lang) for lang in langs)
-    chosen = _sources(source, path, min_sitelinks=min_sitelinks, skip_broken=skip_broken)
-    limits = [Limits(wanted, min_prior)] * len(chosen)
-    if onto is not None:
-        chosen, limits = [_base(onto), *chosen], [Limits(), *limits]
-    _build(chosen, output.out, limits, output, force=force)
+    langs = None if wanted.langs is None else frozenset(map(normalise, wanted.langs))
+    chosen = _sources(source, path, wanted)
+    limits = [Limits(langs, wanted.min_prior)] * len(chosen)
+    if wanted.onto is not None:
+        chosen, limits = [_base(wanted.onto), *chosen], [Limits(), *limits]
+    _build(chosen, output.out, limits, output, force=wanted.force)
 
 
-def _sources(name: str, path: str | None, *, min_sitelinks: int, skip_broken: bool) -> list[Source]:
-    from steelyard.kobe.base.sources.aliastable import AliasTable
-    from steelyard.kobe.base.sources.paranames import ParaNames
+def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
+    from steelyard.kobe.base.packaged import packages
+    from steelyard.kobe.base.sources.columns import AliasTable, ParaNames
     from steelyard.kobe.base.sources.wikidata import Wikidata
     from steelyard.kobe.base.sources.wordnet import Wordnets
 
     if name not in SOURCES:
         raise UsageError(f"no source '{name}'; {hint(name, SOURCES)}")
     if name == "default":
-        from steelyard.kobe.base.embedded import packages
-
         if path is not None:
             raise UsageError(f"the source 'default' takes no input, found '{path}'")
         return packages()
@@ -118,28 +126,19 @@ def _sources(name: str, path: str | None, *, min_sitelinks: int, skip_broken: bo
         return [Wordnets(path)]
     if path is None:
         raise UsageError(f"the source '{name}' needs an input: {SOURCES[name]}")
+    skip = wanted.skip_broken
     if name == "wikidata":
-        return [Wikidata(path, min_sitelinks=min_sitelinks, skip_broken=skip_broken)]
-    lines = {"paranames": ParaNames, "table": AliasTable}[name]
-    return [lines(path, skip_broken=skip_broken)]
+        return [Wikidata(path, min_sitelinks=wanted.min_sitelinks, skip_broken=skip)]
+    return [{"paranames": ParaNames, "table": AliasTable}[name](path, skip_broken=skip)]
 
 
 @kb.command(epilog="Example: steelyard kb add products.csv --out my-kb")
 @click.argument("path", metavar="FILE")
-@click.option(
-    "--to",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Add to this knowledge base, in place.",
-)
-@click.option(
-    "--onto",
-    default="default",
-    metavar="BASE",
-    show_default=True,
-    help="With --out: what the new base holds besides the terms.",
-)
-@click.option("--force", is_flag=True, help="Replace the knowledge base that is there.")
+@click.option("--to", type=click.Path(path_type=Path), metavar="DIR",
+              help="Add to this knowledge base, in place.")  # fmt: skip
+@click.option("--onto", default="default", metavar="BASE", show_default=True,
+              help="With --out: what the new base holds besides the terms.")  # fmt: skip
+@_FORCE
 @_folder_options
 def add(
     path: str,
@@ -154,8 +153,8 @@ def add(
     thing divided by |), or the columns lang and alias; id, category and prior may be there too.
     Adding a file of the same name again replaces what it said before.
     """
+    from steelyard.kobe.base.build import Limits
     from steelyard.kobe.base.sources.terms import Terms
-    from steelyard.kobe.base.spooling import Limits
 
     if (to is None) == (output.out is None):
         raise UsageError("expected --to DIR (add in place) or --out DIR (make a new base)")
@@ -167,7 +166,7 @@ def add(
 
 
 def _base(name: str, without: tuple[str, ...] = ()) -> Source:
-    from steelyard.kobe.base.sources.base import Base
+    from steelyard.kobe.base.knowledge import Base
 
     return Base(located(name), without=without)
 
@@ -175,7 +174,7 @@ def _base(name: str, without: tuple[str, ...] = ()) -> Source:
 def located(name: str | None) -> Path:
     """Give the folder of a base that the user named; 'default' is the embedded one."""
     if name in (None, "default"):
-        from steelyard.kobe.base.embedded import embedded
+        from steelyard.kobe.base.packaged import embedded
 
         return embedded()
     return Path(str(name))
@@ -189,19 +188,23 @@ def _build(
     *,
     force: bool,
 ) -> None:
-    from steelyard.kobe.base.building import build as build_base
+    from steelyard.kobe.base.build import build as build_base
     from steelyard.kobe.base.knowledge import KnowledgeBase
 
-    with _progress(output) as progress:
-        build_base(sources, target, limits=limits, force=force, progress=progress,
-                   note=partial(note, output=output))  # fmt: skip
+    build_base(
+        sources,
+        target,
+        limits=limits,
+        force=force,
+        progress=_progress(output),
+        note=partial(note, output=output),
+    )
     base = KnowledgeBase.open(target)
     result = facts(base)
     emit(result, [_table(result)], replace(output, out=None))
 
 
-@contextmanager
-def _progress(output: OutputOptions) -> Iterator[Progress]:
+def _progress(output: OutputOptions) -> Progress:
     """Say on stderr what is done, at most every few seconds and at every new step."""
     last: list[Any] = ["", 0.0]
 
@@ -213,7 +216,7 @@ def _progress(output: OutputOptions) -> Iterator[Progress]:
         of = f" of {total:,}" if total else ""
         note(f"{what}: {done:,}{of}" if done else f"{what} ...", output)
 
-    yield show
+    return show
 
 
 @kb.command(epilog="Example: steelyard kb info --entity wd:Q183")
@@ -265,10 +268,8 @@ def _most(pair: tuple[str, int]) -> tuple[int, str]:
 
 
 def _table(result: dict[str, Any]) -> Table:
-    def listed(counts: dict[str, int], most: int = 12) -> str:
-        shown = [f"{name} {count:,}" for name, count in list(counts.items())[:most]]
-        more = len(counts) - most
-        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    def counted(counts: dict[str, int]) -> str:
+        return listed([f"{name} {count:,}" for name, count in counts.items()], 12)
 
     rows = (
         ("path", result["path"]),
@@ -276,9 +277,9 @@ def _table(result: dict[str, Any]) -> Table:
         ("entities", f"{result['entities']:,}"),
         ("names", f"{result['names']:,}"),
         ("size", f"{result['bytes'] / 1e6:,.2f} MB"),
-        ("tiers", listed(result["tiers"])),
-        ("categories", listed(result["categories"])),
-        ("languages", f"{len(result['languages'])}: {listed(result['languages'])}"),
+        ("tiers", counted(result["tiers"])),
+        ("categories", counted(result["categories"])),
+        ("languages", f"{len(result['languages'])}: {counted(result['languages'])}"),
     )
     return Table("", (Column("what"), Column("value")), rows)
 
@@ -327,11 +328,140 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
     emit(result, tables, output)
 
 
-def _register() -> None:
-    from steelyard.cli.kblinking import link, stats
+# -- what a knowledge base finds in texts
 
-    kb.add_command(link)
-    kb.add_command(stats)
+_BASE = click.option(
+    "--kb", "base", metavar="BASE", help="Folder of the knowledge base; the embedded one if absent."
+)
 
 
-_register()
+@kb.command(epilog='Example: steelyard kb link "Am 3. März in Wien" --lang de')
+@click.argument("text", metavar="TEXT")
+@click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
+@click.option("--other", metavar="CODE", help="Only entities that have names in this language too.")
+@click.option("--tier", type=click.Choice(["core", "concept", "all"]), default="all",
+              help="Names and values only, or common nouns only.")  # fmt: skip
+@_BASE
+@output_options
+def link(
+    text: str, lang: str, other: str | None, tier: str, base: str | None, output: OutputOptions
+) -> None:
+    """Show the entities of TEXT; - reads lines from standard input."""
+    linker = _linker(base, tier)
+    lines = [line.rstrip("\n") for line in sys.stdin] if text == "-" else [text]
+    found = linker.link(lines, lang, other or lang)
+    mentions: list[dict[str, Any]] = [
+        {
+            "line": number,
+            "start": m.start,
+            "end": m.end,
+            "text": m.text,
+            "id": linker.name(m.id),
+            "label": linker.label(m.id, lang),
+            "category": m.category,
+            "tier": m.tier,
+            "rule": m.rule,
+            "candidates": [linker.name(c) for c in m.readings],
+        }
+        for number, own in enumerate(found, 1)
+        for m in own
+    ]
+    shown = ("line", "start", "end", "text", "id", "label", "category", "rule")
+    names = shown if len(lines) > 1 else shown[1:]
+    counts = {"line", "start", "end"}
+    columns = tuple(Column(name, digits=0) if name in counts else Column(name) for name in names)
+    rows = tuple(tuple(m[name] for name in names) for m in mentions)
+    result = {"lang": lang, "kb": linker.kb.signature, "mentions": mentions, "warnings": []}
+    note = "" if mentions else "no entity found"
+    emit(result, [Table(note, columns, rows)], output, note or None)
+
+
+@kb.command(epilog="Example: steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en")
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.option("--src-lang", metavar="CODE", help="Language of the sources, for texts.")
+@click.option("--tgt-lang", metavar="CODE", help="Language of the references, for texts.")
+@click.option("--ref", "reference", metavar="NAME", help="The reference, where there are several.")
+@_BASE
+@output_options
+def stats(
+    inputs: tuple[str, ...],
+    src_lang: str | None,
+    tgt_lang: str | None,
+    reference: str | None,
+    base: str | None,
+    output: OutputOptions,
+) -> None:
+    """Count the entities of texts or annotations: per side, distinct, common, per sentence.
+
+    INPUT is a text file (sources and references) or entity annotations, of which the systems src
+    and ref are taken.
+    """
+    from steelyard.kobe.entitycounts import histogram_table, statistics_table
+
+    need_inputs(inputs)
+    found = [_count(path, src_lang, tgt_lang, reference, base) for path in inputs]
+    result = {"sets": [one.to_dict() for one in found], "warnings": _warnings(found)}
+    tables = [statistics_table(found), *(histogram_table(one) for one in found)]
+    emit(result, tables, output)
+
+
+def _warnings(found: list[EntityStatistics]) -> list[str]:
+    return [
+        f"{one.name}: only {one.coverage:.0%} of the sentences have an entity"
+        for one in found
+        if one.n_sentences and one.coverage < 0.5
+    ]
+
+
+def _count(
+    path: str, src: str | None, tgt: str | None, reference: str | None, base: str | None
+) -> EntityStatistics:
+    from steelyard.formats.entityfiles import EntityAnnotations
+    from steelyard.formats.load import read_any
+    from steelyard.kobe.annotations import linked, read_annotations
+    from steelyard.kobe.entitycounts import entity_statistics
+
+    name = Path(path).name.split(".")[0]
+    if Path(path).is_dir():
+        value: Any = read_annotations(path)
+    else:
+        _, value, _ = read_any(path)
+    if isinstance(value, EntityAnnotations):
+        mentions = linked(value)
+        first = "src" if "src" in mentions else "ref" if "ref" in mentions else next(iter(mentions))
+        references = mentions.get("ref") if first == "src" else None
+        return entity_statistics(
+            name if first == "src" else f"{name} ({first})", mentions[first], references
+        )
+    if not hasattr(value, "segments") or value.segments.sources is None:
+        raise InputError("holds neither sources nor entity annotations", path=path)
+    pair = (value.language_pair or "").partition("-")
+    src, tgt = src or pair[0] or None, tgt or pair[2] or None
+    if src is None:
+        raise UsageError("--src-lang is missing: the language of the sources")
+    chosen = _reference(value.references, reference)
+    if chosen is not None and tgt is None:
+        raise UsageError("--tgt-lang is missing: the language of the reference")
+    linker = _linker(base, "all")
+    texts = [text or "" for text in value.segments.sources]
+    own = linker.link(texts, src, tgt or src)
+    if chosen is None:
+        return entity_statistics(name, own)
+    assert tgt is not None
+    human = [text or "" for text in value.segments.references[chosen]]
+    return entity_statistics(name, own, linker.link(human, tgt, src))
+
+
+def _reference(names: tuple[str, ...], wanted: str | None) -> str | None:
+    if wanted is not None and wanted not in names:
+        raise UsageError(f"no reference named '{wanted}'; {hint(wanted, names)}")
+    return wanted or (names[0] if names else None)
+
+
+def _linker(base: str | None, tier: str) -> DictionaryLinker:
+    from steelyard.kobe.base.knowledge import KnowledgeBase
+    from steelyard.kobe.linking.linker import DictionaryLinker
+    from steelyard.kobe.options import LinkOptions
+
+    options = LinkOptions() if tier == "all" else LinkOptions(tiers=(tier,))
+    return DictionaryLinker(KnowledgeBase.open(located(base)), options)

@@ -1,8 +1,8 @@
-"""``steelyard score``: what metrics say of translations."""
+"""``steelyard score``: what metrics say of translations, at once or part after part."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,26 +12,91 @@ import numpy as np
 
 from steelyard.cli.emit import emit, note
 from steelyard.cli.options import (
+    CLUSTER,
     FIGURES,
     SUFFIXES,
     TABLES,
     InputOptions,
     OutputOptions,
+    Parsed,
+    as_object,
     input_options,
     need_inputs,
     output_options,
 )
 from steelyard.cli.plots import plot_option, wanted_figures, write_figures
-from steelyard.cli.shards import ShardOptions, score_in_shards, shard_options
+from steelyard.cli.progress import workers_with_progress
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.core.errors import UsageError
+from steelyard.core.parallel import Workers
 from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
+    from steelyard.kobe.scale import ShardedKobe
     from steelyard.scoring.run import Scores
 
 PLOTS = ("categories", "people")
+
+
+class _Share(Parsed):
+    """One of several shares, as I/N."""
+
+    name = "I/N"
+
+    def parse(self, text: str) -> tuple[int, int]:
+        """Split at the slash."""
+        mine, _, of = text.partition("/")
+        if not (mine.isdecimal() and of.isdecimal() and 1 <= int(mine) <= int(of)):
+            raise ValueError(f"'{text}' is not of the form I/N, with I from 1 to N")
+        return int(mine), int(of)
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """The languages, what is written beside scores, and how texts are split into shards.
+
+    ``shards`` is where counts of shards are kept, ``shard`` which share of them is wanted.
+    """
+
+    src_lang: str | None
+    tgt_lang: str | None
+    explain: Path | None
+    shards: Path | None
+    shard: tuple[int, int] | None
+    shard_size: int
+    cluster: str | None
+
+    def check(self, texts: TextOptions, plot: tuple[str, ...] | None) -> None:
+        """Refuse what does not go together."""
+        if bool(self.src_lang) != bool(self.tgt_lang):
+            raise UsageError("--src-lang and --tgt-lang: expected both")
+        if self.explain is not None and "kobe" not in texts.metric:
+            raise UsageError("--explain is for kobe, which --metric does not name")
+        for option, value in (("--shard", self.shard), ("--cluster", self.cluster)):
+            if self.shards is None and value is not None:
+                raise UsageError(f"{option}: expected --shards DIR, too")
+        if self.shards is not None and plot is not None:
+            raise UsageError("--plot: shards keep counts, there is nothing to draw from")
+        if self.shards is not None and self.explain is not None:
+            raise UsageError("--explain: shards keep counts, not what became of each entity")
+
+
+_SCORE = (
+    click.option("--src-lang", metavar="CODE", help="Language of the source, as de."),
+    click.option("--tgt-lang", metavar="CODE", help="Language of the outputs; it decides how texts "
+                 "are split into words."),
+    click.option("--explain", type=click.Path(path_type=Path), metavar="FILE", help="Write what "
+                 "became of each entity (kobe) as JSON lines."),
+    click.option("--shards", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+                 help="For texts of any size (kobe): count part after part, keep the counts in "
+                 "this folder, go on from there."),
+    click.option("--shard", type=_Share(), help="Count only this share of the parts, as one of an "
+                 "array of jobs; when all are there, the command without it adds them up."),
+    click.option("--shard-size", type=click.IntRange(min=1), default=50_000, show_default=True,
+                 metavar="N", help="Lines of a shard."),
+    CLUSTER,
+)  # fmt: skip
 
 
 @click.command(
@@ -40,12 +105,7 @@ PLOTS = ("categories", "people")
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @text_options
-@click.option("--src-lang", metavar="CODE", help="Language of the source, as de.")
-@click.option("--tgt-lang", metavar="CODE", help="Language of the outputs; it decides how texts "
-              "are split into words.")  # fmt: skip
-@click.option("--explain", type=click.Path(path_type=Path), metavar="FILE", help="Write what "
-              "became of each entity (kobe) as JSON lines.")  # fmt: skip
-@shard_options
+@as_object("how", ScoreOptions, _SCORE)
 @plot_option(PLOTS)
 @input_options
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES))))
@@ -53,10 +113,7 @@ def score(
     inputs: tuple[str, ...],
     texts: TextOptions,
     *,
-    src_lang: str | None,
-    tgt_lang: str | None,
-    explain: Path | None,
-    shards: ShardOptions,
+    how: ScoreOptions,
     plot: tuple[str, ...] | None,
     options: InputOptions,
     output: OutputOptions,
@@ -68,35 +125,69 @@ def score(
     segments, which compare and meta read; otherwise the table.
     """
     need_inputs(inputs, "steelyard score --ref ref.en a.en b.en --metric bleu,chrf")
-    if src_lang or tgt_lang:
-        if not (src_lang and tgt_lang):
-            raise UsageError("--src-lang and --tgt-lang: expected both")
-        options = replace(options, lp=f"{src_lang}-{tgt_lang}")
-    if explain is not None and "kobe" not in texts.metric:
-        raise UsageError("--explain is for kobe, which --metric does not name")
-    if shards.asked:
-        if plot is not None:
-            raise UsageError("--plot: shards keep counts, there is nothing to draw from")
-        if explain is not None:
-            raise UsageError("--explain: shards keep counts, not what became of each entity")
-        sharded = score_in_shards(inputs, texts, options, shards, output)
+    how.check(texts, plot)
+    if how.src_lang:
+        options = replace(options, lp=f"{how.src_lang}-{how.tgt_lang}")
+    if how.shards is not None:
+        sharded = _score_in_shards(inputs, texts, options, how, output)
         if sharded is not None:
             emit(sharded.to_dict(), sharded.tables(), output)
         return
     plots = wanted_figures(plot, output, PLOTS if "kobe" in texts.metric else PLOTS[1:])
     found = texts.score(texts.load(inputs, options), options)
     output = write_figures(plots, partial(_draw, found, options.human), output)
-    if explain is not None:
+    if how.explain is not None:
         lines = (f"{line}\n" for line in found.reports["kobe"].jsonl())
-        files.write_text(explain, "".join(lines))
-        note(f"wrote {explain}", output)
+        files.write_text(how.explain, "".join(lines))
+        note(f"wrote {how.explain}", output)
     written = output.out is not None and _write(found, output)
     shown = replace(output, out=None) if written else output
     emit(found.to_dict(), found.tables(), shown)
 
 
+def _score_in_shards(
+    inputs: tuple[str, ...],
+    texts: TextOptions,
+    options: InputOptions,
+    how: ScoreOptions,
+    output: OutputOptions,
+) -> ShardedKobe | None:
+    """Count all shards and add them up, or only some of them (None)."""
+    if texts.metric != ("kobe",) or texts.commands or texts.score_files:
+        raise UsageError("--shards is for --metric kobe, alone")
+    source, _, target = (options.lp or "").partition("-")
+    if not (source and target):
+        raise UsageError("--shards: name the languages by --src-lang and --tgt-lang")
+    unused = {"--human": options.human, "--systems": options.systems, "--where": options.where,
+              "--drop-systems": options.drop_systems, "--domain": options.domain,
+              "--ignore": options.ignore}  # fmt: skip
+    for option, value in unused.items():
+        if value:
+            raise UsageError(f"{option}: shards are counted as they are")
+    if output.out is not None and files.suffix(output.out) in ("jsonl", "parquet"):
+        raise UsageError(f"--out {output.out}: shards have no scores of segments; expected a table "
+                         f"(.json .csv .md), not {' '.join(TABLES)}")  # fmt: skip
+    from steelyard.formats.textshards import find_shards
+    from steelyard.kobe.scale import score_shards
+    from steelyard.scoring.fidelity import Kobe
+
+    metric = Kobe(**texts.options_of("kobe"))
+    found = find_shards([Path(name) for name in inputs], how.shard_size, source=texts.src,
+                        references=texts.ref, allow_empty=texts.allow_empty)  # fmt: skip
+    workers = Workers(output.jobs, how.cluster, how.shards)
+    with workers_with_progress("linking", workers, output) as shown:
+        result = score_shards(
+            found, (source, target), texts.kb, metric.options, workers=shown, only=how.shard
+        )
+    if result is None and how.shard is not None:
+        mine, of = how.shard
+        n = len(range(mine - 1, len(found), of))
+        note(f"share {mine} of {of}: {n} of {len(found)} shards are in {workers.resume}", output)
+    return result
+
+
 def _draw(found: Scores, human: str | None, name: str) -> Any:
-    from steelyard.kobe.report import KobeReport
+    from steelyard.kobe.findings import KobeReport
     from steelyard.report.figures import recall
 
     if name == "people":

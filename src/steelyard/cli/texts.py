@@ -73,6 +73,10 @@ class TextOptions:
         metrics: list[str | Metric] = [*self.metric, *self._own(options)]
         if not metrics:
             raise UsageError("texts need a metric to be scored by; for example: --metric chrf")
+        if "kobe" in self.metric and not (es.language_pair or "").partition("-")[2]:
+            raise UsageError(
+                "kobe needs the languages: name them by --src-lang and --tgt-lang, or by --lp"
+            )
         return score(es, metrics, references=refs, options=self._settings())
 
     def options_of(self, metric: str) -> dict[str, Any]:
@@ -93,8 +97,7 @@ class TextOptions:
         return found
 
     def _own(self, options: InputOptions) -> list[Metric]:
-        from steelyard.scoring.cache import ScoreCache
-        from steelyard.scoring.external import Command, ScoreFile
+        from steelyard.scoring.external import Command, ScoreCache, ScoreFile
 
         cache = None if self.no_cache else ScoreCache.default()
         lower, higher = set(options.lower_is_better), set(options.higher_is_better)

@@ -6,20 +6,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from steelyard.kobe.linking.lexicon import LinkOptions as LinkOptions
+    from steelyard.kobe.findings import KobeReport as KobeReport
     from steelyard.kobe.linking.linker import DictionaryLinker as DictionaryLinker
-    from steelyard.kobe.metric import KobeOptions as KobeOptions
-    from steelyard.kobe.metric import kobe_metric as kobe_metric
-    from steelyard.kobe.metric import score as score
-    from steelyard.kobe.report import KobeReport as KobeReport
+    from steelyard.kobe.options import KobeOptions as KobeOptions
+    from steelyard.kobe.options import LinkOptions as LinkOptions
+    from steelyard.kobe.run import kobe_metric as kobe_metric
+    from steelyard.kobe.run import score as score
 
 _HOME = {
     "DictionaryLinker": "steelyard.kobe.linking.linker",
-    "KobeOptions": "steelyard.kobe.metric",
-    "KobeReport": "steelyard.kobe.report",
-    "LinkOptions": "steelyard.kobe.linking.lexicon",
-    "kobe_metric": "steelyard.kobe.metric",
-    "score": "steelyard.kobe.metric",
+    "KobeOptions": "steelyard.kobe.options",
+    "KobeReport": "steelyard.kobe.findings",
+    "LinkOptions": "steelyard.kobe.options",
+    "kobe_metric": "steelyard.kobe.run",
+    "score": "steelyard.kobe.run",
 }
 
 __all__ = list(_HOME)

@@ -6,7 +6,6 @@ nests mentions. They are taken as they stand: counts must not change, only spans
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.formats import entityfiles, files
 from steelyard.formats.entityfiles import EntityAnnotations, Sentence
 from steelyard.formats.tables import read as read_table
-from steelyard.kobe.linking.linked import Id, Mention, Mentions
+from steelyard.kobe.mention import Id, Mention, Mentions
 
 
 def read_annotations(path: str | Path) -> EntityAnnotations:
@@ -68,40 +67,6 @@ def linked(annotations: EntityAnnotations) -> dict[str, list[Mentions]]:
         name: [mentions_of(sentence) for sentence in sentences]
         for name, sentences in annotations.systems.items()
     }
-
-
-def dump_release(
-    texts: Sequence[str], mentions: Sequence[Mentions], names: Mapping[Id, str]
-) -> str:
-    """Give one system's annotations in the layout of the release, as JSON.
-
-    ``begin`` and ``end`` count characters, as ``offset_unit`` says, and ``text`` is always there.
-    ``names`` translates ids for the outside; one that it lacks stays as it is.
-
-    Examples
-    --------
-    >>> print(dump_release(["In Wien"], [(Mention(3, 7, "Wien", 5),)], {5: "wd:Q1741"}))
-    {"annotated_sentence": [{"sentence": "In Wien", "entities": [{"id": "wd:Q1741", "begin": 3,
-      "end": 7, "text": "Wien"}]}], "offset_unit": "character"}
-    """
-    listed = [
-        {
-            "sentence": text,
-            "entities": [
-                {"id": names.get(m.id, str(m.id)), "begin": m.start, "end": m.end, "text": m.text}
-                for m in own
-            ],
-        }
-        for text, own in zip(texts, mentions, strict=True)
-    ]
-    return json.dumps({"annotated_sentence": listed, "offset_unit": "character"})
-
-
-def write_release(
-    path: Path, texts: Sequence[str], mentions: Sequence[Mentions], names: Mapping[Id, str]
-) -> None:
-    """Write one system's annotations in the layout of the release."""
-    files.write_text(path, dump_release(texts, mentions, names) + "\n")
 
 
 def from_spacy(doc: Any) -> Mentions:

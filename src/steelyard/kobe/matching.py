@@ -11,17 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import DegenerateError, ShapeError, UsageError
-from steelyard.kobe.linking.linked import Id, Mention
+from steelyard.kobe.mention import Id, Mention
+from steelyard.kobe.options import Matching, Measure
 from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
-Matching = Literal["strict", "candidates"]
 Linked = Sequence[Mention]
 Mask = NDArray[np.bool_]
 _EPSILON = 1e-12
@@ -46,7 +45,7 @@ class Kobe:
 
     penalty: bool = True
     rounded: bool = False
-    measure: Literal["recall", "precision"] = "recall"
+    measure: Measure = "recall"
 
     @property
     def width(self) -> int:

@@ -21,15 +21,13 @@ from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile, Provenance, sha256
 from steelyard.core.table import Table
 from steelyard.formats.textshards import TextRow, TextShard, read_rows
-from steelyard.kobe import metric
-from steelyard.kobe.languagecodes import normalise
-from steelyard.kobe.languagefilter import LanguageFilter
-from steelyard.kobe.linking.lexicon import LinkOptions
-from steelyard.kobe.linking.linked import Linker
+from steelyard.kobe import run
+from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities
+from steelyard.kobe.languages import LanguageFilter, normalise
 from steelyard.kobe.linking.linker import DictionaryLinker
-from steelyard.kobe.matching import Kobe, Matches, count_penalty, match
-from steelyard.kobe.metric import KobeOptions
-from steelyard.kobe.report import CategoryRecall, KobeReport, SystemEntities
+from steelyard.kobe.matching import Kobe, Matches, match
+from steelyard.kobe.mention import Linker
+from steelyard.kobe.options import KobeOptions, LinkOptions
 
 _ROWS = 1000  # linked at a time
 _REFERENCE = "\n"  # before the name of a reference among the names of systems
@@ -75,8 +73,7 @@ class ShardTask:
 
 def score_shards(
     shards: Sequence[TextShard],
-    src: str,
-    tgt: str,
+    pair: tuple[str, str],
     kb: Path | str | None = None,
     options: KobeOptions | None = None,
     *,
@@ -89,8 +86,10 @@ def score_shards(
     ----------
     shards
         What :func:`steelyard.formats.textshards.find_shards` gives.
-    src, tgt, kb, options
-        As in :func:`steelyard.kobe.metric.kobe_metric`; consensus weights, which are no counts, are
+    pair
+        Codes of the languages.
+    kb, options
+        As in :func:`steelyard.kobe.run.kobe_metric`; consensus weights, which are no counts, are
         refused.
     workers
         What the shards are counted on; the score does not depend on it.
@@ -103,7 +102,7 @@ def score_shards(
         raise UsageError("consensus weights are no counts: shards have uniform weights only")
     if not shards:
         raise UsageError("no shards: the files are empty")
-    src, tgt = normalise(src), normalise(tgt)
+    src, tgt = map(normalise, pair)
     folder = None if kb is None else str(kb)
     linker = _linker(folder, options.link)
     signature = options.signature(linker, src, tgt)
@@ -137,7 +136,7 @@ def score_shards(
 @lru_cache(maxsize=2)
 def _linker(kb: str | None, options: LinkOptions) -> DictionaryLinker:
     """One linker per process: its tables take a while to load."""
-    return metric.make_linker(kb, options)
+    return run.make_linker(kb, options)
 
 
 def count_shard(task: ShardTask) -> Counts:
@@ -174,7 +173,7 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
         what = "source" if from_source else f"reference '{against}'"
         raise InputError(f"no {what} to find entities in", path=task.shard.paths[0])
     other = src if from_source else tgt
-    mentions = metric.link_texts(linker, texts, other, tgt)
+    mentions = run.link_texts(linker, texts, other, tgt)
     systems = sorted({name for row in rows for name in row.outputs})
     references = sorted({name for row in rows for name in row.references} - {against})
     columns = {name: tuple(row.outputs.get(name) for row in rows) for name in systems}
@@ -182,7 +181,7 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
         _REFERENCE + name: tuple(row.references.get(name) for row in rows) for name in references
     }
     keep = LanguageFilter(src, tgt, task.options.language_filter)
-    linked, filtered = metric.link_outputs(linker, keep, columns, tgt, other)
+    linked, filtered = run.link_outputs(linker, keep, columns, tgt, other)
     strict = match(mentions, linked, task.options.matching)
     loose = match(mentions, linked, "candidates")
     wanted = strict.wanted
@@ -229,16 +228,17 @@ def merged_report(
     size = counts["size"]
     covered = 1 - size["bare"] / size["segments"]
     return KobeReport(
-        *pair,
-        options.against,
-        signature,
-        tuple(rows),
-        tuple(_categories(counts, [row.system for row in rows])),
-        (),
-        size["segments"],
-        size["bare"],
-        size["mentions"],
-        metric.entity_warnings(covered, rows),
+        src=pair[0],
+        tgt=pair[1],
+        against=options.against,
+        signature=signature,
+        systems=tuple(rows),
+        categories=tuple(_categories(counts, [row.system for row in rows])),
+        lost=(),
+        n_segments=size["segments"],
+        n_without_entities=size["bare"],
+        n_source_entities=size["mentions"],
+        warnings=run.entity_warnings(covered, rows),
     )
 
 
@@ -251,23 +251,18 @@ def _name(name: str, systems: Mapping[str, Any]) -> str:
 
 
 def _systems(counts: Counts, options: KobeOptions) -> list[SystemEntities]:
-    rows = []
     formula = Kobe(options.penalty, options.rounded, options.measure)
+    rows = []
     for name, kept in counts["kept"].items():
         wanted, found = counts["wanted"][name], counts["found"][name]
         sums = np.array([kept, wanted, kept, wanted, found], dtype=np.float64)
         rows.append(
-            SystemEntities(
+            SystemEntities.of(
                 _name(name, counts["kept"]),
                 float(formula(sums)),
-                float(Kobe(penalty=False)(sums)),
-                float(count_penalty(sums[4], sums[3])),
-                float(Kobe(measure="precision")(sums)),
-                kept,
-                wanted,
-                found,
+                sums,
                 counts["filtered"].get(name, 0),
-                name.startswith(_REFERENCE),
+                is_reference=name.startswith(_REFERENCE),
             )
         )
 

@@ -32,7 +32,7 @@ from steelyard.reproduction.reproduction import (
     not_there,
     same,
 )
-from steelyard.scoring import registry
+from steelyard.scoring.metric import make_metric
 from steelyard.stats.kendall.counting import PairCounts, count_pairs
 from steelyard.stats.kendall.matrices import TieMatrix, matrix
 from steelyard.studies.study import Progress
@@ -131,7 +131,7 @@ def counted_pairs(lp: str, pairs: Path, texts: Path, *, scored: bool = True) -> 
 
 def with_eed(es: EvalSet) -> EvalSet:
     """Add the scores of EED."""
-    scored = registry.make("eed").score(es, es.references)
+    scored = make_metric("eed").score(es, es.references)
     return es.with_scores("eed", scored.table)
 
 

@@ -10,20 +10,24 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
 
+from steelyard.core.provenance import installed_version
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.scoring.metric import Scored, chosen_references, nearest, target_language
 from steelyard.stats.arrays import Floats
 
-_UNIT = (
-    10  # EED counts in tenths: equal costs are then equal numbers, and the first of them is meant
-)
+#: EED counts in tenths: equal costs are then equal numbers, and the first of them is meant.
+_UNIT = 10
 _JUMP, _DELETION, _INSERTION, _COVERAGE = 20, 2, 10, 3  # alpha 2, 0.2, 1 and rho 0.3
 _FAR = 1 << 29  # more than any cost
 _CELLS = 1 << 16  # numbers in a row of a batch: they stay in the cache
 _TITLES = re.compile(r"\b(Dr|Jr|Prof|Rev|Gen|Mr|Mt|Mrs|Ms) \.")
-UNSPACED = ("ja", "zh")  # languages whose words no blanks part
+_UNSPACED = ("ja", "zh")  # languages whose words no blanks part
 _ABBREVIATIONS = ("e.g.", "i.e.", "U.S.")
 
 Pair = tuple[str, str]
@@ -42,7 +46,7 @@ def eed_preprocess(text: str, target: str | None = None) -> str:
     >>> eed_preprocess("１２億。", "ja")
     '12億。'
     """
-    if target in UNSPACED:
+    if target in _UNSPACED:
         return unicodedata.normalize("NFKC", text.rstrip())
     text = re.sub(r"([.!?,])", r" \1 ", text.rstrip())
     text = re.sub(r"\s+", " ", text)
@@ -139,29 +143,6 @@ def _eed_batch(outputs: Sequence[str], references: Sequence[str]) -> Floats:
     return capped
 
 
-class _Distance:
-    """Levenshtein distances of many sequences to one, by bits of integers (Myers 1999)."""
-
-    def __init__(self, reference: Sequence[str]) -> None:
-        self.masks: dict[str, int] = {}
-        for place, symbol in enumerate(reference):
-            self.masks[symbol] = self.masks.get(symbol, 0) | 1 << place
-        self.all = (1 << len(reference)) - 1
-
-    def __call__(self, sequence: Sequence[str]) -> int:
-        """Count the edits; ``up`` and ``down`` are the steps along a column of the table."""
-        whole, masks = self.all, self.masks
-        up, down = whole, 0
-        for symbol in sequence:
-            equal = masks.get(symbol, 0)
-            across = (((equal & up) + up) ^ up) | equal
-            rise = (down | ~(across | up)) << 1 | 1
-            equal |= down
-            up = ((up & across) << 1 | ~(equal | rise)) & whole
-            down = rise & equal & whole
-        return len(sequence) + up.bit_count() - down.bit_count()
-
-
 def character(pairs: Sequence[Pair]) -> Floats:
     """CharacTER (Wang et al. 2016) of each (output, reference).
 
@@ -188,7 +169,7 @@ def _character(output: list[str], reference: list[str]) -> float:
     if not output:
         return 1.0
     moved = _moved(output, reference)
-    edits = _Distance(" ".join(reference))(" ".join(moved))
+    edits = Levenshtein.distance(" ".join(moved), " ".join(reference))
     return min(1.0, (_cost_of_moves(output, moved) + edits) / len(" ".join(output)))
 
 
@@ -197,7 +178,13 @@ def _moved(words: list[str], reference: list[str]) -> list[str]:
 
     Among equals that is the one with the shortest words, and the leftmost of these.
     """
-    distance = _Distance(reference)
+    # A character for each word: the distance of words is then that of two short texts.
+    letters = {word: chr(k) for k, word in enumerate(dict.fromkeys(words + reference))}
+    wanted = "".join([letters[word] for word in reference])
+
+    def distance(order: list[str]) -> int:
+        return Levenshtein.distance("".join([letters[word] for word in order]), wanted)
+
     places: dict[str, list[int]] = {}
     for place, word in enumerate(reference):
         places.setdefault(word, []).append(place)
@@ -245,3 +232,37 @@ def _cost_of_moves(before: list[str], after: list[str]) -> float:
             cost += sum(map(len, before[start : start + length])) / max(length, 1)
         start += max(length, 1)
     return cost
+
+
+# -- as metrics of a set
+
+
+def _scored(values: Floats, references: tuple[str, ...], settings: str) -> Scored:
+    table = ScoreTable(values, higher_is_better=False, uses=references, direction_given=True)
+    signature = f"nrefs:{len(references)}|{settings}|version:steelyard-{installed_version()}"
+    return Scored(table, signature)
+
+
+class Eed:
+    """Extended edit distance, see :func:`eed`."""
+
+    name = "eed"
+
+    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
+        """Score every output; the nearest reference counts."""
+        chosen = chosen_references(es, references)
+        target = target_language(es.language_pair)
+        values = nearest(es, chosen, partial(eed, target=target))
+        words = "nfkc" if target in _UNSPACED else "punctuation"
+        return _scored(values, chosen, f"alpha:2.0|rho:0.3|del:0.2|ins:1.0|prep:{words}")
+
+
+class Character:
+    """CharacTER, see :func:`character`."""
+
+    name = "character"
+
+    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
+        """Score every output; the nearest reference counts."""
+        chosen = chosen_references(es, references)
+        return _scored(nearest(es, chosen, character), chosen, "norm:output|match:equal")

@@ -1,14 +1,22 @@
 """What a metric is: something that scores the outputs of a set.
 
-A metric of your own is a class with a ``score`` method, made known by an entry point of the group
-``steelyard.metrics`` (see :mod:`steelyard.scoring.registry`).
+A metric of your own is a class with a ``score`` method. A package makes one known by an entry point
+of the group ``steelyard.metrics``: its name is the name of the metric, its object a function or
+class that takes the metric's options as keyword arguments and gives a :class:`Metric`::
+
+    [project.entry-points."steelyard.metrics"]
+    mine = "my_package:MyMetric"
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from inspect import Parameter, signature
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,6 +26,22 @@ from steelyard.core.table import Table
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Texts
 from steelyard.stats.arrays import Floats
+
+GROUP = "steelyard.metrics"
+
+#: name: module:class; a module loads when its metric is asked for. Names that share a class pass it
+#: their own name.
+BUILT_IN = {
+    "kobe": "steelyard.scoring.fidelity:Kobe",
+    "bleu": "steelyard.scoring.surface:SurfaceMetric",
+    "chrf": "steelyard.scoring.surface:SurfaceMetric",
+    "chrf++": "steelyard.scoring.surface:SurfaceMetric",
+    "ter": "steelyard.scoring.surface:SurfaceMetric",
+    "eed": "steelyard.scoring.edit:Eed",
+    "character": "steelyard.scoring.edit:Character",
+    "length": "steelyard.scoring.surface:Length",
+    "copy": "steelyard.scoring.surface:Copy",
+}
 
 Distance = Callable[[Sequence[tuple[str, str]]], Floats]
 
@@ -134,3 +158,64 @@ def nearest(es: EvalSet, references: Sequence[str], distance: Distance) -> Float
         for cell in where:
             values[cell] = min(values[cell], value)
     return np.where(np.isinf(values), np.nan, values)
+
+
+# -- metrics by name
+
+
+def metric_names() -> list[str]:
+    """Name the metrics there are: those built in, then those of other packages.
+
+    Examples
+    --------
+    >>> metric_names()[:4]
+    ['kobe', 'bleu', 'chrf', 'chrf++']
+    """
+    return [*BUILT_IN, *sorted(set(_added()) - set(BUILT_IN))]
+
+
+def _added() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def make_metric(name: str, options: Mapping[str, Any] | None = None) -> Metric:
+    """Make a metric from its name and its options.
+
+    Examples
+    --------
+    >>> make_metric("bleu", {"tokenize": "intl"}).name
+    'bleu'
+    >>> make_metric("blue")
+    Traceback (most recent call last):
+    ...
+    steelyard.core.errors.UsageError: unknown metric 'blue'; did you mean 'bleu'? Known: bleu, ...
+    """
+    if name in BUILT_IN:
+        module, _, kind = BUILT_IN[name].partition(":")
+        factory: Callable[..., Any] = getattr(import_module(module), kind)
+        if kind == "SurfaceMetric":
+            factory = partial(factory, name)
+    else:
+        added = _added()
+        if name not in added:
+            raise UsageError(f"unknown metric '{name}'; {hint(name, metric_names())}")
+        try:
+            factory = added[name].load()
+        except (ImportError, AttributeError) as error:
+            value = added[name].value
+            raise UsageError(f"metric '{name}' can't be loaded from {value}: {error}") from error
+    _check(name, factory, options or {})
+    metric = factory(**(options or {}))
+    if not isinstance(metric, Metric):
+        raise UsageError(f"metric '{name}': a {type(metric).__name__} has no name and score method")
+    return metric
+
+
+def _check(name: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    parameters = signature(factory).parameters
+    if any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
+        return  # it checks them itself
+    for option in options:
+        if option not in parameters:
+            known = hint(option, parameters) if parameters else "it has none"
+            raise UsageError(f"{name} has no option '{option}'; {known}")

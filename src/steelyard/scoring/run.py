@@ -15,8 +15,7 @@ from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.scoring import registry
-from steelyard.scoring.metric import Metric, Report
+from steelyard.scoring.metric import Metric, Report, make_metric
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +102,7 @@ def score(
     source
         Whatever :func:`steelyard.load` takes, with outputs.
     metrics
-        Names (see :func:`steelyard.scoring.registry.names`), or metrics that are made already.
+        Names (see :func:`steelyard.scoring.metric.metric_names`), or metrics that are made already.
     references
         Names of the references to use; a set with one needs none named.
     options
@@ -131,7 +130,7 @@ def score(
     given = dict(options or {})
     for own in given.values():
         bounds.instance(Mapping, "dictionaries by metric", options=own)
-    made = [registry.make(m, given.pop(m, None)) if isinstance(m, str) else m for m in wanted]
+    made = [make_metric(m, given.pop(m, None)) if isinstance(m, str) else m for m in wanted]
     for name in given:
         raise UsageError(f"options of '{name}', which is not asked for; {hint(name, _names(made))}")
     signatures: dict[str, str] = {}
@@ -152,13 +151,13 @@ def score(
     if references is not None:
         settings["references"] = ",".join(references)
     return Scores(
-        es,
-        tuple(signatures),
-        signatures,
-        (*es.notes, *_warnings(es, tuple(signatures)), *warnings),
-        tuple(notes),
-        Provenance("score", settings, es.inputs),
-        reports,
+        evalset=es,
+        metrics=tuple(signatures),
+        signatures=signatures,
+        warnings=(*es.notes, *_warnings(es, tuple(signatures)), *warnings),
+        notes=tuple(notes),
+        provenance=Provenance("score", settings, es.inputs),
+        reports=reports,
     )
 
 

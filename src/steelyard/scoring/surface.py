@@ -1,6 +1,12 @@
 """BLEU, chrF, chrF++ and TER: sacreBLEU takes the statistics of the texts, once.
 
-Everything after that works on the statistics: corpus scores, sentence scores, any resample.
+Everything after that works on the statistics: corpus scores, sentence scores, any resample. The
+formulas take (..., K) sums of statistics and give (...) scores, equal to those of sacreBLEU; they
+are frozen and comparable, so that statistics that carry one can be compared and pickled.
+
+Sentinels are made alike: scores that know nothing of quality, to catch what fools metrics and
+systems. A metric that agrees with people no better than ``length`` does has learnt nothing else; a
+system with a high ``copy`` returned its source.
 """
 
 from __future__ import annotations
@@ -14,8 +20,9 @@ import numpy as np
 
 from steelyard.core import bounds
 from steelyard.core.errors import MissingDependencyError, ShapeError, UsageError, hint
+from steelyard.core.provenance import installed_version
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.scoring.formulas import Bleu, Chrf, Ter
+from steelyard.data.segments import Texts
 from steelyard.scoring.metric import Scored, chosen_references, output_rows, target_language
 from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics
@@ -132,10 +139,14 @@ def surface_table(
         target=target or target_language(es.language_pair),
         **options,
     )
+    return _table(stats, chosen)
+
+
+def _table(stats: CorpusStatistics, uses: tuple[str, ...]) -> ScoreTable:
     return ScoreTable(
         sentence_scores(stats),
         higher_is_better=stats.higher_is_better,
-        uses=chosen,
+        uses=uses,
         system_scores=stats.corpus_scores(),
         statistics=stats,
         direction_given=True,
@@ -228,3 +239,199 @@ def _formula(metric: Any) -> Bleu | Chrf | Ter:
             metric.max_ngram_order, metric.smooth_method, float(value), metric.effective_order
         )
     return Chrf(metric.order, metric.beta, metric.eps_smoothing) if kind == "CHRF" else Ter()
+
+
+# -- formulas of sums
+
+
+@dataclass(frozen=True, slots=True)
+class Bleu:
+    """BLEU of (output length, reference length, matches of each order, n-grams of each order).
+
+    ``smoothing`` is ``exp`` (an order without a match counts 1/2, the next such one 1/4, ...),
+    ``floor`` (it counts ``value``), ``add-k`` (``value`` is added from the second order on) or
+    ``none``. With ``effective_order`` orders longer than the output are left out, as is usual for
+    single sentences; without it they make the score 0. No match at all is a score of 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Bleu()(np.array([10, 10, 8, 5, 3, 1, 10, 9, 8, 7])).round(6).item()
+    39.281465
+    """
+
+    order: int = 4
+    smoothing: str = "exp"
+    value: float = 0.0
+    effective_order: bool = False
+
+    @property
+    def width(self) -> int:
+        """How many statistics there are."""
+        return 2 + 2 * self.order
+
+    def __call__(self, sums: Floats) -> Floats:
+        """Score sums of statistics."""
+        length, reference = sums[..., 0], sums[..., 1]
+        matches, total = sums[..., 2 : 2 + self.order], sums[..., 2 + self.order :]
+        none = ~(matches != 0).any(axis=-1)
+        if self.smoothing == "add-k":
+            extra = np.where(np.arange(self.order) > 0, self.value, 0.0)
+            matches, total = matches + extra, total + extra
+        live = np.logical_and.accumulate(total > 0, axis=-1)
+        empty = live & (matches == 0)
+        if self.smoothing == "exp":
+            matches = np.where(empty, 0.5 ** np.cumsum(empty, axis=-1), matches)
+        elif self.smoothing == "floor":
+            matches = np.where(empty, self.value, matches)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(live, np.log(matches / total), 0.0).sum(axis=-1)
+            penalty = np.where(length < reference, 1 - reference / length, 0.0)
+            orders = live.sum(axis=-1) if self.effective_order else self.order
+            score = 100 * np.exp(penalty + logs / orders)
+        zero = none | (length <= 0) | ~(live[..., 0] if self.effective_order else live.all(axis=-1))
+        return np.where(zero, 0.0, score)
+
+
+@dataclass(frozen=True, slots=True)
+class Chrf:
+    """chrF of (n-grams of the output, of the reference, matches) for each order.
+
+    ``order`` counts the orders of characters and words together. Orders that output or reference
+    lack are left out, or count next to nothing with ``epsilon_smoothing``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Chrf(order=2)(np.array([10, 12, 9, 9, 11, 6])).round(6).item()
+    67.095772
+    """
+
+    order: int = 6
+    beta: float = 2
+    epsilon_smoothing: bool = False
+
+    @property
+    def width(self) -> int:
+        """How many statistics there are."""
+        return 3 * self.order
+
+    def __call__(self, sums: Floats) -> Floats:
+        """Score sums of statistics."""
+        output, reference, matches = (sums[..., k::3] for k in range(3))
+        factor = self.beta**2
+        if self.epsilon_smoothing:
+            tiny = 1e-16
+            precision = _divide(matches, output, tiny)
+            recall = _divide(matches, reference, tiny)
+            f = _divide((1 + factor) * precision * recall, factor * precision + recall, tiny)
+            mean: Floats = 100 * f.mean(axis=-1)
+            return mean
+        both = (output > 0) & (reference > 0)
+        orders = both.sum(axis=-1)
+        precision = _divide(np.where(both, _divide(matches, output), 0.0).sum(axis=-1), orders)
+        recall = _divide(np.where(both, _divide(matches, reference), 0.0).sum(axis=-1), orders)
+        return 100 * _divide((1 + factor) * precision * recall, factor * precision + recall)
+
+
+@dataclass(frozen=True, slots=True)
+class Ter:
+    """TER of (edits, length of the reference). Edits of an empty reference make 100.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Ter()(np.array([[3, 12], [1, 0], [0, 0]])).tolist()
+    [25.0, 100.0, 0.0]
+    """
+
+    width = 2  # statistics
+
+    def __call__(self, sums: Floats) -> Floats:
+        """Score sums of statistics."""
+        edits, length = sums[..., 0], sums[..., 1]
+        return 100 * np.where(length > 0, _divide(edits, length), (edits > 0).astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """The first of two sums by the second; NaN where the second is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Ratio()(np.array([[3, 12], [1, 0]])).tolist()
+    [0.25, nan]
+    """
+
+    width = 2  # statistics
+
+    def __call__(self, sums: Floats) -> Floats:
+        """Score sums of statistics."""
+        return _divide(sums[..., 0], sums[..., 1], np.nan)
+
+
+def _divide(top: Floats, bottom: Floats, otherwise: float = 0.0) -> Floats:
+    """Divide; a given number where there is nothing to divide by."""
+    result: Floats = np.full_like(top, otherwise, dtype=np.float64)
+    np.divide(top, bottom, out=result, where=bottom > 0)
+    return result
+
+
+# -- sentinels
+
+
+def _sources(es: EvalSet, name: str) -> Texts:
+    if es.segments.sources is None:
+        raise UsageError(f"{name}: the set has no sources")
+    return es.segments.sources
+
+
+class Length:
+    """Characters of the output per character of the reference (of several: their mean).
+
+    Without references it is the source that counts. Of a system, all lengths are added up first.
+    """
+
+    name = "length"
+
+    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
+        """Measure every output."""
+        if es.references:
+            uses = chosen_references(es, references)
+            columns = [es.segments.references[name] for name in uses]
+        else:
+            uses = ("src",)
+            columns = [_sources(es, self.name)]
+        expected = []
+        for texts in zip(*columns, strict=True):
+            lengths = [len(text) for text in texts if text is not None]
+            expected.append(sum(lengths) / len(lengths) if lengths else np.nan)
+        found = [
+            [np.nan if text is None else len(text) for text in texts] for texts in output_rows(es)
+        ]
+        values = np.stack(np.broadcast_arrays(np.array(found), np.array(expected)), axis=-1)
+        values[np.isnan(values).any(axis=-1)] = np.nan
+        signature = f"chars|to:{'.'.join(uses)}|version:steelyard-{installed_version()}"
+        return Scored(
+            _table(CorpusStatistics(values, Ratio(), signature=signature), uses), signature
+        )
+
+
+class Copy:
+    """Likeness of the output to its source: chrF with the source for a reference.
+
+    100 is a copy. Names, numbers and related languages make some likeness normal: compare systems.
+    """
+
+    name = "copy"
+
+    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
+        """Measure every output."""
+        sources = _sources(es, self.name)
+        stats = corpus_statistics("chrf", output_rows(es), [sources])
+        signature = f"chrf-of-source|{stats.signature}"
+        lower = CorpusStatistics(
+            stats.values, stats.combine, higher_is_better=False, signature=signature
+        )
+        return Scored(_table(lower, ("src",)), signature)

@@ -16,8 +16,7 @@ from steelyard.core.parallel import Workers
 from steelyard.core.table import dumps
 from steelyard.formats import duck
 from steelyard.formats.textshards import find_shards, read_rows
-from steelyard.kobe.linking.lexicon import LinkOptions
-from steelyard.kobe.metric import KobeOptions
+from steelyard.kobe.options import KobeOptions, LinkOptions
 from steelyard.kobe.scale import score_shards
 
 NAMES = {"Wien": "Vienna", "Paris": "Paris", "München": "Munich", "Köln": "Cologne"}
@@ -46,8 +45,8 @@ def make_rows():
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory):
     """A knowledge base of four cities."""
-    from steelyard.kobe.base.building import build
-    from steelyard.kobe.base.sources.aliastable import AliasTable
+    from steelyard.kobe.base.build import build
+    from steelyard.kobe.base.sources.columns import AliasTable
 
     folder = tmp_path_factory.mktemp("kb")
     lines = ["id\tcategory\tlang\talias\tprior"]
@@ -75,7 +74,7 @@ def command(path, kb, *more):
 def whole(texts, kb):
     """What one machine says of all texts at once."""
     from steelyard.formats.load import load
-    from steelyard.kobe.metric import kobe_metric
+    from steelyard.kobe.run import kobe_metric
 
     report = kobe_metric(load(texts), "de", "en", kb, QUICK)[1].to_dict()
     del report["lost"]
@@ -84,7 +83,7 @@ def whole(texts, kb):
 
 def sharded(path, kb, size=7, **workers):
     shards = find_shards([path], size)
-    found = score_shards(shards, "de", "en", kb, QUICK, workers=Workers(**workers))
+    found = score_shards(shards, ("de", "en"), kb, QUICK, workers=Workers(**workers))
     assert found is not None
     return found
 
@@ -200,7 +199,7 @@ def test_other_kinds_of_files(form, texts, kb, whole, tmp_path):
                                + f") TO {goal} (FORMAT parquet)")  # fmt: skip
     shards = find_shards(paths, 9, source=source, references=humans)
     assert len(shards) == (7 if form == "plain" else 1)
-    found = score_shards(shards, "de", "en", kb, QUICK)
+    found = score_shards(shards, ("de", "en"), kb, QUICK)
     assert found is not None
     if form in ("gz", "parquet"):
         assert dumps(report_of(found)) == dumps(whole)
@@ -251,7 +250,7 @@ def test_what_can_not_be_split(tmp_path, texts, kb, capsys):
     with pytest.raises(InputError, match="no such file"):
         find_shards([tmp_path / "none.jsonl"], 5)
     with pytest.raises(UsageError, match="consensus"):
-        score_shards(find_shards([texts], 5), "de", "en", kb, KobeOptions(weights="consensus"))
+        score_shards(find_shards([texts], 5), ("de", "en"), kb, KobeOptions(weights="consensus"))
     for more, message in (
         (["--shard", "1/2"], "--shard: expected --shards DIR"),
         (["--shards", "x", "--shard", "3/2"], "not of the form I/N"),

@@ -1,11 +1,26 @@
-"""A knowledge base: entities, their names in many languages, and what is known of them."""
+"""A knowledge base: entities, their names in many languages, and what is known of them.
+
+It is one folder, written once by :func:`~steelyard.kobe.base.build.build` and opened by memory map:
+
+- ``manifest.json``: what it holds, where that is from, licences, and the hash of every file
+- ``aliases*.marisa``: tries of ``language TAB folded name``; several if there are many names
+- ``starts.npy``: for each name where its entities start in the next two
+- ``entities.npy``: entity numbers, most probable first
+- ``flags.npy``: what is known of the name for that entity (`records.Flag`)
+- ``prior.npy``, ``category.npy``, ``tier.npy``: one value for each entity
+- ``ids.bin``, ``ids.npy``: ids of entities, sorted, and where each starts
+- ``speech.npy``: entity numbers that have a name in a language, languages one after the other
+- ``meta.sqlite``: all records as they were read: opened only to explain, or to build upon
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +28,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError, hint, need_extra
-from steelyard.kobe.base import store
-from steelyard.kobe.base.records import UNSTATED, Flag, Name
-from steelyard.kobe.languagecodes import primary
+from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name
+from steelyard.kobe.languages import primary
+from steelyard.kobe.linking.folding import fold
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+META = "meta.sqlite"
+ARRAYS = ("starts", "entities", "flags", "prior", "category", "tier", "ids", "speech")
+_PROBES = (
+    "Stra\u00dfe \u0401\u043b\u043a\u0430 \u0130stanbul \uff29\uff22\uff2d C\u00f4te d\u2019Ivoire",
+    "\u0623\u0625\u0622 \u0671 \u067e\u0698",
+    "\u30ac\u30fb\uff76\uff9e 12\u5104 ",
+    "A\u0301 \ufb01 \u2163 \u0663\u096a \u00bd \u01c5 \u017f \u2126",
+    "\u2010\u2011\u2012\u2013\u2212 \u02bc\u2032\u00b4\u0060 \u05f3\u05f4\u05b7",
+    "\u0640\u064b \u00ad\u200b",
+)
+
+
+@cache
+def folding_version() -> str:
+    """Give a short hash of how names are folded: bases folded otherwise would not be found in."""
+    folded = [fold(probe, lang) for probe in _PROBES for lang in ("en", "tr", "mul")]
+    return hashlib.sha256(repr(folded).encode()).hexdigest()[:12]
+
+
+def trie_name(number: int) -> str:
+    """Give the file name of a trie."""
+    return f"aliases-{number}.marisa" if number else "aliases.marisa"
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read and check the manifest of a knowledge base."""
+    path = folder / MANIFEST
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        what = "is not a knowledge base: it has no manifest.json" if folder.is_dir() else ""
+        raise InputError(what or "no such knowledge base", path=folder) from None
+    except NotADirectoryError:
+        what = "is a file, expected the folder of a knowledge base"
+        raise InputError(what, path=folder) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"can't be read ({error})", path=path) from None
+    found = manifest.get("format") if isinstance(manifest, dict) else None
+    if found != FORMAT:
+        raise InputError(f"is of format {found}, expected {FORMAT}: build it again", path=folder)
+    if manifest.get("folding") != folding_version():
+        raise InputError("was built with other rules of folding: build it again", path=folder)
+    return manifest
+
 
 Bools = NDArray[np.bool_]
 Finder = Callable[[str], list[tuple[int, int]]]
 
 
 class KnowledgeBase:
-    """A folder made by :func:`~steelyard.kobe.base.building.build`; files: ``kobe/base/store.py``.
+    """An open base.
 
     Entities are numbers from 0 on, in the order of their ids; names are keys, numbers too. All
     arrays are memory maps: what is not asked for is not read.
@@ -39,7 +101,7 @@ class KnowledgeBase:
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
         self.path, self.manifest = path, manifest
-        arrays = {name: _array(path, name) for name in store.ARRAYS}
+        arrays = {name: _array(path, name) for name in ARRAYS}
         self.starts: NDArray[np.int64] = arrays["starts"]
         self.entities: NDArray[np.uint32] = arrays["entities"]
         self.flags: NDArray[np.uint8] = arrays["flags"]
@@ -48,7 +110,7 @@ class KnowledgeBase:
         self.tier: NDArray[np.uint8] = arrays["tier"]
         self._id_ends: NDArray[np.int64] = arrays["ids"]
         self._speech: NDArray[np.uint32] = arrays["speech"]
-        self._tries = [_trie(path / store.trie_name(i)) for i in range(len(manifest["tries"]))]
+        self._tries = [_trie(path / trie_name(i)) for i in range(len(manifest["tries"]))]
         self._firsts = [trie["first"] for trie in manifest["tries"]]
         self._bases = [trie["base"] for trie in manifest["tries"]]
         self._has: dict[str, Bools] = {}
@@ -58,7 +120,7 @@ class KnowledgeBase:
     def open(cls, path: str | Path) -> KnowledgeBase:
         """Open a base; nothing but the manifest is read."""
         folder = Path(path)
-        return cls(folder, store.read_manifest(folder))
+        return cls(folder, read_manifest(folder))
 
     def __len__(self) -> int:
         return len(self.prior)
@@ -109,10 +171,6 @@ class KnowledgeBase:
             return sorted(found)
 
         return find_in_shards
-
-    def prefixes(self, lang: str, folded: str) -> list[tuple[int, int]]:
-        """Find all names at the start of a folded text, as `finder` does."""
-        return self.finder(lang)(folded)
 
     def continues(self, lang: str) -> Callable[[str], bool]:
         """Give a function that tells whether any name begins with a folded text.
@@ -214,8 +272,7 @@ class KnowledgeBase:
 
     @cached_property
     def _meta(self) -> sqlite3.Connection:
-        path = (self.path / store.META).resolve()
-        return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+        return _open_meta(self.path)
 
     def names(self, entity: int) -> list[Name]:
         """Give all names of an entity."""
@@ -248,6 +305,57 @@ class KnowledgeBase:
         return min(names, key=order).text if names else self.external_id(entity)
 
 
+class Base:
+    """A base as a source, to build another one upon it.
+
+    It has all records but those of the sources named in `without`.
+    """
+
+    def __init__(self, path: str | Path, *, without: Sequence[str] = ()) -> None:
+        self.path = Path(path)
+        self.without = frozenset(without)
+        manifest = read_manifest(self.path)
+        #: The sources that the base was made of, for the manifest of the new one.
+        self.parts: list[dict[str, Any]] = [
+            part for part in manifest["sources"] if part["name"] not in self.without
+        ]
+        self.name = "base"
+        self.version = self.signature = str(manifest["signature"])
+        self.licence = ", ".join(dict.fromkeys(part["licence"] for part in self.parts))
+        self.position = 0
+        #: Which of the parts the last record was from.
+        self.part = 0
+        kept = [n for n, p in enumerate(manifest["sources"]) if p["name"] not in self.without]
+        self._kept = {number: place for place, number in enumerate(kept)}
+
+    def fingerprint(self) -> str:
+        """Tell this input from all others."""
+        return f"base {self.signature} {sorted(self.without)}"
+
+    def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
+        """Yield the records as they were read once."""
+        import orjson
+
+        db = _open_meta(self.path)
+        query = (
+            "SELECT id, category, tier, prior, source, same_as, names FROM records ORDER BY rowid"
+        )
+        try:
+            for id_, category, tier, prior, source, same_as, names in db.execute(query):
+                if source in self._kept:
+                    self.part = self._kept[source]
+                    same = tuple(orjson.loads(same_as))
+                    entity = Entity(id_, category, tier, prior, same)
+                    yield entity, [Name(*name) for name in orjson.loads(names)]
+        finally:
+            db.close()
+
+
+def _open_meta(folder: Path) -> sqlite3.Connection:
+    uri = f"{(folder / META).resolve().as_uri()}?mode=ro&immutable=1"
+    return sqlite3.connect(uri, uri=True)
+
+
 def _array(folder: Path, name: str) -> Any:
     path = folder / f"{name}.npy"
     try:
@@ -276,6 +384,6 @@ def need(module: str) -> Any:
 
 def default() -> KnowledgeBase:
     """Open the knowledge base made of installed packages; it is built on first use."""
-    from steelyard.kobe.base.embedded import embedded
+    from steelyard.kobe.base.packaged import embedded
 
     return KnowledgeBase.open(embedded())

@@ -9,7 +9,7 @@ mapped onto that scale by the functions below.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntFlag
 from typing import NamedTuple, Protocol
 
@@ -34,6 +34,9 @@ class Flag(IntFlag):
 STATED = Flag.INFLECTED | Flag.LABEL | Flag.DEMONYM | Flag.ABBREVIATION | Flag.SYMBOL
 #: A name that two sources give keeps these if either has them; all others only if both do.
 KEPT_IF_ANY = Flag.LABEL | Flag.UNSTATED
+
+#: What is done, how many items of it, and of how many if that is known.
+Progress = Callable[[str, int, int | None], None]
 
 UNSTATED = "mul"
 CORE, CONCEPT = 0, 1

@@ -6,14 +6,13 @@ mean, how it must be written, whether it is an ordinary word as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from steelyard.core import bounds
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import TIERS, UNSTATED, Flag
 from steelyard.kobe.linking.folding import fold
 from steelyard.kobe.linking.wordforms import base_forms, inflects, ordinary, stem, stop_words
+from steelyard.kobe.options import LinkOptions
 
 _CASED, _UPPER = int(Flag.CASED), int(Flag.UPPER)
 _UNSTATED, _ABBREVIATION, _SYMBOL = int(Flag.UNSTATED), int(Flag.ABBREVIATION), int(Flag.SYMBOL)
@@ -42,56 +41,6 @@ _NATIONAL = dict(
 UNSPACED = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my", "bo"})
 #: Particles are written on the end of words.
 OPEN_ENDED = frozenset({"ko"})
-
-
-@dataclass(frozen=True, slots=True)
-class LinkOptions:
-    """How names are found.
-
-    Parameters
-    ----------
-    tiers
-        Tiers of the knowledge base to link: ``core`` (names, places, dates, ...), ``concept``.
-    inventory
-        ``shared``: only entities with names in both languages; ``full``: all.
-    min_population
-        Cities below that many people are not linked.
-    sure_population
-        Cities from here on are linked even if their name is an ordinary word.
-    national_languages
-        Whether languages that are named after a country count as the country.
-    lemmas
-        Whether inflected words are looked up by their dictionary forms.
-    values
-        Whether numbers, percentages, dates and times are linked.
-    """
-
-    tiers: tuple[str, ...] = TIERS
-    inventory: Literal["shared", "full"] = "shared"
-    min_population: int = 15_000
-    sure_population: int = 1_000_000
-    national_languages: bool = True
-    lemmas: bool = True
-    values: bool = True
-
-    def __post_init__(self) -> None:
-        for tier in bounds.listed(tiers=self.tiers):
-            bounds.choice(TIERS, tiers=tier)
-        bounds.choice(("shared", "full"), inventory=self.inventory)
-        bounds.whole(0, None, min_population=self.min_population,
-                     sure_population=self.sure_population)  # fmt: skip
-        bounds.flag(national_languages=self.national_languages, lemmas=self.lemmas,
-                    values=self.values)  # fmt: skip
-
-    def signature(self) -> str:
-        """Name what differs from the defaults."""
-        default = LinkOptions()
-        named = [
-            f"{name}:{'+'.join(value) if isinstance(value, tuple) else value}"
-            for name in self.__dataclass_fields__
-            if (value := getattr(self, name)) != getattr(default, name)
-        ]
-        return ",".join(named)
 
 
 class Entry(NamedTuple):

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.kobe.base.knowledge import KnowledgeBase, default
-from steelyard.kobe.languagecodes import normalise
-from steelyard.kobe.linking.folding import fold_text
-from steelyard.kobe.linking.lexicon import UNSPACED, Lexicon, LinkOptions
-from steelyard.kobe.linking.linked import Id, Mention, Mentions
-from steelyard.kobe.linking.mentions import Found, detect, inflected, tokenise
+from steelyard.kobe.languages import normalise
+from steelyard.kobe.linking.detection import Found, detect, inflected, tokenise
+from steelyard.kobe.linking.folding import Folded, fold_text
+from steelyard.kobe.linking.lexicon import UNSPACED, Lexicon
+from steelyard.kobe.mention import Id, Mention, Mentions
 from steelyard.kobe.numbers.quantities import Value, find_values
+from steelyard.kobe.options import LinkOptions
 
 _CACHED = 500_000  # sentences
 _BESIDE = 2  # characters between a number and its unit
@@ -89,11 +90,12 @@ class DictionaryLinker:
 
     def _link(self, text: str, lexicon: Lexicon) -> Mentions:
         lang = lexicon.lang
-        folded, places = fold_text(text, lang)
+        folded = fold_text(text, lang)
         # The original in the places of the folded text: what is looked up there keeps its capitals.
+        places = folded.places
         aligned = text if places is None else "".join([text[p] for p in places[:-1]])
-        tokens = tokenise(folded, lang)
-        found = detect(folded, aligned, tokens, lexicon)
+        tokens = tokenise(folded.text, lang)
+        found = detect(folded.text, aligned, tokens, lexicon)
         if self.options.lemmas and lang not in UNSPACED:
             more = inflected(aligned, tokens, found, lexicon)
             if more:
@@ -101,65 +103,38 @@ class DictionaryLinker:
         values: list[Value] = []
         if self.options.values and "core" in self.options.tiers:
             months = [(f.start, f.end) for f in found if f.entry.category == "month"]
-            values = find_values(folded, tokens, lang, months)
-        return self._settle(text, folded, places, found, values, lexicon)
+            values = find_values(folded.text, tokens, lang, months)
+        return self._settle(text, folded, found, values, lexicon)
 
     def _settle(
-        self,
-        text: str,
-        folded: str,
-        places: tuple[int, ...] | None,
-        found: list[Found],
-        values: list[Value],
-        lexicon: Lexicon,
+        self, text: str, folded: Folded, found: list[Found], values: list[Value], lexicon: Lexicon
     ) -> Mentions:
         """Choose between overlapping names and values, and check what needs a number beside it."""
         taken: list[tuple[int, int]] = []
         mentions = []
-
-        def place(start: int, end: int) -> tuple[int, int]:
-            if places is None:
-                return start, end
-            return places[start], max(places[end], places[end - 1] + 1)
-
         numbers = [v for v in values if v.id[:4] in ("num:", "pct:", "day:", "ord:")]
         for name in found:
-            if name.entry.after_number and not _beside(folded, name, numbers):
+            entry = name.entry
+            if entry.after_number and not _beside(folded.text, name, numbers):
                 continue
             if any(_prevails(value, name) for value in values):
                 continue
-            start, end = place(name.start, name.end)
-            entry = name.entry
             taken.append((name.start, name.end))
-            mentions.append(
-                Mention(
-                    start,
-                    end,
-                    text[start:end],
-                    entry.ids[0],
-                    entry.category,
-                    entry.tier,
-                    entry.ids,
-                    "inflected" if name.inflected else "name",
-                )
-            )
+            start, end = folded.span(name.start, name.end)
+            own, ids = text[start:end], entry.ids
+            rule = "inflected" if name.inflected else "name"
+            mentions.append(Mention(start, end, own, ids[0], entry.category, entry.tier, ids, rule))
         for value in values:
             if any(s < value.end and value.start < e for s, e in taken):
                 continue
             entity = self._entity(value.id, lexicon)
-            if entity is None:
-                continue
-            start, end = place(value.start, value.end)
-            readings = (entity, *value.others)
-            mentions.append(
-                Mention(
-                    start, end, text[start:end], entity, value.category, "core", readings, "value"
-                )
-            )
+            start, end = folded.span(value.start, value.end)
+            own, all_ = text[start:end], (entity, *value.others)
+            mentions.append(Mention(start, end, own, entity, value.category, "core", all_, "value"))
         mentions.sort(key=lambda m: (m.start, m.end))
         return tuple(mentions)
 
-    def _entity(self, value: str, lexicon: Lexicon) -> Id | None:
+    def _entity(self, value: str, lexicon: Lexicon) -> Id:
         """Give the entity of the base for currencies and months; other values are their own."""
         if not value.startswith(("cur:", "month:")):
             return value

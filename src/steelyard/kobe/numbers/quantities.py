@@ -3,7 +3,8 @@
 A value becomes an id that is the same in every language and script: ``1.234,5`` in German,
 ``1,234.5`` in English and ``1 234,5`` in French are ``num:1234.5``; ``12億`` is ``num:1200000000``.
 An amount of money is its number and its currency, a date its day, month and year, so that one wrong
-part does not hide the others. Everything here works on folded text (see :mod:`steelyard.kobe.linking.folding`).
+part does not hide the others. Everything here works on text that was folded
+(:mod:`steelyard.kobe.linking.folding`).
 """
 
 from __future__ import annotations

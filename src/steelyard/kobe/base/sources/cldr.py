@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any
 
 from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name, population_prior
-from steelyard.kobe.base.sources.countries import country, everyday_names, people
-from steelyard.kobe.languagecodes import primary
+from steelyard.kobe.base.sources.geonames import country, everyday_names, people
+from steelyard.kobe.languages import primary
 
 _PLACEHOLDER = re.compile(r"^[A-Z]+[0-9]*$|^\d+$")
 _MONTHS = (108, 109, 110, 118, 119, 120, 121, 122, 123, 124, 125, 126)  # Wikidata: Q108 ...

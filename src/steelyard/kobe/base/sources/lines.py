@@ -10,7 +10,6 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -125,7 +124,7 @@ class Lines:
     def fail(self, number: int, message: str) -> None:
         """Refuse a line, or count it if that is wanted."""
         if not self.skip_broken:
-            raise InputError(f"{message} (--skip-broken goes on)", path=self.path, line=number)
+            raise InputError(f"{message} (skip_broken=True goes on)", path=self.path, line=number)
         self.n_broken += 1
         if len(self.broken) < 5:
             self.broken.append(number)
@@ -198,48 +197,3 @@ class LineSource:
     def warnings(self) -> list[str]:
         """Say which lines were left out."""
         return self.lines.warnings()
-
-
-class NamedColumns:
-    """A table with a header line: tab- or comma-separated, without quotes.
-
-    Rows that follow each other and have the same value in the column `by` come together.
-    """
-
-    def __init__(self, lines: Lines, columns: dict[str, bool], by: str) -> None:
-        self.lines, self.columns, self.by = lines, columns, by
-
-    def groups(self, start: int = 0) -> Iterator[tuple[int, str, list[tuple[int, dict[str, str]]]]]:
-        """Give (last line, id, rows) of each group; a row knows its line."""
-        last = start
-        for key, group in groupby(self._rows(start), key=lambda row: row[1][self.by]):
-            rows = list(group)
-            last = rows[-1][0]
-            yield last, key, rows
-
-    def _rows(self, start: int) -> Iterator[tuple[int, dict[str, str]]]:
-        header: list[str] = []
-        for number, line in self.lines.read():
-            try:
-                fields = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-            except UnicodeDecodeError as error:
-                self.lines.fail(number, f"byte 0x{line[error.start]:02x} is not UTF-8")
-                continue
-            cells = fields.split("\t")
-            if not header:
-                header = self._header(cells, number)
-            elif number > start and fields:
-                if len(cells) != len(header):
-                    what = f"{len(cells)} fields, expected {len(header)}"
-                    self.lines.fail(number, what)
-                else:
-                    yield number, dict(zip(header, cells, strict=True))
-
-    def _header(self, cells: list[str], number: int) -> list[str]:
-        path = self.lines.path
-        for name, needed in self.columns.items():
-            if needed and name not in cells:
-                found = ", ".join(cells[:12])
-                what = f"column '{name}' is missing; found: {found}"
-                raise InputError(what, path=path, line=number)
-        return cells

@@ -11,7 +11,7 @@ from xml.parsers import expat
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import files
 from steelyard.kobe.base.records import CORE, Entity, Flag, Name
-from steelyard.kobe.languagecodes import normalise
+from steelyard.kobe.languages import normalise
 from steelyard.kobe.linking.folding import fold
 
 #: What a company checks first is meant before anything else that has the same name.

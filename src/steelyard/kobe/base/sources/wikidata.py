@@ -10,7 +10,7 @@ from typing import Any
 
 from steelyard.kobe.base.records import CONCEPT, CORE, Entity, Flag, Name, sitelinks_prior
 from steelyard.kobe.base.sources.lines import LineSource
-from steelyard.kobe.languagecodes import primary
+from steelyard.kobe.languages import primary
 
 #: Properties that name the same thing elsewhere.
 _ELSEWHERE = {"P1566": "gn:", "P297": "iso:", "P498": "cur:", "P218": "lang:"}

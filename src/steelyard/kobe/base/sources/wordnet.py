@@ -12,7 +12,7 @@ from typing import Any
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import sha256
 from steelyard.kobe.base.records import CONCEPT, Entity, Name, senses_prior
-from steelyard.kobe.languagecodes import primary
+from steelyard.kobe.languages import primary
 
 _OFFSET = re.compile(r"-(\d{8}-[a-z])$")
 

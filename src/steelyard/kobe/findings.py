@@ -1,15 +1,31 @@
-"""KobeReport: the score of every system, by category, and what is most often lost."""
+"""What KoBE found: the score of every system, by category, what is lost, and why.
+
+What happened to an entity of a segment is that it was found, lost, changed, copied or added.
+Mentions are paired by any of their readings there, which is more forgiving than the score: a list
+of errors with many false alarms is not read twice.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from steelyard.core.table import Column, Frame, Table, frame
-from steelyard.kobe.explanation import Finding, explain
-from steelyard.kobe.linking.linked import Linker, Mentions
+from steelyard.kobe.matching import Kobe, count_penalty, pair_candidates
+from steelyard.kobe.mention import Linker, Mention, Mentions
+from steelyard.stats.arrays import Floats
+
+Kind = Literal["found", "lost", "changed", "copied", "added"]
+#: Categories that stand for each other when one is put in the place of another.
+_FAMILIES = {
+    "quantity": ("number", "percent", "ordinal", "date", "time"),
+    "place": ("country", "region", "city", "place", "language", "demonym"),
+    "calendar": ("month", "weekday"),
+    "name": ("person", "organisation", "work", "product", "event", "name", "term"),
+}
+_FAMILY = {category: family for family, own in _FAMILIES.items() for category in own}
 
 
 class SystemEntities(NamedTuple):
@@ -29,6 +45,24 @@ class SystemEntities(NamedTuple):
     found: int
     filtered: int
     is_reference: bool = False
+
+    @classmethod
+    def of(
+        cls, system: str, score: float, sums: Floats, filtered: int, *, is_reference: bool = False
+    ) -> SystemEntities:
+        """Count what the statistics of :class:`~steelyard.kobe.matching.Kobe` add up to."""
+        return cls(
+            system=system,
+            score=float(score),
+            recall=float(Kobe(penalty=False)(sums)),
+            penalty=float(count_penalty(sums[4], sums[3])),
+            precision=float(Kobe(measure="precision")(sums)),
+            matched=int(sums[2]),
+            wanted=int(sums[3]),
+            found=int(sums[4]),
+            filtered=filtered,
+            is_reference=is_reference,
+        )
 
 
 class CategoryRecall(NamedTuple):
@@ -50,15 +84,19 @@ class LostEntity(NamedTuple):
     by_system: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedTexts:
-    """Texts with their mentions: of sources, and of each output after the language filter."""
+    """Texts with their mentions: of sources, and of each output after the language filter.
+
+    References are outputs, too. ``filtered`` counts sentences that are not in the target language.
+    """
 
     ids: tuple[str, ...]
     sources: tuple[str | None, ...]
     source_mentions: tuple[Mentions, ...]
     outputs: Mapping[str, tuple[str | None, ...]]
     output_mentions: Mapping[str, tuple[Mentions | None, ...]]
+    filtered: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +245,13 @@ class KobeReport:
 
     def findings(self, systems: Sequence[str] | None = None) -> Iterator[tuple[str, int, Finding]]:
         """Give what happened to every entity: (system, segment, finding)."""
+        for system, at, _, findings in self._explained(systems):
+            for finding in findings:
+                yield system, at, finding
+
+    def _explained(
+        self, systems: Sequence[str] | None = None
+    ) -> Iterator[tuple[str, int, str, list[Finding]]]:
         if self.linked is None:
             return
         for system, texts in self.linked.outputs.items():
@@ -216,21 +261,131 @@ class KobeReport:
             for at, source in enumerate(self.linked.source_mentions):
                 text, own = texts[at], mentions[at]
                 if text is not None and own is not None:
-                    for finding in explain(source, text, own):
-                        yield system, at, finding
+                    yield system, at, text, explain(source, text, own)
 
     def jsonl(self) -> Iterator[str]:
         """Give a line of JSON per system and segment: texts, and what happened to each entity."""
-        if self.linked is None or self.linker is None:
-            return
         linked, linker = self.linked, self.linker
-        for system, texts in linked.outputs.items():
-            for at, source in enumerate(linked.source_mentions):
-                text, own = texts[at], linked.output_mentions[system][at]
-                if text is None or own is None:
-                    continue
-                findings = [f.to_dict(linker) for f in explain(source, text, own)]
-                row = {"system": system, "segment": linked.ids[at], "against": self.against,
-                       "source": linked.sources[at], "output": text,
-                       "entities": findings}  # fmt: skip
-                yield json.dumps(row, ensure_ascii=False)
+        if linked is None or linker is None:
+            return
+        for system, at, text, findings in self._explained():
+            row = {
+                "system": system,
+                "segment": linked.ids[at],
+                "against": self.against,
+                "source": linked.sources[at],
+                "output": text,
+                "entities": [finding.to_dict(linker) for finding in findings],
+            }
+            yield json.dumps(row, ensure_ascii=False)
+
+
+# -- what happened to each entity
+
+
+class Finding(NamedTuple):
+    """What happened to one entity: its mention in the source, in the output, or in both.
+
+    ``copied``: the form of the source stands in the output, where it is not the target language's.
+    ``changed``: another entity of the same kind stands in the output. ``added``: the source has
+    none for it.
+    """
+
+    kind: Kind
+    source: Mention | None
+    output: Mention | None
+
+    @property
+    def mention(self) -> Mention:
+        """The mention of the source, else that of the output."""
+        mention = self.source or self.output
+        assert mention is not None
+        return mention
+
+    def to_dict(self, linker: Linker) -> dict[str, Any]:
+        """Give what a line of JSON holds: spans are [start, end, text] in characters."""
+        mention = self.mention
+        return {
+            "kind": self.kind,
+            "category": mention.category,
+            "tier": mention.tier,
+            "id": linker.name(mention.id),
+            "source": _span(self.source),
+            "output": _span(self.output),
+            "output_id": None if self.output is None else linker.name(self.output.id),
+        }
+
+
+def _span(mention: Mention | None) -> list[Any] | None:
+    return None if mention is None else [mention.start, mention.end, mention.text]
+
+
+def explain(source: Mentions, output: str, mentions: Mentions) -> list[Finding]:
+    """Say what happened to each entity of a source, in order, and what was added.
+
+    Parameters
+    ----------
+    source
+        Mentions of the source.
+    output, mentions
+        The output, and its mentions in the target language.
+
+    Examples
+    --------
+    >>> wien, montag = Mention(0, 4, "Wien", "Q1741", "city"), Mention(5, 11, "Montag", "dow:0")
+    >>> venice = Mention(3, 9, "Venice", "Q641", "city")
+    >>> [(f.kind, f.mention.text) for f in explain((wien, montag), "In Venice", (venice,))]
+    [('changed', 'Wien'), ('lost', 'Montag')]
+    """
+    pairs = pair_candidates(source, mentions)
+    free = [m for j, m in enumerate(mentions) if j not in set(pairs.values())]
+    used: list[tuple[int, int]] = [(mentions[j].start, mentions[j].end) for j in pairs.values()]
+    findings: dict[int, Finding] = {
+        i: Finding("found", source[i], mentions[j]) for i, j in pairs.items()
+    }
+    lost = [i for i in range(len(source)) if i not in findings]
+    for i in list(lost):
+        copy = _copy(source[i], output, used)
+        if copy is not None:
+            findings[i] = Finding("copied", source[i], copy)
+            used.append((copy.start, copy.end))
+            free = [m for m in free if m.end <= copy.start or copy.end <= m.start]
+            lost.remove(i)
+    for same in (_same_category, _same_family):
+        for i in list(lost):
+            other = next((m for m in free if same(source[i], m)), None)
+            if other is not None:
+                findings[i] = Finding("changed", source[i], other)
+                free.remove(other)
+                lost.remove(i)
+    for i in lost:
+        findings[i] = Finding("lost", source[i], None)
+    added = [Finding("added", None, m) for m in free]
+    return [findings[i] for i in sorted(findings)] + added
+
+
+def _same_category(one: Mention, other: Mention) -> bool:
+    return one.category == other.category
+
+
+def _same_family(one: Mention, other: Mention) -> bool:
+    family = _FAMILY.get(one.category)
+    return family is not None and family == _FAMILY.get(other.category)
+
+
+def _copy(mention: Mention, output: str, used: Sequence[tuple[int, int]]) -> Mention | None:
+    """Find the form of the source in the output, as words of their own that mean nothing there."""
+    text = mention.text
+    if not any(c.isalpha() for c in text):
+        return None
+    start = output.find(text)
+    while start >= 0:
+        end = start + len(text)
+        whole = not (output[start - 1 : start].isalnum() and text[0].isalnum()) and not (
+            output[end : end + 1].isalnum() and text[-1].isalnum()
+        )
+        alone = text[0] >= "\u0e00"  # written without blanks
+        if (whole or alone) and all(end <= s or e <= start for s, e in used):
+            return mention._replace(start=start, end=end, rule="copied")
+        start = output.find(text, start + 1)
+    return None

@@ -8,13 +8,13 @@ import sys
 import numpy as np
 import pytest
 
-from steelyard.kobe.base.embedded import embedded
 from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.base.packaged import embedded
 from steelyard.kobe.linking.folding import fold
 
 START = """
 import sys
-from steelyard.kobe.base.embedded import embedded
+from steelyard.kobe.base.packaged import embedded
 print(embedded(frozenset({"fi"}), min_people=5_000_000))
 """
 

@@ -11,7 +11,7 @@ import pytest
 import steelyard as sy
 from steelyard import EvalSet, ScoreTable, Segments
 from steelyard.core.errors import UsageError
-from steelyard.scoring import registry
+from steelyard.scoring import metric as metrics
 from steelyard.scoring.metric import Metric, Scored
 from steelyard.scoring.surface import surface_table
 
@@ -38,19 +38,19 @@ def es():
 def added(monkeypatch):
     points = EntryPoints(
         [
-            EntryPoint("constant", f"{__name__}:Constant", registry.GROUP),
-            EntryPoint("nothing", f"{__name__}:NOTHING", registry.GROUP),
-            EntryPoint("gone", "no_such_module_anywhere:X", registry.GROUP),
+            EntryPoint("constant", f"{__name__}:Constant", metrics.GROUP),
+            EntryPoint("nothing", f"{__name__}:NOTHING", metrics.GROUP),
+            EntryPoint("gone", "no_such_module_anywhere:X", metrics.GROUP),
         ]
     )
     monkeypatch.setitem(__import__("sys").modules, __name__, __import__("types").SimpleNamespace(
         Constant=Constant, NOTHING=lambda: 3))  # fmt: skip
-    monkeypatch.setattr(registry, "entry_points", lambda group: points.select(group=group))
+    monkeypatch.setattr(metrics, "entry_points", lambda group: points.select(group=group))
 
 
-@pytest.mark.parametrize("name", sorted(set(registry.BUILT_IN) - {"kobe"}))  # needs languages
+@pytest.mark.parametrize("name", sorted(set(metrics.BUILT_IN) - {"kobe"}))  # needs languages
 def test_every_built_in_metric_scores(es, name):
-    metric = registry.make(name)
+    metric = metrics.make_metric(name)
     assert isinstance(metric, Metric)
     assert metric.name == name
     scored = metric.score(es)
@@ -61,26 +61,26 @@ def test_every_built_in_metric_scores(es, name):
 
 
 def test_metrics_of_other_packages(es, added):
-    assert registry.names()[-3:] == ["constant", "gone", "nothing"]
+    assert metrics.metric_names()[-3:] == ["constant", "gone", "nothing"]
     found = sy.score(es, "constant", options={"constant": {"value": 2.5}})
     assert found.system_scores() == {"A": {"constant": 2.5}, "B": {"constant": 2.5}}
     assert found.signatures == {"constant": "value:2.5"}
     with pytest.raises(UsageError, match="constant has no option 'valeu'; did you mean 'value'"):
-        registry.make("constant", {"valeu": 1})
+        metrics.make_metric("constant", {"valeu": 1})
     with pytest.raises(UsageError, match="'gone' can't be loaded from no_such_module_anywhere:X"):
-        registry.make("gone")
+        metrics.make_metric("gone")
     with pytest.raises(UsageError, match="'nothing': a int has no name and score method"):
-        registry.make("nothing")
+        metrics.make_metric("nothing")
 
 
 def test_length_adds_up_before_it_divides(es):
-    scored = registry.make("length").score(es)
+    scored = metrics.make_metric("length").score(es)
     np.testing.assert_allclose(scored.table.values, np.array([[1, 1], [8 / 5, 0]]))
     np.testing.assert_allclose(scored.table.system_means(), [1, 8 / 7])
     assert scored.table.uses == ("a",)
     bare = EvalSet(es.systems, Segments(es.segments.ids, sources=es.segments.sources),
                    outputs=es.outputs)  # fmt: skip
-    scored = registry.make("length").score(bare)
+    scored = metrics.make_metric("length").score(bare)
     np.testing.assert_allclose(scored.table.system_means(), [7 / 10, 8 / 10])
     assert "to:src" in scored.signature
 
@@ -89,12 +89,12 @@ def test_length_of_missing_and_empty_texts():
     references = {"a": ("", None, "xx"), "b": ("xx", None, "xxxx")}
     es = EvalSet(("A",), Segments(("1", "2", "3"), references=references),
                  outputs={"A": ("xx", "x", None)})  # fmt: skip
-    values = registry.make("length").score(es, ["a", "b"]).table.values
+    values = metrics.make_metric("length").score(es, ["a", "b"]).table.values
     np.testing.assert_array_equal(values, [[2, np.nan, np.nan]])
 
 
 def test_a_copy_is_like_its_source(es):
-    scored = registry.make("copy").score(es)
+    scored = metrics.make_metric("copy").score(es)
     assert scored.table.values[1, 0] == 100
     assert scored.table.values[0, 0] < 30
     assert not scored.table.higher_is_better
@@ -104,7 +104,7 @@ def test_a_copy_is_like_its_source(es):
     np.testing.assert_array_equal(scored.table.system_means(), other.system_means())
     bare = EvalSet(("A",), Segments(("1",)), outputs={"A": ("so",)})
     with pytest.raises(UsageError, match="copy: the set has no sources"):
-        registry.make("copy").score(bare)
+        metrics.make_metric("copy").score(bare)
 
 
 def test_options_reach_sacrebleu(es):

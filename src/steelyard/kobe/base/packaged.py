@@ -10,10 +10,8 @@ import tempfile
 from pathlib import Path
 
 from steelyard.core.errors import need_extra
-from steelyard.kobe.base import store
-from steelyard.kobe.base.knowledge import need
-from steelyard.kobe.base.records import Source
-from steelyard.kobe.base.spooling import Progress
+from steelyard.kobe.base.knowledge import MANIFEST, need
+from steelyard.kobe.base.records import Progress, Source
 
 
 def embedded(
@@ -31,10 +29,9 @@ def embedded(
     need_extra("kobe", "the embedded knowledge base")
     folder = cache_folder() / "kb"
     target = folder / f"embedded-{_version(langs, min_people)}"
-    if (target / store.MANIFEST).exists():
+    if (target / MANIFEST).exists():
         return target
-    from steelyard.kobe.base.building import build
-    from steelyard.kobe.base.spooling import Limits
+    from steelyard.kobe.base.build import Limits, build
 
     folder.mkdir(parents=True, exist_ok=True)
     # Processes that start together each build their own; the first to finish puts it in place.
@@ -49,7 +46,7 @@ def embedded(
         try:
             (own / "base").rename(target)
         except OSError:
-            if not (target / store.MANIFEST).exists():
+            if not (target / MANIFEST).exists():
                 raise
     finally:
         shutil.rmtree(own, ignore_errors=True)
@@ -85,9 +82,8 @@ def _version(langs: frozenset[str] | None, min_people: int) -> str:
             need(package.replace("-", "_"))  # says how to install it
             raise
     here = Path(__file__).parents[1]
-    names = ("linking/folding", "languagecodes", "base/records", "base/spooling", "base/sorting",
-             "base/merging", "base/indexing", "base/building", "base/sources/cldr",
-             "base/sources/countries", "base/sources/geonames")  # fmt: skip
+    names = ("linking/folding", "languages", "base/records", "base/build", "base/merge",
+             "base/index", "base/sources/cldr", "base/sources/geonames")  # fmt: skip
     for name in names:
         digest.update((here / f"{name}.py").read_bytes())
     return digest.hexdigest()[:16]

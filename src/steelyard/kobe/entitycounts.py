@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.core.errors import ShapeError
 from steelyard.core.table import Column, Table
-from steelyard.kobe.linking.linked import Mentions
+from steelyard.kobe.mention import Mentions
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def entity_statistics(
 
     Examples
     --------
-    >>> from steelyard.kobe.linking.linked import Mention
+    >>> from steelyard.kobe.mention import Mention
     >>> a, b = Mention(0, 1, "a", "a"), Mention(1, 2, "b", "b")
     >>> stats = entity_statistics("x", [(a, a), ()], [(a, b), (b,)])
     >>> [count for _, count in stats.rows()], stats.histogram

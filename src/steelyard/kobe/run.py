@@ -4,38 +4,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steelyard.core import bounds
 from steelyard.core.errors import DegenerateError, UsageError, hint
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.data.segments import Segments
+from steelyard.data.segments import Segments, Texts
 from steelyard.formats.load import Source, as_evalset
-from steelyard.kobe.languagecodes import normalise
-from steelyard.kobe.languagefilter import MODES, LanguageFilter
-from steelyard.kobe.linking.lexicon import LinkOptions
-from steelyard.kobe.linking.linked import Linker, Mentions
-from steelyard.kobe.matching import (
-    Kobe,
-    Matches,
-    Matching,
-    consensus_weights,
-    count_penalty,
-    match,
-    segment_scores,
-    statistics,
-)
-from steelyard.kobe.report import (
+from steelyard.kobe.findings import (
     CategoryRecall,
     KobeReport,
     LinkedTexts,
     LostEntity,
     SystemEntities,
 )
-from steelyard.stats.arrays import Floats
+from steelyard.kobe.languages import LanguageFilter, normalise
+from steelyard.kobe.matching import (
+    Kobe,
+    Matches,
+    consensus_weights,
+    match,
+    segment_scores,
+    statistics,
+)
+from steelyard.kobe.mention import Linker, Mentions
+from steelyard.kobe.options import KobeOptions, LinkOptions
+from steelyard.stats.permutation.corpus import CorpusStatistics
 
 if TYPE_CHECKING:
     from steelyard.kobe.linking.linker import DictionaryLinker
@@ -44,66 +41,6 @@ _MOST_LOST = 50
 _COVERAGE = 0.5  # of segments with entities, below which a score stands on little
 _RATIO = 1.8  # mentions of outputs to those of the source, near where the penalty begins
 _NOISE = 2.0  # percent of recall
-
-
-@dataclass(frozen=True, slots=True)
-class KobeOptions:
-    """How the score is computed.
-
-    Parameters
-    ----------
-    against
-        ``src``, or the name of a reference for the reference-based score.
-    matching
-        ``strict`` (best readings, as in the paper) or ``candidates`` (any reading).
-    penalty
-        Whether outputs with too many entities are penalised.
-    rounded
-        Whether recall is rounded before the penalty, as in the authors' script.
-    measure
-        ``recall``, or ``precision`` for information.
-    weights
-        ``uniform``, or ``consensus``: each mention counts as much as other systems keep it.
-    language_filter
-        ``sentence``, ``script`` or ``off``; see :class:`~.languagefilter.LanguageFilter`.
-    link
-        How names are found.
-    """
-
-    against: str = "src"
-    matching: Matching = "strict"
-    penalty: bool = True
-    rounded: bool = False
-    measure: Literal["recall", "precision"] = "recall"
-    weights: Literal["uniform", "consensus"] = "uniform"
-    language_filter: str = "sentence"
-    link: LinkOptions = field(default_factory=LinkOptions)
-
-    def __post_init__(self) -> None:
-        bounds.text(against=self.against)
-        bounds.choice(("strict", "candidates"), matching=self.matching)
-        bounds.choice(("recall", "precision"), measure=self.measure)
-        bounds.choice(("uniform", "consensus"), weights=self.weights)
-        bounds.choice(MODES, language_filter=self.language_filter)
-        bounds.flag(penalty=self.penalty, rounded=self.rounded)
-        bounds.instance(LinkOptions, "LinkOptions", link=self.link)
-
-    def signature(self, linker: Linker, src: str, tgt: str) -> str:
-        """Name everything that the score depends on."""
-        parts = [
-            f"pair:{src}-{tgt}",
-            f"against:{self.against}",
-            f"match:{self.matching}",
-            f"ecp:{'yes' if self.penalty else 'no'}",
-            f"lid:{self.language_filter}",
-            f"weights:{self.weights}",
-            linker.signature,
-        ]
-        if self.rounded:
-            parts.insert(4, "rounded:yes")
-        if self.measure != "recall":
-            parts.insert(0, f"measure:{self.measure}")
-        return "|".join(parts)
 
 
 def kobe_metric(
@@ -152,30 +89,29 @@ def kobe_metric(
     linker = linker or make_linker(kb, options.link)
     source_mentions = link_texts(linker, texts, wanted_lang, other)
     # Texts of one language are compared with a reference as they are with a source.
-    rows: dict[str, tuple[str | None, ...]] = {
-        s: es.outputs[s] for s in es.systems if s in es.outputs
-    }
+    rows = {name: es.outputs[name] for name in es.systems if name in es.outputs}
     references = {
-        name: own for name, own in es.segments.references.items() if name != options.against
+        f"{name} (reference)" if name in rows else name: own  # no system has that name
+        for name, own in es.segments.references.items()
+        if name != options.against
     }
     keep = LanguageFilter(src, tgt, options.language_filter)
-    linked, filtered = link_outputs(linker, keep, {**rows, **_renamed(references, rows)}, tgt,
-                                src if source_based else tgt)  # fmt: skip
-    return _assemble(es, options, linker, (src, tgt), texts, source_mentions, rows,
-                     _renamed(references, rows), linked, filtered)  # fmt: skip
-
-
-def _renamed(
-    references: Mapping[str, tuple[str | None, ...]], systems: Mapping[str, object]
-) -> dict[str, tuple[str | None, ...]]:
-    """Give references names that no system has."""
-    return {f"{n} (reference)" if n in systems else n: own for n, own in references.items()}
+    mentions, filtered = link_outputs(
+        linker, keep, rows | references, tgt, src if source_based else tgt
+    )
+    linked = LinkedTexts(
+        ids=es.segments.ids,
+        sources=texts,
+        source_mentions=source_mentions,
+        outputs=rows | references,
+        output_mentions=mentions,
+        filtered=filtered,
+    )
+    return _assemble(es, linked, (src, tgt), options, linker)
 
 
 def make_linker(kb: object, options: LinkOptions) -> DictionaryLinker:
     """Link by a knowledge base: an open one, the folder of one, or None for the embedded one."""
-    from pathlib import Path
-
     from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.linking.linker import DictionaryLinker
 
@@ -186,7 +122,7 @@ def make_linker(kb: object, options: LinkOptions) -> DictionaryLinker:
     return DictionaryLinker(kb, options)
 
 
-def _compared(es: EvalSet, against: str) -> tuple[str | None, ...]:
+def _compared(es: EvalSet, against: str) -> Texts:
     if against == "src":
         if es.segments.sources is None:
             raise UsageError("the set has no sources to find entities in; give a text file")
@@ -214,7 +150,7 @@ def link_texts(
 def link_outputs(
     linker: Linker,
     keep: LanguageFilter,
-    rows: Mapping[str, tuple[str | None, ...]],
+    rows: Mapping[str, Texts],
     lang: str,
     other: str,
 ) -> tuple[dict[str, tuple[Mentions | None, ...]], dict[str, int]]:
@@ -230,22 +166,12 @@ def link_outputs(
     return linked, filtered
 
 
-def _assemble(  # noqa: PLR0913, PLR0917 - the one place where all parts meet
-    es: EvalSet,
-    options: KobeOptions,
-    linker: Linker,
-    pair: tuple[str, str],
-    texts: tuple[str | None, ...],
-    source_mentions: tuple[Mentions, ...],
-    rows: Mapping[str, tuple[str | None, ...]],
-    references: Mapping[str, tuple[str | None, ...]],
-    linked: Mapping[str, tuple[Mentions | None, ...]],
-    filtered: Mapping[str, int],
+def _assemble(
+    es: EvalSet, linked: LinkedTexts, pair: tuple[str, str], options: KobeOptions, linker: Linker
 ) -> tuple[ScoreTable, KobeReport]:
+    found, sources = linked.output_mentions, linked.source_mentions
     blank: tuple[Mentions | None, ...] = (None,) * es.n_segments
-    matches = match(
-        source_mentions, {s: linked.get(s, blank) for s in es.systems}, options.matching
-    )
+    matches = match(sources, {s: found.get(s, blank) for s in es.systems}, options.matching)
     if not len(matches.mention):
         raise DegenerateError(
             "KoBE is undefined: no entity was found in any "
@@ -255,62 +181,49 @@ def _assemble(  # noqa: PLR0913, PLR0917 - the one place where all parts meet
     signature = options.signature(linker, *pair)
     formula = Kobe(options.penalty, options.rounded, options.measure)
     stats = statistics(matches, formula, weights, signature)
-    scores = stats.corpus_scores()
     table = ScoreTable(
-        segment_scores(stats), uses=(options.against,), system_scores=scores, statistics=stats
+        segment_scores(stats),
+        uses=(options.against,),
+        system_scores=stats.corpus_scores(),
+        statistics=stats,
     )
-    ceilings = match(source_mentions, {r: linked[r] for r in references}, options.matching)
-    human = statistics(ceilings, formula).corpus_scores()
-    systems = _system_rows(matches, scores, weights, filtered)
+    references = {name: own for name, own in found.items() if name not in es.outputs}
+    ceilings = statistics(match(sources, references, options.matching), formula)
+    systems = _system_rows(es.systems, stats, linked.filtered)
     systems = sorted(systems, key=lambda s: (-s.score if s.score == s.score else 1e9, s.system))
-    systems += _system_rows(ceilings, human, None, filtered, is_reference=True)
-    loose = match(source_mentions, linked, "candidates")
+    systems += _system_rows(tuple(references), ceilings, linked.filtered, is_reference=True)
+    loose = match(sources, found, "candidates")
     report = KobeReport(
-        *pair,
-        options.against,
-        signature,
-        tuple(systems),
-        _categories(loose),
-        _lost(loose, set(rows), linker),
-        matches.n_segments,
-        matches.n_without_entities,
-        len(matches.mention),
-        entity_warnings(1 - matches.n_without_entities / matches.n_segments, systems),
-        LinkedTexts(es.segments.ids, texts, source_mentions, {**rows, **references}, linked),
-        linker,
+        src=pair[0],
+        tgt=pair[1],
+        against=options.against,
+        signature=signature,
+        systems=tuple(systems),
+        categories=_categories(loose),
+        lost=_lost(loose, set(es.outputs), linker),
+        n_segments=matches.n_segments,
+        n_without_entities=matches.n_without_entities,
+        n_source_entities=len(matches.mention),
+        warnings=entity_warnings(1 - matches.n_without_entities / matches.n_segments, systems),
+        linked=linked,
+        linker=linker,
     )
     return table, report
 
 
 def _system_rows(
-    matches: Matches,
-    scores: Floats,
-    weights: Floats | None,
+    names: Sequence[str],
+    stats: CorpusStatistics,
     filtered: Mapping[str, int],
     *,
     is_reference: bool = False,
 ) -> list[SystemEntities]:
-    if not matches.systems:
+    if not names:
         return []
-    stats = statistics(matches, weights=weights)
     sums = np.nansum(stats.values, axis=1)
-    recall = Kobe(penalty=False)(sums)
-    precision = Kobe(measure="precision")(sums)
-    penalty = count_penalty(sums[:, 4], sums[:, 3])
     return [
-        SystemEntities(
-            name,
-            float(scores[i]),
-            float(recall[i]),
-            float(penalty[i]),
-            float(precision[i]),
-            int(sums[i, 2]),
-            int(sums[i, 3]),
-            int(sums[i, 4]),
-            filtered.get(name, 0),
-            is_reference,
-        )
-        for i, name in enumerate(matches.systems)
+        SystemEntities.of(name, score, own, filtered.get(name, 0), is_reference=is_reference)
+        for name, score, own in zip(names, stats.corpus_scores(), sums, strict=True)
     ]
 
 

@@ -13,7 +13,7 @@ from steelyard.scoring.metric import Scored
 
 if TYPE_CHECKING:
     from steelyard.kobe.base.knowledge import KnowledgeBase
-    from steelyard.kobe.metric import KobeOptions
+    from steelyard.kobe.options import KobeOptions
 
 
 class Kobe:
@@ -26,7 +26,7 @@ class Kobe:
     tiers
         Which of its tiers to use, as ``core`` or ``core,concept``; None is all.
     options
-        Those of :class:`~steelyard.kobe.metric.KobeOptions`: ``against`` (``src``, or a reference),
+        Those of :class:`~steelyard.kobe.run.KobeOptions`: ``against`` (``src``, or a reference),
         ``weights``, ``language_filter`` and so on.
     """
 
@@ -37,8 +37,7 @@ class Kobe:
         **options: Any,
     ) -> None:  # fmt: skip
         need_extra("kobe", "KoBE")
-        from steelyard.kobe.linking.lexicon import LinkOptions
-        from steelyard.kobe.metric import KobeOptions
+        from steelyard.kobe.options import KobeOptions, LinkOptions
 
         bounds.text(optional=True, tiers=tiers)
         self._kb = kb
@@ -57,12 +56,10 @@ class Kobe:
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
         """Link sources and outputs, and count what is kept; references are the ceiling."""
-        from steelyard.kobe.metric import kobe_metric
+        from steelyard.kobe.run import kobe_metric
 
         source, _, target = (es.language_pair or "").partition("-")
         if not (source and target):
-            raise UsageError(
-                "kobe needs the languages: name them by --src-lang and --tgt-lang, or by --lp"
-            )
+            raise UsageError("kobe needs the languages: name them by lp=..., as de-en")
         table, report = kobe_metric(es, source, target, self._kb, self._options)
         return Scored(table, report.signature, (report.meaning(),), report.warnings, report)

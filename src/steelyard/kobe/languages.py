@@ -1,23 +1,32 @@
-"""The language filter: entities of text that is not in the target language do not count.
+"""Languages: their codes, the scripts they are written in, and which of two a text is in.
 
-A system that copies its source would otherwise be praised for keeping every name. A sentence is
-judged by its letters and, where both languages share a script, by a language identifier that may
-choose between source, target and English only. Single mentions are too short for that: they are
-judged by their script.
+The language filter leaves out entities of text that is not in the target language: a system that
+copies its source would otherwise be praised for keeping every name. A sentence is judged by its
+letters and, where both languages share a script, by a language identifier that may choose between
+source, target and English only. Single mentions are too short for that: they are judged by their
+script.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any, Literal
+from typing import Any
 
-from steelyard.core.errors import UsageError
-from steelyard.kobe.linking.linked import Mentions
+from steelyard.core.errors import UsageError, hint, need_extra
+from steelyard.kobe.mention import Mentions
+from steelyard.kobe.options import FILTERS
 
-Mode = Literal["sentence", "script", "off"]
-MODES = ("sentence", "script", "off")
+#: Codes of Wikimedia projects and withdrawn codes that name a language otherwise than CLDR.
+_OTHER_NAMES = {
+    "als": "gsw", "bat-smg": "sgs", "be-x-old": "be", "bh": "bho", "cbk-zam": "cbk",
+    "fiu-vro": "vro", "in": "id", "iw": "he", "ji": "yi", "jw": "jv", "mo": "ro",
+    "no": "nb", "roa-rup": "rup", "simple": "en", "tl": "fil", "zh-classical": "lzh",
+    "zh-min-nan": "nan", "zh-yue": "yue", "cmn": "zh",
+}  # fmt: skip
+_CODE = re.compile(r"[a-z]{2,3}")
 _SHORT = 15  # characters; shorter texts can't be told
 _SURE = 0.9  # probability from which a sentence counts as another language's
 _SCRIPTS = {
@@ -50,6 +59,54 @@ _SCRIPTS = {
     "ETHIOPIC": "am ti",
 }
 _OTHER_CODES = {"nb": "no", "fil": "tl"}  # what the identifier calls them
+
+
+@cache
+def primary(code: str) -> str | None:
+    """Give the code of the language that a tag names, or None if it is no tag at all.
+
+    Scripts and regions are left out: Simplified and Traditional Chinese are one language here.
+
+    Examples
+    --------
+    >>> primary("zh-Hant-TW"), primary("pt_BR"), primary("no"), primary("x!"), primary("mul")
+    ('zh', 'pt', 'nb', None, 'mul')
+    """
+    tag = code.strip().lower().replace("_", "-")
+    if tag in _OTHER_NAMES:
+        return _OTHER_NAMES[tag]
+    first = tag.partition("-")[0]
+    first = _OTHER_NAMES.get(first, first)
+    return first if _CODE.fullmatch(first) else None
+
+
+@cache
+def known() -> frozenset[str]:
+    """Give the codes of all languages that CLDR names or has data for."""
+    need_extra("kobe", "KoBE")
+    from babel.core import get_global
+
+    codes = {*get_global("likely_subtags"), *get_global("language_aliases").values()}
+    found = {primary(code) for code in codes} | {"en", "mul"}
+    return frozenset(code for code in found if code and code != "und")
+
+
+def normalise(code: str) -> str:
+    """Give the code of a language that a user named, or say that nobody knows it.
+
+    Examples
+    --------
+    >>> normalise("de-AT")
+    'de'
+    """
+    found = primary(code)
+    if found is None or found not in known():
+        common = ("ar", "cs", "de", "en", "es", "fr", "he", "hi", "ja", "ru", "uk", "zh")
+        raise UsageError(f"unknown language code '{code}'; {hint(code, common)} and more")
+    return found
+
+
+# -- the language filter
 
 
 @cache
@@ -105,8 +162,9 @@ class LanguageFilter:
     """
 
     def __init__(self, src: str, tgt: str, mode: str = "sentence") -> None:
-        if mode not in MODES:
-            raise UsageError(f"unknown language filter '{mode}'; known: {', '.join(MODES)}")
+        if mode not in FILTERS:
+            told = ", ".join(FILTERS)
+            raise UsageError(f"unknown language filter '{mode}'; known: {told}")
         self.mode, self.tgt = mode, tgt
         self.allowed = scripts(tgt)
         names = {_OTHER_CODES.get(code, code) for code in (src, tgt, "en")}
@@ -119,11 +177,6 @@ class LanguageFilter:
             if self._target in known and len(known) > 1:
                 self._identify = _identifier(frozenset(known))
         self._seen: dict[str, bool] = {}
-
-    @property
-    def identifies(self) -> bool:
-        """Whether a language identifier takes part (it knows the languages, and there are two)."""
-        return self._identify is not None
 
     def is_target(self, text: str) -> bool:
         """Whether a sentence is in the target language, as far as can be told."""

@@ -1,0 +1,401 @@
+"""Building a knowledge base: read, sort on disk, merge, index; whole or not at all.
+
+Memory does not grow with the input: records go to a file as they are read, names and ids are sorted
+on disk, and a trie is built for some millions of names at a time. The same sources give the same
+bytes. A build that was interrupted goes on when it is called again with the same arguments, as long
+as what was read has not changed, which is known by its hash.
+
+The file of records, the spool, holds one JSON line for each: id, category, tier, prior, number of
+the source (a base counts as all the sources that it was made of), other ids, names. The state
+beside it says how much of it is safe, and where in the input that was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core import bounds
+from steelyard.core.errors import InputError, UsageError, need_extra
+from steelyard.core.provenance import installed_version
+from steelyard.kobe.base import index, merge
+from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, META, folding_version
+from steelyard.kobe.base.records import STATED, TIERS, UNSTATED, Entity, Name, Progress, Source
+from steelyard.kobe.base.sources.lines import OtherInputError
+
+#: Something that the user should know.
+Note = Callable[[str], None]
+CHECKPOINT = 50_000
+_STATED = int(STATED)
+LONGEST = 120  # characters of a name; what is longer is a description
+_STEP = 200_000
+
+
+def build(
+    sources: Sequence[Source],
+    out: str | Path,
+    *,
+    limits: Limits | Sequence[Limits] | None = None,
+    force: bool = False,
+    progress: Progress = lambda *_: None,
+    note: Note = lambda _: None,
+) -> dict[str, Any]:
+    """Build a knowledge base from sources; give its manifest.
+
+    Parameters
+    ----------
+    sources
+        Where records come from, see :class:`steelyard.kobe.base.records.Source`.
+    out
+        The folder to make. Until it is complete, all is in a hidden folder beside it.
+    limits
+        Languages and smallest prior that are wanted, for all sources or for each.
+    force
+        Replace `out` if it exists.
+    progress
+        Called with what is done, how many and of how many.
+    note
+        Called with what the user should know: whether an interrupted build goes on.
+    """
+    need_extra("kobe", "a knowledge base", "marisa_trie", "orjson")
+    target = Path(out)
+    if (target.exists() or target.is_symlink()) and not force:
+        raise UsageError(f"{target} exists already; force=True replaces it")
+    if target.exists() and not (target / MANIFEST).exists():
+        raise UsageError(f"{target} is not a knowledge base, and is not replaced")
+    each = [limits or Limits()] * len(sources) if not isinstance(limits, Sequence) else list(limits)
+    work = target.with_name(f".{target.name}.building")
+    spool, reading = Spool(work / "spool", target, note), True
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        with _alone(work / "lock", target):
+            state = spool.fill(sources, each, progress)
+            reading = False
+            fresh = work / "base"
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir()
+            manifest = _write(spool, state, sources, fresh, progress)
+            _put(fresh, target)
+            shutil.rmtree(work)
+    except OSError as error:
+        place = error.filename or target
+        raise InputError(f"can't be written ({error.strerror or error})", path=place) from error
+    except InputError:
+        if not (reading and spool.worth_keeping()):
+            shutil.rmtree(work, ignore_errors=True)
+        raise
+    return manifest
+
+
+@contextmanager
+def _alone(path: Path, target: Path) -> Iterator[None]:
+    """Refuse to build what another process is building."""
+    with path.open("w") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # Windows has no such locks
+            pass
+        except OSError:
+            raise UsageError(f"another process is building {target} now") from None
+        yield
+
+
+def _put(fresh: Path, target: Path) -> None:
+    """Put a finished base into its place; who has the old one open keeps it."""
+    old = fresh.with_name("old")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        target.rename(old)
+    fresh.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(
+    spool: Spool, state: State, sources: Sequence[Source], folder: Path, progress: Progress
+) -> dict[str, Any]:
+    with merge.tables(folder / "sorting") as db:
+        _collect(spool, db, progress, state.records)
+        if not merge.size(db, "names"):
+            raise InputError("no names were found in it", path=", ".join(s.name for s in sources))
+        progress("merging", 0, None)
+        entities = merge.merge(db, folder)
+        found = index.index(db, folder, progress, state.names)
+    shutil.rmtree(folder / "sorting", ignore_errors=True)
+    for name, dtype in (("prior", "<f4"), ("category", "|u1"), ("tier", "|u1")):
+        np.save(folder / f"{name}.npy", getattr(entities, name).astype(dtype))
+    _meta(spool, entities.of_record, folder / META, progress, state.records)
+    manifest = _manifest(state, sources, entities, found, folder)
+    text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    return manifest
+
+
+def _collect(spool: Spool, db: Any, progress: Progress, total: int) -> None:
+    records, claims, names = (merge.Rows(db, name) for name in ("records", "claims", "names"))
+    for number, row in enumerate(spool.records()):
+        id_, category, tier, prior, _, same_as, own = row
+        records.extend([number], [id_], [prior], [category], [tier])
+        if same_as:
+            others = [other for other in same_as if other != id_]
+            claims.extend(others, [id_] * len(others), [prior] * len(others))
+        names.extend(*index.named(number, own))
+        if number % _STEP == _STEP - 1:
+            progress("sorting records", number + 1, total)
+    for rows in (records, claims, names):
+        rows.flush()
+
+
+def _meta(spool: Spool, of_record: Any, path: Path, progress: Progress, total: int) -> None:
+    """Write all records, for explanations and for bases that build upon this one."""
+    import orjson
+
+    progress("writing records", 0, total)
+    number_of = of_record.tolist()
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = OFF")
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute("PRAGMA cache_size = -32768")
+    db.execute(
+        "CREATE TABLE records (entity INTEGER, id TEXT, category TEXT, tier INTEGER, prior REAL,"
+        " source INTEGER, same_as BLOB, names BLOB)"
+    )
+    db.execute("BEGIN")
+    rows = (
+        (number_of[number], *row[:5], orjson.dumps(row[5]), orjson.dumps(row[6]))
+        for number, row in enumerate(spool.records())
+    )
+    db.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    db.execute("CREATE INDEX by_entity ON records (entity)")
+    db.execute("COMMIT")
+    db.close()
+
+
+def _manifest(
+    state: State,
+    sources: Sequence[Source],
+    entities: merge.Entities,
+    found: index.Index,
+    folder: Path,
+) -> dict[str, Any]:
+    files = {path.name: _facts(path) for path in sorted(folder.iterdir())}
+    known = [facts["sha256"] for name, facts in files.items() if name != META]
+    tiers = np.bincount(entities.tier, minlength=len(TIERS))
+    return {
+        "format": FORMAT,
+        "steelyard": installed_version(),
+        "folding": folding_version(),
+        "signature": hashlib.sha256("".join(known).encode()).hexdigest()[:12],
+        "sources": _parts(sources, state),
+        "warnings": [text for s in sources for text in getattr(s, "warnings", list)()],
+        "entities": len(entities.prior),
+        "merged": entities.merged,
+        "names": found.keys,
+        "postings": found.postings,
+        "tiers": {name: int(tiers[i]) for i, name in enumerate(TIERS)},
+        "categories": entities.categories,
+        "languages": found.languages,
+        "scripts": found.scripts,
+        "speech": found.speech,
+        "tries": found.tries,
+        "files": files,
+    }
+
+
+def _parts(sources: Sequence[Source], state: State) -> list[dict[str, Any]]:
+    """List all sources, those of bases one by one: what records call by number."""
+    parts: list[dict[str, Any]] = []
+    for source, counts in zip(sources, state.counts, strict=True):
+        own = {"name": source.name, "version": source.version, "licence": source.licence, **counts}
+        parts += getattr(source, "parts", [own])
+    return parts
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"bytes": os.fstat(file.fileno()).st_size, "sha256": digest}
+
+
+# -- reading
+
+
+@dataclass
+class State:
+    """How far reading has come."""
+
+    plan: list[str]
+    source: int = 0
+    position: int = 0
+    size: int = 0
+    records: int = 0
+    names: int = 0
+    counts: list[dict[str, int]] = field(default_factory=list)
+    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which records are taken: languages (None: all) and the smallest prior."""
+
+    langs: frozenset[str] | None = None
+    min_prior: float = 0.0
+
+    def __post_init__(self) -> None:
+        bounds.number(min_prior=self.min_prior)
+
+    def shown(self) -> str:
+        """Give the limits as text, the same in every process."""
+        return f"{sorted(self.langs) if self.langs is not None else 'all'} {self.min_prior}"
+
+    def names(self, names: Sequence[Name]) -> list[tuple[str, str, int]]:
+        """Clean names, and leave out what is not wanted."""
+        kept = []
+        for lang, text, flags in names:
+            if self.langs is None or lang in self.langs or lang == UNSTATED:
+                clean = " ".join(text.split())
+                if 0 < len(clean) <= LONGEST:
+                    kept.append((lang, clean, flags & _STATED))
+        return kept
+
+
+class Spool:
+    """The file of records in a folder of work."""
+
+    def __init__(self, folder: Path, target: Path, note: Note = lambda _: None) -> None:
+        self.folder, self.target, self.note = folder, target, note
+        self.path = folder / "records.spool"
+        self._state = folder / "state.json"
+        self._sources: Sequence[Source] = ()
+
+    def fill(self, sources: Sequence[Source], limits: list[Limits], progress: Progress) -> State:
+        """Read all sources, or what an earlier attempt has left of them."""
+        self._sources = sources
+        plan = [installed_version()]
+        plan += [
+            f"{s.fingerprint()} {limit.shown()}" for s, limit in zip(sources, limits, strict=True)
+        ]
+        state = self._resume(plan)
+        with self.path.open("r+b" if state.size else "wb") as file:
+            file.truncate(state.size)
+            file.seek(state.size)
+            while state.source < len(sources):
+                source = sources[state.source]
+                source.position = state.position
+                if len(state.counts) == state.source:
+                    state.counts.append({"records": 0, "names": 0})
+                try:
+                    self._read(source, limits[state.source], state, file, progress)
+                except OtherInputError:
+                    self._state.unlink(missing_ok=True)
+                    raise
+                state.source, state.position = state.source + 1, 0
+                self._save(state, file)
+        return state
+
+    def _read(
+        self, source: Source, limits: Limits, state: State, file: Any, progress: Progress
+    ) -> None:
+        import orjson
+
+        counts = state.counts[state.source]
+        before = sum(len(getattr(other, "parts", "1")) for other in self._sources[: state.source])
+        for entity, names in source.rows():
+            kept = limits.names(names)
+            if not kept or entity.prior < limits.min_prior:
+                continue
+            _check_id(entity, source)
+            part = before + getattr(source, "part", 0)
+            prior = round(entity.prior, 4)
+            row = (entity.id, entity.category, entity.tier, prior, part, entity.same_as, kept)
+            file.write(orjson.dumps(row) + b"\n")
+            state.records += 1
+            state.names += len(kept)
+            counts["records"] += 1
+            counts["names"] += len(kept)
+            if state.records % CHECKPOINT == 0:
+                progress(f"reading {source.name}", state.records, None)
+                if source.position:
+                    state.position = source.position
+                    self._save(state, file)
+        progress(f"reading {source.name}", state.records, None)
+
+    def _save(self, state: State, file: Any) -> None:
+        for source in self._sources[: state.source + 1]:
+            if (lines := getattr(source, "lines", None)) is not None:
+                state.inputs[source.name] = lines.state()
+        file.flush()
+        os.fsync(file.fileno())
+        state.size = file.tell()
+        temporary = self._state.with_suffix(".new")
+        temporary.write_text(json.dumps(asdict(state)), encoding="utf-8")
+        temporary.replace(self._state)
+
+    def _resume(self, plan: list[str]) -> State:
+        try:
+            found = State(**json.loads(self._state.read_bytes()))
+        except (OSError, ValueError, TypeError):
+            found = State([])
+        complete = self.path.exists() and self.path.stat().st_size >= found.size
+        if found.plan and complete:
+            if found.plan != plan:
+                why = "it had other sources, limits or another version"
+            elif changed := self._changed(found):
+                why = f"{changed} has changed"
+            else:
+                n = f"{found.records:,} records are there"
+                self.note(f"going on from an interrupted build of {self.target}: {n}")
+                return found
+            self.note(f"not going on from an interrupted build of {self.target}: {why}")
+            for source in self._sources:
+                if (lines := getattr(source, "lines", None)) is not None:
+                    lines.forget()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        return State(plan)
+
+    def _changed(self, state: State) -> str | None:
+        """Let sources remember what was read of them; name one that is not the same any more."""
+        for k, source in enumerate(self._sources[: state.source + 1]):
+            if (lines := getattr(source, "lines", None)) is None:
+                continue
+            try:
+                lines.restore(state.inputs[source.name])
+                if not lines.is_still(whole=k < state.source):
+                    return str(lines.path)
+            except KeyError:
+                return str(lines.path)
+            except OtherInputError:
+                self._state.unlink(missing_ok=True)
+                raise
+        return None
+
+    def worth_keeping(self) -> bool:
+        """Tell whether a later attempt could go on from here."""
+        return self._state.exists()
+
+    def records(self) -> Iterator[list[Any]]:
+        """Give all records."""
+        import orjson
+
+        with self.path.open("rb", buffering=1 << 20) as file:
+            for line in file:
+                yield orjson.loads(line)
+
+
+def _check_id(entity: Entity, source: Source) -> None:
+    """Refuse an id that could not be found again."""
+    if ":" not in entity.id or any(char < " " for char in entity.id):
+        what = f"'{entity.id}' is no id: expected something like wd:Q183"
+        raise InputError(what, path=source.name, line=source.position or None)
