@@ -46,7 +46,7 @@ Floats = NDArray[np.float64]
 Task = Callable[[], Any]
 WHOLE = """
 import json, resource, sys, time
-from steelyard.comparison.battles import compare_battles
+from steelyard.comparison.logs import compare_battles
 start = time.perf_counter()
 found = compare_battles(sys.argv[1], by="bt", n_bootstrap=100)
 bt = found.aggregations["bt"]

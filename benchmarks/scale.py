@@ -31,7 +31,7 @@ from steelyard.formats import duck
 
 BATTLES = """
 import numpy as np
-from steelyard.comparison.battles import compare_battles
+from steelyard.comparison.logs import compare_battles
 from steelyard.formats.judged import logcounts
 def count(path, n):
     counted = logcounts.read_counts(path)

@@ -15,9 +15,8 @@ FILES = sorted(HOUSE.rglob("*.py"))
 #: Words that mean the same in every room.
 SHARED = {"__init__", "__main__", "run", "results", "options"}
 #: Names of files that are still taken twice; the list may only get shorter.
-TWICE = {"averages", "base", "battles", "data", "disagreement", "embedded", "entities", "matrices",
-         "metric", "pairs", "power", "rankings", "report", "segments", "sentinels", "shards",
-         "study", "tables", "ties", "values", "words"}  # fmt: skip
+TWICE = {"averages", "base", "data", "embedded", "entities", "matrices", "metric", "pairs",
+         "report", "shards", "tables", "values", "words"}  # fmt: skip
 ROOT = Path(__file__).parents[1]
 
 

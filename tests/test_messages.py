@@ -11,8 +11,7 @@ import steelyard
 HOUSE = Path(steelyard.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 #: Rooms whose messages still name flags; the list may only get shorter.
-EXEMPT = {"comparison", "metaevaluation",
-          "studies"}  # fmt: skip
+EXEMPT: set[str] = {"metaevaluation"}
 
 
 def flags(path: Path) -> set[str]:

@@ -12,7 +12,7 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from steelyard import kobe as kobe
-    from steelyard.comparison.battles import compare_battles as compare_battles
+    from steelyard.comparison.logs import compare_battles as compare_battles
     from steelyard.comparison.results import Comparison as Comparison
     from steelyard.comparison.run import compare as compare
     from steelyard.core.errors import SteelyardError as SteelyardError
@@ -47,7 +47,7 @@ _HOME = {
     "Segments": "steelyard.data.segments",
     "SteelyardError": "steelyard.core.errors",
     "compare": "steelyard.comparison.run",
-    "compare_battles": "steelyard.comparison.battles",
+    "compare_battles": "steelyard.comparison.logs",
     "demo_set": "steelyard.demo.embedded",
     "human_scores": "steelyard.human.run",
     "load": "steelyard.formats.load",

@@ -12,8 +12,7 @@ import pytest
 
 from steelyard import BattleLog, save
 from steelyard.cli.main import run
-from steelyard.comparison.battlerankings import n_orders
-from steelyard.comparison.battles import BattleComparison, compare_battles
+from steelyard.comparison.logs import BattleComparison, compare_battles, n_orders
 from steelyard.core.errors import UsageError
 from steelyard.data.judgements import encode
 from steelyard.formats.judged import logcounts
@@ -321,7 +320,7 @@ def test_elo_over_random_orders():
 
 
 def test_few_orders_are_played_one_by_one(monkeypatch):
-    from steelyard.comparison import battlerankings as battleaggregation
+    from steelyard.comparison import ratings as battleaggregation
 
     log = simulated(n=4, n_units=10)
     together = compare_battles(log, by=["elo", "trueskill"], orders=5, intervals=None)
@@ -333,7 +332,7 @@ def test_few_orders_are_played_one_by_one(monkeypatch):
 
 
 def test_long_logs_get_fewer_orders_and_no_intervals_of_elo(monkeypatch):
-    from steelyard.comparison import battlerankings as battleaggregation
+    from steelyard.comparison import logs as battleaggregation
 
     assert n_orders(None, 10**7) == 4
     assert n_orders(7, 10**7) == 7
@@ -345,7 +344,7 @@ def test_long_logs_get_fewer_orders_and_no_intervals_of_elo(monkeypatch):
 
 
 def test_very_many_systems_have_no_matrices(monkeypatch):
-    from steelyard.comparison import battlerankings as battleaggregation
+    from steelyard.comparison import logs as battleaggregation
 
     monkeypatch.setattr(battleaggregation, "MOST_DENSE", 3)
     log = simulated(n=5, n_units=40)
@@ -364,7 +363,7 @@ def test_very_many_systems_have_no_matrices(monkeypatch):
 
 
 def test_reports_of_many_systems_leave_matrices_out(monkeypatch):
-    from steelyard.comparison import battles as battlecomparison
+    from steelyard.comparison import logs as battlecomparison
 
     monkeypatch.setattr(battlecomparison, "MOST_SHOWN", 3)
     found = compare_battles(simulated(n=5, n_units=40), n_bootstrap=20)

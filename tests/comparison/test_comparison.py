@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from steelyard.cli.main import run
-from steelyard.comparison import options, rankings, tests
+from steelyard.comparison import aggregations, options, tests
 from steelyard.comparison.diagnosis import modes, swaying_segments
 from steelyard.comparison.pair import _more, decide
-from steelyard.comparison.run import compare
-from steelyard.comparison.several import compare_scores
+from steelyard.comparison.run import compare, compare_scores
 from steelyard.core.errors import UsageError
 from steelyard.core.rng import generator
 from steelyard.core.table import dumps
@@ -609,13 +608,13 @@ def test_options_without_a_part_in_the_card_are_named(tmp_path, capsys):
 
 
 def test_options_name_what_the_registries_hold():
-    assert tuple(rankings.AGGREGATIONS) == options.RANKINGS
+    assert tuple(aggregations.AGGREGATIONS) == options.RANKINGS
     assert tuple(tests.TESTS) == options.TESTS
     assert fits.TIES == options.TIES
     assert fits.TIE_MODELS == options.TIE_MODELS
     assert bradleyterry.METHODS == options.FITS
     assert pvalues.ALTERNATIVES == options.ALTERNATIVES
     assert set(corrections.CORRECTIONS) == set(options.CORRECTIONS)
-    for own in rankings.AGGREGATIONS.values():
+    for own in aggregations.AGGREGATIONS.values():
         fitting = {own.test, own.test_of_binary, own.test_of_corpus} - {None}
         assert fitting <= set(tests.TESTS)

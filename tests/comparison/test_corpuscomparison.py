@@ -18,8 +18,7 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison.diagnosis import swaying_corpus
 from steelyard.comparison.pair import decide
-from steelyard.comparison.run import compare
-from steelyard.comparison.several import compare_scores
+from steelyard.comparison.run import compare, compare_scores
 from steelyard.report.page import make_report
 
 WORDS = "the a cat dog house tree runs sees blue old near very small".split()  # noqa: SIM905

@@ -23,7 +23,7 @@ import steelyard as sy
 from steelyard import stats, studies
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.pair import decide
-from steelyard.comparison.several import compare_scores
+from steelyard.comparison.run import compare_scores
 from steelyard.core import bounds as options
 from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.parallel import Workers
@@ -49,13 +49,13 @@ from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.strength import bradleyterry as strength
 from steelyard.stats.strength import elo, trueskill, wins
+from steelyard.studies.ablations import ablate_segments, ablate_systems
 from steelyard.studies.disagreement import disagree
 from steelyard.studies.distinct import count_distinct
+from steelyard.studies.guard import guard
+from steelyard.studies.options import Design
 from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
-from steelyard.studies.segments import ablate_segments
-from steelyard.studies.sentinels import guard
-from steelyard.studies.simulation import Design, simulate
-from steelyard.studies.systems import ablate_systems
+from steelyard.studies.simulation import simulate
 from steelyard.studies.ties import vary_ties
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
@@ -258,7 +258,8 @@ CASES = [
     Case(disagree, {"sets": ES, "scores": ["m"], "sizes": [5], "draws": 2},
          RANK | {"sets": "set", "scores": "known names?", "top": "one or more",
           "sizes": "counts", "draws": "one or more", "tests": "known names",
-          "alpha": "level", "rng": "rng", "workers": "object?"}),
+          "alpha": "level", "rng": "rng", "workers": "object?", "method": "known name",
+          "k": "above 0"}),
     Case(simulate, {"design": Design((1,), (0.0,), (2,), (10,), 1)},
          {"design": "object?", "rng": "rng", "workers": "object?"}),
     # What options are kept in.

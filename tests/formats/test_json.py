@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from steelyard import load
-from steelyard.comparison.battles import compare_battles
+from steelyard.comparison.logs import compare_battles
 from steelyard.core.errors import InputError
 from steelyard.formats.judged import logcounts
 

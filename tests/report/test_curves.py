@@ -9,7 +9,7 @@ from steelyard.core.errors import UsageError
 from steelyard.report.figures import style
 from steelyard.report.figures.curves import draw_curves, draw_reproduction
 from steelyard.reproduction.reproduction import Reproduction, Row
-from steelyard.studies.study import Curve, Line
+from steelyard.studies.results import Curve, Line
 
 pytest.importorskip("altair")
 NAN = float("nan")

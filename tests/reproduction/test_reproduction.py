@@ -27,7 +27,8 @@ from steelyard.reproduction.reproduction import (
     printed,
     same,
 )
-from steelyard.studies.simulation import Design, simulate
+from steelyard.studies.options import Design
+from steelyard.studies.simulation import simulate
 
 
 @given(

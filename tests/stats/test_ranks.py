@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import steelyard as sy
-from steelyard.comparison.battles import compare_battles
+from steelyard.comparison.logs import compare_battles
 from steelyard.data.judgements import Rankings, Ratings
 from steelyard.metaevaluation.benchmark.averages import column_ranks
 from steelyard.metaevaluation.benchmark.run import run_benchmark

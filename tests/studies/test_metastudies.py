@@ -17,11 +17,10 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.resampling.bootstrap import draw_counts
+from steelyard.studies.ablations import ablate_segments, ablate_systems
 from steelyard.studies.distinct import count_distinct
-from steelyard.studies.segments import ablate_segments
+from steelyard.studies.results import Study
 from steelyard.studies.setups import draw_segments
-from steelyard.studies.study import Study
-from steelyard.studies.systems import ablate_systems
 
 NAN = float("nan")
 

@@ -18,7 +18,7 @@ from steelyard.data.segments import Segments
 from steelyard.demo import embedded
 from steelyard.stats.paired.testpower import t_power
 from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
-from steelyard.studies.study import Study
+from steelyard.studies.results import Study
 
 SCORES = str(embedded.SCORES)
 

@@ -41,7 +41,7 @@ from steelyard.comparison.options import (
 from steelyard.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.comparison.battles import BattleComparison
+    from steelyard.comparison.logs import BattleComparison
     from steelyard.comparison.pair import Decision
     from steelyard.comparison.results import Comparison
     from steelyard.core.parallel import Workers
@@ -151,7 +151,7 @@ class _Asked:
     seed: int
 
     def of_scores(self, es: EvalSet, pair: tuple[str, ...] | None) -> _Found:
-        from steelyard.comparison import run, several
+        from steelyard.comparison import run
         from steelyard.comparison.scores import is_binary
 
         chosen = self.settings["score"]
@@ -164,7 +164,7 @@ class _Asked:
             tests = TESTS if right_or_wrong else tuple(name for name in TESTS if name != "mcnemar")
         options = CompareOptions.of(self.settings | {"tests": tests})
         if len(names) > 1:
-            many = several.compare_scores(es, names, options=options, rng=self.seed)
+            many = run.compare_scores(es, names, options=options, rng=self.seed)
             return _Found(many.to_dict(), [many.table()], _draw_none)
         found = run.compare_by(es, names[0] if names else None, options, self.seed)
         return self._shown(found, es)
@@ -188,7 +188,7 @@ class _Asked:
         return _Found(card.to_dict(), [card.table()], partial(_draw_pair, es, card))
 
     def of_log(self, workers: Workers) -> _Found:
-        from steelyard.comparison.battles import compare_log
+        from steelyard.comparison.logs import compare_log
 
         self.inputs.only_rows_and_columns()
         if self.settings["tests"] not in (None, ("sign",)):

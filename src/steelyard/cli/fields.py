@@ -43,8 +43,8 @@ def _option(name: str, option: Option, default: Any) -> Callable[[F], F]:
         return click.option(flag, name, is_flag=True, default=default, help=option.help)
     word = option.none  # what stands for None
     shown = word if default is None else default
-    if option.kind == "numbers":
-        shown = ",".join(f"{one:g}" for one in default) or ()
+    if isinstance(default, tuple):
+        shown = ",".join(one if isinstance(one, str) else f"{one:g}" for one in default) or ()
     return click.option(
         flag,
         name,
@@ -85,4 +85,5 @@ def _type(option: Option) -> Any:
         return _OrWord(option.none, least, most, strict=strict)
     if option.kind == "number" and (least is not None or most is not None):
         return Real(least, most, min_open=strict, max_open=strict and most is not None)
-    return {"number": Finite(), "names": Names(), "numbers": Numbers()}.get(option.kind, str)
+    kinds = {"number": Finite(), "names": Names(), "numbers": Numbers(), "wholes": Numbers(int)}
+    return kinds.get(option.kind, str)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.aggregations import Aggregate
 from steelyard.comparison.options import TIES, RankOptions
-from steelyard.comparison.rankings import Aggregate
 from steelyard.comparison.results import MOST_SHOWN
 from steelyard.comparison.scores import Compared, first_few
 from steelyard.data.evalset import EvalSet

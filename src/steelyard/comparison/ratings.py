@@ -16,6 +16,7 @@ from steelyard.stats.strength import elo, trueskill
 from steelyard.stats.strength.battlelog import Battles, score_battles
 from steelyard.stats.strength.orders import battles_in_orders, scores_in_orders, sequences
 
+_ONE_BY_ONE = 16  # orders up to which each is played by itself
 _PLACES = 40_000_000  # places of orders held at a time
 _RESAMPLES, _ORDERS = 400, 5  # of ratings that depend on the order: resamples, orders of each
 
@@ -153,6 +154,41 @@ def rate_scores(
         return in_orders(size, options.orders, play, rng, resampling)
     own = rating.in_time(score_battles(sample.scores, tolerance=options.tolerance))
     return Rated(own, replicates=in_orders(size, 1, play, rng, resampling).replicates)
+
+
+def rate_log(
+    rating: Rating,
+    battles: Battles,
+    options: RankOptions,
+    rng: np.random.Generator,
+    resampling: Resampling | None,
+) -> Rated:
+    """Rate by a log of battles, in random orders or in that of time."""
+
+    def play(order: Orders, _rng: np.random.Generator, *, single: bool = False) -> Played:  # noqa: ARG001
+        if len(order) > _ONE_BY_ONE or (order < 0).any():
+            return rating.of_log(battles, order)
+        played = [rating.in_time(_taken(battles, row)) for row in order]
+        sigmas = [one.sigma for one in played if one.sigma is not None]
+        scores = np.array([one.scores for one in played])
+        return Played(scores, np.array(sigmas) if sigmas else None)
+
+    if options.orders:
+        return in_orders(len(battles), options.orders, play, rng, resampling)
+    own = rating.in_time(battles)
+    if resampling is None:
+        return Rated(own)
+    n, blocks = resampling.n, resampling.blocks
+    drawn = sequences(len(battles), n, rng, blocks=blocks, resample=True)
+    drawn.sort(axis=1)  # what is drawn keeps its order in time
+    return Rated(own, replicates=rating.of_log(battles, drawn).scores)
+
+
+def _taken(battles: Battles, rows: np.ndarray) -> Battles:
+    weight = None if battles.weight is None else battles.weight[rows]
+    return Battles(
+        battles.left[rows], battles.right[rows], battles.outcome[rows], battles.n, weight
+    )
 
 
 def in_orders(

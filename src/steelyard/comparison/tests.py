@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from steelyard.comparison.aggregations import AGGREGATIONS, corpus_gaps, means
 from steelyard.comparison.options import CompareOptions, PairOptions
-from steelyard.comparison.rankings import AGGREGATIONS, corpus_gaps, means
 from steelyard.comparison.results import CORPUS, MOST_SHOWN, SENTENCES, PairTest, Tiers
 from steelyard.comparison.scores import Compared, Sample
 from steelyard.core.errors import DegenerateError, UsageError

@@ -45,6 +45,7 @@ class Option:
     least: float | None = None
     most: float | None = None
     strict: bool = False
+    empty: bool = False  # whether a list may be
 
     def check(self, name: str, value: Any) -> None:
         """Refuse a value beyond the bounds."""
@@ -60,7 +61,9 @@ class Option:
         elif self.kind == "names":
             bounds.names(**{name: value})
         elif self.kind == "numbers":
-            bounds.numbers(self.least, empty=True, **{name: value})
+            bounds.numbers(self.least, empty=self.empty, **{name: value})
+        elif self.kind == "wholes":
+            bounds.wholes(int(self.least or 0), empty=self.empty, **{name: value})
         elif self.kind == "flag":
             bounds.flag(**{name: value})
         elif self.kind == "text":
@@ -109,9 +112,27 @@ def text(default: str | None, help: str | None = None, **told: Any) -> Any:  # n
     return _field(default, Option(kind="text", help=help, optional=default is None, **told))
 
 
-def numbers(default: Sequence[float], help: str | None = None, **told: Any) -> Any:  # noqa: A002
+def numbers(
+    default: Sequence[float] | None,
+    help: str | None = None,  # noqa: A002
+    **told: Any,
+) -> Any:
     """Give a field for a list of finite numbers from ``least`` on."""
-    return _field(default, Option(kind="numbers", help=help, **told))
+    return _list("numbers", default, help, told)
+
+
+def wholes(
+    default: Sequence[int] | None,
+    help: str | None = None,  # noqa: A002
+    **told: Any,
+) -> Any:
+    """Give a field for a list of whole numbers from ``least`` on."""
+    return _list("wholes", default, help, told)
+
+
+def _list(kind: str, default: Any, said: str | None, told: dict[str, Any]) -> Any:
+    told.setdefault("empty", default is not None and not default)
+    return _field(default, Option(kind=kind, help=said, optional=default is None, **told))
 
 
 def source(default: Any = None, help: str | None = None, **told: Any) -> Any:  # noqa: A002

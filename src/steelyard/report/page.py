@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparison.results import Comparison
-from steelyard.comparison.run import compare
+from steelyard.comparison.run import ManyScores, compare, compare_scores
 from steelyard.comparison.scores import check_segments
-from steelyard.comparison.several import ManyScores, compare_scores
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
 from steelyard.core.provenance import Provenance

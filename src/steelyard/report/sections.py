@@ -9,7 +9,7 @@ from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
 from steelyard.comparison.results import Comparison
-from steelyard.comparison.several import ManyScores
+from steelyard.comparison.run import ManyScores
 from steelyard.core.errors import DegenerateError, MissingDependencyError, UsageError, printable
 from steelyard.core.provenance import Provenance
 from steelyard.core.table import Table

@@ -30,7 +30,7 @@ from steelyard.reproduction.reproduction import (
     printed,
 )
 from steelyard.stats.correlation import pearson
-from steelyard.studies.study import Progress
+from steelyard.studies.results import Progress
 
 PAPER = Paper("kobe", "KoBE: Knowledge-Based Machine Translation Evaluation (2020)", "gekhman2020")
 TABLES = {"table1": "Table 1", "table2": "Table 2", "table3": "Table 3"}

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.aggregations import connection_warnings
 from steelyard.comparison.options import RankOptions
-from steelyard.comparison.rankings import connection_warnings
 from steelyard.core.rng import Rng, generator
 from steelyard.formats.load import load
 from steelyard.reproduction import pairedsamples
@@ -42,9 +42,9 @@ from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import segment_points, win_counts
 from steelyard.studies import setups as units
+from steelyard.studies.results import Progress, Study
 from steelyard.studies.setups import MEASURES, Rules, Setup, name_pairs
 from steelyard.studies.simulation import simulate
-from steelyard.studies.study import Progress, Study
 
 PAPER = Paper(
     "paired", "Better than Average: Paired Evaluation of NLP Systems (2021)", "peyrard2021"

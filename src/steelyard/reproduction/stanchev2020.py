@@ -35,7 +35,7 @@ from steelyard.reproduction.reproduction import (
 from steelyard.scoring.metric import make_metric
 from steelyard.stats.kendall.counting import PairCounts, count_pairs
 from steelyard.stats.kendall.matrices import TieMatrix, matrix
-from steelyard.studies.study import Progress
+from steelyard.studies.results import Progress
 
 PAPER = Paper(
     "ties", "Towards a Better Evaluation of Metrics for Machine Translation (2020)", "stanchev2020"

@@ -28,10 +28,9 @@ from steelyard.reproduction.reproduction import (
     not_there,
     printed,
 )
+from steelyard.studies.ablations import ablate_segments, ablate_systems
 from steelyard.studies.distinct import count_distinct
-from steelyard.studies.segments import ablate_segments
-from steelyard.studies.study import Progress, Study
-from steelyard.studies.systems import ablate_systems
+from steelyard.studies.results import Progress, Study
 
 PAPER = Paper(
     "spa",

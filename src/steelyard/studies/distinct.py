@@ -6,11 +6,13 @@ how many pairs of metrics differ significantly, and how many clusters that makes
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from steelyard.core import bounds
+from steelyard.core.options import keywords
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.formats.load import Source
@@ -18,32 +20,26 @@ from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import MetaResult, Significance
 from steelyard.metaevaluation.significance import compare_metrics, ranked
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.studies.metaruns import DEFAULT, By, MetaRuns, open_runs
-from steelyard.studies.study import Curve, Line, Progress, Study
+from steelyard.studies.metaruns import By, MetaRuns, open_runs
+from steelyard.studies.options import META, DistinctOptions
+from steelyard.studies.results import Curve, Progress, Study, plain_line, steps
 
 _SAME = 1e-9  # values that are closer differ by rounding
 
 
-def count_distinct(  # noqa: PLR0913 - every option has a default
+@keywords(DistinctOptions)
+def count_distinct(
     es: Source,
     human: str | None = None,
     *,
-    by: By = DEFAULT,
-    metrics: Collection[str] | None = None,
-    scheme: str = "inputs",
-    alternative: str = "greater",
-    n_resamples: int | None = None,
-    alpha: float = 0.05,
-    correction: str = "none",
-    level: str | None = None,
-    group_by: str | None = None,
-    keep_references: bool = False,
+    by: By = META,
+    options: DistinctOptions,
     rng: Rng = 0,
     progress: Progress | None = None,
 ) -> Study:
     """Count distinct values, significant comparisons and clusters under each meta-metric.
 
-    Parameters are those of :func:`~steelyard.metaevaluation.run.meta_evaluate`.
+    Options are those of :func:`steelyard.meta_evaluate`.
 
     Examples
     --------
@@ -53,51 +49,61 @@ def count_distinct(  # noqa: PLR0913 - every option has a default
     >>> [(row["with"], row["distinct"], row["of"]) for row in study.table().records()]
     [('spa', 3, 3), ('pa', 3, 3)]
     """
-    procedure = Procedure.of(locals())
+    names = ("scheme", "alternative", "alpha", "correction")
+    shown: dict[str, Any] = {name: getattr(options, name) for name in names}
+    procedure = Procedure(**shown, n_resamples=options.n_resamples)
     bounds.function(optional=True, progress=progress)
     stream = generator(rng)
-    runs = open_runs(es, human, by, metrics, level=level, group_by=group_by,
-                     keep_references=keep_references)  # fmt: skip
+    runs = open_runs(es, human, by, options)
     most = _different(runs)
     rows: list[tuple[Cell, ...]] = []
     ranks: list[list[MetaResult]] = []
-    streams = stream.spawn(len(runs.runs))
-    for done, (run, found, own) in enumerate(zip(runs.runs, runs.results, streams, strict=True)):
-        test, told = compare_metrics(run, found, procedure, own)
-        runs.warnings.extend(told)
-        placed = found if test is None else ranked(found, test, alpha)
+    told: list[str] = []
+    tick = steps(progress, len(runs.runs))
+    for run, found, own in zip(runs.runs, runs.results, stream.spawn(len(runs.runs)), strict=True):
+        test, warned = compare_metrics(run, found, procedure, own)
+        told += warned
+        placed = found if test is None else ranked(found, test, options.alpha)
         ranks.append(placed)
-        counted = (None,) * 3 if test is None else _significant(test, placed, alpha)
-        rows.append((run.meta.name, _values(found), most, *counted))
-        if progress is not None:
-            progress(done + 1, len(runs.runs))
+        counted = (None,) * 3 if test is None else _significant(test, placed, options.alpha)
+        rows.append((run.meta.name, len(_groups(found)), most, *counted))
+        tick()
+    ties = {
+        name: [group for group in _groups(found) if len(group) > 1]
+        for name, found in zip(runs.names, runs.results, strict=True)
+    }
+    return Study(
+        name="distinct",
+        tables={"counts": _counts(rows, options), "values": _table(runs, ranks)},
+        curves=(_curve(runs),),
+        facts={"n_systems": runs.data.es.n_systems, "n_segments": len(runs.judged), "ties": ties},
+        warnings=runs.told(told),
+        provenance=runs.provenance(
+            "distinct", shown | {"resamples": options.n_resamples or "auto"}, rng
+        ),
+    )
+
+
+def _counts(rows: Sequence[tuple[Cell, ...]], options: DistinctOptions) -> Table:
     names = ("with", "distinct", "of", "significant", "pairs", "clusters")
+    how = [options.scheme, options.alternative]
+    how += [options.correction] if options.correction != "none" else []
     notes = (
         "distinct: different values; of: metrics whose scores are not those of another",
-        f"significant: pairs of metrics with p <= {alpha:g} ({scheme}, {alternative}"
-        + (f", {correction})" if correction != "none" else ")"),
+        f"significant: pairs of metrics with p <= {options.alpha:g} ({', '.join(how)})",
         "clusters: greedy, a metric opens one if it differs from any in the last",
     )
-    counts = Table("How finely metrics are told apart", tuple(map(Column, names)), tuple(rows),
-                   notes)  # fmt: skip
-    facts = {"n_systems": runs.data.es.n_systems, "n_segments": len(runs.judged),
-             "ties": {name: _ties(found) for name, found in zip(runs.names, runs.results,
-                                                                strict=True)}}  # fmt: skip
-    settings = {"scheme": scheme, "alternative": alternative, "alpha": alpha,
-                "correction": correction, "resamples": n_resamples or "auto"}  # fmt: skip
-    tables = {"counts": counts, "values": _table(runs, ranks)}
-    return Study("distinct", tables, (_curve(runs),), facts, runs.found_warnings(),
-                 runs.provenance("distinct", settings, rng))  # fmt: skip
+    columns = tuple(map(Column, names))
+    return Table("How finely metrics are told apart", columns, tuple(rows), notes)
 
 
 def _different(runs: MetaRuns) -> int:
     """Count the metrics whose scores are not all those of another."""
     data = runs.data
     keys = {
-        data.segments(name).tobytes() if data.es.scores[name].has_segments
-        else data.systems(name).tobytes()
+        (data.segments if data.es.scores[name].has_segments else data.systems)(name).tobytes()
         for name in data.metrics
-    }  # fmt: skip
+    }
     return len(keys)
 
 
@@ -116,14 +122,6 @@ def _groups(found: Sequence[MetaResult]) -> list[list[str]]:
     return groups
 
 
-def _values(found: Sequence[MetaResult]) -> int:
-    return len(_groups(found))
-
-
-def _ties(found: Sequence[MetaResult]) -> list[list[str]]:
-    return [group for group in _groups(found) if len(group) > 1]
-
-
 def _significant(
     test: Significance, placed: Sequence[MetaResult], alpha: float
 ) -> tuple[int, int, int]:
@@ -138,12 +136,11 @@ def _significant(
 def _curve(runs: MetaRuns) -> Curve:
     """Draw the value of each metric: those that tie stand at one height."""
     order = [result.metric for result in runs.results[0]]
-    nothing = np.full(len(order), np.nan)
     lines = []
     for name, found in zip(runs.names, runs.results, strict=True):
         known = {result.metric: result.value for result in found}
         y = np.array([known[metric] for metric in order])
-        lines.append(Line(name, y, nothing, nothing, (1,) * len(order)))
+        lines.append(plain_line(name, y))
     return Curve("values", "values of metrics", "metric", "value", tuple(order), tuple(lines))
 
 

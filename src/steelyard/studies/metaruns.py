@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng
 from steelyard.formats.load import Source, as_evalset
@@ -19,9 +18,9 @@ from steelyard.metaevaluation.results import MetaResult
 from steelyard.stats.arrays import Counts
 from steelyard.stats.metametrics import catalogue
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
+from steelyard.studies.options import MetaStudyOptions
 
 By = str | MetaMetric | Sequence[str | MetaMetric]
-DEFAULT = ("spa", "pa")
 _OPTION = ' (intervals="system")'  # an option that studies do not have
 
 
@@ -33,7 +32,7 @@ class MetaRuns:
     data: Data
     runs: tuple[Run, ...]
     results: tuple[list[MetaResult], ...]
-    warnings: list[str]
+    warnings: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -45,20 +44,20 @@ class MetaRuns:
         """Places of the segments that people scored."""
         return self.data.judged
 
-    def resampled(self, kind: str) -> list[list[str]]:
+    def resampled(self, kind: str) -> tuple[list[list[str]], list[str]]:
         """Metrics that each run can resample by ``system`` or ``segment``; warnings name others."""
         some = np.ones((1, 1))  # what is drawn does not matter here
         resamples = Resamples(kind, *((None, some) if kind == "system" else (some, None)))
-        able = []
+        able, told = [], []
         for run, found in zip(self.runs, self.results, strict=True):
-            names, told = resampled_metrics(run, found, resamples)
+            names, warned = resampled_metrics(run, found, resamples)
             able.append(names)
-            self.warnings.extend(text.removesuffix(_OPTION) for text in told)
-        return able
+            told += [text.removesuffix(_OPTION) for text in warned]
+        return able, told
 
-    def found_warnings(self) -> tuple[str, ...]:
-        """Warnings, each once."""
-        return tuple(dict.fromkeys(self.warnings))
+    def told(self, more: Sequence[str] = ()) -> tuple[str, ...]:
+        """Warnings and those of a study, each once."""
+        return tuple(dict.fromkeys([*self.warnings, *more]))
 
     def provenance(self, command: str, settings: dict[str, Any], rng: Rng) -> Provenance:
         """Say how a study came about."""
@@ -67,33 +66,25 @@ class MetaRuns:
 
 
 def open_runs(
-    es: Source,
-    human: str | None,
-    by: By,
-    metrics: Collection[str] | None,
-    *,
-    level: str | None = None,
-    group_by: str | None = None,
-    keep_references: bool = False,
-    method: str = "exact",
+    es: Source, human: str | None, by: By, options: MetaStudyOptions, *, method: str = "exact"
 ) -> MetaRuns:
     """Prepare the data as :func:`steelyard.meta_evaluate` does, and weigh metrics.
 
     Examples
     --------
     >>> import steelyard as sy
-    >>> open_runs(sy.demo_set(), "mqm", "pa", ["learned-refA"]).results[0][0].metric
+    >>> options = MetaStudyOptions(metrics=["learned-refA"])
+    >>> open_runs(sy.demo_set(), "mqm", "pa", options).results[0][0].metric
     'learned-refA'
     """
     metas = list(dict.fromkeys(catalogue.chosen(by)))
-    options = MetaOptions(level=level, group_by=group_by, method=method)
-    bounds.flag(keep_references=keep_references)
+    weighed = MetaOptions(level=options.level, group_by=options.group_by, method=method)
     es = as_evalset(es, human)
     human = the_human(es, human)
-    data, told = prepare(es, human, metrics, keep_references=keep_references)
-    warnings = [text.removesuffix(HINT) for text in told]
-    runs = tuple(Run.of(data, meta, options) for meta in metas)
+    data, told = prepare(es, human, options.metrics, keep_references=options.keep_references)
+    runs = tuple(Run.of(data, meta, weighed) for meta in metas)
     results = tuple(run.results() for run in runs)
+    warnings = [text.removesuffix(HINT) for text in told]
     for run in runs:
         warnings += run.meta.notes(run.view)
-    return MetaRuns(human, data, runs, results, warnings)
+    return MetaRuns(human, data, runs, results, tuple(warnings))

@@ -9,6 +9,7 @@ power of the t and the sign test for an effect, of Williams' test for three corr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.special import ndtr
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.core.table import Cell, Column, Table
@@ -26,46 +28,33 @@ from steelyard.stats.arrays import Counts, Floats, group_sums
 from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.paired import testpower as powers
 from steelyard.stats.resampling.bootstrap import draw_counts
-from steelyard.studies.metaruns import DEFAULT, By, MetaRuns, open_runs
-from steelyard.studies.study import Curve, Line, Progress, Study
+from steelyard.studies.metaruns import By, MetaRuns, open_runs
+from steelyard.studies.options import (
+    META,
+    SIZES,
+    SYSTEM_SIZES,
+    MetaStudyOptions,
+    MetricPowerOptions,
+    PowerOptions,
+    TestPowerOptions,
+)
+from steelyard.studies.results import Curve, Progress, Study, plain_line, steps
 
-TESTS = ("t", "permutation", "sign")
-SIZES = (50, 100, 200, 400, 800, 1600, 3200, 6400)
-SYSTEM_SIZES = (5, 8, 12, 20, 30, 50, 80)
-UNITS = {"segment": "segments", "document": "documents", "system": "systems"}
 
-
-def power_of_test(  # noqa: PLR0913 - every option has a default
+@keywords(TestPowerOptions)
+def power_of_test(
     es: Source,
     score: str,
     pair: tuple[str, str],
     *,
-    tests: Sequence[str] = TESTS,
-    unit: str = "segment",
-    difference: float | None = None,
-    sizes: Sequence[int] = SIZES,
-    draws: int = 2000,
-    alpha: float = 0.05,
-    target: float = 0.8,
+    options: TestPowerOptions,
     rng: Rng = 0,
     progress: Progress | None = None,
 ) -> Study:
     """Find how many units tell two systems apart, from a pilot.
 
-    Parameters
-    ----------
-    es, score, pair
-        The pilot, a score, and two of its systems.
-    tests
-        ``t``, ``permutation`` or ``sign``, all two-sided and paired.
-    unit
-        ``segment`` or ``document``: what is drawn, and what the tests see (sums over documents).
-    difference
-        The mean difference per segment to be found; by default that of the pilot.
-    sizes, draws
-        Numbers of units, and draws of each.
-    alpha, target
-        Level of the tests; the power that is wanted.
+    The tests are two-sided and paired, and see what is drawn: segments, or sums over documents. A
+    ``difference`` is that of the means per segment. See :class:`TestPowerOptions`.
 
     Examples
     --------
@@ -76,67 +65,56 @@ def power_of_test(  # noqa: PLR0913 - every option has a default
     [100, 400]
     """
     es = as_evalset(es)
-    _check(sizes, draws, alpha, target, difference, progress)
+    bounds.function(optional=True, progress=progress)
     bounds.pair(pair=pair)
     bounds.text(score=score)
-    tests = bounds.listed(tests=tests)
     check_rng(rng)
-    for test in tests:
-        if test not in TESTS:
-            raise UsageError(f"no power of test '{test}'; {hint(test, TESTS)}")
-    x = _differences(es, score, pair, unit, difference)
-    found: dict[str, Floats] = {test: np.zeros(len(sizes)) for test in tests}
+    sizes, draws = tuple(options.sizes), options.draws
+    x = _differences(es, score, pair, options)
+    found: dict[str, Floats] = {test: np.zeros(len(sizes)) for test in options.tests}
+    tick = steps(progress, len(sizes))
     for k, (size, own) in enumerate(zip(sizes, generator(rng).spawn(len(sizes)), strict=True)):
         for part in np.array_split(np.arange(draws), max(1, draws * len(x) // 5_000_000)):
             counts = draw_counts(len(part), len(x), own, size)
-            for test in tests:
+            for test in options.tests:
                 p = powers.resampled_p(test, x, counts)
-                found[test][k] += (np.where(np.isnan(p), 1.0, p) <= alpha).sum() / draws
-        if progress is not None:
-            progress(k + 1, len(sizes))
-    shown = float(x.mean()) if unit == "segment" else None
-    settings = {
-        "score": score, "pair": ",".join(pair), "unit": unit, "alpha": alpha, "draws": draws,
-        "difference": "pilot" if difference is None else difference,
-    }  # fmt: skip
-    title = f"Power to tell {pair[0]} from {pair[1]} by {score}"
-    spread = {test: np.sqrt(own * (1 - own) / draws) for test, own in found.items()}
-    facts = {"pilot": len(x), "difference": shown, "effect": _effect(x)}
-    return _study(title, UNITS[unit], sizes, found, spread, target, facts,
-                  Provenance.of("study power", settings, es.inputs, rng),
-                  warnings=es.notes)  # fmt: skip
+                found[test][k] += (np.where(np.isnan(p), 1.0, p) <= options.alpha).sum() / draws
+        tick()
+    settings = {"score": score, "pair": ",".join(pair), **options.shown()}
+    powered = _Powered(
+        title=f"Power to tell {pair[0]} from {pair[1]} by {score}",
+        unit=f"{options.unit}s",
+        sizes=sizes,
+        found=found,
+        target=options.target,
+        spread={test: np.sqrt(own * (1 - own) / draws) for test, own in found.items()},
+    )
+    return powered.study(
+        Provenance.of("study power", settings, es.inputs, rng),
+        facts={
+            "pilot": len(x),
+            "difference": float(x.mean()) if options.unit == "segment" else None,
+            "effect": _effect(x),
+        },
+        warnings=es.notes,
+    )
 
 
-def power_of_metrics(  # noqa: PLR0913 - every option has a default
+@keywords(MetricPowerOptions)
+def power_of_metrics(
     es: Source,
     human: str | None = None,
     *,
-    by: By = DEFAULT,
-    metrics: Sequence[str] | None = None,
-    unit: str = "segment",
-    difference: float | None = None,
-    sizes: Sequence[int] | None = None,
-    draws: int = 1000,
-    alpha: float = 0.05,
-    target: float = 0.8,
+    by: By = META,
+    options: MetricPowerOptions,
     rng: Rng = 0,
     progress: Progress | None = None,
 ) -> Study:
     """Find how many units tell two metrics apart under a meta-metric, from a pilot.
 
-    Parameters
-    ----------
-    es, human, by
-        See :func:`~steelyard.metaevaluation.run.meta_evaluate`.
-    metrics
-        Two metrics; by default the two best by the first meta-metric.
-    unit
-        What is drawn: ``segment``, ``document`` or ``system``.
-    difference
-        The difference of values to be found; by default that of the pilot under each meta-metric.
-    sizes, draws, alpha, target
-        See :func:`power_of_test`. The test is two-sided and normal, with the spread of the
-        difference between draws for its error.
+    By default the two metrics that are best by the first meta-metric. The test is two-sided and
+    normal, with the spread of the difference between draws for its error; a ``difference`` is one
+    of values. See :class:`MetricPowerOptions`.
 
     Examples
     --------
@@ -146,29 +124,36 @@ def power_of_metrics(  # noqa: PLR0913 - every option has a default
     >>> study.table("needed").records()[0]["difference"] > 0.3
     True
     """
-    bounds.choice(UNITS, unit=unit)
-    usual = SYSTEM_SIZES if unit == "system" else SIZES
-    chosen = usual if sizes is None else sizes
-    _check(chosen, draws, alpha, target, difference, progress)
-    chosen, stream = tuple(chosen), generator(rng)
-    bounds.names(optional=True, metrics=metrics)
+    bounds.function(optional=True, progress=progress)
+    usual = SYSTEM_SIZES if options.unit == "system" else SIZES
+    sizes, stream = tuple(usual if options.sizes is None else options.sizes), generator(rng)
+    metrics = options.metrics
     if metrics is not None and len(set(metrics)) != 2:
         raise UsageError(f"expected two metrics, found {len(set(metrics))}")
-    runs = open_runs(es, human, by, metrics)
-    kind = "system" if unit == "system" else "segment"
-    able = runs.resampled(kind)
+    runs = open_runs(es, human, by, MetaStudyOptions(metrics=metrics))
+    able, told = runs.resampled("system" if options.unit == "system" else "segment")
     pair = _pair(runs, able)
-    gaps, errors = _errors(runs, pair, unit, chosen, draws, stream, progress)
-    if difference is not None:
-        gaps = dict.fromkeys(gaps, difference)
-    found = {name: powers.normal_power(abs(gaps[name]), errors[name], alpha) for name in gaps}
-    settings = {"metrics": ",".join(pair), "unit": unit, "alpha": alpha, "draws": draws,
-                "difference": "pilot" if difference is None else difference}  # fmt: skip
-    facts = {"differences": gaps, "errors": errors}
-    title = f"Power to tell {pair[0]} from {pair[1]}"
-    return _study(title, UNITS[unit], chosen, found, {}, target, facts,
-                  runs.provenance("power", settings, rng),
-                  warnings=runs.found_warnings(), gaps=gaps)  # fmt: skip
+    gaps = _gaps(runs, pair)
+    streams = list(zip(sizes, stream.spawn(len(sizes)), strict=True))
+    errors = _errors(runs, pair, options, streams, progress)
+    if options.difference is not None:
+        gaps = dict.fromkeys(gaps, options.difference)
+    powered = _Powered(
+        title=f"Power to tell {pair[0]} from {pair[1]}",
+        unit=f"{options.unit}s",
+        sizes=sizes,
+        found={
+            name: powers.normal_power(abs(gap), errors[name], options.alpha)
+            for name, gap in gaps.items()
+        },
+        target=options.target,
+        gaps=gaps,
+    )
+    return powered.study(
+        runs.provenance("power", {"metrics": ",".join(pair), **options.shown()}, rng),
+        facts={"differences": gaps, "errors": errors},
+        warnings=runs.told(told),
+    )
 
 
 def power_of_effect(
@@ -200,7 +185,7 @@ def power_of_effect(
         raise UsageError("expected an effect, or three correlations")
     bounds.number(optional=True, effect=effect)
     bounds.numbers(optional=True, correlations=correlations)
-    _check((2,) if sizes is None else sizes, 1, alpha, target)
+    PowerOptions(sizes=sizes, alpha=alpha, target=target)  # which checks them
     tests = bounds.listed(tests=tests)
     rules: dict[str, Callable[[int], float]] = {}
     if effect is not None:
@@ -234,28 +219,13 @@ def power_of_effect(
     exact = {n: powers.needed(rule, target, ragged=n == "sign") for n, rule in rules.items()}
     settings: dict[str, Any] = {"alpha": alpha, "target": target}
     settings |= {"effect": effect} if effect is not None else {"correlations": str(correlations)}
-    return _study(title, unit, chosen, found, {}, target, {}, Provenance("study power", settings),
-                  exact=exact)  # fmt: skip
+    powered = _Powered(
+        title=title, unit=unit, sizes=chosen, found=found, target=target, exact=exact
+    )
+    return powered.study(Provenance("study power", settings))
 
 
-def _check(
-    sizes: Sequence[int],
-    draws: int,
-    alpha: float,
-    target: float,
-    difference: float | None = None,
-    progress: Progress | None = None,
-) -> None:
-    bounds.wholes(2, sizes=sizes)
-    bounds.whole(1, draws=draws)
-    bounds.fraction(alpha=alpha, target=target)
-    bounds.number(optional=True, difference=difference)
-    bounds.function(optional=True, progress=progress)
-
-
-def _differences(
-    es: EvalSet, score: str, pair: tuple[str, str], unit: str, difference: float | None
-) -> Floats:
+def _differences(es: EvalSet, score: str, pair: tuple[str, str], options: PowerOptions) -> Floats:
     """Differences of the two systems, one per unit, with the mean that is asked for."""
     values = es[score].values
     rows = []
@@ -268,14 +238,14 @@ def _differences(
     if known.sum() < 2:
         raise UsageError(f"{pair[0]} and {pair[1]} share fewer than two segments with '{score}'")
     x: Floats = gap[known]
-    if difference is not None:
-        x = x - x.mean() + difference
+    if options.difference is not None:
+        x = x - x.mean() + options.difference
     if not x.any():
         raise UsageError(f"{pair[0]} and {pair[1]} have the same '{score}' on every segment")
-    if unit == "segment":
+    if options.unit == "segment":
         return x
-    if unit != "document":
-        raise UsageError(f"unit '{unit}': two systems differ on segments or documents")
+    if options.unit != "document":
+        raise UsageError(f"unit '{options.unit}': two systems differ on segments or documents")
     codes = _documents(es)[known]
     return group_sums(np.unique(codes, return_inverse=True)[1], x, len(np.unique(codes)))
 
@@ -300,33 +270,37 @@ def _pair(runs: MetaRuns, able: Sequence[Sequence[str]]) -> tuple[str, str]:
     return order[0], order[1]
 
 
+def _gaps(runs: MetaRuns, pair: tuple[str, str]) -> dict[str, float]:
+    """Difference of two metrics under each meta-metric."""
+    gaps = {}
+    for name, results in zip(runs.names, runs.results, strict=True):
+        values = {r.metric: r.value for r in results}
+        gaps[name] = values[pair[0]] - values[pair[1]]
+    return gaps
+
+
 def _errors(
     runs: MetaRuns,
     pair: tuple[str, str],
-    unit: str,
-    sizes: Sequence[int],
-    draws: int,
-    rng: np.random.Generator,
+    options: PowerOptions,
+    streams: Sequence[tuple[int, np.random.Generator]],
     progress: Progress | None,
-) -> tuple[dict[str, float], dict[str, Floats]]:
-    """Difference of two metrics under each meta-metric, and its standard error by size."""
-    es = runs.data.es
-    gaps = {}
-    for run, results in zip(runs.runs, runs.results, strict=True):
-        values = {r.metric: r.value for r in results}
-        gaps[run.meta.name] = values[pair[0]] - values[pair[1]]
-    judged = runs.judged
+) -> dict[str, Floats]:
+    """Standard error of that difference by size, each of which has a stream of its own."""
+    es, judged = runs.data.es, runs.judged
     codes = np.arange(len(judged))
-    if unit == "document":
+    if options.unit == "document":
         codes = np.unique(_documents(es)[judged], return_inverse=True)[1]
-    n_units = es.n_systems if unit == "system" else int(codes.max(initial=-1)) + 1
-    errors = {name: np.full(len(sizes), np.nan) for name in gaps}
-    for k, (size, own) in enumerate(zip(sizes, rng.spawn(len(sizes)), strict=True)):
-        counts = draw_counts(draws, n_units, own, size)
-        if unit == "system":
+    by_system = options.unit == "system"
+    n_units = es.n_systems if by_system else int(codes.max(initial=-1)) + 1
+    errors = {name: np.full(len(streams), np.nan) for name in runs.names}
+    tick = steps(progress, len(streams))
+    for k, (size, own) in enumerate(streams):
+        counts = draw_counts(options.draws, n_units, own, size)
+        if by_system:
             resamples = Resamples("system", systems=counts)
         else:
-            segments = np.zeros((draws, es.n_segments))
+            segments = np.zeros((options.draws, es.n_segments))
             segments[:, judged] = counts[:, codes]
             resamples = Resamples("segment", segments=segments)
         for run in runs.runs:
@@ -334,9 +308,8 @@ def _errors(
             gap = (one - two)[~np.isnan(one - two)]
             if len(gap) > 1:
                 errors[run.meta.name][k] = gap.std(ddof=1)
-        if progress is not None:
-            progress(k + 1, len(sizes))
-    return gaps, errors
+        tick()
+    return errors
 
 
 def _reached(sizes: Sequence[int], power: Floats, target: float) -> float:
@@ -359,43 +332,61 @@ def _reached(sizes: Sequence[int], power: Floats, target: float) -> float:
     return float(round(np.exp(n[k - 1] + share * (n[k] - n[k - 1])), 6))
 
 
-def _study(  # noqa: PLR0913 - all of it is shown
-    title: str,
-    unit: str,
-    sizes: Sequence[int],
-    found: Mapping[str, Floats],
-    spread: Mapping[str, Floats],
-    target: float,
-    facts: Mapping[str, Any],
-    provenance: Provenance,
-    *,
-    warnings: Sequence[str] = (),
-    gaps: Mapping[str, float] | None = None,
-    exact: Mapping[str, int | None] | None = None,
-) -> Study:
-    rows: list[tuple[Cell, ...]] = []
-    for name, own in found.items():
-        size = _reached(sizes, own, target)
-        value: Cell = None if np.isnan(size) else int(np.ceil(size - 1e-9))
-        note = f"more than {max(sizes)}" if value is None else ""
-        if own[int(np.argmin(sizes))] >= target:
-            note = f"at most {value}"  # the first size is enough: fewer may be, too
-        if exact is not None:
-            value, note = exact[name], "" if exact[name] is not None else f"over {powers.MOST:,}"
-        gap = () if gaps is None else (float(gaps[name]),)
-        rows.append((name, *gap, value, note))
-    head = [Column("what"), *([Column("difference", digits=4)] if gaps is not None else [])]
-    needed = Table(f"{title}: {unit} needed for a power of {target:g}",
-                   (*head, Column("needed"), Column("note")), tuple(rows))  # fmt: skip
-    cells = tuple((int(size), *(float(own[k]) for own in found.values()))
-                  for k, size in enumerate(sizes))  # fmt: skip
-    columns = (Column(unit), *(Column(name, digits=3) for name in found))
-    lines = tuple(_line(name, own, spread.get(name)) for name, own in found.items())
-    curve = Curve("power", title, unit, "power", tuple(sizes), lines)
-    tables = {"needed": needed, "power": Table(title, columns, cells)}
-    return Study("power", tables, (curve,), facts, tuple(warnings), provenance)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Powered:
+    """Power by size of each test or meta-metric, with its error; sizes that are known exactly."""
 
+    title: str
+    unit: str
+    sizes: Sequence[int]
+    found: Mapping[str, Floats]
+    target: float
+    spread: Mapping[str, Floats] = field(default_factory=dict)
+    gaps: Mapping[str, float] | None = None
+    exact: Mapping[str, int | None] | None = None
 
-def _line(name: str, own: Floats, spread: Floats | None) -> Line:
-    half = np.full(len(own), np.nan) if spread is None else 1.96 * spread
-    return Line(name, own, own - half, own + half, (1,) * len(own))
+    def study(
+        self,
+        provenance: Provenance,
+        facts: Mapping[str, Any] | None = None,
+        warnings: Sequence[str] = (),
+    ) -> Study:
+        lines = [plain_line(name, own) for name, own in self.found.items()]
+        for k, spread in enumerate(self.spread.values()):
+            y = lines[k].y
+            lines[k] = replace(lines[k], low=y - 1.96 * spread, high=y + 1.96 * spread)
+        curve = Curve("power", self.title, self.unit, "power", tuple(self.sizes), tuple(lines))
+        return Study(
+            name="power",
+            tables={"needed": self._needed(), "power": self._power()},
+            curves=(curve,),
+            facts=facts or {},
+            warnings=tuple(warnings),
+            provenance=provenance,
+        )
+
+    def _needed(self) -> Table:
+        rows: list[tuple[Cell, ...]] = []
+        for name, own in self.found.items():
+            size = _reached(self.sizes, own, self.target)
+            value: Cell = None if np.isnan(size) else int(np.ceil(size - 1e-9))
+            note = f"more than {max(self.sizes)}" if value is None else ""
+            if own[int(np.argmin(self.sizes))] >= self.target:
+                note = f"at most {value}"  # the first size is enough: fewer may be, too
+            if self.exact is not None:
+                value = self.exact[name]
+                note = "" if value is not None else f"over {powers.MOST:,}"
+            gap = () if self.gaps is None else (float(self.gaps[name]),)
+            rows.append((name, *gap, value, note))
+        gaps = () if self.gaps is None else (Column("difference", digits=4),)
+        columns = (Column("what"), *gaps, Column("needed"), Column("note"))
+        title = f"{self.title}: {self.unit} needed for a power of {self.target:g}"
+        return Table(title, columns, tuple(rows))
+
+    def _power(self) -> Table:
+        rows = tuple(
+            (int(size), *(float(own[k]) for own in self.found.values()))
+            for k, size in enumerate(self.sizes)
+        )
+        columns = (Column(self.unit), *(Column(name, digits=3) for name in self.found))
+        return Table(self.title, columns, rows)

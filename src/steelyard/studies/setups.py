@@ -13,8 +13,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.comparison.aggregations import AGGREGATIONS
 from steelyard.comparison.options import RankOptions
-from steelyard.comparison.rankings import AGGREGATIONS
 from steelyard.comparison.scores import Sample
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet

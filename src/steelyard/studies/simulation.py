@@ -12,65 +12,30 @@ This is what the paper's code does. Its text has outliers whose scores are permu
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import product
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.core import bounds
-from steelyard.core.errors import UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
+from steelyard.core.table import Cell, Column, Table
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b, settled
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.wins import WinCounts
-from steelyard.studies.recovery import (
-    Runs,
-    claim_table,
-    curve_table,
-    draw_curves,
-    overall_lines,
-    overall_table,
-)
-from steelyard.studies.study import Study
+from steelyard.studies.options import Design
+from steelyard.studies.results import Curve, Line, Study, line_of
 
-OUTLIERS = ("reversed", "permuted")
+RANKINGS = ("mean", "median", "bt")
+Bools = NDArray[np.bool_]
 _CELLS = 20_000_000  # comparisons of scores made at a time
 _SPREAD = 100.0  # offsets of types and scores of outliers are up to this
 _TOTAL = 10.0  # strengths sum to this
-
-
-@dataclass(frozen=True, slots=True)
-class Design:
-    """The settings whose combinations are simulated, ``repeats`` data sets of each."""
-
-    types: tuple[int, ...] = (1, 3, 5, 10)
-    outliers: tuple[float, ...] = (0.0, 0.01, 0.025)
-    systems: tuple[int, ...] = (2, 3, 5, 10, 25, 50)
-    segments: tuple[int, ...] = (10, 30, 100, 200)
-    repeats: int = 10
-    noise: float = 1.0
-    outlier_kind: str = "reversed"
-
-    def __post_init__(self) -> None:
-        bounds.wholes(1, types=self.types, segments=self.segments)
-        bounds.wholes(2, systems=self.systems)
-        bounds.numbers(0, outliers=self.outliers)
-        bounds.whole(1, repeats=self.repeats)
-        bounds.number(0, noise=self.noise)
-        bounds.choice(OUTLIERS, outlier_kind=self.outlier_kind)
-        if max(self.types) > min(self.segments):
-            raise UsageError("types of segments are from 1 to the smallest number of segments")
-        if max(self.outliers) >= 1:
-            raise UsageError("shares of outliers are at least 0 and below 1")
-
-    def settings(self) -> list[tuple[int, float, int, int]]:
-        """List the combinations: types, share of outliers, systems, segments."""
-        return list(product(self.types, self.outliers, self.systems, self.segments))
 
 
 def simulate_scores(
@@ -178,33 +143,159 @@ def simulate(
     chosen = design or Design()
     draws, resamples = generator(rng).spawn(2)
     settings = chosen.settings()
-    tasks = [(chosen, setting) for setting in settings]
     taus = (workers or Workers()).run(
-        simulate_setting, tasks, rng=draws, step="simulation",
+        simulate_setting,
+        [(chosen, setting) for setting in settings],
+        rng=draws,
+        step="simulation",
         about={"design": asdict(chosen), "rng": str(draws.bit_generator.state)},
-    )  # fmt: skip
+    )
     runs = Runs(np.repeat(np.array(settings), chosen.repeats, axis=0), np.concatenate(taus))
     undefined = int(np.isnan(runs.tau).sum())
-    warnings = []
-    if undefined:
-        warnings.append(
-            f"{undefined:,} of {runs.tau.size:,} rankings have nothing but ties: no tau"
-        )
-    options: dict[str, Any] = {
-        "repeats": chosen.repeats, "noise": chosen.noise, "outliers": chosen.outlier_kind,
+    told = f"{undefined:,} of {runs.tau.size:,} rankings have nothing but ties: no tau"
+    shown = {
+        "repeats": chosen.repeats,
+        "noise": chosen.noise,
+        "outliers": chosen.outlier_kind,
         "settings": len(settings),
-    }  # fmt: skip
-    curves = draw_curves(runs, resamples)
-    overall = overall_lines(runs, resamples)
+    }
+    curves = tuple(_curve(panel, runs, resamples) for panel in PANELS)
+    overall = [line_of(name, [runs.tau[:, k]], resamples) for k, name in enumerate(RANKINGS)]
     return Study(
-        "simulation",
-        {
-            "curves": curve_table(curves),
-            "overall": overall_table(overall),
-            "claims": claim_table(curves, overall),
+        name="simulation",
+        tables={
+            "curves": _curve_table(curves),
+            "overall": _overall_table(overall),
+            "claims": _claim_table(curves, overall),
         },
-        curves,
-        {"n_settings": len(settings), "n_sets": len(runs.tau)},
-        tuple(warnings),
-        Provenance.of("study simulation", options, rng=rng),
+        curves=curves,
+        facts={"n_settings": len(settings), "n_sets": len(runs.tau)},
+        warnings=(told,) if undefined else (),
+        provenance=Provenance.of("study simulation", shown, rng=rng),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """All data sets: their settings, and Kendall's tau of each ranking with the true strengths.
+
+    ``setting`` is sets x (types, share of outliers, systems, segments), ``tau`` sets x rankings.
+    """
+
+    setting: Floats
+    tau: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One panel of Figure 3: which data sets it shows, against which setting."""
+
+    name: str
+    title: str
+    x_label: str
+    column: int  # of the setting
+    keep: Callable[[Floats], Bools]
+
+
+def _easy(setting: Floats) -> Bools:
+    return np.asarray((setting[:, 0] == 1) & (setting[:, 1] == 0))
+
+
+def _all(setting: Floats) -> Bools:
+    return np.ones(len(setting), dtype=bool)
+
+
+PANELS = (
+    Panel("a", "no outliers, one type", "systems", 2, _easy),
+    Panel("b", "no outliers, one type", "segments", 3, _easy),
+    Panel("c", "one type", "share of outliers", 1, lambda s: s[:, 0] == 1),
+    Panel("d", "no outliers", "types", 0, lambda s: s[:, 1] == 0),
+    Panel("e", "any number of types", "share of outliers", 1, _all),
+    Panel("f", "with outliers", "types", 0, lambda s: s[:, 1] > 0),
+    Panel("g", "all simulations", "systems", 2, _all),
+    Panel("h", "all simulations", "segments", 3, _all),
+)
+
+
+#: Panel, ranking, and whether its tau falls along the panel, as the paper claims.
+_FALLS = (
+    ("c", "mean", True),
+    ("c", "median", False),
+    ("c", "bt", False),
+    ("d", "mean", False),
+    ("d", "median", True),
+    ("d", "bt", False),
+    ("f", "median", True),
+    ("f", "bt", False),
+)
+
+
+def _curve(panel: Panel, runs: Runs, rng: np.random.Generator) -> Curve:
+    kept = panel.keep(runs.setting)
+    own, taus = runs.setting[kept, panel.column], runs.tau[kept]
+    x = np.unique(own)
+    lines = tuple(
+        line_of(name, [taus[own == value, k] for value in x], rng)
+        for k, name in enumerate(RANKINGS)
+    )
+    label = "Kendall's tau with the true strengths"
+    ticks = tuple(int(v) if v.is_integer() else v for v in x.tolist())
+    return Curve(panel.name, panel.title, panel.x_label, label, ticks, lines)
+
+
+def _overall_table(lines: Sequence[Line]) -> Table:
+    names = ("tau", "low", "high")
+    columns = (Column("ranking"), *(Column(name, digits=3) for name in names), Column("data sets"))
+    rows = tuple((x.name, *x.at(0), x.n[0]) for x in lines)
+    note = "low, high: 95 % interval over resampled data sets"
+    return Table("Kendall's tau with the true strengths", columns, rows, (note,))
+
+
+def _curve_table(curves: Sequence[Curve]) -> Table:
+    head = (Column("panel"), Column("data sets with"), Column("against"), Column("x", mixed=True))
+    numbers = tuple(
+        Column(f"{name}{part}", digits=3) for name in RANKINGS for part in ("", " low", " high")
+    )
+    rows: list[tuple[Cell, ...]] = []
+    rules = []
+    for curve in curves:
+        rules.append(len(rows))
+        for k, x in enumerate(curve.x):
+            cells = [number for line in curve.lines for number in line.at(k)]
+            rows.append((curve.name, curve.title, curve.x_label, x, *cells))
+    lines = frozenset(k for k in rules if 0 < k < len(rows))
+    return Table("Curves of Figure 3", (*head, *numbers), tuple(rows), (), lines)
+
+
+def _claim_table(curves: Sequence[Curve], overall: Sequence[Line]) -> Table:
+    """Say of each claim of section 4 whether it holds, and by which numbers."""
+    columns = (Column("claim"), Column("holds"), Column("evidence"))
+    note = "falls: the interval at the last point lies below the interval at the first"
+    return Table("What the paper claims", columns, tuple(_claims(curves, overall)), (note,))
+
+
+def _claims(curves: Sequence[Curve], overall: Sequence[Line]) -> Iterator[tuple[str, bool, str]]:
+    panels = {curve.name: curve for curve in curves}
+    if panels["a"].x:
+        alike = _overlap(panels["a"]) and _overlap(panels["b"])
+        yield "easy data: all three are alike", alike, "panels a, b: whether intervals overlap"
+    for panel, name, falls in _FALLS:
+        curve = panels[panel]
+        if len(curve.x) < 2:
+            continue
+        line = curve.lines[RANKINGS.index(name)]
+        fallen = bool(line.high[-1] < line.low[0])
+        what = f"{curve.title}: {name} {'falls' if falls else 'does not fall'} with {curve.x_label}"
+        yield what, fallen == falls, f"{_shown(line, 0)}, then {_shown(line, -1)}"
+    mean, median, bt = overall
+    ahead = bool(bt.low[0] > max(mean.high[0], median.high[0]))
+    yield "overall: bt is best", ahead, ", ".join(f"{x.name} {_shown(x, 0)}" for x in overall)
+
+
+def _overlap(curve: Curve) -> bool:
+    lows, highs = (np.array([getattr(x, part) for x in curve.lines]) for part in ("low", "high"))
+    return bool((lows.max(axis=0) <= highs.min(axis=0)).all())
+
+
+def _shown(line: Line, k: int) -> str:
+    return f"{line.y[k]:.3f} ({line.low[k]:.3f} to {line.high[k]:.3f})"

@@ -8,14 +8,16 @@ which of them are identical texts, and which metrics change places?
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.options import known
 from steelyard.core import bounds
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import UsageError
+from steelyard.core.options import keywords
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
@@ -26,13 +28,9 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.kendall.counting import threshold_counts
 from steelyard.stats.kendall.matrices import KENDALL, matrix
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.studies.study import Curve, Line, Progress, Study
+from steelyard.studies.options import TiesOptions
+from steelyard.studies.results import Curve, Progress, Study, plain_line, steps
 
-#: The matrices of the paper, and the two that later tasks used.
-MATRICES = (
-    "kendall-hard", "kendall-soft", "kendall-no-tie-penalty", "kendall-human-ties", "tau-eq",
-    "acc-eq",
-)  # fmt: skip
 PERCENT = (0.0, 1.0, 5.0, 10.0, 25.0, 50.0)  # thresholds for scores from 0 to 100
 _WIDE = 50.0  # a span of human scores from which they count as percent
 
@@ -50,40 +48,20 @@ class _Settings:
         return 0, 0, self.thresholds.index(self.threshold)
 
 
-def vary_ties(  # noqa: PLR0913 - every option has a default
+@keywords(TiesOptions)
+def vary_ties(
     data: Source | Pairs,
     human: str | None = None,
     *,
-    metrics: Collection[str] | None = None,
-    matrices: Sequence[str] = MATRICES,
-    thresholds: Sequence[float] | None = None,
-    threshold: float | None = None,
-    metric_thresholds: Sequence[float] = (0.0,),
-    identical_ties: bool = False,
+    options: TiesOptions,
     inputs: tuple[InputFile, ...] = (),
     progress: Progress | None = None,
 ) -> Study:
     """Rank metrics under all matrices, human thresholds and metric thresholds.
 
-    Parameters
-    ----------
-    data
-        A set with a human score of segments, or pairs of outputs that people decided.
-    human, metrics
-        The human score, and which metrics; by default all that are not human.
-    matrices
-        Names of :data:`steelyard.stats.kendall.matrices.KENDALL`; the first is what others are
-        compared with.
-    thresholds
-        Human differences below which pairs tie; by default 0, 1, 5, 10, 25 and 50, or quartiles of
-        the differences where scores span less than 50 points.
-    threshold
-        The one that others are compared with; by default 25, else the first.
-    metric_thresholds
-        Metric differences up to which pairs tie, in standard deviations of each metric's
-        differences.
-    identical_ties
-        Whether pairs of identical texts are ties of people, whatever they said.
+    ``data`` is a set with a human score of segments, or pairs of outputs that people decided. Names
+    of matrices are those of :data:`steelyard.stats.kendall.matrices.KENDALL`, and the first is what
+    others are compared with. See :class:`TiesOptions`.
 
     Examples
     --------
@@ -92,53 +70,56 @@ def vary_ties(  # noqa: PLR0913 - every option has a default
     >>> [row["threshold"] for row in study.table("pairs").records()]
     [0.0, 1.0, 5.0, 10.0, 25.0, 50.0]
     """
-    bounds.numbers(0, optional=True, thresholds=thresholds)
-    bounds.numbers(0, metric_thresholds=metric_thresholds)
-    bounds.number(0, optional=True, threshold=threshold)
-    bounds.flag(identical_ties=identical_ties)
     bounds.function(optional=True, progress=progress)
-    bounds.names(optional=True, metrics=metrics)
-    bounds.names(matrices=matrices)
     warnings: list[str] = []
     if not isinstance(data, Pairs):
         data = as_evalset(data, human)
         human = the_human(data, human)
-        pairs = pairs_of_scores(data, human, _metrics(data, human, metrics), data.name or "all")
+        metrics = _metrics(data, human, options.metrics)
+        pairs = pairs_of_scores(data, human, metrics, data.name or "all")
         warnings += data.notes
         inputs = inputs or data.inputs
     else:
         pairs = data
-    settings = _settings(pairs, matrices, thresholds, threshold, metric_thresholds)
+    settings = _settings(pairs, options)
     if not len(pairs):
         raise UsageError("no two systems were scored on the same segment")
-    if identical_ties:
+    if options.identical_ties:
         if pairs.identical is None:
             raise UsageError("identical outputs need texts: give a file with outputs of systems")
         pairs = replace(pairs, gap=np.where(pairs.identical, 0.0, pairs.gap))
     if len(pairs.metric_gap) < 2:
         warnings.append("fewer than two metrics: there is no order that could change")
-    values = _values(pairs, settings, progress)
+    values = _values(pairs, settings, steps(progress, len(pairs.metric_gap)))
     names = tuple(pairs.metric_gap)
-    tables = {
-        "pairs": _pair_table(pairs, settings.thresholds),
-        "values": _value_table(names, values, settings),
-        "flips": _flip_table(names, values, settings),
-        "places": _place_table(names, values),
-    }
     shown: dict[str, Any] = {
-        "thresholds": list(settings.thresholds), "metric_thresholds": list(settings.epsilons),
-        "values": {one: {name: values[k, :, :, i] for i, name in enumerate(names)}
-                   for k, one in enumerate(settings.matrices)},
-    }  # fmt: skip
-    options: dict[str, Any] = {
-        "matrices": ",".join(settings.matrices), "identical_ties": identical_ties,
+        "matrices": ",".join(settings.matrices),
+        "identical_ties": options.identical_ties,
         "thresholds": ",".join(f"{t:g}" for t in settings.thresholds),
         "metric_thresholds": ",".join(f"{e:g}" for e in settings.epsilons),
-    }  # fmt: skip
+    }
     if human is not None:
-        options["human"] = human
-    return Study("ties", tables, _curves(pairs, names, values, settings), shown, tuple(warnings),
-                 Provenance("study ties", options, inputs))  # fmt: skip
+        shown["human"] = human
+    return Study(
+        name="ties",
+        tables={
+            "pairs": _pair_table(pairs, settings.thresholds),
+            "values": _value_table(names, values, settings),
+            "flips": _flip_table(names, values, settings),
+            "places": _place_table(names, values),
+        },
+        curves=_curves(pairs, names, values, settings),
+        facts={
+            "thresholds": list(settings.thresholds),
+            "metric_thresholds": list(settings.epsilons),
+            "values": {
+                one: {name: values[k, :, :, i] for i, name in enumerate(names)}
+                for k, one in enumerate(settings.matrices)
+            },
+        },
+        warnings=tuple(warnings),
+        provenance=Provenance("study ties", shown, inputs),
+    )
 
 
 def _metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> list[str]:
@@ -150,33 +131,29 @@ def _metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> list[s
     return sorted(set(metrics) - {human})
 
 
-def _settings(
-    pairs: Pairs,
-    matrices: Sequence[str],
-    thresholds: Sequence[float] | None,
-    threshold: float | None,
-    epsilons: Sequence[float],
-) -> _Settings:
-    for name in matrices:
-        if name not in KENDALL:
-            raise UsageError(f"no Kendall variant '{name}'; {hint(name, KENDALL)}")
+def _settings(pairs: Pairs, options: TiesOptions) -> _Settings:
+    known("Kendall variant", options.matrices, tuple(KENDALL))
+    threshold = options.threshold
+    chosen: tuple[float, ...] = (0.0,)
     if pairs.decided:
-        if thresholds is not None or threshold is not None:
+        if options.thresholds is not None or threshold is not None:
             raise UsageError("a list of pairs holds no scores: thresholds can't be varied")
-        chosen: tuple[float, ...] = (0.0,)
-    elif thresholds is None:
+    elif options.thresholds is None:
         chosen = _default_thresholds(pairs.gap)
     else:
-        chosen = tuple(sorted({float(t) for t in thresholds}))
-    base = 25.0 if threshold is None and 25.0 in chosen else threshold
-    base = chosen[0] if base is None and chosen else base
-    if base is not None and base not in chosen:
-        chosen = tuple(sorted((*chosen, float(base))))
-    unique = tuple(sorted({float(e) for e in epsilons}))
-    if not (matrices and chosen and unique) or min(*chosen, *unique, 0.0) < 0:
+        chosen = tuple(sorted({float(t) for t in options.thresholds}))
+    if threshold is None:
+        threshold = 25.0 if 25.0 in chosen else chosen[0]
+    if threshold not in chosen:
+        chosen = tuple(sorted((*chosen, float(threshold))))
+    if not options.matrices:
         raise UsageError("expected at least one matrix and thresholds that are not negative")
-    assert base is not None
-    return _Settings(tuple(dict.fromkeys(matrices)), chosen, unique, float(base))
+    return _Settings(
+        matrices=tuple(dict.fromkeys(options.matrices)),
+        thresholds=chosen,
+        epsilons=tuple(sorted({float(e) for e in options.metric_thresholds})),
+        threshold=float(threshold),
+    )
 
 
 def _default_thresholds(gap: Floats) -> tuple[float, ...]:
@@ -194,10 +171,10 @@ def _default_thresholds(gap: Floats) -> tuple[float, ...]:
     return tuple(sorted({0.0, *(float(f"{q:.2g}") for q in quartiles)}))
 
 
-def _values(pairs: Pairs, settings: _Settings, progress: Progress | None) -> Floats:
+def _values(pairs: Pairs, settings: _Settings, tick: Callable[[], None]) -> Floats:
     """Values of all metrics: matrices x metric thresholds x thresholds x metrics."""
-    found = np.full((len(settings.matrices), len(settings.epsilons), len(settings.thresholds),
-                     len(pairs.metric_gap)), np.nan)  # fmt: skip
+    sizes = [len(settings.matrices), len(settings.epsilons), len(settings.thresholds)]
+    found = np.full((*sizes, len(pairs.metric_gap)), np.nan)
     for i, gap in enumerate(pairs.metric_gap.values()):
         known = gap[~np.isnan(gap)]
         spread = float(known.std()) if known.size else 0.0
@@ -205,8 +182,7 @@ def _values(pairs: Pairs, settings: _Settings, progress: Progress | None) -> Flo
             counts = threshold_counts(pairs.gap, gap, settings.thresholds, epsilon=epsilon * spread)
             for k, name in enumerate(settings.matrices):
                 found[k, e, :, i] = matrix(name).value(counts)
-        if progress is not None:
-            progress(i + 1, len(pairs.metric_gap))
+        tick()
     return found
 
 
@@ -294,14 +270,10 @@ def _curves(
     """Draw pairs kept, and the values of all metrics under each matrix, against the threshold."""
     x = settings.thresholds
 
-    def line(name: str, y: Floats, n: int) -> Line:
-        nothing = np.full(len(y), np.nan)
-        return Line(name, y, nothing, nothing, (n,) * len(y))
-
     kept = np.array([pairs.at_least(t).sum() for t in x], dtype=np.float64)
-    curves = [Curve("pairs", "pairs kept", "threshold", "pairs", x,
-                    (line(pairs.name, kept, len(pairs)),))]  # fmt: skip
+    own = (plain_line(pairs.name, kept, len(pairs)),)
+    curves = [Curve("pairs", "pairs kept", "threshold", "pairs", x, own)]
     for k, matrix_name in enumerate(settings.matrices):
-        lines = tuple(line(n, values[k, 0, :, i], len(pairs)) for i, n in enumerate(names))
+        lines = tuple(plain_line(n, values[k, 0, :, i], len(pairs)) for i, n in enumerate(names))
         curves.append(Curve(matrix_name, matrix_name, "threshold", "value", x, lines))
     return tuple(curves)

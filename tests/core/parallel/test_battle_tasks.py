@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from steelyard.cli.main import run
-from steelyard.comparison.battles import compare_battles
+from steelyard.comparison.logs import compare_battles
 from steelyard.core.errors import SteelyardError
 from steelyard.core.parallel import Workers
 from steelyard.core.table import dumps

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.battlerankings import LogSample, n_orders, rank_log
+from steelyard.comparison.aggregations import (
+    AGGREGATIONS,
+    NO_PAIRS,
+    Aggregate,
+    bt_aggregate,
+    ranked,
+    rated_aggregate,
+)
 from steelyard.comparison.diagnosis import order_flips, tie_note
-from steelyard.comparison.options import BattleOptions
-from steelyard.comparison.rankings import AGGREGATIONS, Aggregate, ranked
-from steelyard.comparison.ratings import RATINGS
+from steelyard.comparison.options import LOG_RANKINGS, BattleOptions
+from steelyard.comparison.ratings import RATINGS, Rating, Resampling, rate_log
 from steelyard.comparison.results import MOST_SHOWN, PairTest, Ranked, RankedSystems, Tiers
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.core import bounds, provenance
@@ -23,14 +29,34 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog
 from steelyard.formats.judged.battlelogs import LogColumns
-from steelyard.formats.judged.logcounts import CountedLog, from_log, log_files, read_counts
+from steelyard.formats.judged.logcounts import (
+    CountedLog,
+    UnitParts,
+    from_log,
+    log_files,
+    read_counts,
+)
 from steelyard.formats.load import selection
 from steelyard.formats.streams import kept, on_disk
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.paired.pairedtests import gap_test, sign_test_counts
-from steelyard.stats.strength.wins import PairWins, win_share
+from steelyard.stats.ranks import ranks
+from steelyard.stats.resampling.bootstrap import segment_counts
+from steelyard.stats.strength.battlelog import resampled_battles
+from steelyard.stats.strength.bradleyterry import (
+    MOST_DENSE,
+    bradley_terry_batch,
+    bradley_terry_pairs,
+)
+from steelyard.stats.strength.wins import PairWins, WinCounts, win_share
 
 DEFAULT = ("bt", "mean")
+ORDERS = 100  # random orders, unless the log is long
+_PLAYS = 20_000_000  # battles played in all orders together
+_FEWEST = 4  # orders of the longest log
+_MOST_PLAYED = 50_000  # battles up to which ratings that depend on the order get intervals
+_CELLS = 8_000_000  # entries of resampled tables held at a time
+_DRAWN = 20_000_000  # and of the units drawn for them
 _MOST_REFITTED = 60  # systems up to which the fit is tried with other ties and without each
 
 
@@ -136,25 +162,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     >>> found.ranking("bt"), found.aggregations["bt"].scores.round(3).tolist()
     (['A', 'C', 'B'], [0.442, 0.253, 0.305])
     """
-    options = BattleOptions(
-        by=by,  # type: ignore[arg-type]  # a plain name becomes a list of one
-        ties=ties,
-        prior=prior,
-        method=method,
-        orders=orders,
-        k=k,
-        alternative=alternative,
-        correction=correction,
-        alpha=alpha,
-        intervals=intervals,
-        n_bootstrap=n_bootstrap,
-        left=left,
-        right=right,
-        outcome=outcome,
-        unit=unit,
-        where=selection(where),
-        ignore=ignore,
-    )
+    options = BattleOptions.of(locals() | {"where": selection(where)})
     return compare_log(log, options, rng, workers)
 
 
@@ -303,3 +311,144 @@ def _unit_warnings(sample: LogSample) -> list[str]:
     if log.n_units is not None and log.n_units < 10 and sample.n_resamples:
         found.append(f"{plural(log.n_units, 'unit')} to resample: intervals are rough")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class LogSample:
+    """A log, and how often it shall be resampled for intervals (0: not at all)."""
+
+    log: CountedLog
+    asked: int = 0
+
+    @property
+    def n_resamples(self) -> int:
+        """How often it is: one unit has no spread."""
+        return 0 if self.log.n_units == 1 else self.asked
+
+    @property
+    def n(self) -> int:
+        """The number of systems."""
+        return len(self.log.systems)
+
+    @property
+    def dense(self) -> bool:
+        """Whether there is room for tables of all pairs."""
+        return self.n <= MOST_DENSE
+
+    def tables(self, rng: np.random.Generator) -> Iterator[WinCounts]:
+        """Draw resamples of the units, or else of the battles: wins and ties, some at a time."""
+        units = self.log.units
+        step = max(1, _CELLS // max(1, self.n * self.n))
+        if isinstance(units, UnitParts):
+            yield from units.tables(self.n_resamples, step, rng)
+            return
+        if units is not None:
+            step = max(1, min(step, _DRAWN // max(1, units.n_units)))
+        whole = None if units is not None else self.log.pairs.tables()
+        for start in range(0, self.n_resamples, step):
+            size = min(step, self.n_resamples - start)
+            if units is not None:
+                yield units.resampled(segment_counts(size, units.n_units, rng))
+            elif whole is not None:
+                yield resampled_battles(whole, size, rng)
+
+
+def n_orders(asked: int | None, n_battles: int) -> int:
+    """Give the number of random orders: as asked, or fewer the longer the log is.
+
+    Examples
+    --------
+    >>> n_orders(None, 8_931), n_orders(None, 1_000_000), n_orders(50, 1_000_000)
+    (100, 20, 50)
+    """
+    if asked is not None:
+        return asked
+    return int(np.clip(_PLAYS // max(n_battles, 1), _FEWEST, ORDERS))
+
+
+def rank_log(
+    sample: LogSample, options: BattleOptions, rng: np.random.Generator
+) -> dict[str, Aggregate]:
+    """Rank the systems of a log in several ways; ``mean`` is the share of battles won."""
+    draw, *streams = rng.spawn(1 + len(LOG_RANKINGS))
+    chance = dict(zip(LOG_RANKINGS, streams, strict=True))
+    found: dict[str, Aggregate] = {}
+    if "mean" in options.by:
+        found["mean"] = _share(sample.log.pairs, dense=sample.dense)
+    if "bt" in options.by:
+        fit = bradley_terry_pairs(
+            sample.log.pairs, ties_as=options.ties, method=options.method, prior=options.prior
+        )
+        found["bt"] = bt_aggregate(fit, sample.log.systems, pairs=sample.dense)
+    if found and sample.n_resamples and sample.dense:
+        replicates = _replicates(found, sample, options, draw)
+        found = {name: replace(own, replicates=replicates[name]) for name, own in found.items()}
+    for name, make in RATINGS.items():
+        if name in options.by:
+            found[name] = _rated(make(options), sample, options, chance[name])
+    return {name: found[name] for name in options.by}
+
+
+def _shares(wins: Floats, ties: Floats) -> Floats:
+    won = wins.sum(axis=-1) + ties.sum(axis=-1) / 2
+    return ratio(won, (wins + np.swapaxes(wins, -1, -2) + ties).sum(axis=-1))
+
+
+def _share(pairs: PairWins, *, dense: bool) -> Aggregate:
+    """Share of the battles that each system won, ties as half; of pairs, the difference of both."""
+    n = pairs.n
+    half = pairs.ties / 2
+    won = np.bincount(pairs.i, pairs.wins_i + half, n) + np.bincount(
+        pairs.j, pairs.wins_j + half, n
+    )
+    met = np.bincount(pairs.i, pairs.met, n) + np.bincount(pairs.j, pairs.met, n)
+    scores = ratio(won, met)
+    pairwise = NO_PAIRS
+    if dense:
+        share = win_share(pairs.tables())
+        pairwise = share - share.T
+        np.fill_diagonal(pairwise, 0.0)
+    return Aggregate(scores, ranks(scores), pairwise)
+
+
+def _replicates(
+    found: dict[str, Aggregate], sample: LogSample, options: BattleOptions, rng: np.random.Generator
+) -> dict[str, Floats]:
+    """Share and strength in the same resamples; strengths of what is connected in the log only."""
+    parts: dict[str, list[Floats]] = {name: [] for name in found}
+    inside, start = np.arange(0), None
+    if "bt" in found:
+        fit = found["bt"].strengths
+        assert fit is not None
+        inside = np.flatnonzero(~np.isnan(fit.strength))
+        start = fit.log_strength[inside]
+    for tables in sample.tables(rng):
+        if "mean" in found:
+            parts["mean"].append(_shares(tables.wins, tables.ties))
+        if "bt" in found:
+            strength = np.full((len(tables.wins), sample.n), np.nan)
+            if len(inside) > 1:
+                own = tables if len(inside) == sample.n else tables.within(inside.tolist())
+                fits = bradley_terry_batch(
+                    own, ties_as=options.ties, prior=options.prior, start=start
+                )
+                strength[:, inside] = fits.strength
+            parts["bt"].append(strength)
+    return {name: np.concatenate(own) for name, own in parts.items()}
+
+
+def _rated(
+    rating: Rating, sample: LogSample, options: BattleOptions, rng: np.random.Generator
+) -> Aggregate:
+    battles, unit = sample.log.played, sample.log.unit
+    assert battles is not None
+    warnings: tuple[str, ...] = ()
+    resampling = None
+    if sample.n_resamples and len(battles) <= _MOST_PLAYED:
+        blocks = None if unit is None else unit.astype(np.int64)
+        resampling = Resampling(sample.n_resamples, blocks)
+    elif sample.n_resamples:
+        none = f"no intervals for more than {_MOST_PLAYED:,} battles; bt has them"
+        warnings = (f"{rating.name}: {none}",)
+    found = rate_log(rating, battles, options, rng, resampling)
+    return rated_aggregate(rating, found, pairs=sample.dense, warnings=warnings)

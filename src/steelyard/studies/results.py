@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,10 @@ class Line:
         """Give what ``--json`` prints."""
         return {"name": self.name, "y": self.y, "low": self.low, "high": self.high, "n": self.n}
 
+    def at(self, k: int) -> tuple[float, float, float]:
+        """Give a value with its interval."""
+        return float(self.y[k]), float(self.low[k]), float(self.high[k])
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -48,14 +53,8 @@ class Curve:
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "x_label": self.x_label,
-            "y_label": self.y_label,
-            "x": list(self.x),
-            "lines": [line.to_dict() for line in self.lines],
-        }
+        texts = {name: getattr(self, name) for name in ("name", "title", "x_label", "y_label")}
+        return texts | {"x": list(self.x), "lines": [line.to_dict() for line in self.lines]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +96,17 @@ class Study:
         }
 
 
+def steps(progress: Progress | None, total: int) -> Callable[[], None]:
+    """Give a function to call after each of some steps, which tells how far the work has come."""
+    done = count(1)
+
+    def tick() -> None:
+        if progress is not None:
+            progress(next(done), total)
+
+    return tick
+
+
 def mean_interval(
     values: Floats, rng: np.random.Generator, n_bootstrap: int = N_BOOTSTRAP
 ) -> tuple[float, float, float]:
@@ -114,6 +124,12 @@ def mean_interval(
     counts = segment_counts(n_bootstrap, known.size, rng)
     low, high = interval(bootstrap_means(known[None], counts))
     return float(known.mean()), float(low[0]), float(high[0])
+
+
+def plain_line(name: str, y: Floats, n: int = 1) -> Line:
+    """Make a line without intervals."""
+    nothing = np.full(len(y), np.nan)
+    return Line(name, y, nothing, nothing, (n,) * len(y))
 
 
 def line_of(name: str, parts: Sequence[Floats], rng: np.random.Generator) -> Line:

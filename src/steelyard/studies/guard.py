@@ -14,16 +14,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.core import bounds
+from steelyard.core.options import keywords
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
+from steelyard.core.words import listed
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.data import the_human
 from steelyard.metaevaluation.floor import DRAWN, PREFIX, is_sentinel, sentinel_tables
 from steelyard.stats.arrays import Floats
 from steelyard.studies.metaruns import By, open_runs
-from steelyard.studies.study import Curve, Line, Progress, Study
+from steelyard.studies.options import SENTINEL_META, SentinelOptions
+from steelyard.studies.results import Curve, Line, Progress, Study, steps
 
-META = ("spa", "pa", "acc-eq", "pearson")
 _LISTED = 5  # metrics that a warning names
 
 
@@ -36,29 +38,20 @@ class _Floor:
     high: tuple[float, ...]
 
 
-def guard(  # noqa: PLR0913 - every option has a default
+@keywords(SentinelOptions)
+def guard(
     es: Source,
     human: str | None = None,
     *,
-    by: By = META,
-    metrics: Collection[str] | None = None,
-    draws: int = 50,
-    level: str | None = None,
-    group_by: str | None = None,
-    keep_references: bool = False,
+    by: By = SENTINEL_META,
+    options: SentinelOptions,
     rng: Rng = 0,
     progress: Progress | None = None,
 ) -> Study:
     """Weigh sentinels beside the metrics, and name the metrics that do not beat them.
 
-    Parameters
-    ----------
-    es, human, by, metrics, level, group_by, keep_references
-        See :func:`~steelyard.metaevaluation.run.meta_evaluate`.
-    draws
-        Random sentinels of each kind; their floor is what one of 40 exceeds.
-    rng
-        Seed of the sentinels.
+    See :class:`SentinelOptions`, and :func:`steelyard.meta_evaluate` for what is weighed; the floor
+    of random sentinels is what one of 40 draws exceeds.
 
     Examples
     --------
@@ -67,44 +60,41 @@ def guard(  # noqa: PLR0913 - every option has a default
     >>> [row["sentinel"] for row in study.table("floor").records()]
     ['random', 'name', 'segment']
     """
-    bounds.whole(1, draws=draws)
     bounds.function(optional=True, progress=progress)
-    bounds.names(optional=True, metrics=metrics)
     es = as_evalset(es, human)
     human = the_human(es, human)
-    tables = sentinel_tables(es, human, generator(rng), draws=draws)
+    tables = sentinel_tables(es, human, generator(rng), draws=options.draws)
+    metrics = options.metrics
     own = [n for n in es.metrics if n != human] if metrics is None else list(metrics)
     with_all = replace(es, scores={**es.scores, **tables})
-    runs = open_runs(with_all, human, by, [*own, *tables], level=level, group_by=group_by,
-                     keep_references=keep_references, method="analytic")  # fmt: skip
-    if progress is not None:
-        progress(1, 1)
+    options = replace(options, metrics=[*own, *tables])
+    runs = open_runs(with_all, human, by, options, method="analytic")
+    steps(progress, 1)()
     values = [{r.metric: r.value for r in found} for found in runs.results]
     floors = _floors(tables, values)
     best = _best(floors, len(values))
     found = [name for name in own if not is_sentinel(name)]
-    for k, meta in enumerate(runs.names):
-        name, height = best[k]
-        below = sorted(n for n in found if values[k].get(n, np.nan) <= height)
+    told = []
+    for known, meta, (name, height) in zip(values, runs.names, best, strict=True):
+        below = sorted(n for n in found if known.get(n, np.nan) <= height)
         if below:
-            shown = ", ".join(f"'{n}'" for n in below[:_LISTED])
-            rest = f" and {len(below) - _LISTED} more" if len(below) > _LISTED else ""
-            runs.warnings.append(f"{meta}: the sentinel '{name}' ({height:.3f}) is not beaten by "
-                                 f"{shown}{rest}")  # fmt: skip
+            shown = listed([f"'{n}'" for n in below], _LISTED)
+            told.append(f"{meta}: the sentinel '{name}' ({height:.3f}) is not beaten by {shown}")
     order = [r.metric for r in runs.results[0] if r.metric in found]
-    facts = {"n_systems": runs.data.es.n_systems, "n_segments": len(runs.judged),
-             "floor": {meta: best[k][1] for k, meta in enumerate(runs.names)}}  # fmt: skip
-    warnings = tuple(w for w in runs.found_warnings() if PREFIX not in w)
     return Study(
-        "sentinels",
-        {
-            "floor": _floor_table(floors, runs.names, draws),
+        name="sentinels",
+        tables={
+            "floor": _floor_table(floors, runs.names, options.draws),
             "metrics": _metric_table(order, values, best, runs.names),
         },
-        (_curve(order, values, floors, runs.names),),
-        facts,
-        warnings,
-        runs.provenance("sentinels", {"draws": draws}, rng),
+        curves=(_curve(order, values, floors, runs.names),),
+        facts={
+            "n_systems": runs.data.es.n_systems,
+            "n_segments": len(runs.judged),
+            "floor": {meta: best[k][1] for k, meta in enumerate(runs.names)},
+        },
+        warnings=tuple(w for w in runs.told(told) if PREFIX not in w),
+        provenance=runs.provenance("sentinels", {"draws": options.draws}, rng),
     )
 
 
