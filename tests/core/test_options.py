@@ -445,7 +445,7 @@ INNER = {
     "own_codes",
     "bradley_terry_batch", "bradley_terry_pairs", "characteristic", "compare_items",
     "compare_verdicts", "enumerate_tails", "exact_sums", "gap_test",
-    "count_columns", "keyed_counts", "lattice_scale", "parts", "play_scores",
+    "count_columns", "keyed_counts", "lattice_scale", "parts", "scores_in_orders",
     "ranking_agreement", "ranks", "resampled_wins", "score_battles", "sign_test_counts",
     "williams",
 }  # fmt: skip

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,7 +52,8 @@ def pipe():
         out, into = os.pipe()
 
         def feed() -> None:
-            with os.fdopen(into, "wb") as stream:
+            # A command that refuses a stream does not read it to its end.
+            with suppress(BrokenPipeError), os.fdopen(into, "wb") as stream:
                 stream.write(data)
 
         writer = threading.Thread(target=feed)

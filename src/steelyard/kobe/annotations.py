@@ -40,7 +40,7 @@ def mentions_of(sentence: Sentence) -> Mentions:
     Examples
     --------
     >>> begin = len("Köln und ".encode())  # the release counts it in bytes
-    >>> vienna = entities.EntityMention("/m/0fhp9", begin, begin + 4)
+    >>> vienna = entityfiles.EntityMention("/m/0fhp9", begin, begin + 4)
     >>> sentence = Sentence("Köln und Wien", (vienna,))
     >>> mentions_of(sentence)[0][:4]
     (9, 13, 'Wien', '/m/0fhp9')
@@ -124,7 +124,7 @@ class AnnotatedLinker:
 
     Examples
     --------
-    >>> vienna = entities.EntityMention("Q1741", 3, 7)
+    >>> vienna = entityfiles.EntityMention("Q1741", 3, 7)
     >>> one = EntityAnnotations({"src": (Sentence("In Wien", (vienna,)),)})
     >>> AnnotatedLinker([one]).link(["In Wien"], "de", "en")[0][0].text
     'Wien'

@@ -28,8 +28,8 @@ from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.kendall.counting import reach
 from steelyard.stats.kendall.matrices import KENDALL, TieMatrix
 
-#: Kinds of pairs: people order them the other way (0), tie them (1), or order them the same way
-#: (2); 3, 4, 5 the same where the metric ties them, and 6 for missing ones.
+# Kinds of pairs: people order them the other way (0), tie them (1), or order them the same way
+# (2); 3, 4, 5 the same where the metric ties them, and 6 for missing ones.
 Kinds = NDArray[np.uint8]
 
 _AT_ONCE = 2**21  # pairs that are held in memory together
