@@ -23,11 +23,11 @@ import steelyard as sy
 from steelyard.core.table import Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files
-from steelyard.kobe.base.knowledge import KnowledgeBase, default
-from steelyard.kobe.linking.detection import detect, tokenise
-from steelyard.kobe.linking.folding import fold_text
+from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.base.packaged import default
 from steelyard.kobe.linking.lexicon import Lexicon
-from steelyard.kobe.linking.linker import DictionaryLinker
+from steelyard.kobe.linking.linker import DictionaryLinker, detect, tokenise
+from steelyard.kobe.linking.wordforms import fold_text
 from steelyard.kobe.options import KobeOptions
 from steelyard.kobe.run import kobe_metric
 from steelyard.scoring.surface import surface_table

@@ -10,8 +10,7 @@ import pytest
 from steelyard.cli.main import run
 from steelyard.core.errors import ShapeError
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.entitycounts import entity_statistics
-from steelyard.kobe.mention import Mention
+from steelyard.kobe.mention import Mention, entity_statistics
 
 
 def test_link(small_kb: KnowledgeBase, capsys: pytest.CaptureFixture[str]):

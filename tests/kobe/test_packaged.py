@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.packaged import embedded
-from steelyard.kobe.linking.folding import fold
+from steelyard.kobe.linking.wordforms import fold
 
 START = """
 import sys

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.kobe.linking.folding import fold_text
-from steelyard.kobe.numbers.cjk import chinese_number
-from steelyard.kobe.numbers.numberwords import LANGUAGES, first_words, number_words
-from steelyard.kobe.numbers.quantities import POINT_LANGUAGES, canonical, find_values, shifted
+from steelyard.kobe.linking.quantities import POINT_LANGUAGES, canonical, find_values, shifted
+from steelyard.kobe.linking.wordforms import fold_text
+from steelyard.kobe.linking.written import LANGUAGES, chinese_number, first_words, number_words
 
 WORD = re.compile(r"\w+(?:'\w+)*")
 
@@ -212,7 +211,7 @@ def test_word_tables(lang: str):
 
 
 def test_every_language_has_its_file_and_every_file_is_read():
-    folder = files("steelyard.kobe.numbers").joinpath("words")
+    folder = files("steelyard.kobe.linking").joinpath("words")
     found = [file.name.removesuffix(".toml") for file in folder.iterdir()]
     assert sorted(found) == list(LANGUAGES)
     assert all(number_words(lang).cardinals for lang in found)

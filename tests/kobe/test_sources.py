@@ -16,13 +16,10 @@ import pytest
 from steelyard.core.errors import InputError, UsageError
 from steelyard.kobe.base.build import build
 from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.base.own import TERM_PRIOR, AliasTable, Terms
+from steelyard.kobe.base.packaged import Cldr, GeoNames, country, zone_city
+from steelyard.kobe.base.public import ParaNames, Wikidata, Wordnets, classes
 from steelyard.kobe.base.records import CONCEPT, CORE, Entity, Flag, Name, Source
-from steelyard.kobe.base.sources.cldr import Cldr, zone_city
-from steelyard.kobe.base.sources.columns import AliasTable, ParaNames
-from steelyard.kobe.base.sources.geonames import GeoNames, country
-from steelyard.kobe.base.sources.terms import TERM_PRIOR, Terms
-from steelyard.kobe.base.sources.wikidata import Wikidata, classes
-from steelyard.kobe.base.sources.wordnet import Wordnets
 from steelyard.kobe.languages import normalise
 
 LANGS = frozenset({"cs", "de", "en", "he", "ja", "ru", "zh"})

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from steelyard.kobe.base.build import Limits
     from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.base.records import Progress, Source
-    from steelyard.kobe.entitycounts import EntityStatistics
     from steelyard.kobe.linking.linker import DictionaryLinker
+    from steelyard.kobe.mention import EntityStatistics
 
 SOURCES = {
     "default": "CLDR and GeoNames, from installed packages (no INPUT)",
@@ -111,10 +111,9 @@ def build(  # noqa: D103 - its help is above
 
 
 def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
+    from steelyard.kobe.base.own import AliasTable
     from steelyard.kobe.base.packaged import packages
-    from steelyard.kobe.base.sources.columns import AliasTable, ParaNames
-    from steelyard.kobe.base.sources.wikidata import Wikidata
-    from steelyard.kobe.base.sources.wordnet import Wordnets
+    from steelyard.kobe.base.public import ParaNames, Wikidata, Wordnets
 
     if name not in SOURCES:
         raise UsageError(f"no source '{name}'; {hint(name, SOURCES)}")
@@ -154,7 +153,7 @@ def add(
     Adding a file of the same name again replaces what it said before.
     """
     from steelyard.kobe.base.build import Limits
-    from steelyard.kobe.base.sources.terms import Terms
+    from steelyard.kobe.base.own import Terms
 
     if (to is None) == (output.out is None):
         raise UsageError("expected --to DIR (add in place) or --out DIR (make a new base)")
@@ -199,8 +198,7 @@ def _build(
         progress=_progress(output),
         note=partial(note, output=output),
     )
-    base = KnowledgeBase.open(target)
-    result = facts(base)
+    result = facts(KnowledgeBase.open(target))
     emit(result, [_table(result)], replace(output, out=None))
 
 
@@ -396,7 +394,7 @@ def stats(
     INPUT is a text file (sources and references) or entity annotations, of which the systems src
     and ref are taken.
     """
-    from steelyard.kobe.entitycounts import histogram_table, statistics_table
+    from steelyard.kobe.mention import histogram_table, statistics_table
 
     need_inputs(inputs)
     found = [_count(path, src_lang, tgt_lang, reference, base) for path in inputs]
@@ -419,7 +417,7 @@ def _count(
     from steelyard.formats.entityfiles import EntityAnnotations
     from steelyard.formats.load import read_any
     from steelyard.kobe.annotations import linked, read_annotations
-    from steelyard.kobe.entitycounts import entity_statistics
+    from steelyard.kobe.mention import entity_statistics
 
     name = Path(path).name.split(".")[0]
     if Path(path).is_dir():
@@ -459,9 +457,9 @@ def _reference(names: tuple[str, ...], wanted: str | None) -> str | None:
 
 
 def _linker(base: str | None, tier: str) -> DictionaryLinker:
-    from steelyard.kobe.base.knowledge import KnowledgeBase
-    from steelyard.kobe.linking.linker import DictionaryLinker
     from steelyard.kobe.options import LinkOptions
+    from steelyard.kobe.run import make_linker
 
-    options = LinkOptions() if tier == "all" else LinkOptions(tiers=(tier,))
-    return DictionaryLinker(KnowledgeBase.open(located(base)), options)
+    return make_linker(
+        located(base), LinkOptions() if tier == "all" else LinkOptions(tiers=(tier,))
+    )

@@ -8,7 +8,7 @@ of errors with many false alarms is not read twice.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -63,6 +63,11 @@ class SystemEntities(NamedTuple):
             filtered=filtered,
             is_reference=is_reference,
         )
+
+
+def ranked(systems: Iterable[SystemEntities]) -> list[SystemEntities]:
+    """Sort systems, the best first, those without a score last."""
+    return sorted(systems, key=lambda s: (-s.score if s.score == s.score else 1e9, s.system))
 
 
 class CategoryRecall(NamedTuple):
@@ -159,15 +164,9 @@ class KobeReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
-        return {
-            "src": self.src,
-            "tgt": self.tgt,
-            "against": self.against,
-            "signature": self.signature,
-            "n_segments": self.n_segments,
-            "n_without_entities": self.n_without_entities,
-            "n_source_entities": self.n_source_entities,
-            "coverage": self.coverage,
+        plain = ("src", "tgt", "against", "signature", "n_segments", "n_without_entities",
+                 "n_source_entities", "coverage")  # fmt: skip
+        return {name: getattr(self, name) for name in plain} | {
             "systems": [s._asdict() for s in self.systems],
             "categories": [
                 {"category": c.category, "wanted": c.wanted, "recall": dict(c.recall)}
@@ -185,19 +184,16 @@ class KobeReport:
 
     def table(self) -> Table:
         """Give the scores of the systems, the best first, references below."""
+        counts = (Column(name, digits=0) for name in ("kept", "of", "mentioned", "filtered"))
         columns = (
             Column("system"),
             Column("KoBE", "higher", 2),
             Column("recall", None, 2),
             Column("penalty", None, 3),
             Column("precision", None, 2),
-            Column("kept", digits=0),
-            Column("of", digits=0),
-            Column("mentioned", digits=0),
-            Column("filtered", digits=0),
+            *counts,
         )
-        rows = [(s.system, s.score, s.recall, s.penalty, s.precision, s.matched, s.wanted, s.found,
-                 s.filtered) for s in self.systems]  # fmt: skip
+        rows = [s[:-1] for s in self.systems]  # all but whether it is a reference
         n = sum(not s.is_reference for s in self.systems)
         rules = frozenset({n}) if 0 < n < len(rows) else frozenset()
         title = f"Entities kept, {self.src}-{self.tgt}, against {self.against}"
@@ -338,11 +334,10 @@ def explain(source: Mentions, output: str, mentions: Mentions) -> list[Finding]:
     [('changed', 'Wien'), ('lost', 'Montag')]
     """
     pairs = pair_candidates(source, mentions)
-    free = [m for j, m in enumerate(mentions) if j not in set(pairs.values())]
-    used: list[tuple[int, int]] = [(mentions[j].start, mentions[j].end) for j in pairs.values()]
-    findings: dict[int, Finding] = {
-        i: Finding("found", source[i], mentions[j]) for i, j in pairs.items()
-    }
+    taken = set(pairs.values())
+    free = [m for j, m in enumerate(mentions) if j not in taken]
+    used = [(mentions[j].start, mentions[j].end) for j in taken]
+    findings = {i: Finding("found", source[i], mentions[j]) for i, j in pairs.items()}
     lost = [i for i in range(len(source)) if i not in findings]
     for i in list(lost):
         copy = _copy(source[i], output, used)
@@ -351,9 +346,10 @@ def explain(source: Mentions, output: str, mentions: Mentions) -> list[Finding]:
             used.append((copy.start, copy.end))
             free = [m for m in free if m.end <= copy.start or copy.end <= m.start]
             lost.remove(i)
-    for same in (_same_category, _same_family):
+    for kind in (lambda category: category, _FAMILY.get):
         for i in list(lost):
-            other = next((m for m in free if same(source[i], m)), None)
+            wanted = kind(source[i].category)
+            other = next((m for m in free if wanted and kind(m.category) == wanted), None)
             if other is not None:
                 findings[i] = Finding("changed", source[i], other)
                 free.remove(other)
@@ -362,15 +358,6 @@ def explain(source: Mentions, output: str, mentions: Mentions) -> list[Finding]:
         findings[i] = Finding("lost", source[i], None)
     added = [Finding("added", None, m) for m in free]
     return [findings[i] for i in sorted(findings)] + added
-
-
-def _same_category(one: Mention, other: Mention) -> bool:
-    return one.category == other.category
-
-
-def _same_family(one: Mention, other: Mention) -> bool:
-    family = _FAMILY.get(one.category)
-    return family is not None and family == _FAMILY.get(other.category)
 
 
 def _copy(mention: Mention, output: str, used: Sequence[tuple[int, int]]) -> Mention | None:

@@ -215,9 +215,10 @@ class LanguageFilter:
 
 @cache
 def _model() -> Any:
-    from steelyard.kobe.base.knowledge import need
+    need_extra("kobe", "a knowledge base", "py3langid")
+    from py3langid import langid
 
-    return need("py3langid").langid
+    return langid
 
 
 @cache

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +146,8 @@ def match(
     >>> found.kept.tolist(), found.wanted.tolist(), found.found.tolist()
     ([[False, True, False]], [3.0], [[1.0]])
     """
-    if matching not in ("strict", "candidates"):
+    pairings = {"strict": _strict, "candidates": pair_candidates}
+    if matching not in pairings:
         raise UsageError(f"unknown matching '{matching}'; known: candidates, strict")
     for system, own in outputs.items():
         if len(own) != len(sources):
@@ -153,26 +155,20 @@ def match(
                 f"system '{system}' has {len(own)} segments, the source has {len(sources)}"
             )
     mentions = tuple(m for linked in sources for m in linked)
-    segment = np.repeat(np.arange(len(sources)), [len(linked) for linked in sources])
-    starts = np.concatenate(([0], np.cumsum([len(linked) for linked in sources]))).astype(int)
+    lengths = [len(linked) for linked in sources]
+    segment = np.repeat(np.arange(len(sources)), lengths)
+    starts = list(accumulate(lengths, initial=0))
     kept = np.zeros((len(outputs), len(mentions)), dtype=bool)
-    pair = _strict if matching == "strict" else _by_candidates
     for row, own in enumerate(outputs.values()):
         for at, (wanted, there) in enumerate(zip(sources, own, strict=True)):
             if wanted and there:
-                for index in pair(wanted, there):
+                for index in pairings[matching](wanted, there):
                     kept[row, starts[at] + index] = True
-    found = np.array(
-        [[0 if m is None else len(m) for m in own] for own in outputs.values()], dtype=np.float64
-    ).reshape(len(outputs), len(sources))
+    shape = len(outputs), len(sources)
+    found = np.array([[len(m or ()) for m in own] for own in outputs.values()], dtype=np.float64)
     known = np.array([[m is not None for m in own] for own in outputs.values()], dtype=bool)
     return Matches(
-        tuple(outputs),
-        segment.astype(np.int64),
-        mentions,
-        kept,
-        found,
-        known.reshape(len(outputs), len(sources)),
+        tuple(outputs), segment, mentions, kept, found.reshape(shape), known.reshape(shape)
     )
 
 
@@ -185,10 +181,6 @@ def _strict(wanted: Linked, there: Linked) -> list[int]:
             left[mention.id] -= 1
             kept.append(index)
     return kept
-
-
-def _by_candidates(wanted: Linked, there: Linked) -> list[int]:
-    return sorted(pair_candidates(wanted, there))
 
 
 def pair_candidates(wanted: Linked, there: Linked) -> dict[int, int]:

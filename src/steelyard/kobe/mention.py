@@ -1,9 +1,17 @@
-"""What a linker gives: mentions of entities in a text. Score and explanation need nothing else."""
+"""What a linker gives: mentions of entities in a text, and how many of them texts hold.
+
+Score and explanation need nothing else of it.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from steelyard.core.errors import ShapeError
+from steelyard.core.table import Column, Table
 
 #: An entity: a number of the knowledge base, or a name (``num:12``, ``/m/0cjk9``) from elsewhere.
 Id = int | str
@@ -54,3 +62,99 @@ class Linker(Protocol):
     def name(self, entity: Id) -> str:
         """Give the id of an entity as the outside knows it (``wd:Q183``)."""
         ...
+
+
+# -- how many
+
+#: Counts: the field, its key in JSON, its row in the table of the method's paper.
+_COUNTS = (
+    ("n_sentences", "sentences", "sentences"),
+    ("n_with_entities", "sentences_with_entities", "source sentences with entities"),
+    ("n_source", "source_entities", "source entities"),
+    ("n_reference", "reference_entities", "reference entities"),
+    ("n_source_distinct", "source_distinct", "distinct source entities"),
+    ("n_reference_distinct", "reference_distinct", "distinct reference entities"),
+    ("n_common_distinct", "common_distinct", "distinct entities in both"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityStatistics:
+    """Counts of entities in sources and references; those of references are None without one.
+
+    ``histogram`` counts sentences of the source by their number of entities.
+    """
+
+    name: str
+    n_sentences: int
+    n_with_entities: int
+    n_source: int
+    n_reference: int | None
+    n_source_distinct: int
+    n_reference_distinct: int | None
+    n_common_distinct: int | None
+    histogram: tuple[tuple[int, int], ...]
+
+    @property
+    def coverage(self) -> float:
+        """The share of sentences with an entity, NaN without sentences."""
+        return self.n_with_entities / self.n_sentences if self.n_sentences else float("nan")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        counts = {key: getattr(self, name) for name, key, _ in _COUNTS}
+        histogram = [list(pair) for pair in self.histogram]
+        return {"name": self.name, **counts, "coverage": self.coverage, "histogram": histogram}
+
+    def rows(self) -> list[tuple[str, int | None]]:
+        """Give the rows of the table of the method's paper."""
+        return [(words, getattr(self, name)) for name, _, words in _COUNTS]
+
+
+def entity_statistics(
+    name: str, sources: Sequence[Mentions], references: Sequence[Mentions] | None = None
+) -> EntityStatistics:
+    """Count entities of sources and, where there is one, of a reference.
+
+    Examples
+    --------
+    >>> a, b = Mention(0, 1, "a", "a"), Mention(1, 2, "b", "b")
+    >>> stats = entity_statistics("x", [(a, a), ()], [(a, b), (b,)])
+    >>> [count for _, count in stats.rows()], stats.histogram
+    ([2, 1, 2, 3, 1, 2, 1], ((0, 1), (2, 1)))
+    """
+    if references is not None and len(references) != len(sources):
+        raise ShapeError(f"{len(sources)} sources and {len(references)} references")
+    own = {m.id for mentions in sources for m in mentions}
+    theirs = None if references is None else {m.id for one in references for m in one}
+    return EntityStatistics(
+        name,
+        len(sources),
+        sum(bool(mentions) for mentions in sources),
+        sum(map(len, sources)),
+        None if references is None else sum(map(len, references)),
+        len(own),
+        None if theirs is None else len(theirs),
+        None if theirs is None else len(own & theirs),
+        tuple(sorted(Counter(map(len, sources)).items())),
+    )
+
+
+def statistics_table(found: Sequence[EntityStatistics]) -> Table:
+    """Put statistics of several sets side by side."""
+    columns = (Column(""), *(Column(stats.name, digits=0) for stats in found))
+    rows = zip(*(stats.rows() for stats in found), strict=True)
+    return Table(
+        "Entities", columns, tuple((row[0][0], *(count for _, count in row)) for row in rows)
+    )
+
+
+def histogram_table(stats: EntityStatistics) -> Table:
+    """Show how many sentences have how many entities, with a bar for each."""
+    most = max((count for _, count in stats.histogram), default=1)
+    rows = tuple(
+        (entities, count, "#" * max(1, round(40 * count / most)))
+        for entities, count in stats.histogram
+    )
+    columns = (Column("entities", digits=0), Column("sentences", digits=0), Column(""))
+    return Table(f"Sentences by number of entities: {stats.name}", columns, rows)

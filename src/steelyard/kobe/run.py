@@ -20,6 +20,7 @@ from steelyard.kobe.findings import (
     LinkedTexts,
     LostEntity,
     SystemEntities,
+    ranked,
 )
 from steelyard.kobe.languages import LanguageFilter, normalise
 from steelyard.kobe.matching import (
@@ -189,8 +190,7 @@ def _assemble(
     )
     references = {name: own for name, own in found.items() if name not in es.outputs}
     ceilings = statistics(match(sources, references, options.matching), formula)
-    systems = _system_rows(es.systems, stats, linked.filtered)
-    systems = sorted(systems, key=lambda s: (-s.score if s.score == s.score else 1e9, s.system))
+    systems = ranked(_system_rows(es.systems, stats, linked.filtered))
     systems += _system_rows(tuple(references), ceilings, linked.filtered, is_reference=True)
     loose = match(sources, found, "candidates")
     report = KobeReport(
@@ -237,12 +237,8 @@ def _categories(matches: Matches) -> tuple[CategoryRecall, ...]:
     with np.errstate(invalid="ignore", divide="ignore"):
         recall = 100 * kept / wanted
     return tuple(
-        CategoryRecall(
-            name,
-            counts[name],
-            {s: float(recall[i, j]) for i, s in enumerate(matches.systems)},
-        )
-        for j, name in enumerate(names)
+        CategoryRecall(name, counts[name], dict(zip(matches.systems, own.tolist(), strict=True)))
+        for name, own in zip(names, recall.T, strict=True)
     )
 
 
@@ -255,17 +251,20 @@ def _lost(matches: Matches, systems: set[str], linker: Linker) -> tuple[LostEnti
         entities.setdefault(mention.id, []).append(at)
     found = []
     for places in entities.values():
-        by_system = lost[:, places].sum(axis=1)
-        total = int(by_system.sum())
-        if total:
+        counts = zip(rows, lost[:, places].sum(axis=1).tolist(), strict=True)
+        by_system = {matches.systems[row]: n for row, n in counts if n}
+        if by_system:
             mention = matches.mention[places[0]]
             text = Counter(matches.mention[i].text for i in places).most_common(1)[0][0]
-            names = {
-                matches.systems[row]: int(n) for row, n in zip(rows, by_system, strict=True) if n
-            }
-            wanted = int(there[:, places].sum())
             found.append(
-                LostEntity(linker.name(mention.id), text, mention.category, wanted, total, names)
+                LostEntity(
+                    id=linker.name(mention.id),
+                    text=text,
+                    category=mention.category,
+                    wanted=int(there[:, places].sum()),
+                    lost=sum(by_system.values()),
+                    by_system=by_system,
+                )
             )
     found.sort(key=lambda e: (-e.lost, e.id))
     return tuple(found[:_MOST_LOST])
@@ -342,13 +341,11 @@ def score(
     bounds.items(str, sources=sources)
     named = _named("outputs", outputs, "system")
     refs = {} if references is None else _named("references", references, "ref")
-    for what, own in (
-        *((f"system '{n}'", t) for n, t in named.items()),
-        *((f"reference '{n}'", t) for n, t in refs.items()),
-    ):
-        if isinstance(own, str) or len(own) != len(sources):
-            n = 1 if isinstance(own, str) else len(own)
-            raise UsageError(f"{what} has {n} texts, the source has {len(sources)}")
+    for what, texts in (("system", named), ("reference", refs)):
+        for name, own in texts.items():
+            if len(own) != len(sources):
+                told = f"{len(own)} texts, the source has {len(sources)}"
+                raise UsageError(f"{what} '{name}' has {told}")
     segments = Segments(
         tuple(str(i) for i in range(1, len(sources) + 1)),
         sources=tuple(sources),

@@ -22,7 +22,7 @@ from steelyard.core.provenance import InputFile, Provenance, sha256
 from steelyard.core.table import Table
 from steelyard.formats.textshards import TextRow, TextShard, read_rows
 from steelyard.kobe import run
-from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities
+from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities, ranked
 from steelyard.kobe.languages import LanguageFilter, normalise
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.matching import Kobe, Matches, match
@@ -187,14 +187,10 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
     wanted = strict.wanted
     size = {"segments": len(rows), "bare": strict.n_without_entities, "mentions": int(wanted.sum())}
     kept = strict.per_segment(strict.kept.astype(np.float64))
-    sums = {
-        "kept": np.where(strict.known, kept, 0).sum(axis=1),
-        "wanted": np.where(strict.known, wanted, 0).sum(axis=1),
-        "found": np.where(strict.known, strict.found, 0).sum(axis=1),
-    }
     counts: Counts = {"size": size, "filtered": filtered}
-    for kind, values in sums.items():
-        counts[kind] = {name: int(v) for name, v in zip(strict.systems, values, strict=True)}
+    for kind, cells in (("kept", kept), ("wanted", wanted), ("found", strict.found)):
+        sums = np.where(strict.known, cells, 0).sum(axis=1)
+        counts[kind] = {name: int(n) for name, n in zip(strict.systems, sums, strict=True)}
     return counts | _count_categories(loose)
 
 
@@ -256,21 +252,12 @@ def _systems(counts: Counts, options: KobeOptions) -> list[SystemEntities]:
     for name, kept in counts["kept"].items():
         wanted, found = counts["wanted"][name], counts["found"][name]
         sums = np.array([kept, wanted, kept, wanted, found], dtype=np.float64)
-        rows.append(
-            SystemEntities.of(
-                _name(name, counts["kept"]),
-                float(formula(sums)),
-                sums,
-                counts["filtered"].get(name, 0),
-                is_reference=name.startswith(_REFERENCE),
-            )
-        )
-
-    def key(row: SystemEntities) -> tuple[bool, float, str]:
-        ranked = -row.score if row.score == row.score and not row.is_reference else 1e9
-        return row.is_reference, ranked, row.system
-
-    return sorted(rows, key=key)
+        own, filtered = _name(name, counts["kept"]), counts["filtered"].get(name, 0)
+        is_reference = name.startswith(_REFERENCE)
+        score = float(formula(sums))
+        rows.append(SystemEntities.of(own, score, sums, filtered, is_reference=is_reference))
+    return [*ranked(row for row in rows if not row.is_reference),
+            *sorted(row for row in rows if row.is_reference)]  # fmt: skip
 
 
 def _categories(counts: Counts, names: Sequence[str]) -> Iterable[CategoryRecall]:

@@ -46,7 +46,7 @@ def make_rows():
 def kb(tmp_path_factory):
     """A knowledge base of four cities."""
     from steelyard.kobe.base.build import build
-    from steelyard.kobe.base.sources.columns import AliasTable
+    from steelyard.kobe.base.own import AliasTable
 
     folder = tmp_path_factory.mktemp("kb")
     lines = ["id\tcategory\tlang\talias\tprior"]

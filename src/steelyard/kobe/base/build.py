@@ -28,10 +28,19 @@ import numpy as np
 from steelyard.core import bounds
 from steelyard.core.errors import InputError, UsageError, need_extra
 from steelyard.core.provenance import installed_version
-from steelyard.kobe.base import index, merge
+from steelyard.kobe.base.index import (
+    Entities,
+    Index,
+    Rows,
+    index_names,
+    merge,
+    named,
+    size,
+    tables,
+)
 from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, META, folding_version
-from steelyard.kobe.base.records import STATED, TIERS, UNSTATED, Entity, Name, Progress, Source
-from steelyard.kobe.base.sources.lines import OtherInputError
+from steelyard.kobe.base.lines import Lines, OtherInputError
+from steelyard.kobe.base.records import STATED, TIERS, UNSTATED, Name, Progress, Source
 
 #: Something that the user should know.
 Note = Callable[[str], None]
@@ -91,7 +100,7 @@ def build(
         place = error.filename or target
         raise InputError(f"can't be written ({error.strerror or error})", path=place) from error
     except InputError:
-        if not (reading and spool.worth_keeping()):
+        if not (reading and spool.state.exists()):  # else a later attempt goes on from here
             shutil.rmtree(work, ignore_errors=True)
         raise
     return manifest
@@ -125,13 +134,13 @@ def _put(fresh: Path, target: Path) -> None:
 def _write(
     spool: Spool, state: State, sources: Sequence[Source], folder: Path, progress: Progress
 ) -> dict[str, Any]:
-    with merge.tables(folder / "sorting") as db:
+    with tables(folder / "sorting") as db:
         _collect(spool, db, progress, state.records)
-        if not merge.size(db, "names"):
+        if not size(db, "names"):
             raise InputError("no names were found in it", path=", ".join(s.name for s in sources))
         progress("merging", 0, None)
-        entities = merge.merge(db, folder)
-        found = index.index(db, folder, progress, state.names)
+        entities = merge(db, folder)
+        found = index_names(db, folder, progress, state.names)
     shutil.rmtree(folder / "sorting", ignore_errors=True)
     for name, dtype in (("prior", "<f4"), ("category", "|u1"), ("tier", "|u1")):
         np.save(folder / f"{name}.npy", getattr(entities, name).astype(dtype))
@@ -143,14 +152,13 @@ def _write(
 
 
 def _collect(spool: Spool, db: Any, progress: Progress, total: int) -> None:
-    records, claims, names = (merge.Rows(db, name) for name in ("records", "claims", "names"))
+    records, claims, names = (Rows(db, name) for name in ("records", "claims", "names"))
     for number, row in enumerate(spool.records()):
         id_, category, tier, prior, _, same_as, own = row
         records.extend([number], [id_], [prior], [category], [tier])
-        if same_as:
-            others = [other for other in same_as if other != id_]
-            claims.extend(others, [id_] * len(others), [prior] * len(others))
-        names.extend(*index.named(number, own))
+        others = [other for other in same_as if other != id_]
+        claims.extend(others, [id_] * len(others), [prior] * len(others))
+        names.extend(*named(number, own))
         if number % _STEP == _STEP - 1:
             progress("sorting records", number + 1, total)
     for rows in (records, claims, names):
@@ -185,8 +193,8 @@ def _meta(spool: Spool, of_record: Any, path: Path, progress: Progress, total: i
 def _manifest(
     state: State,
     sources: Sequence[Source],
-    entities: merge.Entities,
-    found: index.Index,
+    entities: Entities,
+    found: Index,
     folder: Path,
 ) -> dict[str, Any]:
     files = {path.name: _facts(path) for path in sorted(folder.iterdir())}
@@ -255,7 +263,7 @@ class Limits:
     def __post_init__(self) -> None:
         bounds.number(min_prior=self.min_prior)
 
-    def shown(self) -> str:
+    def __str__(self) -> str:
         """Give the limits as text, the same in every process."""
         return f"{sorted(self.langs) if self.langs is not None else 'all'} {self.min_prior}"
 
@@ -273,20 +281,18 @@ class Limits:
 class Spool:
     """The file of records in a folder of work."""
 
-    def __init__(self, folder: Path, target: Path, note: Note = lambda _: None) -> None:
+    def __init__(self, folder: Path, target: Path, note: Note) -> None:
         self.folder, self.target, self.note = folder, target, note
         self.path = folder / "records.spool"
-        self._state = folder / "state.json"
+        self.state = folder / "state.json"
         self._sources: Sequence[Source] = ()
 
     def fill(self, sources: Sequence[Source], limits: list[Limits], progress: Progress) -> State:
         """Read all sources, or what an earlier attempt has left of them."""
         self._sources = sources
-        plan = [installed_version()]
-        plan += [
-            f"{s.fingerprint()} {limit.shown()}" for s, limit in zip(sources, limits, strict=True)
-        ]
-        state = self._resume(plan)
+        wanted = zip(sources, limits, strict=True)
+        plan = [f"{source.fingerprint()} {limit}" for source, limit in wanted]
+        state = self._resume([installed_version(), *plan])
         with self.path.open("r+b" if state.size else "wb") as file:
             file.truncate(state.size)
             file.seek(state.size)
@@ -298,7 +304,7 @@ class Spool:
                 try:
                     self._read(source, limits[state.source], state, file, progress)
                 except OtherInputError:
-                    self._state.unlink(missing_ok=True)
+                    self.state.unlink(missing_ok=True)
                     raise
                 state.source, state.position = state.source + 1, 0
                 self._save(state, file)
@@ -315,7 +321,9 @@ class Spool:
             kept = limits.names(names)
             if not kept or entity.prior < limits.min_prior:
                 continue
-            _check_id(entity, source)
+            if ":" not in entity.id or any(char < " " for char in entity.id):
+                what = f"'{entity.id}' is no id: expected something like wd:Q183"
+                raise InputError(what, path=source.name, line=source.position or None)
             part = before + getattr(source, "part", 0)
             prior = round(entity.prior, 4)
             row = (entity.id, entity.category, entity.tier, prior, part, entity.same_as, kept)
@@ -332,19 +340,18 @@ class Spool:
         progress(f"reading {source.name}", state.records, None)
 
     def _save(self, state: State, file: Any) -> None:
-        for source in self._sources[: state.source + 1]:
-            if (lines := getattr(source, "lines", None)) is not None:
-                state.inputs[source.name] = lines.state()
+        for _, name, lines in self._lines(state.source + 1):
+            state.inputs[name] = lines.state()
         file.flush()
         os.fsync(file.fileno())
         state.size = file.tell()
-        temporary = self._state.with_suffix(".new")
+        temporary = self.state.with_suffix(".new")
         temporary.write_text(json.dumps(asdict(state)), encoding="utf-8")
-        temporary.replace(self._state)
+        temporary.replace(self.state)
 
     def _resume(self, plan: list[str]) -> State:
         try:
-            found = State(**json.loads(self._state.read_bytes()))
+            found = State(**json.loads(self.state.read_bytes()))
         except (OSError, ValueError, TypeError):
             found = State([])
         complete = self.path.exists() and self.path.stat().st_size >= found.size
@@ -358,32 +365,30 @@ class Spool:
                 self.note(f"going on from an interrupted build of {self.target}: {n}")
                 return found
             self.note(f"not going on from an interrupted build of {self.target}: {why}")
-            for source in self._sources:
-                if (lines := getattr(source, "lines", None)) is not None:
-                    lines.forget()
+            for _, _, lines in self._lines():
+                lines.forget()
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         return State(plan)
 
     def _changed(self, state: State) -> str | None:
         """Let sources remember what was read of them; name one that is not the same any more."""
-        for k, source in enumerate(self._sources[: state.source + 1]):
-            if (lines := getattr(source, "lines", None)) is None:
-                continue
+        for k, name, lines in self._lines(state.source + 1):
+            if name not in state.inputs:
+                return lines.path
             try:
-                lines.restore(state.inputs[source.name])
+                lines.restore(state.inputs[name])
                 if not lines.is_still(whole=k < state.source):
-                    return str(lines.path)
-            except KeyError:
-                return str(lines.path)
+                    return lines.path
             except OtherInputError:
-                self._state.unlink(missing_ok=True)
+                self.state.unlink(missing_ok=True)
                 raise
         return None
 
-    def worth_keeping(self) -> bool:
-        """Tell whether a later attempt could go on from here."""
-        return self._state.exists()
+    def _lines(self, end: int | None = None) -> list[tuple[int, str, Lines]]:
+        """Give the number, name and input of the first sources that are read line by line."""
+        first = enumerate(self._sources[:end])
+        return [(k, s.name, s.lines) for k, s in first if hasattr(s, "lines")]
 
     def records(self) -> Iterator[list[Any]]:
         """Give all records."""
@@ -392,10 +397,3 @@ class Spool:
         with self.path.open("rb", buffering=1 << 20) as file:
             for line in file:
                 yield orjson.loads(line)
-
-
-def _check_id(entity: Entity, source: Source) -> None:
-    """Refuse an id that could not be found again."""
-    if ":" not in entity.id or any(char < " " for char in entity.id):
-        what = f"'{entity.id}' is no id: expected something like wd:Q183"
-        raise InputError(what, path=source.name, line=source.position or None)

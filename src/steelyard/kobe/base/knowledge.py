@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -30,12 +30,11 @@ from numpy.typing import NDArray
 from steelyard.core.errors import InputError, UsageError, hint, need_extra
 from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name
 from steelyard.kobe.languages import primary
-from steelyard.kobe.linking.folding import fold
+from steelyard.kobe.linking.wordforms import fold
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 META = "meta.sqlite"
-ARRAYS = ("starts", "entities", "flags", "prior", "category", "tier", "ids", "speech")
 _PROBES = (
     "Stra\u00dfe \u0401\u043b\u043a\u0430 \u0130stanbul \uff29\uff22\uff2d C\u00f4te d\u2019Ivoire",
     "\u0623\u0625\u0622 \u0671 \u067e\u0698",
@@ -101,20 +100,18 @@ class KnowledgeBase:
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
         self.path, self.manifest = path, manifest
-        arrays = {name: _array(path, name) for name in ARRAYS}
-        self.starts: NDArray[np.int64] = arrays["starts"]
-        self.entities: NDArray[np.uint32] = arrays["entities"]
-        self.flags: NDArray[np.uint8] = arrays["flags"]
-        self.prior: NDArray[np.float32] = arrays["prior"]
-        self.category: NDArray[np.uint8] = arrays["category"]
-        self.tier: NDArray[np.uint8] = arrays["tier"]
-        self._id_ends: NDArray[np.int64] = arrays["ids"]
-        self._speech: NDArray[np.uint32] = arrays["speech"]
+        self.starts: NDArray[np.int64] = _array(path, "starts")
+        self.entities: NDArray[np.uint32] = _array(path, "entities")
+        self.flags: NDArray[np.uint8] = _array(path, "flags")
+        self.prior: NDArray[np.float32] = _array(path, "prior")
+        self.category: NDArray[np.uint8] = _array(path, "category")
+        self.tier: NDArray[np.uint8] = _array(path, "tier")
+        self._id_ends: NDArray[np.int64] = _array(path, "ids")
+        self._speech: NDArray[np.uint32] = _array(path, "speech")
         self._tries = [_trie(path / trie_name(i)) for i in range(len(manifest["tries"]))]
         self._firsts = [trie["first"] for trie in manifest["tries"]]
         self._bases = [trie["base"] for trie in manifest["tries"]]
-        self._has: dict[str, Bools] = {}
-        self._shared: dict[tuple[str, str], Bools] = {}
+        self._spoken: dict[str, Bools] = {}
 
     @classmethod
     def open(cls, path: str | Path) -> KnowledgeBase:
@@ -140,28 +137,15 @@ class KnowledgeBase:
 
     # -- names to entities
 
-    def finder(self, lang: str, *, unstated: bool = True) -> Finder:
+    def finder(self, lang: str) -> Finder:
         """Give a function that finds all names at the start of a folded text.
 
         It gives pairs of (length in characters, key), the shortest first, of names in the
-        language and, with `unstated`, of names whose language is not known.
+        language and of names whose language is not known.
         """
-        prefixes = [f"{lang}\t", f"{UNSTATED}\t"] if unstated else [f"{lang}\t"]
-        if len(self._tries) == 1:
-            search = self._tries[0].iter_prefixes_with_ids
-            own, cut = prefixes[0], len(prefixes[0])
-            if not unstated:
-                return lambda text: [(len(k) - cut, i) for k, i in search(own + text)]
-            other, cut_other = prefixes[1], len(prefixes[1])
+        prefixes = (f"{lang}\t", f"{UNSTATED}\t")
 
-            def find(text: str) -> list[tuple[int, int]]:
-                found = [(len(k) - cut, i) for k, i in search(own + text)]
-                more = [(len(k) - cut_other, i) for k, i in search(other + text)]
-                return sorted(found + more) if found and more else found or more
-
-            return find
-
-        def find_in_shards(text: str) -> list[tuple[int, int]]:
+        def find(text: str) -> list[tuple[int, int]]:
             found = []
             for prefix in prefixes:
                 shard = self._shard(prefix + text[:1])
@@ -170,7 +154,7 @@ class KnowledgeBase:
                 found += [(len(k) - cut, base + i) for k, i in pairs]
             return sorted(found)
 
-        return find_in_shards
+        return find
 
     def continues(self, lang: str) -> Callable[[str], bool]:
         """Give a function that tells whether any name begins with a folded text.
@@ -207,20 +191,17 @@ class KnowledgeBase:
 
     def external_id(self, entity: int) -> str:
         """Give the id of an entity, such as ``wd:Q183``."""
+        return self._id(entity).decode()
+
+    def _id(self, entity: int) -> bytes:
         start = int(self._id_ends[entity - 1]) if entity else 0
-        return self._id_bytes[start : int(self._id_ends[entity])].tobytes().decode()
+        return self._id_bytes[start : int(self._id_ends[entity])].tobytes()
 
     def entity(self, external_id: str) -> int | None:
         """Give the number of the entity with this id, or None."""
-        wanted = external_id.encode()
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self.external_id(middle).encode() < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and self.external_id(low) == external_id else None
+        # Ids are sorted by their bytes.
+        at = bisect_left(range(len(self)), external_id.encode(), key=self._id)
+        return at if at < len(self) and self.external_id(at) == external_id else None
 
     def category_name(self, entity: int) -> str:
         """Give the category of an entity."""
@@ -231,31 +212,24 @@ class KnowledgeBase:
 
         A name whose language is not stated counts for all languages that are written in its script.
         """
-        if lang not in self._has:
-            has = np.zeros(len(self), bool)
+        if lang not in self._spoken:
             scripts = self.manifest["scripts"].get(lang, ())
-            for part in (lang, *(f"{UNSTATED}-{script}" for script in scripts)):
-                start, end = self.manifest["speech"].get(part, (0, 0))
-                has[self._speech[start:end]] = True
+            has = self.stated(lang, *(f"{UNSTATED}-{script}" for script in scripts))
             has.flags.writeable = False
-            self._has[lang] = has
-        return self._has[lang]
+            self._spoken[lang] = has
+        return self._spoken[lang]
 
-    def stated(self, lang: str) -> Bools:
+    def stated(self, *parts: str) -> Bools:
         """Tell for each entity whether it has a name that is stated to be in a language."""
         has = np.zeros(len(self), bool)
-        start, end = self.manifest["speech"].get(lang, (0, 0))
-        has[self._speech[start:end]] = True
+        for part in parts:
+            start, end = self.manifest["speech"].get(part, (0, 0))
+            has[self._speech[start:end]] = True
         return has
 
     def shared(self, src: str, tgt: str) -> Bools:
         """Tell for each entity whether it has names in both languages."""
-        pair = (src, tgt) if src < tgt else (tgt, src)
-        if pair not in self._shared:
-            both = self.spoken(src) & self.spoken(tgt)
-            both.flags.writeable = False
-            self._shared[pair] = both
-        return self._shared[pair]
+        return self.spoken(src) & self.spoken(tgt)
 
     def check_language(self, code: str) -> str:
         """Give the code under which a language is kept here, or say that there is none."""
@@ -367,23 +341,10 @@ def _array(folder: Path, name: str) -> Any:
 
 
 def _trie(path: Path) -> Any:
-    marisa_trie = need("marisa_trie")
+    need_extra("kobe", "a knowledge base", "marisa_trie")
+    import marisa_trie
+
     try:
         return marisa_trie.Trie().mmap(str(path))
     except (OSError, RuntimeError) as error:
         raise InputError(f"is damaged ({error}): build it again", path=path) from None
-
-
-def need(module: str) -> Any:
-    """Import an optional library, or say how to install it."""
-    from importlib import import_module
-
-    need_extra("kobe", "a knowledge base", module)
-    return import_module(module)
-
-
-def default() -> KnowledgeBase:
-    """Open the knowledge base made of installed packages; it is built on first use."""
-    from steelyard.kobe.base.packaged import embedded
-
-    return KnowledgeBase.open(embedded())

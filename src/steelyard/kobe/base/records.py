@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntFlag
+from importlib.resources import files
 from typing import NamedTuple, Protocol
 
 
@@ -89,6 +90,12 @@ class Source(Protocol):
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield entities with names."""
+
+
+def shipped(name: str) -> list[list[str]]:
+    """Read a table that stands beside this file, without its header."""
+    text = files("steelyard.kobe.base").joinpath(name).read_text(encoding="utf-8")
+    return [line.split("\t") for line in text.splitlines()[1:]]
 
 
 def population_prior(people: float) -> float:

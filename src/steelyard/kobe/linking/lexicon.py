@@ -6,12 +6,23 @@ mean, how it must be written, whether it is an ordinary word as well.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import TIERS, UNSTATED, Flag
-from steelyard.kobe.linking.folding import fold
-from steelyard.kobe.linking.wordforms import base_forms, inflects, ordinary, stem, stop_words
+from steelyard.kobe.linking.wordforms import (
+    base_forms,
+    fold,
+    inflects,
+    ordinary,
+    stem,
+    stop_words,
+)
 from steelyard.kobe.options import LinkOptions
 
 _CASED, _UPPER = int(Flag.CASED), int(Flag.UPPER)
@@ -25,7 +36,7 @@ _NEED_NUMBER = frozenset({"unit"})
 _FORMULAIC = frozenset({"country", "region", "currency", "language", "organisation"})
 _MANY = 5000
 _KEPT = 200_000  # of words, pairs of words and entities each that were looked up
-PHRASE = -1  # a word that may begin a longer name in another form
+PHRASE = "phrase"  # a word that may begin a longer name in another form
 #: Languages that have the name of a country: "Chinese" stands for China more often than for the
 #: language, and which of the two it is can't be told from the word.
 _NATIONAL = dict(
@@ -43,6 +54,9 @@ UNSPACED = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my", "bo"})
 OPEN_ENDED = frozenset({"ko"})
 
 
+_V = TypeVar("_V")
+
+
 class Entry(NamedTuple):
     """What a name may mean, and how it must be written to mean it."""
 
@@ -55,52 +69,75 @@ class Entry(NamedTuple):
     with_capital: Entry | None = None  # what it means instead if written with a capital
 
 
+#: The key of a name that a word is a form of, and its meaning.
+Form = tuple[int, Entry]
+
+
+class _Memo(dict[str, _V]):
+    """What a function gives, worked out when it is first asked for."""
+
+    def __init__(self, find: Callable[[str], _V]) -> None:
+        self.find = find
+
+    def __missing__(self, key: str) -> _V:
+        found = self[key] = self.find(key)
+        return found
+
+
 class Lexicon:
-    """The names of a base in a language, restricted to what a language pair shares."""
+    """The names of a base in a language, restricted to what a language pair shares.
+
+    Attributes
+    ----------
+    starts
+        What begins with a word: nothing (False), longer names too (True), or just these names.
+    begins
+        Whether any name begins with a folded text.
+    exact
+        The names at the start of a word, as `names` gives them.
+    stems
+        Folded words without their endings.
+    values
+        The numbers of entities that values stand for, or None.
+    """
 
     def __init__(self, kb: KnowledgeBase, lang: str, other: str, options: LinkOptions) -> None:
-        import math
-
-        self.kb, self.lang, self.other, self.options = kb, lang, other, options
+        self.kb, self.lang, self.other = kb, lang, other
         self._find = kb.finder(lang)
-        self._begins = kb.continues(lang)
         self._allowed = kb.shared(lang, other) if options.inventory == "shared" else None
         self._stated = kb.stated(lang) if lang != other else None
         self._categories = kb.manifest["categories"]
-        self._tiers = [TIERS.index(tier) for tier in options.tiers if tier in TIERS]
+        self._tiers = [TIERS.index(tier) for tier in options.tiers]
         self._min = math.log10(max(options.min_population, 1))
         self._sure = math.log10(max(options.sure_population, 1))
-        self._entries: dict[int, Entry | None] = {}
-        self.known_starts: dict[str, tuple[tuple[int, int], ...] | bool] = {}
-        self._pairs: dict[str, bool] = {}
-        self.known_pairs: dict[str, bool] = {}
-        self._exact: dict[str, list[tuple[int, int]]] = {}
-        self.known_forms: dict[str, int | None] = {}
-        self._stems: dict[str, str] = {}
-        self._values: dict[str, int | None] = {}
-        self._memos: tuple[dict[Any, Any], ...] = (
-            self._entries, self.known_starts, self._pairs, self.known_pairs, self._exact,
-            self.known_forms, self._stems, self._values,
-        )  # fmt: skip
         self._countries = self._national() if options.national_languages else {}
-        self._phrases: dict[str, int] | None = None
-        self._phrase_starts: frozenset[str] = frozenset()
+        self._entries: dict[int, Entry | None] = {}
+        self.known_forms: dict[str, Form | str | None] = {}
+        self.starts = _Memo(self._start)
+        self.begins = _Memo(kb.continues(lang))
+        self.exact = _Memo(self.names)
+        self.stems = _Memo(lambda folded: stem(folded, lang))
+        self.values = _Memo(kb.entity)
+        self._memos: tuple[dict[Any, Any], ...] = (
+            self._entries, self.known_forms, self.starts, self.begins, self.exact, self.stems,
+            self.values,
+        )  # fmt: skip
+
+    def trim(self) -> None:
+        """Forget what was looked up where it is much: new words never end."""
+        for memo in self._memos:
+            if len(memo) > _KEPT:
+                memo.clear()
 
     # -- where names begin
 
-    def start(self, token: str) -> tuple[tuple[int, int], ...] | bool:
-        """Tell what begins with a word: nothing (False), longer names too (True), or just these."""
-        found = self.known_starts.get(token)
-        if found is None:
-            found = self.known_starts[token] = self._start(token)
-        return found
-
     def _start(self, token: str) -> tuple[tuple[int, int], ...] | bool:
+        begins = self.begins.find  # not kept: asked for once
         if self.lang in OPEN_ENDED:
-            return self._begins(token[:2])
-        if not self._begins(token):
+            return begins(token[:2])
+        if not begins(token):
             return False
-        if any(self._begins(token + joint) for joint in _JOINTS):
+        if any(begins(token + joint) for joint in _JOINTS):
             return True
         exact = [(n, key) for n, key in self.names(token) if n == len(token)]
         return tuple((n, key) for n, key in exact if self.entry(key, token)) or False
@@ -115,32 +152,9 @@ class Lexicon:
             return found
         found.reverse()
         for i in range(len(found) - 1):
-            if found[i][0] == found[i + 1][0] and self._unstated(found[i][1]):
+            (length, key), (shorter, _) = found[i : i + 2]
+            if length == shorter and self.kb.flags[self.kb.starts[key]] & _UNSTATED:
                 found[i], found[i + 1] = found[i + 1], found[i]
-        return found
-
-    def _unstated(self, key: int) -> bool:
-        return bool(self.kb.flags[self.kb.starts[key]] & _UNSTATED)
-
-    def exact(self, text: str) -> list[tuple[int, int]]:
-        """Find the names at the start of a word, as `names` does, and keep them."""
-        found = self._exact.get(text)
-        if found is None:
-            found = self._exact[text] = self.names(text)
-        return found
-
-    def goes_on(self, words: str) -> bool:
-        """Tell whether any name begins with two words."""
-        found = self.known_pairs.get(words)
-        if found is None:
-            found = self.known_pairs[words] = self._begins(words)
-        return found
-
-    def begins(self, pair: str) -> bool:
-        """Tell whether any name begins with two characters (for writing without blanks)."""
-        found = self._pairs.get(pair)
-        if found is None:
-            found = self._pairs[pair] = self._begins(pair)
         return found
 
     # -- what names mean
@@ -154,13 +168,9 @@ class Lexicon:
             return found
 
     def _entry(self, key: int, name: str) -> Entry | None:
-        kb = self.kb
-        entities, flags = kb.postings(key)
-        kept = [
-            (int(e), int(f))
-            for e, f in zip(entities.tolist(), flags.tolist(), strict=True)
-            if self._usable(int(e), int(f), name)
-        ]
+        entities, flags = self.kb.postings(key)
+        pairs = zip(entities.tolist(), flags.tolist(), strict=True)
+        kept = [(entity, flag) for entity, flag in pairs if self._usable(entity, flag, name)]
         if not kept:
             return None
         plain = [pair for pair in kept if not pair[1] & _CASED]
@@ -181,11 +191,7 @@ class Lexicon:
             return None
         if tier == "concept" and (len(name) < 2 or name in stop_words(self.lang)):
             return None
-        case = 0
-        if flag & _UPPER:
-            case = 2
-        elif flag & _CASED and self._needs_capital(category):
-            case = 1
+        case = 2 if flag & _UPPER else int(bool(flag & _CASED) and self._needs_capital(category))
         beside = category in _NEED_NUMBER or bool(
             flag & _ABBREVIATION and category in ("month", "weekday")
         )
@@ -205,19 +211,18 @@ class Lexicon:
 
     def _national(self) -> dict[int, int]:
         """Give the countries of languages that bear their names, where the base has both."""
-        found = {}
-        for lang, item in _NATIONAL.items():
-            language, country = self.kb.entity(f"lang:{lang}"), self.kb.entity(f"wd:Q{item}")
-            if language is None or country is None:
-                continue
-            if self._allowed is None or self._allowed[country]:
-                found[language] = country
-        return found
+        ids = [(f"lang:{lang}", f"wd:Q{item}") for lang, item in _NATIONAL.items()]
+        return {
+            language: country
+            for one, other in ids
+            if (language := self.kb.entity(one)) is not None
+            and (country := self.kb.entity(other)) is not None
+            and (self._allowed is None or self._allowed[country])
+        }
 
     def _needs_capital(self, category: str) -> bool:
-        if category in _LOWER_TOO:
-            return False
-        return not (category in ("language", "demonym") and self.lang != "en")
+        small = category in ("language", "demonym") and self.lang != "en"
+        return not small and category not in _LOWER_TOO
 
     def _usable(self, entity: int, flag: int, name: str) -> bool:
         """Whether a name may stand for an entity at all."""
@@ -246,25 +251,19 @@ class Lexicon:
         key = self.kb.key(self.other, name)
         return key is not None and entity in self.kb.postings(key)[0]
 
-    def known_entity(self, external_id: str) -> int | None:
-        """Give the number of an entity that a value stands for, or None."""
-        if external_id not in self._values:
-            self._values[external_id] = self.kb.entity(external_id)
-        return self._values[external_id]
-
     # -- inflected words
 
-    def inflected(self, word: str, folded: str) -> int | None:
-        """Look up a word by its dictionary forms: its key, PHRASE or None."""
+    def inflected(self, word: str, folded: str) -> Form | str | None:
+        """Look up a word by its dictionary forms: its key and meaning, PHRASE or None."""
         try:
             return self.known_forms[word]
         except KeyError:
-            found = PHRASE if self.starts_phrase(folded) else self.form(word, folded)
+            found = PHRASE if self.stems[folded] in self._phrase_starts else self.form(word, folded)
             self.known_forms[word] = found
             return found
 
-    def form(self, word: str, folded: str) -> int | None:
-        """Look up a single word by its dictionary forms, and give the key or None."""
+    def form(self, word: str, folded: str) -> Form | None:
+        """Look up a single word by its dictionary forms: its key and meaning, or None."""
         if folded in stop_words(self.lang) or len(folded) < 3 or not folded[0].isalpha():
             return None
         for form in base_forms(word, self.lang):
@@ -273,44 +272,17 @@ class Lexicon:
                 key = self.kb.key(lang, name)
                 entry = None if key is None else self.entry(key, name)
                 if key is not None and entry is not None and not entry.after_number:
-                    return key
+                    return key, entry
         return None
 
-    def stem(self, folded: str) -> str:
-        """Give a folded word without its ending."""
-        found = self._stems.get(folded)
-        if found is None:
-            found = self._stems[folded] = stem(folded, self.lang)
-        return found
+    @cached_property
+    def phrases(self) -> dict[str, Form]:
+        """Names of several words by the stems of their words: their keys and meanings.
 
-    def trim(self) -> None:
-        """Forget what was looked up where it is much: new words never end."""
-        for memo in self._memos:
-            if len(memo) > _KEPT:
-                memo.clear()
-
-    def phrase(self, stems: str) -> int | None:
-        """Give the key of a name of several words by the stems of its words."""
-        return self._read_phrases().get(stems)
-
-    def starts_phrase(self, folded: str) -> bool:
-        """Whether a word, in whatever form, begins a name of several words."""
-        if self._phrases is None:
-            self._read_phrases()
-        return self.stem(folded) in self._phrase_starts
-
-    def _read_phrases(self) -> dict[str, int]:
-        """Read names of several words of countries and the like: few, but mentioned everywhere."""
-        if self._phrases is None:
-            self._phrases = {}
-            if inflects(self.lang):
-                self._fill_phrases(self._phrases)
-            self._phrase_starts = frozenset(p.partition(" ")[0] for p in self._phrases)
-        return self._phrases
-
-    def _fill_phrases(self, phrases: dict[str, int]) -> None:
-        import numpy as np
-
+        They are those of countries and the like: few, but mentioned everywhere.
+        """
+        if not inflects(self.lang):
+            return {}
         kb = self.kb
         wanted = [i for i, name in enumerate(self._categories) if name in _FORMULAIC]
         usable = np.isin(kb.category, wanted) & kb.stated(self.lang)
@@ -318,12 +290,18 @@ class Lexicon:
             usable &= self._allowed
         entities = np.flatnonzero(usable)
         best = entities[np.argsort(-kb.prior[entities], kind="stable")][:_MANY]
+        phrases: dict[str, Form] = {}
         for entity in best.tolist():
             for lang, text, _ in kb.names(entity):
                 name = fold(text, lang)
                 words = name.split()
-                if lang != self.lang or not 2 <= len(words) <= 4:
-                    continue
-                key = kb.key(lang, name)
-                if key is not None and self.entry(key, name):
-                    phrases.setdefault(" ".join(map(self.stem, words)), key)
+                if lang == self.lang and 2 <= len(words) <= 4:
+                    key = kb.key(lang, name)
+                    if key is not None and (entry := self.entry(key, name)):
+                        stems = " ".join([self.stems[word] for word in words])
+                        phrases.setdefault(stems, (key, entry))
+        return phrases
+
+    @cached_property
+    def _phrase_starts(self) -> frozenset[str]:
+        return frozenset(phrase.partition(" ")[0] for phrase in self.phrases)

@@ -1,8 +1,9 @@
-"""A user's own terminology: product names, brands and terms, as CSV or TBX."""
+"""A user's own knowledge: a table of names, or a terminology (brands, terms) as CSV or TBX."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,16 +11,77 @@ from xml.parsers import expat
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import files
-from steelyard.kobe.base.records import CORE, Entity, Flag, Name
-from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.folding import fold
+from steelyard.kobe.base.lines import ColumnSource
+from steelyard.kobe.base.records import (
+    CONCEPT,
+    CORE,
+    TIERS,
+    Entity,
+    Flag,
+    Name,
+    population_prior,
+    senses_prior,
+)
+from steelyard.kobe.languages import normalise, primary
+from steelyard.kobe.linking.wordforms import fold
 
+#: Layers of names, places, numbers and dates; all others hold common nouns.
+_CORE = frozenset({"", "cldr", "date", "geo", "geoalt"})
+_CATEGORIES = {"geo": "place", "airport": "place", "subdivision": "region", "feature": "concept"}
 #: What a company checks first is meant before anything else that has the same name.
 TERM_PRIOR = 9.0
 _ID = ("id", "entity", "concept")
 _TEXT = ("alias", "term", "name")
 _LANG = ("lang", "language")
 _OTHER = ("category", "prior", "same_as")
+
+
+class AliasTable(ColumnSource):
+    """A table of names: ``id``, ``lang``, ``alias`` and perhaps ``category`` and ``prior``.
+
+    ``layer`` or ``tier`` say what is a common noun. The prior of layers that begin with ``wn``
+    counts senses, that of all others people.
+    """
+
+    name = "table"
+
+    def __init__(
+        self, path: str | Path, *, licence: str = "not stated", skip_broken: bool = False
+    ) -> None:
+        super().__init__(path, skip_broken=skip_broken)
+        self.licence = licence
+
+    def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
+        """Yield entities with names, those of one entity together if they are so in the file."""
+        for last, id_, rows in self.groups(("id", "lang", "alias"), "id"):
+            names, entity = [], None
+            for number, row in rows:
+                lang = primary(row["lang"])
+                if lang is None:
+                    self.lines.fail(number, f"unknown language code '{row['lang']}'")
+                    continue
+                names.append(Name(lang, row["alias"]))
+                entity = entity or self._entity(id_, number, row)
+            self.position = last
+            if entity is not None:
+                yield entity, names
+
+    def _entity(self, id_: str, number: int, row: dict[str, str]) -> Entity:
+        layer = row.get("layer", "")
+        category = row.get("category") or "other"
+        if category == "date":
+            category = "month" if id_.startswith("month:") else "weekday"
+        try:
+            count = float(row.get("prior") or 0)
+        except ValueError:
+            what = f"prior '{row['prior']}' is not a number"
+            raise InputError(what, path=self.lines.path, line=number) from None
+        tier = row.get("tier") or TIERS[CORE if layer in _CORE else CONCEPT]
+        if tier not in TIERS:
+            what = f"tier '{tier}', expected core or concept"
+            raise InputError(what, path=self.lines.path, line=number)
+        prior = senses_prior(count) if layer.startswith("wn") else population_prior(count)
+        return Entity(id_, _CATEGORIES.get(category, category), TIERS.index(tier), prior)
 
 
 class Terms:
@@ -39,24 +101,19 @@ class Terms:
         self.position = 0
         self._text = files.read_text(self.path)
         self.version = f"{len(self._text)} characters"
-        self._rows = list(self._read())
+        is_xml = self._text.lstrip()[:5] in {"<?xml", "<mart", "<tbx ", "<tbx>"}
+        if is_xml or files.suffix(self.path) in {"tbx", "xml"}:
+            self._rows = _Tbx(self.path).parse(self._text)
+        else:
+            self._rows = list(self._table())
 
     def fingerprint(self) -> str:
         """Tell this input from all others."""
-        import hashlib
-
         return f"{self.name} {hashlib.sha256(self._text.encode()).hexdigest()}"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield one thing after the other."""
         yield from self._rows
-
-    def _read(self) -> Iterator[tuple[Entity, list[Name]]]:
-        is_xml = self._text.lstrip()[:5] in {"<?xml", "<mart", "<tbx ", "<tbx>"}
-        if is_xml or files.suffix(self.path) in {"tbx", "xml"}:
-            yield from _Tbx(self.path).parse(self._text)
-        else:
-            yield from self._table()
 
     def _table(self) -> Iterator[tuple[Entity, list[Name]]]:
         head = self._text.partition("\n")[0]
@@ -79,7 +136,11 @@ class Terms:
                 what = f"{found} fields, expected {len(columns)}"
                 raise InputError(what, path=self.path, line=line)
             if text and lang:
-                names = [Name(self._lang(row[lang], line), row[text])] if row[text].strip() else []
+                names = (
+                    [Name(_lang(row[lang], self.path, line), row[text])]
+                    if row[text].strip()
+                    else []
+                )
             else:
                 names = [
                     Name(code, name, int(Flag.LABEL) if i == 0 else 0)
@@ -107,12 +168,6 @@ class Terms:
             raise InputError(what, path=self.path, line=1)
         return found
 
-    def _lang(self, code: str, line: int) -> str:
-        try:
-            return normalise(code)
-        except UsageError as error:
-            raise InputError(str(error), path=self.path, line=line) from None
-
     def _entity(self, row: dict[str, str], id_: str, names: list[Name], line: int) -> Entity:
         own = row.get(id_, "").strip() if id_ else ""
         try:
@@ -122,6 +177,13 @@ class Terms:
             raise InputError(what, path=self.path, line=line) from None
         same = tuple(row.get("same_as", "").split())
         return Entity(_id(own, names), row.get("category") or "term", CORE, prior, same)
+
+
+def _lang(code: str, path: Path, line: int) -> str:
+    try:
+        return normalise(code)
+    except UsageError as error:
+        raise InputError(str(error), path=path, line=line) from None
 
 
 def _id(given: str, names: Sequence[Name]) -> str:
@@ -169,11 +231,7 @@ class _Tbx:
             self.id, self.names = attributes.get("id", ""), []
         elif name in {"langSet", "langSec"}:
             code = attributes.get("xml:lang") or attributes.get("lang") or ""
-            try:
-                self.lang = normalise(code)
-            except UsageError as error:
-                line = self.parser.CurrentLineNumber
-                raise InputError(str(error), path=self.path, line=line) from None
+            self.lang = _lang(code, self.path, self.parser.CurrentLineNumber)
         elif name == "term":
             self.in_term, self.text = True, ""
 

@@ -8,14 +8,14 @@ import hashlib
 import io
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import STDIN, InputError, shown_path
 
-STDIN = "-"
 _BLOCK = 1 << 18  # bytes that are read at a time
 _GZIP, _BZIP2, _ZSTD = b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd"
 
@@ -69,7 +69,7 @@ class Lines:
     """
 
     def __init__(self, path: str | Path, *, skip_broken: bool = False) -> None:
-        self.path = "<stdin>" if str(path) == STDIN else str(path)
+        self.path = shown_path(path)
         self.file = None if str(path) == STDIN else Path(path)
         self.skip_broken = skip_broken
         self.broken: list[int] = []
@@ -79,10 +79,6 @@ class Lines:
         if self.file is not None and not self.file.is_file():
             what = "is a folder, expected a file" if self.file.is_dir() else "no such file"
             raise InputError(what, path=path)
-
-    def fingerprint(self) -> str:
-        """Give its name; whether it still holds what was read of it, :meth:`is_still` tells."""
-        return self.path
 
     def state(self) -> dict[str, Any]:
         """Give what a later attempt must know."""
@@ -171,12 +167,10 @@ class Lines:
                 )
                 raise InputError(what, path=self.path)
             if magic.startswith(_GZIP):
-                with gzip.GzipFile(fileobj=raw) as packed:
-                    yield packed  # type: ignore[misc]
+                raw = gzip.GzipFile(fileobj=raw)
             elif magic.startswith(_BZIP2):
-                with bz2.BZ2File(raw) as packed2:
-                    yield packed2  # type: ignore[misc]
-            else:
+                raw = bz2.BZ2File(raw)
+            with raw:
                 yield raw
 
 
@@ -191,9 +185,46 @@ class LineSource:
         self.version = Path(self.lines.path).name
 
     def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.lines.fingerprint()}"
+        """Name the input; whether it still holds what was read of it, `Lines.is_still` tells."""
+        return f"{self.name} {self.lines.path}"
 
     def warnings(self) -> list[str]:
         """Say which lines were left out."""
         return self.lines.warnings()
+
+
+class ColumnSource(LineSource):
+    """A table of names, one in a line, tab-separated and without quotes, with a header line."""
+
+    def groups(
+        self, needed: Sequence[str], by: str
+    ) -> Iterator[tuple[int, str, list[tuple[int, dict[str, str]]]]]:
+        """Give (last line, id, rows) of rows in a row with the same value in the column `by`.
+
+        A row knows its line.
+        """
+        for key, group in groupby(self._rows(needed), key=lambda row: row[1][by]):
+            rows = list(group)
+            yield rows[-1][0], key, rows
+
+    def _rows(self, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+        header: list[str] = []
+        start = self.position
+        for number, line in self.lines.read():
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                self.lines.fail(number, f"byte 0x{line[error.start]:02x} is not UTF-8")
+                continue
+            cells = text.split("\t")
+            if not header:
+                header = cells
+                for name in needed:
+                    if name not in header:
+                        what = f"column '{name}' is missing; found: {', '.join(header[:12])}"
+                        raise InputError(what, path=self.lines.path, line=number)
+            elif number > start and text:
+                if len(cells) != len(header):
+                    self.lines.fail(number, f"{len(cells)} fields, expected {len(header)}")
+                else:
+                    yield number, dict(zip(header, cells, strict=True))

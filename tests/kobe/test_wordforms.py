@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.kobe.linking.folding import fold, fold_text
+from steelyard.kobe.linking.wordforms import fold, fold_text
 
 
 @pytest.mark.parametrize(

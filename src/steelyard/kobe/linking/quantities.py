@@ -4,40 +4,32 @@ A value becomes an id that is the same in every language and script: ``1.234,5``
 ``1,234.5`` in English and ``1 234,5`` in French are ``num:1234.5``; ``12億`` is ``num:1200000000``.
 An amount of money is its number and its currency, a date its day, month and year, so that one wrong
 part does not hide the others. Everything here works on text that was folded
-(:mod:`steelyard.kobe.linking.folding`).
+(:mod:`steelyard.kobe.linking.wordforms`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
+from itertools import pairwise
 
-from steelyard.kobe.numbers.cjk import CJK_NUMBER, cjk_values
-from steelyard.kobe.numbers.numberwords import NumberWords, first_words, number_words
-
-
-class Value(NamedTuple):
-    """A value and its span in the folded text; ``others`` are further readings."""
-
-    start: int
-    end: int
-    id: str
-    category: str
-    others: tuple[str, ...] = ()
-
-
-#: A word of the folded text: itself, its start and its end.
-Token = tuple[str, int, int]
+from steelyard.kobe.linking.written import (
+    CJK_NUMBER,
+    Token,
+    Value,
+    cjk_values,
+    first_words,
+    number_words,
+    word_values,
+)
 
 #: Languages that write 1,234.5; all others write 1.234,5 or 1 234,5.
 POINT_LANGUAGES = frozenset(
     "am ar bn cy en fil ga gu he hi ja kn ko ml mr ms mt my ne pa si sw ta te th ti ur yue"
     " zh".split()
 )
-_LONE_ONE = 1  # "one" and "ein" are articles and pronouns far too often
-_FIRST_ORDINAL = 3  # so are "first" and "second"
+_FIRST_ORDINAL = 3  # "first" and "second" are figures of speech far too often
 _NUMBER = r"\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,']\d+)*"
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(rf"(?<![a-zà-ÿа-яё_\d])(?:{_NUMBER})")
@@ -50,6 +42,7 @@ _CLOCK = re.compile(
     r"|(?=\s?(?:[ap]\.? ?m\b|uhr\b|h\b|o'clock)))"
     r"(h ?[0-5]\d\b|\s?(?:[ap]\. ?m\.|[ap]\.?m\b|uhr\b|h\b|o'clock\b))?"
 )
+_HOURS = ("fr", "pt", "es", "it", "de")  # where 17h30 is a time
 _HOUR_MINUTE = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4]) ?h ?([0-5]\d)\b")
 _RANGE = re.compile(r"\s?(?:-|~|to|and|bis|und|à|a|et|до|и|až|az|y|e|do|至|到|から)\s?")
 _DAY_GAP = re.compile(r"(?:st|nd|rd|th)?[.,]?\s?(?:of|de|del|d'|den|-ro|-е|-го|º|\.º)?\s?(?:the )?")
@@ -159,11 +152,9 @@ def find_values(
     if _DIGIT.search(text):
         found = _digit_values(text, lang)
     if tokens and not first_words(lang).isdisjoint([t[0] for t in tokens]):
-        found = _merged(found, _word_values(text, tokens, number_words(lang)))
+        found = _merged(found, word_values(text, tokens, number_words(lang)))
     if lang in ("zh", "ja", "yue") and CJK_NUMBER.search(text):
-        found = _merged(
-            found, [Value(*parts) for parts in cjk_values(text, [(v.start, v.end) for v in found])]
-        )
+        found = _merged(found, cjk_values(text, found))
     if not text.isascii() or "$" in text:
         found += _currency_signs(text, lang, found)
     return _settled(text, _ranges(text, found), months) if found else found
@@ -191,9 +182,6 @@ def _digit_values(text: str, lang: str) -> list[Value]:
                 found.append(value)
                 taken = value.end
     return found
-
-
-_HOURS = ("fr", "pt", "es", "it", "de")
 
 
 def _date(found: re.Match[str], lang: str) -> list[Value]:
@@ -242,10 +230,9 @@ def _number(text: str, found: re.Match[str], lang: str) -> Value | None:
         power = words.magnitudes.get(tail[1]) or words.plurals[tail[1]]
         if len(tail[1]) > 1 or text[start - 1 : start] in _SYMBOLS:  # 5m may be metres, $5m not
             value = shifted(number, power)
-            end = tail.end()
-            if tail := percent.match(text, end):
-                return Value(start, tail.end(), f"pct:{value}", "percent")
-            return Value(start, end, f"num:{value}", "number")
+            if whole := percent.match(text, tail.end()):
+                return Value(start, whole.end(), f"pct:{value}", "percent")
+            return Value(start, tail.end(), f"num:{value}", "number")
     ordinal = _ORDINAL_TAILS.get(lang)
     if ordinal and "." not in number and (tail := ordinal.match(text, end)):
         return Value(start, tail.end(), f"ord:{number}", "ordinal")
@@ -255,96 +242,7 @@ def _number(text: str, found: re.Match[str], lang: str) -> Value | None:
     return Value(start, end, f"num:{number}", "number")
 
 
-def _word_values(text: str, tokens: Sequence[Token], words: NumberWords) -> list[Value]:
-    found = []
-    at, n = 0, len(tokens)
-    while at < n:
-        word, start, stop = tokens[at]
-        if word in words.ordinals and word not in words.cardinals:
-            number = words.ordinals[word]
-            found.append(Value(start, stop, f"ord:{number}", "ordinal"))
-            at += 1
-            continue
-        value, end = _spoken(text, tokens, at, words)
-        if value is not None and value > _LONE_ONE:
-            stop = tokens[end - 1][2]
-            tail = _percent_word(text, stop, words)
-            if tail:
-                found.append(Value(start, tail, f"pct:{value}", "percent"))
-            else:
-                found.append(Value(start, stop, f"num:{value}", "number"))
-        at = max(end, at + 1)
-    return found
-
-
-def _percent_word(text: str, at: int, words: NumberWords) -> int:
-    for word in words.percent:
-        if text.startswith(word, at + 1) and not text[at + 1 + len(word) :][:1].isalnum():
-            return at + 1 + len(word)
-    return 0
-
-
-def _spoken(  # noqa: C901, PLR0912 - the grammar of numbers, in one place
-    text: str, tokens: Sequence[Token], at: int, words: NumberWords
-) -> tuple[int | None, int]:
-    """Read a number in words from a token on; give it and the token after it."""
-    total = current = 0
-    end, seen = at, False
-    limit = 10**18
-    i = at
-    while i < len(tokens):
-        if i > at:
-            gap = text[tokens[i - 1][2] : tokens[i][1]]
-            if gap not in (" ", "-"):
-                break
-        word = tokens[i][0]
-        if word in words.joiners and seen and i > at:
-            i += 1
-            continue
-        power = words.magnitudes.get(word) or (words.plurals.get(word) if seen else None)
-        if word in words.cardinals:
-            value = words.cardinals[word]
-            if value == 20 and current == 4 and words.by_twenties:
-                current = 80
-            elif value >= 1000:
-                if seen:
-                    break
-                total, limit = value, 1000
-            elif not _fits(current, value, by_twenties=words.by_twenties):
-                break
-            else:
-                current += value
-        elif word in words.hundreds:
-            if current > 9 or (not seen and current):
-                break
-            current = max(current, 1) * 100
-        elif power:
-            if 10**power >= limit or (seen and not current):
-                break
-            total += max(current, 1) * 10**power
-            limit, current = 10**power, 0
-        else:
-            break
-        seen = True
-        i += 1
-        end = i
-    return (total + current if seen else None), end
-
-
-def _fits(current: int, value: int, *, by_twenties: bool) -> bool:
-    """Whether a smaller number may follow: twenty-five, but not five twenty."""
-    if current == 0:
-        return True
-    if by_twenties and 10 <= value < 20:  # soixante-dix, quatre-vingt-quinze
-        return current % 100 in (0, 60, 80)
-    if by_twenties and 6 < value < 10 and current % 100 in (10, 70, 90):
-        return True
-    if value < 10:
-        return current % 10 == 0 and current % 100 != 10
-    return current % 100 == 0 if value < 100 else False
-
-
-def _merged(first: list[Value], more: list[Value]) -> list[Value]:
+def _merged(first: list[Value], more: Iterable[Value]) -> list[Value]:
     """Add values that do not overlap those there are; a longer one takes the place of a shorter."""
     kept = list(first)
     for value in more:
@@ -366,33 +264,29 @@ def _currency_signs(text: str, lang: str, numbers: Sequence[Value]) -> list[Valu
         start = sign.start() if sign[2] == "$" else sign.start(2)
         found.append(Value(start, sign.end(), f"cur:{code}", "currency"))
     for number in numbers:
-        after = text[number.end : number.end + 1]
+        start = number.end
+        after = text[start : start + 1]
         if after in _CURRENCY_AFTER:
-            found.append(
-                Value(number.end, number.end + 1, f"cur:{_CURRENCY_AFTER[after]}", "currency")
-            )
+            found.append(Value(start, start + 1, f"cur:{_CURRENCY_AFTER[after]}", "currency"))
         elif after == " ":
             for word, code in _SHORT_CURRENCIES.items():
-                end = number.end + 1 + len(word)
-                if text.startswith(word, number.end + 1) and not text[end : end + 1].isalnum():
-                    found.append(Value(number.end + 1, end, f"cur:{code}", "currency"))
+                end = start + 1 + len(word)
+                if text.startswith(word, start + 1) and not text[end : end + 1].isalnum():
+                    found.append(Value(start + 1, end, f"cur:{code}", "currency"))
     return found
 
 
 def _ranges(text: str, found: list[Value]) -> list[Value]:
     """In "from 10 to 20 %" the first number is a percentage as well."""
-    result = []
-    for at, value in enumerate(found):
-        after = found[at + 1] if at + 1 < len(found) else None
+    result = list(found)
+    for at, (value, after) in enumerate(pairwise(found)):
         if (
-            after is not None
-            and value.category == "number"
+            value.category == "number"
             and after.category == "percent"
             and after.start > value.end
             and _RANGE.fullmatch(text, value.end, after.start)
         ):
-            value = value._replace(id="pct:" + value.id[4:], category="percent")  # noqa: PLW2901
-        result.append(value)
+            result[at] = value._replace(id="pct:" + value.id[4:], category="percent")
     return result
 
 

@@ -1,1 +1,0 @@
-"""Sources of knowledge: each yields entities with their names."""

@@ -1,1 +1,0 @@
-"""Numbers in texts, and what they are worth."""
