@@ -240,11 +240,9 @@ class ScoreFile:
         return Scored(table, f"file:{self.path}{_fingerprint(self.path)}")
 
     def _lines(self, es: EvalSet) -> Floats:
-        rows = []
-        for system in es.systems:
-            path = Path(self.path.replace(SYSTEM, system))
-            rows.append(plaintext.read_numbers(path, es.n_segments, "one for each segment"))
-        return np.array(rows)
+        paths = [Path(self.path.replace(SYSTEM, system)) for system in es.systems]
+        what = "one for each segment"
+        return np.array([plaintext.read_numbers(path, es.n_segments, what) for path in paths])
 
     def _table(self, es: EvalSet) -> Floats:
         other = load(self.path)

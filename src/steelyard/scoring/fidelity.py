@@ -13,7 +13,6 @@ from steelyard.scoring.metric import Scored
 
 if TYPE_CHECKING:
     from steelyard.kobe.base.knowledge import KnowledgeBase
-    from steelyard.kobe.options import KobeOptions
 
 
 class Kobe:
@@ -40,19 +39,15 @@ class Kobe:
         from steelyard.kobe.options import KobeOptions, LinkOptions
 
         bounds.text(optional=True, tiers=tiers)
-        self._kb = kb
+        self.kb = kb
         link = LinkOptions(tiers=tuple(tiers.split(","))) if tiers else LinkOptions()
         try:
-            self._options = KobeOptions(link=link, **options)
+            #: How the score is computed.
+            self.options = KobeOptions(link=link, **options)
         except TypeError as error:
             known = ", ".join(["kb", "tiers", *KobeOptions.__dataclass_fields__])
             unknown = ", ".join(sorted(set(options) - set(KobeOptions.__dataclass_fields__)))
             raise UsageError(f"kobe has no option '{unknown}'; known: {known}") from error
-
-    @property
-    def options(self) -> KobeOptions:
-        """How the score is computed."""
-        return self._options
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
         """Link sources and outputs, and count what is kept; references are the ceiling."""
@@ -61,5 +56,5 @@ class Kobe:
         source, _, target = (es.language_pair or "").partition("-")
         if not (source and target):
             raise UsageError("kobe needs the languages: name them by lp=..., as de-en")
-        table, report = kobe_metric(es, source, target, self._kb, self._options)
+        table, report = kobe_metric(es, source, target, self.kb, self.options)
         return Scored(table, report.signature, (report.meaning(),), report.warnings, report)

@@ -11,8 +11,9 @@ system with a high ``copy`` returned its source.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -28,7 +29,16 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 SURFACE_METRICS = ("bleu", "chrf", "chrf++", "ter")
-LOWER_IS_BETTER = frozenset({"ter"})
+#: What sacreBLEU would compute nonsense with otherwise, or fail on; all other options are flags.
+_CHECKS: dict[str, Callable[..., Any]] = {
+    "max_ngram_order": partial(bounds.whole, 1),
+    "char_order": partial(bounds.whole, 1),
+    "word_order": bounds.whole,
+    "beta": partial(bounds.number, 0, strict=True),
+    "smooth_value": partial(bounds.number, 0, optional=True),
+    "tokenize": partial(bounds.text, optional=True),
+    "smooth_method": partial(bounds.text, optional=True),
+}
 _OURS = ("references", "trg_lang", "force")  # arguments of sacreBLEU that are set here
 
 
@@ -86,7 +96,7 @@ def corpus_statistics(
     return CorpusStatistics(
         values,
         formula,
-        higher_is_better=name not in LOWER_IS_BETTER,
+        higher_is_better=name != "ter",
         signature=str(metric.get_signature()),
     )
 
@@ -153,16 +163,11 @@ def _table(stats: CorpusStatistics, uses: tuple[str, ...]) -> ScoreTable:
     )
 
 
-@dataclass(frozen=True, slots=True)
 class SurfaceMetric:
     """One of sacreBLEU's metrics with its options; see :func:`corpus_statistics` for both."""
 
-    name: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-
     def __init__(self, name: str, **options: Any) -> None:
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "options", options)
+        self.name, self.options = name, options
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
         """Score every output and every system, from the same statistics."""
@@ -197,7 +202,8 @@ def _metric(
     for key in options:
         if key not in allowed:
             raise UsageError(f"{name} has no option '{key}'; {hint(key, allowed)}")
-    _check_options(options)
+    for key, value in options.items():
+        _CHECKS.get(key, bounds.flag)(**{key: value})
     limited = {"tokenize": BLEU.TOKENIZERS, "smooth_method": BLEU.SMOOTH_DEFAULTS}
     for key, values in limited.items():
         if options.get(key) is not None and options[key] not in values:
@@ -209,24 +215,6 @@ def _metric(
         return kind(references=references, **{**fixed, **options})
     except (ImportError, RuntimeError) as error:  # a tokenizer that needs more
         raise MissingDependencyError(" ".join(str(error).split())) from error
-
-
-def _check_options(options: Mapping[str, Any]) -> None:
-    """Refuse what sacreBLEU would compute nonsense with, or fail on."""
-    for key, value in options.items():
-        given = {key: value}
-        if key in ("max_ngram_order", "char_order"):
-            bounds.whole(1, **given)
-        elif key == "word_order":
-            bounds.whole(**given)
-        elif key == "beta":
-            bounds.number(0, strict=True, **given)
-        elif key == "smooth_value":
-            bounds.number(0, optional=True, **given)
-        elif key in ("tokenize", "smooth_method"):
-            bounds.text(optional=True, **given)
-        else:
-            bounds.flag(**given)
 
 
 def _formula(metric: Any) -> Bleu | Chrf | Ter:
@@ -403,13 +391,10 @@ class Length:
         else:
             uses = ("src",)
             columns = [_sources(es, self.name)]
-        expected = []
-        for texts in zip(*columns, strict=True):
-            lengths = [len(text) for text in texts if text is not None]
-            expected.append(sum(lengths) / len(lengths) if lengths else np.nan)
-        found = [
-            [np.nan if text is None else len(text) for text in texts] for texts in output_rows(es)
-        ]
+        together = zip(*columns, strict=True)
+        lengths = [[len(text) for text in texts if text is not None] for texts in together]
+        expected = [sum(own) / len(own) if own else np.nan for own in lengths]
+        found = [[np.nan if t is None else len(t) for t in texts] for texts in output_rows(es)]
         values = np.stack(np.broadcast_arrays(np.array(found), np.array(expected)), axis=-1)
         values[np.isnan(values).any(axis=-1)] = np.nan
         signature = f"chars|to:{'.'.join(uses)}|version:steelyard-{installed_version()}"
@@ -428,10 +413,7 @@ class Copy:
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
         """Measure every output."""
-        sources = _sources(es, self.name)
-        stats = corpus_statistics("chrf", output_rows(es), [sources])
+        stats = corpus_statistics("chrf", output_rows(es), [_sources(es, self.name)])
         signature = f"chrf-of-source|{stats.signature}"
-        lower = CorpusStatistics(
-            stats.values, stats.combine, higher_is_better=False, signature=signature
-        )
+        lower = replace(stats, higher_is_better=False, signature=signature)
         return Scored(_table(lower, ("src",)), signature)
