@@ -143,3 +143,12 @@ def test_what_is_remembered_has_a_limit(small_kb: KnowledgeBase, monkeypatch: py
 
     assert (remembered(linker) <= remembered(fresh) + 30).all()
     assert (remembered(unlimited) > remembered(fresh) + 30).any()
+
+
+def test_names_of_several_words_outlive_what_is_forgotten(
+    small_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("steelyard.kobe.linking.lexicon._KEPT", 0)
+    texts = ["Byl ve Spojených státech.", "Ze Spojených států."]
+    found = DictionaryLinker(small_kb).link(texts, "cs", "en")
+    assert [[m.text for m in own] for own in found] == [["Spojených státech"], ["Spojených států"]]

@@ -199,6 +199,12 @@ def test_chinese_numerals(number: int):
         assert chinese_number(written) == number
 
 
+@pytest.mark.parametrize("written", ["1,5万", "1.2.3亿"])
+def test_odd_marks_make_no_number(written: str):
+    assert chinese_number(written) is None
+    assert find_values(f"{written}人", [], "zh") is not None  # and nothing breaks
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_word_tables(lang: str):
     words = number_words(lang)

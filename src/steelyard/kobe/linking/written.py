@@ -286,9 +286,10 @@ def chinese_number(written: str) -> int | None:
     number: float | None = None
     for part in re.findall(r"\d+(?:[.,]\d+)*|\D", written):
         if part[0].isdigit():
-            if number is not None:
-                return None
-            number = float(_western(part))
+            digits = _western(part)
+            if number is not None or not re.fullmatch(r"\d+(\.\d+)?", digits):
+                return None  # 1,5万 is no number in either language
+            number = float(digits)
         elif part in _DIGITS:
             if number:
                 return None
