@@ -95,8 +95,8 @@ def test_a_base_holds_what_dictionaries_would(tmp_path_factory, rows):
         expected = sorted(ids, key=lambda i: (-prior[i], i))
         assert found(kb, lang, folded) == expected
         lengths = {length for length, _ in kb.finder(lang)(folded + "x")}
-        own = [f for la, f in names if la in (lang, "mul")]
-        assert lengths == {len(f) for f in own if (folded + "x").startswith(f)}
+        near = [f for la, f in names if la in (lang, "mul")]
+        assert lengths == {len(f) for f in near if (folded + "x").startswith(f)}
     for lang in ("de", "en", "ru"):
         scripts = kb.manifest["scripts"].get(lang, [])
         expected_ids = spoken[lang].union(*(spoken[f"mul-{s}"] for s in scripts))

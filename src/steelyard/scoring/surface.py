@@ -39,6 +39,7 @@ _CHECKS: dict[str, Callable[..., Any]] = {
     "tokenize": partial(bounds.text, optional=True),
     "smooth_method": partial(bounds.text, optional=True),
 }
+_IS_FLAG: Callable[..., Any] = bounds.flag
 _OURS = ("references", "trg_lang", "force")  # arguments of sacreBLEU that are set here
 
 
@@ -203,7 +204,8 @@ def _metric(
         if key not in allowed:
             raise UsageError(f"{name} has no option '{key}'; {hint(key, allowed)}")
     for key, value in options.items():
-        _CHECKS.get(key, bounds.flag)(**{key: value})
+        check = _CHECKS.get(key, _IS_FLAG)
+        check(**{key: value})
     limited = {"tokenize": BLEU.TOKENIZERS, "smooth_method": BLEU.SMOOTH_DEFAULTS}
     for key, values in limited.items():
         if options.get(key) is not None and options[key] not in values:
