@@ -38,10 +38,9 @@ import steelyard as sy
 from steelyard.core.table import Column, Table
 from steelyard.stats.kendall.calibration import Calibration, calibrate
 from steelyard.stats.kendall.counting import count_pairs
-from steelyard.stats.metametrics.accuracy import soft_agreement
+from steelyard.stats.metametrics.accuracy import null_spa, soft_agreement
 from steelyard.stats.metametrics.base import TieRules
 from steelyard.stats.metametrics.catalogue import metametric
-from steelyard.stats.metametrics.spa import null_spa
 from steelyard.stats.metametrics.swapping import Swaps, compare_verdicts
 from steelyard.stats.permutation.pvalues import SignFlips, pairwise_pvalues, stacked_pvalues
 from steelyard.stats.resampling import bootstrap

@@ -38,8 +38,7 @@ from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
 from steelyard.stats import agreement, clusters
 from steelyard.stats.kendall import counting as pairs
-from steelyard.stats.kendall import matrices as ties
-from steelyard.stats.metametrics import accuracy, catalogue, variants
+from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
 from steelyard.stats.paired import corrections as significance
 from steelyard.stats.paired import pairedtests, ranktests
@@ -317,13 +316,12 @@ STATISTICAL = [
     Case(pairedtests.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
     Case(metametrics.TieRules, {}, {"epsilon": "at least 0?", "threshold": "at least 0?",
                                     "pa_ties": "known name"}),
-    Case(pairs.pair_counts, TWO | {"group_by": "item"},
-         {"group_by": "known name", "epsilon": "at least 0", "threshold": "at least 0"}),
-    Case(variants.from_matrix, {"name": "x", "matrix": ties.TieMatrix()},
+    Case(pairs.count_columns, TWO, {"epsilon": "at least 0", "threshold": "at least 0"}),
+    Case(correlations.from_matrix, {"name": "x", "matrix": pairs.TieMatrix()},
          {"name": "text", "calibrated": "flag", "threshold": "at least 0"}),
     Case(catalogue.metametric, {"name": "pa"}, {"name": "known name"}),
-    Case(ties.matrix, {"name": "acc-eq"}, {"name": "known name"}),
-    Case(ties.TieMatrix, {}, dict.fromkeys(
+    Case(pairs.matrix, {"name": "acc-eq"}, {"name": "known name"}),
+    Case(pairs.TieMatrix, {}, dict.fromkeys(
         ("same", "opposite", "metric_tie", "human_tie", "both_tie"), "number?")),
     Case(pairedtests.t_test, {"scores": MATRIX}, SIDE),
     Case(pairedtests.mcnemar_test, {"scores": (MATRIX > 0).astype(float)}, SIDE),

@@ -17,11 +17,11 @@ from steelyard.metaevaluation.intervals import with_intervals
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import UNITS
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.stats.kendall.matrices import TieMatrix
+from steelyard.stats.kendall.counting import TieMatrix
 from steelyard.stats.metametrics import base
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.stats.metametrics.catalogue import METAMETRICS
-from steelyard.stats.metametrics.variants import from_matrix
+from steelyard.stats.metametrics.correlations import from_matrix
 
 NAN = float("nan")
 THRESHOLD = 0.3  # of the human score, which is in steps of a half

@@ -23,8 +23,7 @@ from steelyard.stats.correlation import (
     spearman,
 )
 from steelyard.stats.kendall.calibration import calibrate
-from steelyard.stats.kendall.counting import count_pairs, count_pairs_flat
-from steelyard.stats.kendall.matrices import KENDALL, TieMatrix
+from steelyard.stats.kendall.counting import KENDALL, TieMatrix, count_pairs, count_pairs_flat
 
 NAN = float("nan")
 cells = st.one_of(st.sampled_from([0.0, 1.0, 2.0, NAN]), st.integers(-40, 40).map(lambda k: k / 8))

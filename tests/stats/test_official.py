@@ -13,8 +13,7 @@ import steelyard
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import distinct, kendall_b, kendall_c, pearson, spearman
 from steelyard.stats.kendall.calibration import calibrate
-from steelyard.stats.kendall.counting import PairCounts, count_pairs, count_pairs_flat
-from steelyard.stats.kendall.matrices import KENDALL
+from steelyard.stats.kendall.counting import KENDALL, PairCounts, count_pairs, count_pairs_flat
 from steelyard.stats.metametrics.accuracy import pairwise_accuracy, soft_agreement
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
 

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from steelyard.formats import toml
 from steelyard.formats.toml import Section
-from steelyard.stats.kendall.matrices import TieMatrix
+from steelyard.stats.kendall.counting import TieMatrix
 from steelyard.stats.metametrics.base import MetaMetric
 from steelyard.stats.metametrics.catalogue import METAMETRICS
-from steelyard.stats.metametrics.variants import from_matrix
+from steelyard.stats.metametrics.correlations import from_matrix
 
 WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
 

@@ -22,8 +22,8 @@ from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Signifi
 from steelyard.metaevaluation.significance import compare_metrics, ranked
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics.accuracy import Spa
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
-from steelyard.stats.metametrics.spa import Spa
 from steelyard.stats.resampling import bootstrap
 
 

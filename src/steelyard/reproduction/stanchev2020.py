@@ -33,8 +33,7 @@ from steelyard.reproduction.reproduction import (
     same,
 )
 from steelyard.scoring.metric import make_metric
-from steelyard.stats.kendall.counting import PairCounts, count_pairs
-from steelyard.stats.kendall.matrices import TieMatrix, matrix
+from steelyard.stats.kendall.counting import PairCounts, TieMatrix, count_pairs, matrix
 from steelyard.studies.results import Progress
 
 PAPER = Paper(

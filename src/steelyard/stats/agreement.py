@@ -336,14 +336,7 @@ def ranking_agreement(
     tied = np.bincount(blocks[counted & (sign == 0)], minlength=n_blocks)
     judged = np.bincount(blocks[counted], minlength=n_blocks)
     sums = np.array([same, met, tied, judged], dtype=np.float64)
-    return _ranking_agreement(sums[:, met > 0], n_resamples, rng)
-
-
-def _ranking_agreement(
-    sums: Floats, n_resamples: int, rng: np.random.Generator | None
-) -> RankingAgreement:
-    """Share and kappa from sums per block: pairs alike, pairs, ties, comparisons."""
-    same, met, tied, judged = sums
+    same, met, tied, judged = sums[:, met > 0]
     if not len(met):
         return RankingAgreement(_NOTHING, _NOTHING)
 

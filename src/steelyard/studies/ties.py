@@ -25,8 +25,7 @@ from steelyard.formats.load import Source, as_evalset
 from steelyard.human.darr import Pairs, pairs_of_scores
 from steelyard.metaevaluation.data import the_human
 from steelyard.stats.arrays import Floats
-from steelyard.stats.kendall.counting import threshold_counts
-from steelyard.stats.kendall.matrices import KENDALL, matrix
+from steelyard.stats.kendall.counting import KENDALL, matrix, threshold_counts
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.studies.options import TiesOptions
 from steelyard.studies.results import Curve, Progress, Study, plain_line, steps
@@ -60,7 +59,7 @@ def vary_ties(
     """Rank metrics under all matrices, human thresholds and metric thresholds.
 
     ``data`` is a set with a human score of segments, or pairs of outputs that people decided. Names
-    of matrices are those of :data:`steelyard.stats.kendall.matrices.KENDALL`, and the first is what
+    of matrices are those of :data:`steelyard.stats.kendall.counting.KENDALL`, and the first is what
     others are compared with. See :class:`TiesOptions`.
 
     Examples

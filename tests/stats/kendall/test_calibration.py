@@ -17,8 +17,7 @@ import steelyard
 from steelyard.core.errors import UsageError
 from steelyard.stats.kendall import calibration
 from steelyard.stats.kendall.calibration import Calibration, calibrate
-from steelyard.stats.kendall.counting import count_pairs, pair_counts
-from steelyard.stats.kendall.matrices import KENDALL, TieMatrix
+from steelyard.stats.kendall.counting import KENDALL, TieMatrix, count_columns, count_pairs
 
 NAN = float("nan")
 MATRICES = {
@@ -435,7 +434,7 @@ def test_156_million_real_pairs_in_little_memory(zh_en, metric, group_by):
     groups = [(x.reshape(-1, 1) if group_by == "none" else x.T) for x in (human, metrics[metric])]
     tracemalloc.start()
     found = calibrate(*groups)
-    counts = pair_counts(human, metrics[metric], group_by, epsilon=found.epsilon)
+    counts = count_columns(*groups, epsilon=found.epsilon)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6

@@ -14,8 +14,7 @@ from scipy.stats import rankdata
 from steelyard.core.errors import UsageError
 from steelyard.stats import correlation
 from steelyard.stats.kendall import weighted
-from steelyard.stats.kendall.counting import count_pairs
-from steelyard.stats.kendall.matrices import KENDALL
+from steelyard.stats.kendall.counting import KENDALL, count_pairs
 from steelyard.stats.kendall.weighted import Signs, TieWidths
 from steelyard.stats.metametrics import copies
 from steelyard.stats.metametrics.base import TieRules

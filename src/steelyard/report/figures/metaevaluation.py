@@ -29,7 +29,7 @@ from steelyard.report.figures.style import Chart, alt, finish, label, labels, li
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import pearson
 from steelyard.stats.kendall.calibration import Calibration, calibrate
-from steelyard.stats.kendall.matrices import KENDALL
+from steelyard.stats.kendall.counting import KENDALL
 from steelyard.stats.metametrics.accuracy import binarised_agreement, soft_agreement
 
 #: Names of the figures of ``meta``; the first is drawn where none is named.

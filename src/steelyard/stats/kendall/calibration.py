@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.kendall.counting import reach
-from steelyard.stats.kendall.matrices import KENDALL, TieMatrix
+from steelyard.stats.kendall.counting import KENDALL, TieMatrix, reach
 
 # Kinds of pairs: people order them the other way (0), tie them (1), or order them the same way
 # (2); 3, 4, 5 the same where the metric ties them, and 6 for missing ones.
@@ -77,7 +76,7 @@ def calibrate(human: Floats, metric: Floats, worth: TieMatrix = KENDALL["acc-eq"
     >>> round(best.value, 12), round(best.epsilon, 12)
     (1.0, 0.1)
     """
-    if None in (worth.same, worth.opposite, worth.metric_tie, worth.human_tie, worth.both_tie):
+    if None in worth.worths:
         raise UsageError("calibration needs a matrix in which every pair takes part")
     known = ~(np.isnan(human) | np.isnan(metric))
     n = known.sum(axis=0)
@@ -88,10 +87,7 @@ def calibrate(human: Floats, metric: Floats, worth: TieMatrix = KENDALL["acc-eq"
     human = np.where(known, human, np.nan)[:, used]
     metric = np.where(known, metric, np.nan)[:, used]
     pairs = pairs[used]
-    same, opposite, metric_tie, human_tie, both_tie = (
-        float(w or 0)
-        for w in (worth.same, worth.opposite, worth.metric_tie, worth.human_tie, worth.both_tie)
-    )
+    same, opposite, metric_tie, human_tie, both_tie = (float(w or 0) for w in worth.worths)
     clear = np.array([opposite, human_tie, same])
     tied = np.array([metric_tie, both_tie, metric_tie])
     if pairs.sum() > _AT_ONCE:
@@ -117,6 +113,7 @@ def _all_pairs(
         values = ((start / pairs).sum() + sums) / len(pairs)
         best = np.flatnonzero(values >= values.max() - _ROUNDING)
     chosen = int(best[0])
+    # The value is settled; of equally good epsilons, report the one that others have published.
     if len(best) > 1:
         chosen = int(best[_as_summed(epsilons[best], gaps, start, kinds, change, pairs)])
     value, epsilon = float(values.max()), float(epsilons[chosen])
@@ -403,6 +400,9 @@ class _Search:
         if found.single:
             self.consider(found.rights, up_to[:, :, 1:])
             return
+        # The ends of intervals are epsilons, too: their means are a floor that prunes the rest
+        # before a single pair is listed. An interval can't do better than all of its gains and
+        # none of its losses.
         values = self.mean(self.totals(up_to))
         self.reached = max(self.reached, float(values.max()))
         rise = np.tensordot(np.maximum(self.gain, 0), found.counts, axes=1)
@@ -437,6 +437,7 @@ def _portions(live: Counts, n_gaps: Counts) -> list[tuple[int, int, bool]]:
     """Put live intervals together, with what lies between; those that are full stay alone."""
     runs: list[tuple[int, int, bool]] = []
     up_to = np.r_[0, np.cumsum(n_gaps)]
+    # A pass over the cells costs the same for one interval as for many: few passes, then.
     for k in live.tolist():
         full = bool(n_gaps[k] > _FULL)
         first, _, closed = runs[-1] if runs else (k, k, True)

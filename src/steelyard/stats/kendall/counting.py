@@ -1,22 +1,27 @@
 """Counting pairs: concordant, discordant, and tied in the human score, the metric, or both.
 
-All of Kendall's family is a function of these five counts. Within groups (segments, say) pairs
-are counted for all groups at once; one long vector is counted by ranks, without forming pairs; and
-pairs whose differences are known are counted under many human thresholds at once.
+All of Kendall's family is a function of these five counts; a :class:`TieMatrix` says what each
+combination of human and metric order is worth: 1 agrees, -1 disagrees, 0 counts in the denominator
+only, None leaves the pair out. The value is their sum over their number.
+
+Within groups (segments, say) pairs are counted for all groups at once; one long vector is counted
+by ranks, without forming pairs; and pairs whose differences are known are counted under many human
+thresholds at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core import bounds
-from steelyard.core.errors import ShapeError
-from steelyard.stats.arrays import Counts, Floats
+from steelyard.core.errors import ShapeError, UsageError, hint
+from steelyard.stats.arrays import Counts, Floats, ratio
 
+Worth = float | None
 GROUPS = ("none", "item", "system")
 KINDS = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
 #: Scores are means of whole numbers: what rounding took from a difference is given back.
@@ -50,15 +55,6 @@ def grouped(x: Floats, group_by: str | None) -> Floats:
     if group_by in (None, "none"):
         return x.reshape(-1, 1)
     return x if group_by == "item" else x.T
-
-
-def pair_counts(
-    human: Floats, metric: Floats, group_by: str, *, epsilon: float = 0.0, threshold: float = 0.0
-) -> PairCounts:
-    """Count the pairs of cells of systems x segments within groups, as :func:`count_columns`."""
-    bounds.choice(GROUPS, group_by=group_by)
-    h, m = grouped(human, group_by), grouped(metric, group_by)
-    return count_columns(h, m, epsilon=epsilon, threshold=threshold)
 
 
 def count_columns(
@@ -274,3 +270,62 @@ def _from(true: np.ndarray, first: Counts) -> Counts:
     before = np.r_[0, np.cumsum(true)]
     counts: Counts = before[-1] - before[first]
     return counts
+
+
+@dataclass(frozen=True, slots=True)
+class TieMatrix:
+    """What pairs are worth: both orders clear (same or opposite), or tied by one side or both."""
+
+    same: Worth = 1
+    opposite: Worth = -1
+    metric_tie: Worth = None
+    human_tie: Worth = None
+    both_tie: Worth = None
+
+    def __post_init__(self) -> None:
+        bounds.number(optional=True, **asdict(self))
+
+    @property
+    def worths(self) -> tuple[Worth, ...]:
+        """All of them, in the order of the fields."""
+        return (self.same, self.opposite, self.metric_tie, self.human_tie, self.both_tie)
+
+    def value(self, counts: PairCounts) -> Floats:
+        """Evaluate every group; NaN where no pair takes part.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> one = lambda n: np.array([n])
+        >>> counts = PairCounts(one(80), one(0), one(0), one(20), one(0))
+        >>> KENDALL["kendall-soft"].value(counts).tolist()
+        [0.8]
+        """
+        kinds = ("concordant", "discordant", "metric_ties", "human_ties", "both_ties")
+        parts = [(w, getattr(counts, kind)) for w, kind in zip(self.worths, kinds, strict=True)]
+        top = sum((w * n for w, n in parts if w is not None), start=np.zeros(()))
+        pairs = sum((n for w, n in parts if w is not None), start=np.zeros((), dtype=np.int64))
+        return ratio(top, pairs)
+
+
+#: The variants that the WMT tasks used or that were proposed for them, by the names of the options.
+KENDALL: Mapping[str, TieMatrix] = {
+    "kendall-no-tie-penalty": TieMatrix(),
+    "kendall-soft": TieMatrix(metric_tie=0),
+    "kendall-hard": TieMatrix(metric_tie=-1),
+    "kendall-human-ties": TieMatrix(metric_tie=0, human_tie=0, both_tie=1),
+    "kendall-human-ties-error": TieMatrix(metric_tie=0, human_tie=0, both_tie=-1),
+    "kendall-10": TieMatrix(metric_tie=-1),
+    "kendall-13": TieMatrix(),
+    "kendall-14": TieMatrix(metric_tie=0),
+    "tau-eq": TieMatrix(metric_tie=-1, human_tie=-1, both_tie=1),
+    "acc-eq": TieMatrix(opposite=0, metric_tie=0, human_tie=0, both_tie=1),
+}
+
+
+def matrix(name: str) -> TieMatrix:
+    """Give a variant by name."""
+    bounds.text(name=name)
+    if name not in KENDALL:
+        raise UsageError(f"no Kendall variant '{name}'; {hint(name, KENDALL)}")
+    return KENDALL[name]

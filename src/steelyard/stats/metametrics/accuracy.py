@@ -1,19 +1,43 @@
-"""Pairwise accuracy, hard and soft: whether a metric orders systems as people do."""
+"""Pairwise accuracy, hard and soft: whether a metric orders systems as people do.
+
+Hard accuracy counts the pairs of systems in the same order. Soft pairwise accuracy (Thompson et
+al., 2024) asks whether a metric is as sure of the order as people are: 1 minus the mean distance of
+what paired permutation tests say of each pair of systems by the human score and by the metric.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.core import bounds
-from steelyard.core.errors import ShapeError
-from steelyard.stats.arrays import Floats, real_array
-from steelyard.stats.kendall.matrices import TieMatrix
-from steelyard.stats.metametrics.base import PA_TIES, MetaMetric, TieRules
+from steelyard.core.errors import ShapeError, UsageError
+from steelyard.stats.arrays import Counts, Floats, ratio, real_array
+from steelyard.stats.kendall.counting import TieMatrix
+from steelyard.stats.metametrics.base import (
+    PA_TIES,
+    MetaMetric,
+    Resamples,
+    TieRules,
+    Value,
+    View,
+)
 from steelyard.stats.metametrics.copies import Copies, Pairs
-from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues
+from steelyard.stats.metametrics.swapping import Null, Signs, Swaps, standardise
+from steelyard.stats.permutation.corpus import corpus_pvalues
+from steelyard.stats.permutation.pvalues import (
+    SignFlips,
+    block_sums,
+    pair_index,
+    pairwise_pvalues,
+    stacked_pvalues,
+)
+from steelyard.stats.permutation.tails import Singles, expansion, quick_p
+from steelyard.stats.resampling import bootstrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +143,262 @@ class Accuracy(MetaMetric):
         human_tie, both_tie = (0, 1) if ties.pa_ties == "strict" else (None, None)
         worth = TieMatrix(opposite=0, metric_tie=0, human_tie=human_tie, both_tie=both_tie)
         return Pairs(value=worth.value)
+
+
+@dataclass(frozen=True)
+class Spa(MetaMetric):
+    """Soft pairwise accuracy (``spa``)."""
+
+    lowest: float = 0.0
+    levels: ClassVar[tuple[str, ...]] = ("sys",)
+    on_cells: ClassVar[bool] = True
+
+    def values(self, view: View) -> list[Value]:
+        """Values of all metrics."""
+        if np.isnan(view.scores.human).all():
+            what = f"{self.name} needs segment scores: the human score has system scores only"
+            raise UsageError(what)
+        found = []
+        for k, own in enumerate(view.scores.cube):
+            if np.isnan(own).all():
+                found.append(Value(float("nan"), note=self.nothing(view, k)))
+                continue
+            agreement = soft_agreement(*self.pair_pvalues(view, k))
+            note = None if agreement.n_pairs else "fewer than two systems"
+            found.append(Value(agreement.value, note=note))
+        return found
+
+    def pair_pvalues(self, view: View, k: int) -> tuple[Floats, Floats]:
+        """p-values of all pairs of systems by the human score and by a metric, on what both have.
+
+        ``p[i, j]`` is small where i beats j.
+        """
+        stats = view.scores.sources[k].statistics
+        if stats is not None and view.method in ("exact", "analytic"):
+            own = corpus_pvalues(stats, blocks=view.blocks).p
+            return self._human_p(view, stats.known), own
+        human = self._human_p(view, ~np.isnan(view.scores.cube[k]))
+        if "metrics" not in view.kept:  # those of all metrics are computed at once
+            has = [k for k, own in enumerate(view.scores.cube) if not np.isnan(own).all()]
+            view.kept["metrics"] = dict(
+                zip(has, _pvalues(view, "metrics", list(view.scores.cube[has])), strict=True)
+            )
+        return human, view.kept["metrics"][k]
+
+    def _human_p(self, view: View, known: NDArray[np.bool_]) -> Floats:
+        """p-values of the human score on the cells that a metric has, computed once for each."""
+        key = np.packbits(known).tobytes()
+        if key not in view.kept:
+            scores = np.where(known, view.scores.human, np.nan)
+            view.kept[key] = _pvalues(view, "the human score", [scores])[0]
+        found: Floats = view.kept[key]
+        return found
+
+    def notes(self, view: View) -> list[str]:
+        """Say how good exact p-values are, where it is not to six digits."""
+        why = "scores are nearly on a lattice, or a few differences outweigh all others"
+        return [
+            f"{self.name}: p-values of {whose} are good to {error:.1g} ({why})"
+            for whose, error in view.kept.get("errors", {}).items()
+        ]
+
+    def obstacle(self, view: View, k: int, resamples: Resamples) -> str | None:
+        """Nothing stands in the way: it is made of segment scores, for any systems."""
+        del view, k, resamples
+        return None
+
+    def replicates(self, view: View, chosen: Sequence[int], resamples: Resamples) -> Floats:
+        """Values in each resample: resamples x metrics."""
+        w = resamples.systems
+        return bootstrap.bootstrap_spa(
+            view.scores.human,
+            view.scores.additive[list(chosen)],
+            segments=resamples.segments,
+            pairs=None if w is None else bootstrap.pair_weights(w),
+            blocks=view.blocks,
+        )
+
+    def null(self, view: View, chosen: Sequence[int], swaps: Swaps) -> Null:
+        """Draw the differences of metrics whose scores are swapped."""
+        human = self._human_p(view, ~np.isnan(view.scores.human))
+        return null_spa(human, view.scores.additive[list(chosen)], swaps)
+
+
+def _pvalues(view: View, whose: str, scores: list[Floats]) -> list[Floats]:
+    """p-values of pairs of systems; keep the error of exact ones where it is not small."""
+    found = stacked_pvalues(scores, SignFlips(method=view.method), blocks=view.blocks)
+    error = max((own.error for own in found), default=0.0)
+    if view.method == "exact" and error > 1e-6:
+        view.kept.setdefault("errors", {}).setdefault(whose, error)
+    return [own.p for own in found]
+
+
+def null_spa(p_human: Floats, metrics: Floats, swaps: Swaps) -> Null:
+    """Draw differences of soft pairwise accuracy between all pairs of metrics.
+
+    Parameters
+    ----------
+    p_human
+        p-values of the human score, systems x systems (see
+        :mod:`steelyard.stats.permutation.pvalues`).
+    metrics
+        Metrics x systems x segments, higher is better; NaN cells take no part.
+    swaps
+        What is swapped together, and how often.
+
+    p-values inside the draws are normal (for ``inputs`` with an Edgeworth term where there are
+    fewer than 500 segments).
+    Segments that any system or metric lacks take no part, except for ``inputs``, which drops them
+    pair by pair.
+    """
+    if metrics.ndim != 3 or p_human.shape != (metrics.shape[1],) * 2:
+        raise ShapeError(f"metrics {metrics.shape} do not fit p-values {p_human.shape}")
+    scheme, blocks = swaps.scheme, swaps.blocks
+    z = standardise(metrics).astype(np.float32)
+    if scheme != "inputs":
+        complete = ~np.isnan(z).any(axis=(0, 1))
+        own = None if blocks is None else blocks[complete]
+        z = np.ascontiguousarray(_block_sums(z[:, :, complete], own))
+    n = z.shape[1]
+    i, j = pair_index(n)
+    known = ~np.isnan(p_human[i, j])
+    i, j = i[known], j[known]
+    goal = p_human[i, j].astype(np.float32)
+    gaps = z[:, i] - z[:, j]
+    compared = (~np.isnan(gaps)).any(axis=-1)  # whether a metric has both systems of a pair
+    gaps = np.nan_to_num(gaps, nan=0.0)
+    if scheme == "inputs":
+        gaps = _block_sums(gaps, blocks)
+    s = gaps.shape[-1]
+    edge = s < 500 and scheme == "inputs"
+    first = gaps.sum(axis=-1)
+    powers = [gaps * gaps]
+    if edge:
+        powers.append(powers[0] * powers[0])
+    sums = [first, *(power.sum(axis=-1) for power in powers)]
+    values = _spa_values(sums, goal, compared)
+    chosen = swaps.pairs(len(z))
+    batches = []
+    for signs in swaps.signs(n, s):
+        if scheme == "inputs":
+            assert signs.columns is not None
+            swapped = [_column_sums(signs.columns, part) for part in (gaps, *powers)]
+            batches.append(_swapped_inputs(sums, swapped, goal, chosen))
+        else:
+            batches.append(_swapped_cells(z, (i, j), goal, _cell_signs(signs, s), chosen))
+    return Null(values, np.concatenate(batches), scheme)
+
+
+def _block_sums(values: Singles, blocks: Counts | None) -> Singles:
+    """Add up within blocks, in double precision."""
+    return (
+        values
+        if blocks is None
+        else block_sums(values.astype(np.float64), blocks).astype(np.float32)
+    )
+
+
+def _column_sums(signs: Singles, values: Singles) -> Singles:
+    """Sum values over segments with signs: (draws, metrics, pairs)."""
+    flat = values.reshape(-1, values.shape[-1])
+    result: Singles = (signs @ flat.T).reshape(len(signs), *values.shape[:-1])
+    return result
+
+
+def _spa_values(sums: list[Singles], goal: Singles, compared: NDArray[np.bool_]) -> Floats:
+    exact = [part.astype(np.float64) for part in sums]
+    p, _ = expansion(*exact)
+    lost = np.where(compared, np.abs(p - goal), 0.0).sum(axis=-1)
+    return 1 - ratio(lost, compared.sum(axis=-1))
+
+
+def _penalty(t: Singles, variance: Singles, fourth: Singles | None, goal: Singles) -> Singles:
+    """Sum abs(p - goal) over the last axis, p from sums of powers; overwrites t and variance."""
+    p = quick_p(t, variance, fourth)
+    p -= goal
+    np.abs(p, out=p)
+    total: Singles = p.sum(axis=-1)
+    return total
+
+
+def _swapped_inputs(
+    sums: list[Singles], swapped: list[Singles], goal: Singles, chosen: list[tuple[int, int]]
+) -> Singles:
+    """Differences of soft pairwise accuracy after swapping: draws x pairs of metrics."""
+    half = np.float32(0.5)
+    columns = []
+    for a, b in chosen:
+        plus, minus = [], []
+        for whole, signed in zip(sums, swapped, strict=True):
+            middle = half * (whole[a] + whole[b])
+            shift = signed[:, a] - signed[:, b]
+            shift *= half
+            plus.append(middle + shift)
+            minus.append(middle - shift)
+        fourth = (plus[2], minus[2]) if len(plus) > 2 else (None, None)
+        lost_a = _penalty(plus[0], plus[1], fourth[0], goal)
+        lost_b = _penalty(minus[0], minus[1], fourth[1], goal)
+        columns.append((lost_b - lost_a) / np.float32(len(goal)))
+    return np.stack(columns, axis=1)
+
+
+def _cell_signs(signs: Signs, n_segments: int) -> Singles:
+    """Give the sign of every cell, (systems, draws, segments)."""
+    columns, rows, cells = signs
+    if cells is None:
+        assert rows is not None
+        ones = np.ones((len(rows), n_segments), dtype=np.float32)
+        cells = rows[:, :, None] * (ones if columns is None else columns)[:, None, :]
+    return np.ascontiguousarray(cells.transpose(1, 0, 2))
+
+
+def _swapped_cells(
+    z: Singles,
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    goal: Singles,
+    signs: Singles,
+    chosen: list[tuple[int, int]],
+) -> Singles:
+    """Differences as :func:`_swapped_inputs` gives them, for signs that differ between systems.
+
+    For systems i, j and metrics a, b the squared differences after swapping are sums of products of
+    two scores with K_i, K_j or K_i K_j. Only the products of different metrics, a_i b_j, need a
+    matrix product with a column per pair of metrics; the others need one per metric.
+    """
+    a, b = (np.array(side, dtype=np.int64) for side in zip(*chosen, strict=True))
+    own = np.stack([k @ x.T for k, x in zip(signs, z.transpose(1, 0, 2), strict=True)])
+    squares = np.stack([k @ (x * x).T for k, x in zip(signs, z.transpose(1, 0, 2), strict=True)])
+    lost = np.zeros((signs.shape[1], len(a)), dtype=np.float32)
+    total = z.sum(axis=-1)
+    half = np.float32(0.5)
+    for q, (i, j) in enumerate(zip(*pairs, strict=True)):
+        x, y = z[:, i], z[:, j]
+        same = x * y
+        cross, turned = x[a] * y[b], x[b] * y[a]
+        both = signs[i] * signs[j]
+        fixed = half * ((x * x + y * y - same).sum(axis=-1))
+        together = both @ same.T
+        sides = signs[i] + signs[j]
+        single = squares[i] + squares[j] - sides @ same.T
+        np.subtract(turned, cross, out=turned)
+        apart = (signs[i] - signs[j]) @ turned.T
+        cross *= 2
+        cross += turned  # a_i b_j + b_i a_j
+        crossed = both @ cross.T
+        crossed -= cross.sum(axis=-1)
+        variance = fixed[a] + fixed[b] + half * crossed
+        variance -= half * (together[:, a] + together[:, b])
+        shift = half * (single[:, a] - single[:, b] + apart)
+        middle = half * ((total[:, i] - total[:, j])[a] + (total[:, i] - total[:, j])[b])
+        move = own[i] - own[j]
+        lead = half * (move[:, a] - move[:, b])
+        here = goal[q : q + 1]
+        lost += _distance(middle - lead, variance - shift, here)
+        lost -= _distance(middle + lead, variance + shift, here)
+    lost /= np.float32(len(goal))
+    return lost
+
+
+def _distance(t: Singles, variance: Singles, goal: Singles) -> Singles:
+    """Give abs(p - goal) for each element, p by the normal approximation."""
+    return _penalty(t[..., None], variance[..., None], None, goal)

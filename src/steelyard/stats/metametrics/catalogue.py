@@ -6,17 +6,22 @@ from collections.abc import Iterable, Mapping
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.stats.kendall.matrices import KENDALL
-from steelyard.stats.metametrics.accuracy import Accuracy
+from steelyard.stats import correlation
+from steelyard.stats.kendall.counting import KENDALL
+from steelyard.stats.metametrics.accuracy import Accuracy, Spa
 from steelyard.stats.metametrics.base import MetaMetric
-from steelyard.stats.metametrics.correlations import KendallB, KendallC, Pdp, Pearson, Spearman
-from steelyard.stats.metametrics.spa import Spa
-from steelyard.stats.metametrics.variants import (
+from steelyard.stats.metametrics.copies import Pairs, Ranks, TauC
+from steelyard.stats.metametrics.correlations import (
     CalibratedAccuracy,
+    Correlation,
+    Pdp,
+    Pearson,
     PooledVariant,
     Verdicts,
     from_matrix,
     lowest,
+    tau_b,
+    tau_c,
 )
 
 _HARD, _ACCURACY, _TAU = (KENDALL[name] for name in ("kendall-hard", "acc-eq", "tau-eq"))
@@ -24,9 +29,9 @@ _OWN = (
     Spa("spa"),
     Accuracy("pa"),
     Pearson("pearson"),
-    Spearman("spearman"),
-    KendallB("kendall-b"),
-    KendallC("kendall-c"),
+    Correlation("spearman", group_by="none", of=correlation.spearman, resampled=Ranks()),
+    Correlation("kendall-b", of=tau_b, resampled=Pairs()),
+    Correlation("kendall-c", of=tau_c, resampled=TauC()),
     PooledVariant("kendall-like", threshold=25.0, matrix=_HARD),
     Pdp("pdp"),
     CalibratedAccuracy("acc-eq", lowest(_ACCURACY), matrix=_ACCURACY),

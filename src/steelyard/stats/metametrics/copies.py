@@ -21,6 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -68,10 +69,7 @@ class Copies(ABC):
 
     pooled: bool = False
 
-    @property
-    def by_pairs(self) -> bool:
-        """Whether pairs of cells must be counted."""
-        return False
+    by_pairs: ClassVar[bool] = False  # whether pairs of cells must be counted
 
     def rows(self, human: Floats, metric: Floats, systems: Floats | None = None) -> Floats:
         """Evaluate system scores in each resample.
@@ -358,10 +356,7 @@ class Pairs(Copies):
     value: Callable[[PairCounts], Floats] = correlation.kendall_b
     ties: TieWidths = field(default_factory=TieWidths)
 
-    @property
-    def by_pairs(self) -> bool:
-        """Whether pairs of cells must be counted."""
-        return True
+    by_pairs: ClassVar[bool] = True
 
     def _rows(self, h: Floats, m: Floats, w: Floats, rounding: Rounding) -> Floats:
         return self.value(self._counted(h, m, w, rounding))

@@ -1,19 +1,33 @@
-"""Correlations as meta-metrics: Pearson, Spearman, Kendall's tau-b and tau-c, and PDP."""
+"""Correlations as meta-metrics: Pearson, Spearman, PDP, and Kendall's tau in all its variants.
+
+A variant of Kendall's is a tie matrix, which says what pairs are worth; some are calibrated.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.stats import correlation
 from steelyard.stats.arrays import Floats, ratio
-from steelyard.stats.kendall.counting import count_columns, grouped
+from steelyard.stats.kendall.calibration import calibrate
+from steelyard.stats.kendall.counting import (
+    PairCounts,
+    TieMatrix,
+    count_columns,
+    count_pairs,
+    grouped,
+)
+from steelyard.stats.kendall.weighted import TieWidths
+from steelyard.stats.metametrics import swapping
 from steelyard.stats.metametrics.base import GroupValues, MetaMetric, TieRules, View
-from steelyard.stats.metametrics.copies import Copies, Pairs, Products, Ranks, TauC
+from steelyard.stats.metametrics.copies import Copies, Pairs, Products
 from steelyard.stats.metametrics.swapping import (
     MetricComparison,
     Null,
@@ -22,63 +36,45 @@ from steelyard.stats.metametrics.swapping import (
     standardise,
 )
 from steelyard.stats.paired.corrections import williams
-from steelyard.stats.permutation.pvalues import block_sums, pair_index
+from steelyard.stats.permutation.pvalues import block_sums, pair_index, pairwise_pvalues, sided
 
 
 @dataclass(frozen=True)
-class Spearman(MetaMetric):
-    """Spearman's rho."""
+class Correlation(MetaMetric):
+    """A function of two matrices, a value per column; and what it is in resamples."""
 
-    group_by: str = "none"
+    of: Callable[[Floats, Floats], Floats] = correlation.pearson
+    resampled: Copies = field(default_factory=Products)
 
     def columns(self, human: Floats, metric: Floats, ties: TieRules) -> Floats:
         """Value of each column."""
         del ties
-        return correlation.spearman(human, metric)
+        return self.of(human, metric)
 
     def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
-        """Mid-ranks among the copies."""
+        """Give what the catalogue says."""
         del ties, epsilon
-        return Ranks()
+        return self.resampled
+
+
+def tau_b(human: Floats, metric: Floats) -> Floats:
+    """Kendall's tau-b of each column."""
+    return correlation.kendall_b(count_columns(human, metric))
+
+
+def tau_c(human: Floats, metric: Floats) -> Floats:
+    """Kendall's tau-c of each column."""
+    known = ~(np.isnan(human) | np.isnan(metric))
+    h, m = np.where(known, human, np.nan), np.where(known, metric, np.nan)
+    levels = np.minimum(correlation.distinct(h), correlation.distinct(m))
+    return correlation.kendall_c(count_columns(human, metric), known.sum(axis=0), levels)
 
 
 @dataclass(frozen=True)
-class KendallB(MetaMetric):
-    """Kendall's tau-b."""
-
-    def columns(self, human: Floats, metric: Floats, ties: TieRules) -> Floats:
-        """Value of each column."""
-        del ties
-        return correlation.kendall_b(count_columns(human, metric))
-
-    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
-        """Counts of pairs."""
-        del ties, epsilon
-        return Pairs(value=correlation.kendall_b)
-
-
-@dataclass(frozen=True)
-class KendallC(MetaMetric):
-    """Kendall's tau-c."""
-
-    def columns(self, human: Floats, metric: Floats, ties: TieRules) -> Floats:
-        """Value of each column."""
-        del ties
-        known = ~(np.isnan(human) | np.isnan(metric))
-        h, m = np.where(known, human, np.nan), np.where(known, metric, np.nan)
-        levels = np.minimum(correlation.distinct(h), correlation.distinct(m))
-        return correlation.kendall_c(count_columns(human, metric), known.sum(axis=0), levels)
-
-    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
-        """Counts of pairs, and the levels that are present."""
-        del ties, epsilon
-        return TauC()
-
-
-@dataclass(frozen=True)
-class Pdp(MetaMetric):
+class Pdp(Correlation):
     """Pearson's r of all pairwise differences within groups, pooled over groups."""
 
+    resampled: Copies = field(default_factory=lambda: Products(pooled=True))
     levels: ClassVar[tuple[str, ...]] = ("seg",)
     by_mean: ClassVar[bool] = False
 
@@ -88,27 +84,12 @@ class Pdp(MetaMetric):
         value = correlation.pdp(grouped(human, group_by), grouped(metric, group_by))
         return GroupValues(np.array([value]), np.ones(1))
 
-    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
-        """Products of differences."""
-        del ties, epsilon
-        return Products(pooled=True)
-
 
 @dataclass(frozen=True)
-class Pearson(MetaMetric):
+class Pearson(Correlation):
     """Pearson's r, with Williams' test of differences, and swaps of cells by six sums."""
 
     group_by: str = "none"
-
-    def columns(self, human: Floats, metric: Floats, ties: TieRules) -> Floats:
-        """Value of each column."""
-        del ties
-        return correlation.pearson(human, metric)
-
-    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
-        """Weighted products."""
-        del ties, epsilon
-        return Products()
 
     def exact(
         self, view: View, chosen: Sequence[int], scheme: str, alternative: str
@@ -204,3 +185,161 @@ def _signed_sums(terms: Floats, signs: Signs) -> Floats:
         sums = np.repeat(terms.sum(axis=-1)[:, None], len(rows), axis=1)
     result: Floats = sums if rows is None else sums * rows[None, :, None, :]
     return result
+
+
+@dataclass(frozen=True)
+class Variant(MetaMetric):
+    """Pairs are worth what a matrix says; people tie below a threshold."""
+
+    matrix: TieMatrix = field(default_factory=TieMatrix)
+    pooled: ClassVar[bool] = False  # groups weigh by their number of pairs
+
+    def columns(self, human: Floats, metric: Floats, ties: TieRules) -> Floats:
+        """Value of each column."""
+        return self.matrix.value(self._counts(human, metric, ties))
+
+    def _counts(self, human: Floats, metric: Floats, ties: TieRules) -> PairCounts:
+        return count_columns(human, metric, threshold=self.clear(ties))
+
+    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
+        """Counts of pairs."""
+        del epsilon
+        widths = TieWidths(threshold=self.clear(ties))
+        return Pairs(pooled=self.pooled, value=self.matrix.value, ties=widths)
+
+
+@dataclass(frozen=True)
+class PooledVariant(Variant):
+    """Kendall-like: the pairs of all groups together."""
+
+    levels: ClassVar[tuple[str, ...]] = ("seg",)
+    pooled: ClassVar[bool] = True
+
+    def groups(self, human: Floats, metric: Floats, group_by: str, ties: TieRules) -> GroupValues:
+        """Values within groups, and the pairs that people order."""
+        counts = self._counts(grouped(human, group_by), grouped(metric, group_by), ties)
+        pairs = counts.concordant + counts.discordant + counts.metric_ties
+        return GroupValues(self.matrix.value(counts), pairs.astype(np.float64))
+
+
+@dataclass(frozen=True)
+class Calibrated(Variant):
+    """The metric ties below an epsilon: the one given, else the best one."""
+
+    levels: ClassVar[tuple[str, ...]] = ("seg",)
+
+    def groups(self, human: Floats, metric: Floats, group_by: str, ties: TieRules) -> GroupValues:
+        """Values within groups, at one epsilon."""
+        h, m = grouped(human, group_by), grouped(metric, group_by)
+        epsilon = ties.epsilon
+        if epsilon is None:
+            epsilon = calibrate(h, m, self.matrix).epsilon
+            epsilon = 0.0 if np.isnan(epsilon) else epsilon
+        values = self.matrix.value(count_columns(h, m, epsilon=epsilon))
+        return GroupValues(values, np.ones(len(values)), epsilon)
+
+    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
+        """Counts of pairs at an epsilon that stays as it is."""
+        del ties
+        return Pairs(value=self.matrix.value, ties=TieWidths(epsilon=epsilon or 0.0))
+
+
+@dataclass(frozen=True)
+class Verdicts(Calibrated):
+    """A metric is right or wrong about each pair (acc-eq, tau-eq), and verdicts can be swapped."""
+
+    def exact(
+        self, view: View, chosen: Sequence[int], scheme: str, alternative: str
+    ) -> MetricComparison | None:
+        """Swap verdicts on single pairs of outputs, taken for independent (they are not)."""
+        if scheme != "pairs":
+            return super().exact(view, chosen, scheme, alternative)
+        if view.group_by != "item":
+            return None
+        human, right, weights = view.scores.human, [], None
+        for k in chosen:
+            epsilon = self.grouped(view, k).epsilon
+            verdict, pairs = _right(human, view.scores.cube[k], epsilon or 0.0)
+            weights = pairs if weights is None else np.where(np.isnan(weights), np.nan, pairs)
+            right.append(verdict)
+        assert weights is not None
+        stack = np.stack(right)
+        values = np.array([self.grouped(view, k).mean for k in chosen])
+        used = ~np.isnan(weights)
+        if (weights[used] == weights[used][0]).all():
+            p = swapping.compare_verdicts(stack[:, used], alternative=alternative)
+            return MetricComparison(values, p, "pairs", 0)
+        share = np.where(used, stack * weights, np.nan).reshape(len(stack), -1)
+        p = sided(pairwise_pvalues(share, tail="ge").p, alternative)
+        return MetricComparison(values, p, "pairs", 0)
+
+
+@dataclass(frozen=True)
+class CalibratedAccuracy(Verdicts):
+    """Pairwise accuracy with tie calibration (acc-eq)."""
+
+    def chance(self, view: View) -> float | None:
+        """Value of a metric without any information."""
+        human = view.scores.human
+        return chance_level(human) if view.group_by == "item" and len(human) > 1 else None
+
+
+def _right(human: Floats, metric: Floats, epsilon: float) -> tuple[NDArray[np.bool_], Floats]:
+    """Whether a metric is right about each pair of systems on each segment, and what that weighs.
+
+    The weight is one over the pairs of the segment; NaN where a cell is missing.
+    """
+    i, j = pair_index(len(human))
+    h, m = human[i] - human[j], metric[i] - metric[j]
+    tied = np.abs(m) <= epsilon
+    right = np.where(h == 0, tied, ~tied & ((h > 0) == (m > 0)))
+    known = ~(np.isnan(h) | np.isnan(m))
+    weights = np.where(known, 1.0 / np.maximum(known.sum(axis=0), 1), np.nan)
+    return right & known, weights
+
+
+def from_matrix(
+    name: str, matrix: TieMatrix, *, calibrated: bool = False, threshold: float = 0.0
+) -> MetaMetric:
+    """Make a meta-metric of a tie matrix: pairs within items, averaged.
+
+    ``calibrated`` finds the metric difference below which pairs tie, for which every kind of pair
+    must be worth something; ``threshold`` is the human difference below which they do.
+
+    Examples
+    --------
+    >>> half = from_matrix("half", TieMatrix(metric_tie=0.5))
+    >>> human, metric = np.array([[0.0], [1.0], [2.0]]), np.array([[0.0], [0.0], [1.0]])
+    >>> round(half.groups(human, metric, "item", TieRules()).mean, 3)
+    0.833
+    """
+    bounds.text(name=name)
+    bounds.flag(calibrated=calibrated)
+    bounds.number(0, threshold=threshold)
+    kind = Calibrated if calibrated else Variant
+    return kind(name, lowest(matrix), threshold=threshold, matrix=matrix)
+
+
+def lowest(matrix: TieMatrix) -> float:
+    """Give the least that a pair can be worth."""
+    return min((worth for worth in matrix.worths if worth is not None), default=0.0)
+
+
+def chance_level(human: Floats) -> float:
+    """Accuracy with calibrated ties that a metric without any information reaches.
+
+    Such a metric can tie everything and be right wherever people tie, or tie nothing and be right
+    half the time elsewhere; the better of the two, averaged over segments, is the floor.
+
+    Examples
+    --------
+    >>> chance_level(np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]))
+    0.5
+    """
+    nothing = np.where(np.isnan(human), np.nan, 0.0)
+    counts = count_pairs(human, nothing)
+    with_pairs = counts.total > 0
+    if not with_pairs.any():
+        return float("nan")
+    tied = counts.both_ties[with_pairs] / counts.total[with_pairs]
+    return float(max(tied.mean(), ((1 - tied) / 2).mean()))

@@ -30,13 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from steelyard.core.errors import UsageError, hint
+from steelyard.core import bounds
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.permutation.pvalues import (
     block_sums,
     pair_index,
     pairwise_pvalues,
     random_signs,
+    sided,
 )
 from steelyard.stats.permutation.tails import Singles
 
@@ -75,7 +76,7 @@ class Null:
 
     def compare(self, alternative: str = "greater") -> MetricComparison:
         """Count the draws whose difference is at least the observed one, or is undefined."""
-        _check_alternative(alternative)
+        bounds.choice(ALTERNATIVES, alternative=alternative)
         size, k = len(self.values), len(self.differences)
         a, b = pair_index(size)
         observed = self.values[a] - self.values[b]
@@ -118,8 +119,7 @@ class Swaps:
     def signs(self, n_systems: int, n_segments: int) -> Iterator[Signs]:
         """Yield batches of signs."""
         scheme, rng = self.scheme, self.rng
-        if scheme not in SCHEMES:
-            raise UsageError(f"unknown scheme '{scheme}'; {hint(scheme, SCHEMES)}")
+        bounds.choice(SCHEMES, scheme=scheme)
         for start in range(0, self.n, _BATCH):
             k = min(_BATCH, self.n - start)
             columns = rows = cells = None
@@ -230,11 +230,11 @@ def compare_items(
     their values there, so the null distribution of the difference of means is that of the paired
     permutation test, which needs no draws. Segments undefined for either metric take no part.
     """
-    _check_alternative(alternative)
+    bounds.choice(ALTERNATIVES, alternative=alternative)
     share = np.where(np.isnan(values), np.nan, values * weights)
     total = np.nansum(np.where(np.isnan(values), np.nan, weights), axis=-1)
     means = ratio(np.nansum(share, axis=-1), total)
-    p = one_or_two_sided(pairwise_pvalues(share, tail="ge", blocks=blocks).p, alternative)
+    p = sided(pairwise_pvalues(share, tail="ge", blocks=blocks).p, alternative)
     return MetricComparison(means, p, "inputs (exact)", 0)
 
 
@@ -251,26 +251,14 @@ def compare_verdicts(right: NDArray[np.bool_], *, alternative: str = "greater") 
     >>> float(p[0, 1]), float(p[1, 0])
     (0.25, 1.0)
     """
-    _check_alternative(alternative)
+    bounds.choice(ALTERNATIVES, alternative=alternative)
     flat = right.reshape(len(right), -1).astype(np.float32)
     both = (flat @ flat.T).astype(np.float64)
     own = np.diag(both)
     mine, theirs = own[:, None] - both, own[None, :] - both  # only the first, only the second
     # P(at least `mine` of mine + theirs fair coins show heads), as an incomplete beta function.
     p = np.where(mine > 0, betainc(np.maximum(mine, 1), theirs + 1, 0.5), 1.0)
-    return one_or_two_sided(p, alternative)
-
-
-def one_or_two_sided(p: Floats, alternative: str) -> Floats:
-    """Turn exact one-sided p-values into the alternative asked for; the diagonal means nothing."""
-    if alternative == "two-sided":
-        p = np.minimum(1, 2 * np.minimum(p, p.T))
-    return np.where(np.eye(len(p), dtype=bool), np.nan, p)
-
-
-def _check_alternative(alternative: str) -> None:
-    if alternative not in ALTERNATIVES:
-        raise UsageError(f"unknown alternative '{alternative}'; {hint(alternative, ALTERNATIVES)}")
+    return sided(p, alternative)
 
 
 def null_items(values: Floats, weights: Floats, swaps: Swaps) -> Null:

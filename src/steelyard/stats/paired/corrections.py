@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtr
 
 from steelyard.core import bounds
-from steelyard.core.errors import ShapeError, UsageError, hint
+from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.arrays import Floats, ratio
 
 ALTERNATIVES = ("greater", "less", "two-sided")
@@ -52,8 +52,7 @@ def williams(
     >>> round(float(williams(0.9, 0.8, 0.85, 14)), 7)
     0.0957518
     """
-    if alternative not in ALTERNATIVES:
-        raise UsageError(f"unknown alternative '{alternative}'; {hint(alternative, ALTERNATIVES)}")
+    bounds.choice(ALTERNATIVES, alternative=alternative)
     t, freedom = _williams_t(*(np.asarray(x, dtype=np.float64) for x in (r12, r13, r23, n)))
     # The lower tail of the mirrored statistic: 1 - P(T < t) would lose the small p-values.
     if alternative == "two-sided":

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -89,16 +89,11 @@ class SignFlips:
     step: float | None = None
 
     def __post_init__(self) -> None:
-        check_method(self.method)
+        bounds.choice(METHODS, method=self.method)
         bounds.choice(TAILS, tail=self.tail)
         bounds.whole(1, n_resamples=self.n_resamples)
         bounds.number(0, strict=True, optional=True, step=self.step)
         check_rng(self.rng)
-
-
-def check_method(method: str) -> None:
-    """Refuse a method of finding p-values that nobody knows."""
-    bounds.choice(METHODS, method=method)
 
 
 def pairwise_pvalues(
@@ -141,8 +136,11 @@ def stacked_pvalues(
         return [_mtme(x) for x in stack]
     if chosen.method != "exact":
         return _assemble(stack, blocks, _WAYS[chosen.method](chosen), chosen.tail)
-    # Where the lattice is too fine to be worth it, and where there is none, scores that can be
-    # worked on together come last.
+    # A lattice comes first, for its ties are real: only there do P(T > t) and P(T = t) fall apart,
+    # and a characteristic function that returns to 1 again and again is its bad case and the
+    # lattice's good one. Whatever is no lattice, or too fine a one to be worth its transform, is
+    # left for the characteristic function, which takes all such scores together: by a series in
+    # their moments, and pair by pair where its bound is not good enough.
     found: dict[int, PairwisePValues] = {}
     for place, x in enumerate(stack):
         whole = as_lattice(x) if chosen.step is None else declared_lattice(x, chosen.step)
@@ -317,33 +315,6 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
     return _square(len(x), above, at, units, tail=tail, error=error, how="lattice")
 
 
-def _expanded(
-    matrices: Sequence[Floats], i: Counts, j: Counts, *, order: int
-) -> tuple[Floats, Floats, Floats]:
-    """Tails from moments of all pairs; see :func:`_expansion`."""
-    return _from_moments(*stacked_pair_sums(matrices, i, j), order)
-
-
-def _expansion(gap: Floats, *, order: int) -> tuple[Floats, Floats, float]:
-    """Tails from moments of given differences."""
-    square = gap * gap
-    powers = square, square**2, square**3
-    t, (second, fourth, sixth) = gap.sum(axis=-1), (power.sum(axis=-1) for power in powers)
-    above, at, error = _from_moments(t, second, fourth, sixth, order)
-    return above, at, float(error.max(initial=0))
-
-
-def _from_moments(
-    t: Floats, second: Floats, fourth: Floats, sixth: Floats, order: int
-) -> tuple[Floats, Floats, Floats]:
-    """Tails from moments; the error is estimated by the first term left out, or the last kept."""
-    p, last = expansion(t, second, fourth, sixth if order > 2 else None)
-    if order == 2:
-        p = expansion(t, second)[0]
-    still = second == 0  # equal systems: all of the null stands at 0
-    return np.where(still, 0.0, p), still.astype(np.float64), last
-
-
 def random_signs(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
     """Draw n_resamples x n fair signs, one random bit each (the same on every platform)."""
     width = (n + 7) // 8
@@ -374,7 +345,26 @@ def _monte_carlo(options: SignFlips) -> _Way:
 
 
 def _by_moments(how: str, order: int) -> _Way:
-    return _Way(how, partial(_expansion, order=order), partial(_expanded, order=order))
+    """Take tails from sums of powers; the error is the first term left out, or the last one kept.
+
+    Differences are formed only where systems lack segments: the sums need them nowhere else.
+    """
+
+    def of_sums(
+        t: Floats, second: Floats, fourth: Floats, sixth: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        p, last = expansion(t, second, fourth, sixth if order > 2 else None)
+        if order == 2:
+            p = expansion(t, second)[0]
+        still = second == 0  # equal systems: all of the null stands at 0
+        return np.where(still, 0.0, p), still.astype(np.float64), last
+
+    def tails(gap: Floats) -> tuple[Floats, Floats, Floats]:
+        square = gap * gap
+        second, fourth, sixth = (x.sum(axis=-1) for x in (square, square**2, square**3))
+        return of_sums(gap.sum(axis=-1), second, fourth, sixth)
+
+    return _Way(how, tails, lambda *stacked: of_sums(*stacked_pair_sums(*stacked)))
 
 
 _WAYS: dict[str, Callable[[SignFlips], _Way]] = {

@@ -7,7 +7,7 @@ is a short series in the sums of even powers of x, and so is its inverse (Edgewo
 Those sums come for all pairs of systems from a few matrix products, without differences.
 
 From the surest to the quickest: :func:`product_tails`, :func:`series_tails`, :func:`expansion`,
-:func:`quick_p`. ``docs/design/permutation.md`` tells which is taken when, and why.
+:func:`quick_p`. ``docs/design/p-values.md`` tells which is taken when, and why.
 """
 
 from __future__ import annotations
@@ -87,6 +87,8 @@ def product_tails(gap: Floats, reach: Floats | None = None) -> tuple[Floats, Flo
         if found is not None:
             above[near], at[near], error[near] = found
             rest[near] = False
+    # With many different sizes the product of cosines dies down and stays there, so that summing
+    # may stop; few differences, or sizes that repeat, line up again at a higher frequency.
     slow = rest & ((active < 64) | repeated)
     for rows, full in ((rest & ~slow, False), (slow, True)):
         if rows.any():
@@ -128,6 +130,8 @@ def series_tails(matrices: Sequence[Floats], i: Counts, j: Counts) -> tuple[Floa
     Takes matrices of one shape and gives P(T > t), P(T = t) and the error, matrices x pairs.
     """
     p, bound = series_p(*stacked_pair_sums(matrices, i, j))
+    # The bound does not see a product that rises again, which only differences in steps make: a
+    # sample tells those, and whoever is in doubt goes to the product itself.
     for x, own in zip(matrices, bound, strict=True):
         own[own > _SURE] = np.inf
         if not np.isinf(own).all():

@@ -156,6 +156,8 @@ def bradley_terry_pairs(
     groups = find_components(padded)
     theta, places = np.full((2, padded.n), np.nan)
     main: tuple[Counts, _Fit] | None = None
+    # A likelihood has a maximum within a component only, so each is fitted by itself. The main one
+    # gives the strengths; others are fitted for their ranks, where their place among all is known.
     for c, members in enumerate(groups.members):
         if c != groups.main and np.isnan(groups.above[c]):
             continue
@@ -348,6 +350,8 @@ def bradley_terry_batch(
     size, n = counts.wins.shape[:2]
     if start is not None and (start.shape != (n,) or np.isnan(start).any()):
         raise ShapeError(f"a start needs a log-strength for each of {n} systems")
+    # With many systems a step costs a solution of n^3 for each table. Resamples lie near the data,
+    # so that one factorisation, at the data's strengths, serves them all (fits.chord).
     near = start is not None and n >= _MANY and ties_as not in TIE_MODELS
     step = max(1, (4 if near else 1) * _CELLS // max(1, n * n))
     log_strength = np.full((size, n), np.nan)
@@ -359,6 +363,7 @@ def bradley_terry_batch(
     strength = scaled / scaled.sum(axis=1, keepdims=True)
     places = ranks(strength, close=FITTED)
     connected = np.ones(size, dtype=bool)
+    # What is not surely connected is fitted one by one, component by component: rare, and slow.
     for b in np.flatnonzero(np.isnan(log_strength).any(axis=1)):
         own = WinCounts(counts.wins[b], counts.ties[b])
         fit = bradley_terry(own.wins, own.ties, ties_as=ties_as, prior=prior)

@@ -63,9 +63,12 @@ def newton(w: Floats, start: Floats | None = None) -> tuple[Floats, int]:
         information, expected = _information(theta, met)
         step = np.linalg.solve(information, (won - expected)[..., None])[..., 0]
         reach = step.max(axis=1) - step.min(axis=1)
+        # No line search: of a long step, the share log1p(reach) / reach can't lower the likelihood
+        # (see above), whatever the table, so that all tables take their steps together.
         if not (reach <= 1.5).all():
             step *= np.where(reach <= 1.5, 1.0, np.log1p(reach) / np.maximum(reach, 1.0))[:, None]
         theta += step
+        # Tables that have converged leave the stack: in a bootstrap most do long before the last.
         close = reach < _CLOSE
         if close.any():
             done[places[close]] = theta[close]
@@ -128,6 +131,8 @@ def _information(theta: Floats, met: Floats) -> tuple[Floats, Floats]:
 
 def laplacian(weight: Floats) -> Floats:
     """Turn pair weights into the information matrix, plus its mean weight along the constants."""
+    # Strengths are known up to a constant, so the information is singular along it. Adding a
+    # multiple of the all-ones matrix makes it regular and moves no solution of mean 0.
     n = weight.shape[-1]
     degree = weight.sum(axis=-1)
     matrix: Floats = (degree.sum(axis=-1) / n**2)[..., None, None] - weight
@@ -195,16 +200,11 @@ def mm(i: Counts, j: Counts, w_ij: Floats, w_ji: Floats, n: int) -> tuple[Floats
 
 def effective_wins(pairs: PairWins, ties_as: str) -> PairWins:
     """Apply a treatment of ties; the models of ties are the only ones that leave any."""
-    none = np.zeros_like(pairs.ties)
-    if ties_as == "half":
-        wins_i, wins_j = pairs.wins_i + pairs.ties / 2, pairs.wins_j + pairs.ties / 2
-    elif ties_as == "second":
-        wins_i, wins_j = pairs.wins_i, pairs.wins_j + pairs.ties
-    else:
-        wins_i, wins_j = pairs.wins_i, pairs.wins_j
-    return replace(
-        pairs, wins_i=wins_i, wins_j=wins_j, ties=pairs.ties if ties_as in TIE_MODELS else none
-    )
+    if ties_as in TIE_MODELS:
+        return pairs
+    first, second = {"half": (0.5, 0.5), "second": (0.0, 1.0)}.get(ties_as, (0.0, 0.0))
+    wins_i, wins_j = pairs.wins_i + first * pairs.ties, pairs.wins_j + second * pairs.ties
+    return replace(pairs, wins_i=wins_i, wins_j=wins_j, ties=np.zeros_like(pairs.ties))
 
 
 def effective_tables(wins: Floats, ties: Floats, ties_as: str) -> tuple[Floats, Floats]:

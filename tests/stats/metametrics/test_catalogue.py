@@ -1,0 +1,83 @@
+"""A meta-metric of one's own, from the catalogue to a result, as CONTRIBUTING.md tells it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.core.errors import UsageError
+from steelyard.data.evalset import ScoreTable
+from steelyard.data.segments import Segments
+from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics.base import MetaMetric
+
+ROOT = Path(__file__).parents[3]
+HUMAN = np.random.default_rng(3).normal(size=(5, 40))
+
+
+@dataclass(frozen=True)
+class SameBest(MetaMetric):
+    """Whether people and the metric have the same best: 1 or 0."""
+
+    lowest: float = 0.0
+
+    def columns(self, human, metric, ties):
+        return (human.argmax(axis=0) == metric.argmax(axis=0)).astype(float)
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    monkeypatch.setitem(catalogue.METAMETRICS, "same-best", SameBest("same-best"))
+
+
+def made() -> sy.EvalSet:
+    noise = np.random.default_rng(4).normal(size=HUMAN.shape)
+    scores = {"fair": HUMAN + noise, "same": 2 * HUMAN + 1, "turned": -HUMAN}
+    tables = {name: ScoreTable(values) for name, values in scores.items()}
+    ids = tuple(f"s{i}" for i in range(HUMAN.shape[1]))
+    human = {"h": ScoreTable(HUMAN, kind="human")}
+    return sy.EvalSet(tuple("ABCDE"), Segments(ids), human | tables)
+
+
+def test_a_name_in_the_catalogue_and_one_method_are_enough_for_values(registered):
+    es = made()
+    found = sy.meta_evaluate(es, by="same-best", level="seg", intervals=None).values("same-best")
+    best = HUMAN.argmax(axis=0)
+    expected = np.mean(es["fair"].values.argmax(axis=0) == best)
+    assert found == {"fair": pytest.approx(expected), "same": 1.0, "turned": 0.0}
+    systems = sy.meta_evaluate(es, by=["same-best", "pearson"], level="sys", intervals=None)
+    assert systems.values("same-best")["same"] == 1.0
+    assert systems.values("pearson")["same"] == pytest.approx(1.0)
+
+
+def test_intervals_and_tests_of_differences_come_with_it(registered):
+    chosen: dict[str, Any] = {"by": "same-best", "level": "seg", "significance": True, "rng": 1}
+    result = sy.meta_evaluate(made(), **chosen, n_resamples=200, n_bootstrap=200)
+    assert all(row.ci and row.ci[0] <= row.value <= row.ci[1] for row in result.results)
+    test = result.significance["same-best"]
+    better, worse = test.metrics.index("same"), test.metrics.index("turned")
+    assert test.p[better, worse] < 1e-6
+    assert "same-best" in result.table().text()
+
+
+def test_without_it_the_name_is_unknown():
+    with pytest.raises(UsageError, match="no meta-metric 'same-best'"):
+        sy.meta_evaluate(made(), by="same-best")
+
+
+def test_the_files_that_the_guide_names_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("## How to add a meta-metric")[2].partition("\n## ")[0]
+    named = re.findall(r"`((?:docs|stats|tests)/[\w/.-]+)`", section)
+    assert len(named) > 4
+    for path in named:
+        assert (ROOT / path).exists() or (ROOT / "src" / "steelyard" / path).exists(), path
+    for name in ("Correlation", "_OWN", "KENDALL"):
+        assert f"`{name}`" in section
+        assert hasattr(catalogue, name)
