@@ -9,23 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit
+from steelyard.cli.emit import (
+    emit,
+    plot_option,
+    wanted_figures,
+    workers_with_progress,
+    write_figures,
+)
 from steelyard.cli.fields import from_fields
 from steelyard.cli.options import (
-    FIGURES,
-    SUFFIXES,
     InputOptions,
     Names,
     OutputOptions,
+    figure_options,
     input_options,
     need_inputs,
-    output_options,
     refuse_workers,
     without_part,
     worker_options,
 )
-from steelyard.cli.plots import plot_option, wanted_figures, write_figures
-from steelyard.cli.progress import workers_with_progress
 from steelyard.core.errors import UsageError
 from steelyard.metaevaluation.options import DEFAULT, MetaOptions
 
@@ -38,14 +40,8 @@ if TYPE_CHECKING:
 
     Result = MetaEvaluation | BenchmarkResult
 
-PRESETS = (
-    "wmt22",
-    "wmt23",
-    "wmt24",
-    "wmt24-esa",
-    "wmt25",
-)  # reading the folder would cost start-up
-
+# Reading the folder would cost start-up.
+PRESETS = ("wmt22", "wmt23", "wmt24", "wmt24-esa", "wmt25")
 # What averages over domains have no part for, and what the tasks of a protocol decide besides.
 _NOT_BY_DOMAIN = frozenset(
     ("intervals", "n_bootstrap", "epsilon", "threshold", "pa_ties", "keep_references")
@@ -84,7 +80,7 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @from_fields(MetaOptions, "keep_references", "common", "sentinels")
 @plot_option(PLOTS)
 @input_options
-@partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
+@figure_options
 @worker_options
 def meta(
     inputs: tuple[str, ...],

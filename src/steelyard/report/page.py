@@ -29,8 +29,7 @@ from steelyard.metaevaluation.data import the_human
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report import sections
-from steelyard.report.explorer import Explorer, explore
-from steelyard.report.mistakes import Mistake, rated_mistakes
+from steelyard.report.explorer import Explorer, Mistake, explore, rated_mistakes
 from steelyard.report.options import ReportOptions
 from steelyard.report.summary import Summary, summarise
 

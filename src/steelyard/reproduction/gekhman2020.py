@@ -75,20 +75,20 @@ def correlations(es: EvalSet) -> dict[str, float]:
     }
 
 
-def _table_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
+def _cells(published: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
+    """List what Tables 1 to 3 print: table, direction, metric, value."""
     for key, title in TABLES.items():
-        for metric, cells in _metrics(published[key]):
-            for lp, value in zip(published[key]["columns"], cells, strict=True):
-                if math.isnan(value):
-                    continue
-                found = _LINKS if metric == "KoBE" else missing or ours[lp][metric]
-                yield Row.judge(f"{title}, {lp}, {metric}", value, found, _WITHIN, "by rounding")
+        directions = published[key]["columns"]
+        for metric, cells in published[key].items():
+            for lp, value in zip(directions, cells, strict=True) if metric != "columns" else ():
+                if not math.isnan(value):
+                    yield title, lp, metric, value
 
 
-def _metrics(table: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
-    for metric, cells in table.items():
-        if metric != "columns":
-            yield metric, cells
+def _table_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
+    for title, lp, metric, value in _cells(published):
+        found = _LINKS if metric == "KoBE" else missing or ours[lp][metric]
+        yield Row.judge(f"{title}, {lp}, {metric}", value, found, _WITHIN, "by rounding")
 
 
 def _table4_rows(table: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
@@ -109,11 +109,8 @@ def _table4_rows(table: Mapping[str, Any], ours: Cells, missing: str) -> Iterato
 def _printed(published: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Printed cells by direction."""
     found: dict[str, dict[str, float]] = {}
-    for key in TABLES:
-        for metric, cells in _metrics(published[key]):
-            for lp, value in zip(published[key]["columns"], cells, strict=True):
-                if not math.isnan(value):
-                    found.setdefault(lp, {})[metric] = value
+    for _, lp, metric, value in _cells(published):
+        found.setdefault(lp, {})[metric] = value
     return found
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,9 @@ from steelyard.stats.correlation import joint_shares
 from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import segment_points, win_counts
-from steelyard.studies import setups as units
+from steelyard.studies import disagreement as units
+from steelyard.studies.disagreement import MEASURES, Rules, Setup
 from steelyard.studies.results import Progress, Study
-from steelyard.studies.setups import MEASURES, Rules, Setup, name_pairs
 from steelyard.studies.simulation import simulate
 
 PAPER = Paper(
@@ -245,7 +246,7 @@ def _means(measured: Iterable[Floats]) -> Floats:
 
 def _cells(table: Mapping[str, Any]) -> Iterator[tuple[int, int, str, float]]:
     """List the cells of a table: place of the pair of rankings and of the measure, name, value."""
-    pairs = [", ".join(pair) for pair in name_pairs(RANKINGS)]
+    pairs = [", ".join(pair) for pair in combinations(RANKINGS, 2)]
     for rankings, values in table.items():
         if rankings != "measures":
             for m, value in enumerate(values):
@@ -380,7 +381,7 @@ def table3_rows(
     missing: str,
 ) -> Iterator[Row]:
     """Compare every cell."""
-    pairs = [", ".join(pair) for pair in name_pairs(RANKINGS[:3])]
+    pairs = [", ".join(pair) for pair in combinations(RANKINGS[:3], 2)]
     headings = [(c, r) for c in published["columns"] for r in published["rankings"]]
     for name, cells in published.items():
         if name in ("columns", "rankings"):
@@ -420,7 +421,7 @@ def _drawn_parts(setups: Sequence[Setup], rng: np.random.Generator) -> Iterator[
     for _ in range(TEST_DRAWS):
         own = sets[names[int(rng.integers(len(names)))]]
         setup = own[int(rng.integers(len(own)))]
-        yield units.sampled(setup, sample_size(setup.n_segments), rng)
+        yield setup.sample(sample_size(setup.n_segments), rng)
 
 
 def _figure6_rows(

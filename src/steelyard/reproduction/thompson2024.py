@@ -26,7 +26,7 @@ from steelyard.reproduction.reproduction import (
     printed,
 )
 from steelyard.studies.ablations import ablate_segments, ablate_systems
-from steelyard.studies.distinct import count_distinct
+from steelyard.studies.discernment import count_distinct
 from steelyard.studies.results import Progress, Study
 
 PAPER = Paper(
@@ -108,10 +108,11 @@ def _arithmetic_rows(published: Mapping[str, Any]) -> Iterator[Row]:
 def _table1(
     name: str, es: EvalSet, published: Mapping[str, Any], rng: np.random.Generator
 ) -> Iterator[Row]:
-    yield from _table1_rows(name, name, es, published, rng)
+    sets = {name: es}
     if name in WITHOUT:
-        fewer = es.drop(systems=[WITHOUT[name]])
-        yield from _table1_rows(f"{name} without {WITHOUT[name]}", name, fewer, published, rng)
+        sets[f"{name} without {WITHOUT[name]}"] = es.drop(systems=[WITHOUT[name]])
+    for title, own in sets.items():
+        yield from _table1_rows(title, name, own, published, rng)
 
 
 def _table1_rows(

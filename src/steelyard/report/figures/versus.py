@@ -10,7 +10,7 @@ from steelyard.comparison.results import SENTENCES
 from steelyard.comparison.scores import is_binary
 from steelyard.core.errors import UsageError, hint
 from steelyard.report.figures import style
-from steelyard.report.figures.panels import Matrix, heat, histogram
+from steelyard.report.figures.panels import Matrix, cell_size, heat, histogram
 from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, number, plot
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.wins import win_counts
@@ -243,9 +243,8 @@ def wins(systems: Sequence[str], scores: Floats) -> Chart:
             start = end
     left = alt.Axis(grid=False, labelOverlap=False)
     y = alt.Y("system:N", scale=alt.Scale(domain=names), title=None, axis=left)
-    base = plot(rows, width=420, height=max(14.0, min(24.0, 640 / len(names))) * len(names)).encode(
-        y=y
-    )
+    height = cell_size(len(names), most=24, least=14, whole=640) * len(names)
+    base = plot(rows, width=420, height=height).encode(y=y)
     scale = alt.Scale(domain=list(kinds), range=[style.BLUE, style.FAINT, style.ORANGE])
     bars = base.mark_bar().encode(
         x=alt.X(
