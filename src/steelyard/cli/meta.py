@@ -108,7 +108,10 @@ def meta(
     else:
         need_inputs(inputs)
         es = options.load((*inputs, *(path for _, path in given.added)))
-        es = _with_corpus(es, given.corpus, given.refs)
+        if given.corpus:
+            from steelyard.scoring.surface import with_surface_metrics
+
+            es = with_surface_metrics(es, given.corpus, given.refs)
         if given.by_domain:
             result = _by_domain(es, given, options, weighing, output.seed, workers)
         else:
@@ -165,14 +168,6 @@ def _draw(
     if isinstance(result, MetaEvaluation):
         return metaevaluation.draw(name, metaevaluation.MetaInput(result, es, metrics, alpha))
     return metaevaluation.draw_protocol(name, result, alpha)
-
-
-def _with_corpus(es: EvalSet, names: tuple[str, ...], refs: tuple[str, ...] | None) -> EvalSet:
-    if not names:
-        return es
-    from steelyard.scoring.surface import with_surface_metrics
-
-    return with_surface_metrics(es, names, refs)
 
 
 def _protocol(

@@ -292,7 +292,5 @@ def with_ratings(es: EvalSet, path: Path) -> EvalSet:
 
 
 def _cost(errors: tuple[ErrorSpan, ...] | None) -> float:
-    weights = [] if errors is None else [one.score for one in errors]
-    if errors is None or None in weights:
-        return float("nan")
-    return -float(sum(weight or 0.0 for weight in weights))
+    weights = [float("nan") if one.score is None else one.score for one in errors or ()]
+    return float("nan") if errors is None else -float(sum(weights))
