@@ -50,8 +50,7 @@ from steelyard.stats.strength import bradleyterry as strength
 from steelyard.stats.strength import elo, trueskill, wins
 from steelyard.studies.ablations import ablate_segments, ablate_systems
 from steelyard.studies.disagreement import disagree
-from steelyard.studies.distinct import count_distinct
-from steelyard.studies.guard import guard
+from steelyard.studies.discernment import count_distinct, guard
 from steelyard.studies.options import Design
 from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.simulation import simulate

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from steelyard.report.figures import style
+from steelyard.report.figures import drawing
 
 HOSTILE = ("<script>alert(1)</script>", "constructor", "__proto__", "datum.x['y']", "a\"b'c\\",
            "{{7*7}}", "עברית", "=1+1", "line\nbreak", "x" * 80, "x" * 81, "$a_b&c%#~^",
@@ -49,7 +49,7 @@ def fields(chart: Any) -> set[str]:
 
 def drawn(chart: Any) -> tuple[set[str], str]:
     """Draw a chart; give the kinds of elements and all text."""
-    tree = ET.fromstring(style.render(chart, "svg"))
+    tree = ET.fromstring(drawing.render(chart, "svg"))
     tags = {element.tag.rpartition("}")[2] for element in tree.iter()}
     return tags, "\n".join(element.text or "" for element in tree.iter())
 

@@ -70,7 +70,7 @@ def test_pairwise_cells_and_stars(look, demo):
 
 
 def test_density_decides_as_the_paper_does(look):
-    chart = pf.density(A, B, "A", "B")
+    chart = pf.density(np.stack([A, B]), ("A", "B"))
     assert sum(row["n"] for row in look.rows(chart, "n", "x", "y")) == 5
     area = look.rows(chart, "y2", "x", "y")
     shade = [row for row in area if "x2" not in row]
@@ -81,14 +81,18 @@ def test_density_decides_as_the_paper_does(look):
     text = " ".join(chart.to_dict(validate=False)["title"]["subtitle"])
     assert "B is higher on 4 segments, A on 1, 0 ties" in text
     assert "by mean: neither, by median: B, by bt: B" in text
-    turned = pf.density(B, A, "B", "A")
+    turned = pf.density(np.stack([B, A]), ("B", "A"))
     down = [row for row in look.rows(turned, "y2", "x", "y") if "x2" not in row]
     assert {row["y2"] for row in down} == {1.0}
 
 
 def test_no_half_plane_is_shaded_where_both_win_alike(look):
     a, b = np.array([1.0, 2, 3]), np.array([2.0, 1, 3])
-    assert not [r for r in look.rows(pf.density(a, b, "A", "B"), "y2", "x", "y") if "x2" not in r]
+    assert not [
+        r
+        for r in look.rows(pf.density(np.stack([a, b]), ("A", "B")), "y2", "x", "y")
+        if "x2" not in r
+    ]
 
 
 @given(arrays(float, 40, elements=st.sampled_from([0.0, 1.0, -1.0, -2.0, 5.5, 1e-3])))
@@ -103,10 +107,10 @@ def test_differences_count_every_segment_once(gap):
 
 def test_differences_leave_out_what_one_of_them_lacks(look):
     a, b = np.array([1.0, 2, np.nan, 4]), np.array([1.0, 3, 3, np.nan])
-    assert [(r["kind"], r["n"]) for r in look.rows(pf.differences(a, b, "A", "B"), "kind")] == [
-        ("B higher", 1), ("tie", 1)]  # fmt: skip
+    bars = look.rows(pf.differences(np.stack([a, b]), ("A", "B")), "kind")
+    assert [(r["kind"], r["n"]) for r in bars] == [("B higher", 1), ("tie", 1)]
     with pytest.raises(UsageError, match="share no segment"):
-        pf.differences(a, b * np.nan, "A", "B")
+        pf.differences(np.stack([a, b * np.nan]), ("A", "B"))
 
 
 def test_wins_are_shares_of_all_comparisons(look, demo):
@@ -166,7 +170,10 @@ def test_data_stays_lean():
     rng = np.random.default_rng(0)
     a = rng.normal(size=100_000)
     b = a + rng.normal(size=a.size)
-    for chart in (pf.density(a, b, "A", "B"), pf.differences(a, b, "A", "B")):
+    for chart in (
+        pf.density(np.stack([a, b]), ("A", "B")),
+        pf.differences(np.stack([a, b]), ("A", "B")),
+    ):
         assert len(chart.to_json(indent=None, validate=False)) < 250_000
 
 

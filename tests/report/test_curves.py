@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steelyard.core.errors import UsageError
-from steelyard.report.figures import style
+from steelyard.report.figures import drawing
 from steelyard.report.figures.curves import draw_curves, draw_reproduction
 from steelyard.reproduction.reproduction import Reproduction, Row
 from steelyard.studies.results import Curve, Line
@@ -31,7 +31,7 @@ def test_every_point_and_interval(x, tmp_path):
     assert values[0]["y"] == 0.5
     assert values[0]["low"] == pytest.approx(0.4)
     assert values[0]["high"] is None
-    style.write(chart, tmp_path / "x.svg")
+    drawing.write(chart, tmp_path / "x.svg")
     assert "systems" in (tmp_path / "x.svg").read_text(encoding="utf-8")
 
 
@@ -50,7 +50,7 @@ def test_published_against_ours(tmp_path):
     )
     chart = draw_reproduction(Reproduction("p", "A paper", rows))
     assert [panel["title"] for panel in chart.to_dict()["concat"]] == ["Table 1"]
-    style.write(chart, tmp_path / "x.svg")
+    drawing.write(chart, tmp_path / "x.svg")
     text = (tmp_path / "x.svg").read_text(encoding="utf-8")
     for word in ("Table 1, x", "Table 1, y", "differ", "A paper"):
         assert word in text

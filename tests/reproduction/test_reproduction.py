@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from steelyard.cli.main import run
 from steelyard.formats.load import load
-from steelyard.reproduction import pairedsamples, peyrard2021, thompson2024
+from steelyard.reproduction import peyrard2021, thompson2024
 from steelyard.reproduction.reproduction import (
     COUNTED,
     ERRORS,
@@ -21,11 +21,7 @@ from steelyard.reproduction.reproduction import (
     Allowed,
     Reproduction,
     Row,
-    claim,
-    judge,
-    not_at_hand,
     printed,
-    same,
 )
 from steelyard.studies.options import Design
 from steelyard.studies.simulation import simulate
@@ -35,7 +31,7 @@ from steelyard.studies.simulation import simulate
     st.floats(0, 1), st.floats(0, 1), st.integers(0, 3), st.none() | st.floats(0, 0.3)
 )  # fmt: skip
 def test_verdicts_follow_the_rule(published, ours, decimals, error):
-    row = judge("x", published, ours, printed(decimals)._replace(error=error), "why")
+    row = Row.judge("x", published, ours, printed(decimals)._replace(error=error), "why")
     gap, half = abs(published - ours), 0.5 * 10**-decimals
     assert row.error == error
     assert row.tolerance == pytest.approx(half + 2 * (error or 0))
@@ -48,19 +44,19 @@ def test_verdicts_follow_the_rule(published, ours, decimals, error):
 
 
 def test_every_row_says_what_is_let_pass_and_why():
-    row = judge("Table 1, x", 0.63, 0.43, printed(2)._replace(error=0.067), "by chance")
+    row = Row.judge("Table 1, x", 0.63, 0.43, printed(2)._replace(error=0.067), "by chance")
     assert row.verdict == "differs"
     assert row.tolerance == pytest.approx(0.139)
     assert row.why == "printed with 2 decimals, and 2 standard errors of the difference (95 %)"
-    row = judge("Table 1, x", 171, 170, Allowed(0, "seeds", 1.5))
+    row = Row.judge("Table 1, x", 171, 170, Allowed(0, "seeds", 1.5))
     assert (row.verdict, row.match, row.note) == ("within sampling error", True, None)
-    assert judge("Table 1, x", 171, 171, COUNTED).verdict == "equal"
-    assert judge("Table 1, x", 171, 170, COUNTED, reason="why").verdict == "differs"
-    assert same("Figure 1, x", "A", "B", "why").to_dict() == {
+    assert Row.judge("Table 1, x", 171, 171, COUNTED).verdict == "equal"
+    assert Row.judge("Table 1, x", 171, 170, COUNTED, reason="why").verdict == "differs"
+    assert Row.same("Figure 1, x", "A", "B", "why").to_dict() == {
         "what": "Figure 1, x", "published": "A", "ours": "B", "match": False, "note": "why",
         "verdict": "differs", "tolerance": None, "error": None, "why": "words: the same or not",
     }  # fmt: skip
-    assert not_at_hand("Table 1, x", 1, "no data").match is None
+    assert Row.absent("Table 1, x", 1, "no data").match is None
 
 
 @pytest.mark.parametrize(
@@ -74,7 +70,7 @@ def test_every_row_says_what_is_let_pass_and_why():
     ],
 )
 def test_claims(holds, interval, verdict):
-    row = claim("Figure 2, x", holds=holds, reason="it falls", interval=interval)
+    row = Row.claim("Figure 2, x", holds=holds, reason="it falls", interval=interval)
     assert row.verdict == verdict
     assert (row.error is None) is (interval is None)
 
@@ -85,7 +81,7 @@ def test_a_cell_of_table_3_is_no_match_because_its_error_is_large():
                  "TC": {"pairs": [0.22], "best": [0.63], "top": [0.60]}}  # fmt: skip
     mean, spread = np.full((3, 3), 0.43), np.full((3, 3), 0.35)
     found = {("TC", "BLEU"): (mean, spread)}
-    rows = {r.what: r for r in pairedsamples.table3_rows(published, found, 300, {})}
+    rows = {r.what: r for r in peyrard2021.table3_rows(published, found, 300, "")}
     row = rows["Table 3, TC BLEU, median against bt: best"]
     assert row.error == pytest.approx(0.35 * np.sqrt(1 / 30 + 1 / 300))
     assert row.verdict == "differs"
@@ -98,7 +94,7 @@ def test_the_summary_counts_by_each_word():
         Row("Table 1, a", 0.5, 0.5, "equal"),
         Row("Table 1, b", 0.5, 0.6, "within sampling error", error=0.06),
         Row("Table 1, c", 0.5, 0.9, "differs", "other data"),
-        not_at_hand("Table 2, d", 0.4, "no data"),
+        Row.absent("Table 2, d", 0.4, "no data"),
     )
     found = Reproduction("p", "A paper", rows)
     counts = {"equal": 1, "within sampling error": 1, "differs": 1, "not at hand": 1}

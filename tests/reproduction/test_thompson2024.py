@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.reproduction import thompson2024
-from steelyard.reproduction.reproduction import Reproduction, Row, claim
+from steelyard.reproduction.reproduction import Reproduction, Row
 from steelyard.reproduction.thompson2024 import PAPER, reproduce_spa
 
 
@@ -32,10 +32,10 @@ def test_without_data_everything_is_listed(tmp_path):
 
 
 def test_a_claim_that_fails_says_why():
-    row = claim("Figure 2, x", holds=False, reason="it falls", detail="by 3")
+    row = Row.claim("Figure 2, x", holds=False, reason="it falls", detail="by 3")
     assert (row.published, row.ours, row.match) == ("yes", "no", False)
     assert row.explanation == "it falls; by 3"
-    assert claim("Figure 2, x", holds=True, reason="it falls").note is None
+    assert Row.claim("Figure 2, x", holds=True, reason="it falls").note is None
 
 
 @pytest.fixture

@@ -18,9 +18,8 @@ from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
-from steelyard.studies import setups as units
-from steelyard.studies.disagreement import disagree
-from steelyard.studies.setups import Rules, Setup
+from steelyard.studies import disagreement as units
+from steelyard.studies.disagreement import Rules, Setup, disagree
 
 NAN = float("nan")
 
@@ -119,7 +118,7 @@ def test_samples_are_drawn_without_replacement():
     assert (counts.sum(axis=1) == 7).all()
     assert counts.mean(axis=0) == pytest.approx(np.full(20, 7 / 20), abs=0.08)
     setup = Setup("set", "score", ("a", "b"), np.arange(40.0).reshape(2, 20))
-    part = units.sampled(setup, 7, np.random.default_rng(0))
+    part = setup.sample(7, np.random.default_rng(0))
     assert part.scores.shape == (2, 7)
     assert (np.diff(part.scores[0]) > 0).all()
 

@@ -18,9 +18,9 @@ from steelyard.data.segments import Segments
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.resampling.bootstrap import draw_counts
 from steelyard.studies.ablations import ablate_segments, ablate_systems
-from steelyard.studies.distinct import count_distinct
+from steelyard.studies.disagreement import draw_segments
+from steelyard.studies.discernment import count_distinct
 from steelyard.studies.results import Study
-from steelyard.studies.setups import draw_segments
 
 NAN = float("nan")
 

@@ -10,24 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit
+from steelyard.cli.emit import (
+    emit,
+    plot_option,
+    wanted_figures,
+    workers_with_progress,
+    write_figures,
+)
 from steelyard.cli.fields import from_fields
 from steelyard.cli.options import (
-    FIGURES,
-    SUFFIXES,
     InputOptions,
     Names,
     OutputOptions,
+    figure_options,
     given,
     input_options,
     need_inputs,
-    output_options,
     refuse_workers,
     without_part,
     worker_options,
 )
-from steelyard.cli.plots import plot_option, wanted_figures, write_figures
-from steelyard.cli.progress import workers_with_progress
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.cli.wording import spoken
 from steelyard.comparison.options import (
@@ -79,7 +81,7 @@ _NOT_ON_THE_CARD = frozenset(
 @plot_option(PLOTS)
 @text_options
 @input_options
-@partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
+@figure_options
 @worker_options
 def compare(
     inputs: tuple[str, ...],

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from steelyard.cli.emit import emit
+from steelyard.cli.emit import emit, progress_of
 from steelyard.cli.options import (
     InputOptions,
     OutputOptions,
@@ -18,7 +18,6 @@ from steelyard.cli.options import (
     need_inputs,
     output_options,
 )
-from steelyard.cli.progress import progress_of
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
 from steelyard.core.table import Column, Table

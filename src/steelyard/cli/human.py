@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from steelyard.cli.emit import emit, note
+from steelyard.cli.emit import emit, note, plot_option, wanted_figures, write_figures
 from steelyard.cli.fields import from_fields
 from steelyard.cli.options import FIGURES, SUFFIXES, TABLES, OutputOptions, Pair, output_options
-from steelyard.cli.plots import plot_option, wanted_figures, write_figures
 from steelyard.core.errors import UsageError
 from steelyard.formats import files, tables
 from steelyard.human.options import PROTOCOLS, HumanOptions

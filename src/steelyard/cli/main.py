@@ -156,10 +156,8 @@ def _last_words(error: BaseException) -> tuple[str, int]:
         if isinstance(error, SteelyardError):
             message, code = str(error), error.exit_code
         else:
-            message, code = (
-                f"{type(error).__name__}: {error} (run with --debug for the traceback)",
-                1,
-            )
+            told = f"{type(error).__name__}: {error}"
+            message, code = f"{told} (run with --debug for the traceback)", 1
     return printable(f"error: {' '.join(message.splitlines())}"), code
 
 

@@ -9,23 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit
+from steelyard.cli.emit import (
+    emit,
+    plot_option,
+    wanted_figures,
+    workers_with_progress,
+    write_figures,
+)
 from steelyard.cli.fields import from_fields
 from steelyard.cli.options import (
-    FIGURES,
-    SUFFIXES,
     InputOptions,
     Names,
     OutputOptions,
+    figure_options,
     input_options,
     need_inputs,
-    output_options,
     refuse_workers,
     without_part,
     worker_options,
 )
-from steelyard.cli.plots import plot_option, wanted_figures, write_figures
-from steelyard.cli.progress import workers_with_progress
 from steelyard.core.errors import UsageError
 from steelyard.metaevaluation.options import DEFAULT, MetaOptions
 
@@ -38,14 +40,8 @@ if TYPE_CHECKING:
 
     Result = MetaEvaluation | BenchmarkResult
 
-PRESETS = (
-    "wmt22",
-    "wmt23",
-    "wmt24",
-    "wmt24-esa",
-    "wmt25",
-)  # reading the folder would cost start-up
-
+# Reading the folder would cost start-up.
+PRESETS = ("wmt22", "wmt23", "wmt24", "wmt24-esa", "wmt25")
 # What averages over domains have no part for, and what the tasks of a protocol decide besides.
 _NOT_BY_DOMAIN = frozenset(
     ("intervals", "n_bootstrap", "epsilon", "threshold", "pa_ties", "keep_references")
@@ -84,7 +80,7 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @from_fields(MetaOptions, "keep_references", "common", "sentinels")
 @plot_option(PLOTS)
 @input_options
-@partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
+@figure_options
 @worker_options
 def meta(
     inputs: tuple[str, ...],
@@ -112,7 +108,10 @@ def meta(
     else:
         need_inputs(inputs)
         es = options.load((*inputs, *(path for _, path in given.added)))
-        es = _with_corpus(es, given.corpus, given.refs)
+        if given.corpus:
+            from steelyard.scoring.surface import with_surface_metrics
+
+            es = with_surface_metrics(es, given.corpus, given.refs)
         if given.by_domain:
             result = _by_domain(es, given, options, weighing, output.seed, workers)
         else:
@@ -169,14 +168,6 @@ def _draw(
     if isinstance(result, MetaEvaluation):
         return metaevaluation.draw(name, metaevaluation.MetaInput(result, es, metrics, alpha))
     return metaevaluation.draw_protocol(name, result, alpha)
-
-
-def _with_corpus(es: EvalSet, names: tuple[str, ...], refs: tuple[str, ...] | None) -> EvalSet:
-    if not names:
-        return es
-    from steelyard.scoring.surface import with_surface_metrics
-
-    return with_surface_metrics(es, names, refs)
 
 
 def _protocol(

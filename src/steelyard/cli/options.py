@@ -72,9 +72,6 @@ class Real(click.FloatRange, Finite):
     """A finite number within bounds."""
 
 
-LEVEL = Real(0, 1, min_open=True, max_open=True)  # of a test, a power, a share
-
-
 class Numbers(Parsed):
     """A list of numbers, or of whole numbers, separated by commas."""
 
@@ -139,12 +136,10 @@ class InputOptions(LoadOptions):
 
     def only_rows_and_columns(self) -> None:
         """Refuse what applies to scores only, for inputs that are raw judgements."""
-        given = {"--human": self.human, "--kind": self.kind, "--systems": self.systems,
-                 "--drop-systems": self.drop_systems, "--domain": self.domain,
-                 "--lower-is-better": self.lower_is_better,
-                 "--higher-is-better": self.higher_is_better}  # fmt: skip
-        for option, value in given.items():
-            if value:
+        for name in ("human", "kind", "systems", "drop_systems", "domain", "lower_is_better",
+                     "higher_is_better"):  # fmt: skip
+            if getattr(self, name):
+                option = "--" + name.replace("_", "-")
                 raise UsageError(f"{option} applies to scores, not to raw judgements")
 
 
@@ -250,6 +245,10 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: 
 
     options = (_OUTPUT[0], _FOLDER, *_OUTPUT[2:]) if folder else _OUTPUT
     return as_object("output", OutputOptions, options)(checked)  # type: ignore[no-any-return]
+
+
+#: The same for commands that draw figures, too.
+figure_options = functools.partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
 
 
 CLUSTER = click.option("--cluster", metavar="ADDRESS",

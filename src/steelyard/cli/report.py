@@ -53,7 +53,7 @@ def report(
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
     Texts among them can be read in the page.
     """
-    from steelyard.report import mistakes
+    from steelyard.report import explorer
     from steelyard.report.page import Given, write_report
 
     need_inputs(inputs)
@@ -61,9 +61,9 @@ def report(
         raise UsageError("name the file to write: --out report.html")
     es = options.load(inputs)
     for path in settings["ratings"]:
-        es = mistakes.with_ratings(es, path)
+        es = explorer.with_ratings(es, path)
     entities = settings["entities"]
-    given = Given(() if entities is None else mistakes.read_mistakes(entities, es))
+    given = Given(() if entities is None else explorer.read_mistakes(entities, es))
     shown = ReportOptions.of(settings)
     made = write_report(es, options.human, shown, given, output.seed, spoken)
     warnings = [spoken(warning) for warning in made.warnings]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
-from steelyard.cli.emit import emit, wants_figure
-from steelyard.cli.options import FIGURES, SUFFIXES, OutputOptions, output_options
-from steelyard.cli.progress import progress_of
+from steelyard.cli.emit import emit, progress_of, wants_figure
+from steelyard.cli.options import OutputOptions, figure_options
 
 #: name: module:function, which takes the folder of data, ``rng`` and ``progress``.
 PAPERS = {
@@ -28,7 +26,7 @@ PAPERS = {
 @click.option("--data", type=click.Path(path_type=Path), metavar="DIR",
               help="Folder that holds bt-eval/, wmt23-metrics/ and so on (default: data in "
               "STEELYARD_SHARED, or in ../shared).")  # fmt: skip
-@partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
+@figure_options
 def reproduce(paper: str, data: Path | None, output: OutputOptions) -> None:
     """Compute a paper's figures, and print them beside the published ones.
 

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from steelyard.cli.emit import emit, note
+from steelyard.cli.emit import (
+    emit,
+    note,
+    plot_option,
+    wanted_figures,
+    workers_with_progress,
+    write_figures,
+)
 from steelyard.cli.options import (
     CLUSTER,
     FIGURES,
@@ -24,8 +31,6 @@ from steelyard.cli.options import (
     need_inputs,
     output_options,
 )
-from steelyard.cli.plots import plot_option, wanted_figures, write_figures
-from steelyard.cli.progress import workers_with_progress
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.core.errors import UsageError
 from steelyard.core.parallel import Workers

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, wants_figure
+from steelyard.cli.emit import emit, progress_of, wants_figure, workers_with_progress
 from steelyard.cli.fields import from_fields
 from steelyard.cli.options import (
-    FIGURES,
-    SUFFIXES,
     F,
     Finite,
     InputOptions,
     Names,
     Numbers,
     OutputOptions,
+    figure_options,
     input_options,
     need_inputs,
-    output_options,
     worker_options,
 )
-from steelyard.cli.progress import progress_of, workers_with_progress
 from steelyard.core.errors import UsageError
 from steelyard.core.options import Options
 from steelyard.studies.options import (
@@ -51,7 +47,6 @@ _INPUTS = click.argument("inputs", nargs=-1, metavar="INPUT...")
 _PLOT = click.option(
     "--plot", type=Names(), help="Curves that a figure shows, by name; all by default."
 )
-_output = partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -88,7 +83,7 @@ def _meta_command(
         @from_fields(cls)
         @(_PLOT if plots else _plain)
         @input_options
-        @_output
+        @figure_options
         def command(
             inputs: tuple[str, ...],
             by: tuple[str, ...],
@@ -143,7 +138,7 @@ def segments() -> tuple[str, Callable[..., Study]]:
 )
 def distinct() -> tuple[str, Callable[..., Study]]:
     """Count distinct values, significant comparisons and clusters under each meta-metric."""
-    from steelyard.studies.distinct import count_distinct
+    from steelyard.studies.discernment import count_distinct
 
     return "testing", count_distinct
 
@@ -154,7 +149,7 @@ def sentinels() -> tuple[str, Callable[..., Study]]:
 
     Random numbers, names of systems, segments; with texts, lengths of outputs and sources.
     """
-    from steelyard.studies.guard import guard
+    from steelyard.studies.discernment import guard
 
     return "weighing sentinels", guard
 
@@ -180,7 +175,7 @@ def sentinels() -> tuple[str, Callable[..., Study]]:
 )
 @_PLOT
 @input_options
-@_output
+@figure_options
 def ties(
     inputs: tuple[str, ...],
     pairs: str | None,
@@ -247,9 +242,7 @@ def _decided(
     show_default=True,
     help="Meta-metrics that tell two --metrics apart.",
 )
-@click.option(
-    "--metrics", type=Names(), help="Two metrics of a pilot to tell apart; by default the best two."
-)
+@from_fields(MetricPowerOptions, "metrics")
 @click.option(
     "--effect",
     type=Finite(),
@@ -274,7 +267,7 @@ def _decided(
 @from_fields(PowerOptions, "alpha", "target")
 @_PLOT
 @input_options
-@_output
+@figure_options
 def power(
     inputs: tuple[str, ...],
     plot: tuple[str, ...] | None,
@@ -297,8 +290,10 @@ def power(
     if effect is not None or correlations:
         if inputs:
             raise UsageError("--effect and --correlations do without a pilot: expected no INPUT")
+        if correlations and len(correlations) != 3:
+            raise UsageError(f"--correlations: expected three numbers, found {len(correlations)}")
         usual = {k: asked[k] for k in ("alpha", "target", "sizes", "tests") if k in asked}
-        found = powers.power_of_effect(effect, correlations=_three(correlations), **usual)
+        found = powers.power_of_effect(effect, correlations=correlations or None, **usual)
         _emit(found, plot, output)
         return
     if not inputs:
@@ -318,18 +313,10 @@ def power(
     _emit(found, plot, output)
 
 
-def _three(numbers: tuple[float, ...] | None) -> tuple[float, float, float] | None:
-    if not numbers:
-        return None
-    if len(numbers) != 3:
-        raise UsageError(f"--correlations: expected three numbers, found {len(numbers)}")
-    return numbers[0], numbers[1], numbers[2]
-
-
 @study.command(epilog="Example: steelyard study simulation --repeats 100 --out curves.csv")
 @from_fields(Design)
 @_PLOT
-@_output
+@figure_options
 @worker_options
 def simulation(
     plot: tuple[str, ...] | None, output: OutputOptions, workers: Workers, **settings: Any
@@ -359,7 +346,7 @@ def simulation(
 @from_fields(DisagreementOptions, "orders", "tests", "alpha")
 @_PLOT
 @input_options
-@_output
+@figure_options
 @worker_options
 def disagreement(
     inputs: tuple[str, ...],

@@ -101,26 +101,15 @@ class TextOptions:
 
         cache = None if self.no_cache else ScoreCache.default()
         lower, higher = set(options.lower_is_better), set(options.higher_is_better)
-        commands = [
-            Command.parse(
-                name,
-                line,
-                higher_is_better=name not in lower,
-                cache=cache,
-                direction_given=name in lower | higher,
-            )
-            for name, line in self.commands
+
+        def direction(name: str) -> dict[str, bool]:
+            known = name in lower | higher
+            return {"higher_is_better": name not in lower, "direction_given": known}
+
+        return [
+            *(Command.parse(n, line, cache=cache, **direction(n)) for n, line in self.commands),
+            *(ScoreFile(n, path, **direction(n)) for n, path in self.score_files),
         ]
-        files = [
-            ScoreFile(
-                name,
-                path,
-                higher_is_better=name not in lower,
-                direction_given=name in lower | higher,
-            )
-            for name, path in self.score_files
-        ]
-        return [*commands, *files]
 
 
 def _value(text: str) -> Any:

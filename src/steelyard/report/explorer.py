@@ -1,4 +1,4 @@
-"""The segments for the explorer: texts, scores and mistakes, packed so that a page stays small."""
+"""The segments for the explorer: texts, scores and marked mistakes, packed into a small page."""
 
 from __future__ import annotations
 
@@ -6,21 +6,42 @@ import base64
 import gzip
 import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import printable
+from steelyard.core.errors import InputError, printable
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.report.mistakes import Mistake
+from steelyard.data.judgements import ErrorSpan, Ratings
+from steelyard.formats import files
+from steelyard.formats.load import read_any
 from steelyard.stats.arrays import Floats
 
 MISSING = 65535  # the code of a missing score
 CELLS = 400_000  # scores that a page holds
 TEXTS = 1_400_000  # characters of base64 that the texts of a page may take
+SIDES = ("output", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One mistake of a system: characters ``start`` to ``end`` (exclusive) of a text.
+
+    ``side`` says whose characters: of the ``output`` or, for what is missing there, of the
+    ``source``. Without a span the mistake concerns the whole output.
+    """
+
+    system: str
+    segment: str
+    kind: str
+    start: int | None = None
+    end: int | None = None
+    text: str | None = None
+    side: str = "output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +79,7 @@ def explore(
         )
     chosen = np.arange(es.n_segments)
     marks = list(mistakes)
-    texts = _texts(es, chosen, marks)
-    packing = packed(_json(texts))
+    packing = packed(_json(_texts(es, chosen, marks)))
     while len(packing) > most and len(chosen) > 1:
         share = 0.95 * most / len(packing)
         chosen = _widest(es, kept, chosen, max(1, int(share * len(chosen))))
@@ -69,17 +89,12 @@ def explore(
             f"{plural(len(chosen), 'segment')} of {es.n_segments:,} are here, those on which "
             "the systems differ most"
         )
-    codes, facts = [], []
-    for name in kept:
-        code, fact = quantised(es[name], chosen)
-        codes.append(code)
-        facts.append({"name": printable(name), **fact})
-    ids = es.segments.ids
+    coded = {name: quantised(es[name], chosen) for name in kept}
     shown: dict[str, Any] = {
         "systems": _shown(es.systems),
         "references": _shown(es.references),
-        "scores": facts,
-        "segments": _shown(ids[i] for i in chosen),
+        "scores": [{"name": printable(name), **fact} for name, (_, fact) in coded.items()],
+        "segments": _shown(es.segments.ids[i] for i in chosen),
         "domains": _shown(es.domains),
         "domain": _codes(es.segments.domains, es.domains, chosen),
         "pair": [es.systems.index(name) for name in pair or es.systems[:2]],
@@ -89,7 +104,7 @@ def explore(
             "mistakes": bool(marks),
         },
     }
-    scores = np.concatenate(codes) if codes else np.zeros(0, dtype="<u2")
+    scores = np.concatenate([np.zeros(0, dtype="<u2"), *(codes for codes, _ in coded.values())])
     # Low bytes and high bytes apart: the high ones repeat, and pack well.
     flat = scores.astype("<u2").view(np.uint8).reshape(-1, 2).T.tobytes()
     return Explorer(shown, packing, packed(flat), tuple(notes))
@@ -178,3 +193,104 @@ def quantised(table: ScoreTable, chosen: Any) -> tuple[Any, dict[str, Any]]:
 def _whole(values: Floats) -> bool:
     """Tell whether all are whole numbers, but for the noise of floating point."""
     return bool((np.abs(values - np.rint(values)) < 1e-6).all())
+
+
+def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
+    """Read JSON lines ``{system, segment, kind, start, end, text, side}``, or explanations of KoBE.
+
+    A line of an explanation holds ``system``, ``segment`` and ``entities``, a list of what happened
+    to each: ``kind`` (``found`` is no mistake), ``category``, and the spans ``source`` and
+    ``output`` as [start, end, text] or null. Lines about systems or segments that the set does not
+    have are passed over.
+    """
+    found: list[Mistake] = []
+    known = set(es.segments.ids)
+    for line, text in enumerate(files.lines(files.read_text(path)), 1):
+        if text.strip():
+            row = files.parse_json(text, path, line)
+            try:
+                found += [_mistake(one) for one in _explained(row)]
+            except ValueError as error:
+                raise InputError(str(error), path=path, line=line) from None
+    return tuple(one for one in found if one.system in es.systems and one.segment in known)
+
+
+def _explained(row: Any) -> Iterable[Any]:
+    """Give the mistakes of one line: itself, or those of its entities that were not found."""
+    if not isinstance(row, Mapping) or "entities" not in row:
+        return [row]
+    entities = row["entities"]
+    if not isinstance(entities, list) or not all(isinstance(one, Mapping) for one in entities):
+        raise ValueError("'entities' is not a list of objects")
+    owner = {name: row[name] for name in ("system", "segment") if name in row}
+    return [{**owner, **_placed(one)} for one in entities if one.get("kind") != "found"]
+
+
+def _placed(entity: Mapping[str, Any]) -> dict[str, Any]:
+    side = "output" if entity.get("output") is not None else "source"
+    span = entity.get(side)
+    if not isinstance(span, list) or len(span) != 3:
+        raise ValueError(f"'{side}' is not [start, end, text]")
+    kind = " ".join(str(entity[name]) for name in ("kind", "category") if entity.get(name))
+    return {"kind": kind, "start": span[0], "end": span[1], "text": span[2], "side": side}
+
+
+def _mistake(row: Any) -> Mistake:
+    if not isinstance(row, Mapping):
+        raise ValueError("expected an object with system, segment and kind")  # noqa: TRY004
+    for name in ("system", "segment", "kind"):
+        if name not in row:
+            raise ValueError(f"the object has no '{name}'")
+    start, end, text, side = (row.get(name) for name in ("start", "end", "text", "side"))
+    if (start is None) != (end is None):
+        raise ValueError("'start' and 'end' must both be there, or neither")
+    if start is not None and not (type(start) is int and type(end) is int and 0 <= start <= end):
+        expected = "expected whole numbers, 0 <= start <= end"
+        raise ValueError(f"start {start!r} and end {end!r}: {expected}")
+    if "side" in row and side not in SIDES:
+        raise ValueError(f"side {side!r}: expected output or source")
+    return Mistake(
+        system=str(row["system"]),
+        segment=str(row["segment"]),
+        kind=str(row["kind"]),
+        start=start,
+        end=end,
+        text=None if text is None else str(text),
+        side=side or "output",
+    )
+
+
+def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:
+    """Give the errors that raters marked, where the set holds their judgements."""
+    for ratings in es.ratings.values():
+        if ratings.errors is None:
+            continue
+        for row, errors in enumerate(ratings.errors):
+            for one in errors or ():
+                yield Mistake(
+                    system=ratings.systems[ratings.system[row]],
+                    segment=ratings.segments[ratings.segment[row]],
+                    kind=f"{one.severity} {one.category}",
+                    start=one.start,
+                    end=one.end,
+                    side="source" if one.in_source else "output",
+                )
+
+
+def with_ratings(es: EvalSet, path: Path) -> EvalSet:
+    """Add the raw judgements of a file, as far as they concern the set's systems and segments.
+
+    A judgement that lists weighted errors and no value is worth minus the sum of their weights.
+    """
+    form, value, _ = read_any(path)
+    if not isinstance(value, Ratings):
+        raise InputError(f"holds no ratings ({form})", path=path)
+    kept = value.select(systems=es.systems, segments=es.segments.ids)
+    if kept.errors is not None and np.isnan(kept.value).all():
+        kept = replace(kept, value=np.array([_cost(errors) for errors in kept.errors]))
+    return replace(es, ratings={**es.ratings, path.name.split(".gz")[0]: kept})
+
+
+def _cost(errors: tuple[ErrorSpan, ...] | None) -> float:
+    weights = [float("nan") if one.score is None else one.score for one in errors or ()]
+    return float("nan") if errors is None else -float(sum(weights))

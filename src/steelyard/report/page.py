@@ -29,8 +29,7 @@ from steelyard.metaevaluation.data import the_human
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report import sections
-from steelyard.report.explorer import Explorer, explore
-from steelyard.report.mistakes import Mistake, rated_mistakes
+from steelyard.report.explorer import Explorer, Mistake, explore, rated_mistakes
 from steelyard.report.options import ReportOptions
 from steelyard.report.summary import Summary, summarise
 
@@ -278,15 +277,13 @@ def _page(content: sections.Content, told: Summary, title: str | None) -> str:
         summary=shown,
         sections=sections.sections(content, environment),
         signature=printable(signed.line()),
-        explorer=_inlined(content.explorer, es),
+        explorer=None if content.explorer is None else _inlined(content.explorer, es),
     )
 
 
-def _inlined(explorer: Explorer | None, es: EvalSet) -> dict[str, Any] | None:
+def _inlined(explorer: Explorer, es: EvalSet) -> dict[str, Any]:
     from markupsafe import Markup
 
-    if explorer is None:
-        return None
     languages = (es.language_pair or "").split("-")
     facts = {**explorer.facts, "languages": languages if len(languages) == 2 else None}
     return {

@@ -21,8 +21,8 @@ from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.report import grids, summary
 from steelyard.report.explorer import Explorer
 from steelyard.report.figures import comparison as comparing
+from steelyard.report.figures import drawing
 from steelyard.report.figures import metaevaluation as weighing
-from steelyard.report.figures import svg
 from steelyard.report.figures.style import Chart, need_plots
 
 if TYPE_CHECKING:
@@ -110,20 +110,16 @@ class Writer:
         safe = Markup(cells + end), Markup(notes)  # noqa: S704
         return self.made("table", *safe, label, tall=len(table.rows) > _TALL)
 
-    def matrix(self, grid: grids.Grid) -> Markup:
-        """Write a matrix with its legend."""
-        return self.made("matrix", grid)
-
     def charts(self, drawn: list[_Drawn]) -> Iterator[Markup]:
         """Draw charts, each a name, a function and a caption; what can't be drawn is left out."""
         from markupsafe import Markup
 
         for name, draw, caption in drawn if self.draws else ():
             try:
-                picture = svg.draw(draw, name)
+                picture = drawing.draw(draw, name)
             except (UsageError, DegenerateError):
                 continue  # such a figure needs more systems, or scores, than there are
-            safe = Markup(picture.svg)  # noqa: S704 - cleaned by svg.py
+            safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
             about = [printable(line) for line in (picture.about, caption) if line]
             yield self.made("chart", safe, printable(picture.title), about, name)
 
@@ -181,7 +177,9 @@ def _significance(content: Content, writer: Writer) -> Section | None:
     blocks = [writer.words(note)]
     if len(found.systems) > grids.MOST:
         blocks.append(writer.words(f"The best {grids.MOST} of {len(found.systems)} are shown."))
-    blocks += [writer.matrix(grid) for grid in grids.system_grids(found, content.es.systems)]
+    blocks += [
+        writer.made("matrix", grid) for grid in grids.system_grids(found, content.es.systems)
+    ]
     return Section("significance", "Significance", tuple(blocks))
 
 
@@ -244,7 +242,7 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
         writer.table(meta.table(), "Leaderboard of metrics"),
         *writer.charts([("chart-metrics", forest, "")]),
         writer.side_by_side(beside),
-        *(writer.matrix(grid) for grid in grids.metric_grids(meta, alpha)[:1]),
+        *(writer.made("matrix", grid) for grid in grids.metric_grids(meta, alpha)[:1]),
     ]
     return Section("metrics", "Metrics", tuple(blocks))
 

@@ -6,7 +6,7 @@ metrics equal because of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -43,6 +43,7 @@ _CORRECTIONS = {
     "benjamini-hochberg": "the Benjamini-Hochberg correction",
     "none": "no correction for their number",
 }
+_Told = Iterator[tuple[str, str]]  # sentences, each after the part of the summary that it stands in
 _and = partial(listed, last=" and ")  # names in a sentence
 #: What a paper cites for each method.
 CITATIONS = {
@@ -78,95 +79,88 @@ class Summary:
 
     def headed(self) -> list[tuple[str, tuple[str, ...]]]:
         """Give the sentences under the headings that people read."""
-        found = (
-            ("What can be concluded", self.settled),
-            ("What stays open", self.undecided),
-            ("How sure that is", self.sureness),
-        )
-        return [(heading, lines) for heading, lines in found if lines]
+        headings = ("What can be concluded", "What stays open", "How sure that is")
+        parts = (self.settled, self.undecided, self.sureness)
+        return [(head, lines) for head, lines in zip(headings, parts, strict=True) if lines]
 
     def text(self) -> str:
         """Write the summary for a terminal."""
-        parts = [
+        return "\n".join(
             "\n".join([f"{heading}:", *(f"  {printable(line)}" for line in lines)])
             for heading, lines in self.headed()
-        ]
-        return "\n".join(parts)
+        )
 
 
 def summarise(
     es: EvalSet, comparison: Comparison | None, meta: MetaEvaluation | None = None
 ) -> Summary:
     """Say in sentences what a comparison and a meta-evaluation found."""
-    parts = []
+    told: list[tuple[str, str]] = []
     if comparison is not None and len(comparison.systems) > 1:
-        parts += [_systems(comparison), _pairs(comparison), _orders(comparison)]
+        told += [*_systems(comparison), *_pairs(comparison), *_orders(comparison)]
     if meta is not None:
-        parts += [_best_metric(meta), _leaders(meta)]
+        told += [*_best_metric(meta), *_leaders(meta)]
     if comparison is not None:
         score = comparison.score
         missing = float(np.isnan(es[score].values).mean()) if es.n_segments else 0.0
-        share = f"{100 * missing:.1f} % of the cells have no {score} score"
         if missing:
-            parts.append(Summary(sureness=(f"{share}; what is said rests on the others.",)))
-    return Summary(
-        settled=tuple(line for part in parts for line in part.settled),
-        undecided=tuple(line for part in parts for line in part.undecided),
-        sureness=tuple(line for part in parts for line in part.sureness),
-    )
+            share = f"{100 * missing:.1f} % of the cells have no {score} score"
+            told.append(("sureness", f"{share}; what is said rests on the others."))
+    parts = ("settled", "undecided", "sureness")
+    return Summary(*(tuple(text for own, text in told if own == part) for part in parts))
 
 
-def _systems(found: Comparison) -> Summary:
+def _systems(found: Comparison) -> _Told:
     """Say who is best, and whether the others may be as good."""
     first = next(iter(found.aggregations))
     ranking, tiers = found.ranking(first), found.tiers.get(first)
     best, n = ranking[0], plural(len(ranking), "system")
     by = f"{_named(found, first)} {found.score} over {plural(found.n_segments, 'segment')}"
     if tiers is None:
-        return Summary((f"{best} ranks first by {by}.",))
+        yield "settled", f"{best} ranks first by {by}."
+        return
     place = {system: i for i, system in enumerate(found.systems)}
     top = [s for s in ranking if tiers.clusters[place[s]] == 1] or ranking[:1]
     level = f"{100 * found.alpha:g} %"
     if len(top) == 1:
-        text = f"{top[0]} is the best of {n} by {by}"
-        if _beats_all(found, place[top[0]], tiers.test):
+        text, i = f"{top[0]} is the best of {n} by {by}", place[top[0]]
+        if (np.delete(found.tests[tiers.test].p_adjusted[i], i) < found.alpha).all():
             text += f": its lead over every other one is significant at {level}"
-        return Summary((f"{text} ({_TESTS[tiers.test]}).",))
-    undecided = (
+        yield "settled", f"{text} ({_TESTS[tiers.test]})."
+        return
+    yield "settled", f"{best} ranks first of {n} by {by}, in a first tier of {len(top)}."
+    text = (
         f"Which of {_and(top)} is best is not decided: not every difference among them is "
         f"significant at {level}. That does not make them equally good; a larger test set "
         "could order them."
     )
-    first_tier = f"{best} ranks first of {n} by {by}, in a first tier of {len(top)}."
-    return Summary((first_tier,), (undecided,))
+    yield "undecided", text
 
 
-def _pairs(found: Comparison) -> Summary:
+def _pairs(found: Comparison) -> _Told:
     """Say how many pairs are decided, and where the best system may rank."""
     first = next(iter(found.aggregations))
     tiers, ranked, best = found.tiers.get(first), found.aggregations[first], found.ranking(first)[0]
-    settled, undecided, sure = [], [], []
     test = found.tests.get(tiers.test) if tiers is not None else None
     if tiers is not None and test is not None:
         upper = np.triu_indices(len(found.systems), 1)
         p = np.fmin(test.p_adjusted, test.p_adjusted.T)[upper]
         known = p[~np.isnan(p)]
         decided = int((known < found.alpha).sum())
-        settled.append(
+        text = (
             f"Of {plural(len(known), 'pair')} of systems, {decided:,} "
             f"{'is' if decided == 1 else 'are'} decided "
             f"({_TESTS[tiers.test]}, {_CORRECTIONS[test.correction]})."
         )
+        yield "settled", text
         if len(known) > decided:
             rest = plural(len(known) - decided, "pair")
-            undecided.append(f"For {rest} of systems the test leaves open which one is better.")
+            yield "undecided", f"For {rest} of systems the test leaves open which one is better."
     if ranked.best_rank is not None and ranked.worst_rank is not None:
         i = found.systems.index(best)
         span = _span("rank", int(ranked.best_rank[i]), int(ranked.worst_rank[i]))
-        sure.append(
-            f"In 95 % of the resampled test sets, {best} takes {span} by {found.shown(first)}."
-        )
-    return Summary(tuple(settled), tuple(undecided), tuple(sure))
+        text = f"In 95 % of the resampled test sets, {best} takes {span} by {found.shown(first)}."
+        yield "sureness", text
 
 
 def _span(noun: str, low: int, high: int) -> str:
@@ -184,17 +178,10 @@ def rankings(found: Comparison) -> str:
     return _and([_named(found, name) for name in found.aggregations])
 
 
-def _beats_all(found: Comparison, i: int, test: str) -> bool:
-    """Tell whether every difference between one system and another is significant."""
-    p = np.delete(found.tests[test].p_adjusted[i], i)
-    return bool((p < found.alpha).all())
-
-
-def _orders(found: Comparison) -> Summary:
+def _orders(found: Comparison) -> _Told:
     """Say whether the rankings name the same best system, and how many pairs they turn round."""
     if len(found.aggregations) < 2:
-        return Summary()
-    settled, undecided, sure = [], [], []
+        return
     ranking = found.ranking(next(iter(found.aggregations)))
     best = {name: tuple(own) for name, own in found.diagnosis.get("best", {}).items() if own}
     names = rankings(found)
@@ -207,17 +194,17 @@ def _orders(found: Comparison) -> Summary:
         ]
         rank = "ranks" if len(common) == 1 else "rank"
         tail = f" ({'; '.join(beside)})" if beside else ""
-        settled.append(f"{_and(common)} {rank} first by {names}{tail}.")
+        yield "settled", f"{_and(common)} {rank} first by {names}{tail}."
     elif best:
         shown = "; ".join(f"{_named(found, name)}: {_and(own)}" for name, own in best.items())
-        undecided.append(f"The rankings do not agree on the best system ({shown}).")
+        yield "undecided", f"The rankings do not agree on the best system ({shown})."
     n = len(found.diagnosis.get("disagreements", []))
     if n:
-        sure.append(
+        text = (
             f"{plural(n, 'pair')} of systems {'changes' if n == 1 else 'change'} order between "
             f"{names}: what is read from the scores matters there."
         )
-    return Summary(tuple(settled), tuple(undecided), tuple(sure))
+        yield "sureness", text
 
 
 def _by_metas(meta: MetaEvaluation) -> dict[str, list[MetaResult]]:
@@ -229,44 +216,39 @@ def _by_metas(meta: MetaEvaluation) -> dict[str, list[MetaResult]]:
     return found
 
 
-def _best_metric(meta: MetaEvaluation) -> Summary:
+def _best_metric(meta: MetaEvaluation) -> _Told:
     """Say which metric agrees most with people by the first meta-metric, and how surely."""
     by, own = next(iter(_by_metas(meta).items()), ("", []))
     if not own:
-        return Summary(undecided=(f"{by} is not defined for any metric.",) if by else ())
+        if by:
+            yield "undecided", f"{by} is not defined for any metric."
+        return
     best = own[0]
     shown = f"{best.value:.3f}"
     if best.ci is not None and not np.isnan(best.ci).any():
         shown += f", 95 % interval {best.ci[0]:.3f} to {best.ci[1]:.3f}"
-    undecided, sure = [], []
-    others = [r.metric for r in own if r.rank == 1 and r.metric != best.metric]
-    if others:
-        undecided.append(
-            f"{by} does not tell {best.metric} from {_and(others)}: the tests leave open "
-            "which of them agrees more with people."
-        )
-    if best.rank_ci is not None:
-        sure.append(
-            f"Over resampled {meta.resampled_units}, {best.metric} takes "
-            f"{_span('place', *best.rank_ci)} by {by} in 95 % of the draws."
-        )
     size = f"{plural(meta.n_systems, 'system')}, {plural(meta.n_segments, 'segment')}"
     most = f"{best.metric} agrees most with {meta.human} by {by} ({shown}; {size})"
-    settled = (f"Of {plural(len(own), 'metric')}, {most}.",)
-    return Summary(settled, tuple(undecided), tuple(sure))
+    yield "settled", f"Of {plural(len(own), 'metric')}, {most}."
+    others = [r.metric for r in own if r.rank == 1 and r.metric != best.metric]
+    if others:
+        open_ = "the tests leave open which of them agrees more with people."
+        yield "undecided", f"{by} does not tell {best.metric} from {_and(others)}: {open_}"
+    if best.rank_ci is not None:
+        place = f"{_span('place', *best.rank_ci)} by {by} in 95 % of the draws."
+        yield "sureness", f"Over resampled {meta.resampled_units}, {best.metric} takes {place}"
 
 
-def _leaders(meta: MetaEvaluation) -> Summary:
+def _leaders(meta: MetaEvaluation) -> _Told:
     """Say whether the best metric depends on the meta-metric."""
     leaders = {
         by: max(own, key=lambda r: (r.value, r.metric)).metric
         for by, own in _by_metas(meta).items()
         if own
     }
-    if len(set(leaders.values())) < 2:
-        return Summary()
-    shown = "; ".join(f"{by}: {metric}" for by, metric in leaders.items())
-    return Summary(undecided=(f"The best metric depends on the meta-metric ({shown}).",))
+    if len(set(leaders.values())) > 1:
+        shown = "; ".join(f"{by}: {metric}" for by, metric in leaders.items())
+        yield "undecided", f"The best metric depends on the meta-metric ({shown})."
 
 
 def disagreements(found: Comparison) -> list[str]:

@@ -23,9 +23,6 @@ from steelyard.reproduction.reproduction import (
     Paper,
     Reproduction,
     Row,
-    claim,
-    judge,
-    not_at_hand,
     not_there,
     printed,
 )
@@ -78,20 +75,20 @@ def correlations(es: EvalSet) -> dict[str, float]:
     }
 
 
-def _table_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
+def _cells(published: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
+    """List what Tables 1 to 3 print: table, direction, metric, value."""
     for key, title in TABLES.items():
-        for metric, cells in _metrics(published[key]):
-            for lp, value in zip(published[key]["columns"], cells, strict=True):
-                if math.isnan(value):
-                    continue
-                found = _LINKS if metric == "KoBE" else missing or ours[lp][metric]
-                yield judge(f"{title}, {lp}, {metric}", value, found, _WITHIN, "by rounding")
+        directions = published[key]["columns"]
+        for metric, cells in published[key].items():
+            for lp, value in zip(directions, cells, strict=True) if metric != "columns" else ():
+                if not math.isnan(value):
+                    yield title, lp, metric, value
 
 
-def _metrics(table: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
-    for metric, cells in table.items():
-        if metric != "columns":
-            yield metric, cells
+def _table_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
+    for title, lp, metric, value in _cells(published):
+        found = _LINKS if metric == "KoBE" else missing or ours[lp][metric]
+        yield Row.judge(f"{title}, {lp}, {metric}", value, found, _WITHIN, "by rounding")
 
 
 def _table4_rows(table: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
@@ -100,23 +97,20 @@ def _table4_rows(table: Mapping[str, Any], ours: Cells, missing: str) -> Iterato
     bleu = [] if missing else [ours[lp]["BLEU"] for lp in directions]
     bleu.append(float(np.mean(bleu)) if bleu else math.nan)
     for k, (lp, value) in enumerate(zip(table["columns"], table["BLEU"], strict=True)):
-        yield judge(f"Table 4, {lp}, BLEU", value, missing or bleu[k], _WITHIN, "rounding")
+        yield Row.judge(f"Table 4, {lp}, BLEU", value, missing or bleu[k], _WITHIN, "rounding")
     *cells, mean = table["KoBE"]
     for lp, value in zip(directions, cells, strict=True):
         if lp != SAMPLE:
-            yield not_at_hand(f"Table 4, {lp}, KoBE", value, _LINKS)
+            yield Row.absent(f"Table 4, {lp}, KoBE", value, _LINKS)
     what = "Table 4, mean, KoBE, from the printed cells"
-    yield judge(what, mean, float(np.mean(cells)), _WITHIN, "by rounding")
+    yield Row.judge(what, mean, float(np.mean(cells)), _WITHIN, "by rounding")
 
 
 def _printed(published: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Printed cells by direction."""
     found: dict[str, dict[str, float]] = {}
-    for key in TABLES:
-        for metric, cells in _metrics(published[key]):
-            for lp, value in zip(published[key]["columns"], cells, strict=True):
-                if not math.isnan(value):
-                    found.setdefault(lp, {})[metric] = value
+    for _, lp, metric, value in _cells(published):
+        found.setdefault(lp, {})[metric] = value
     return found
 
 
@@ -134,7 +128,7 @@ def _claim_rows(published: Mapping[str, Any]) -> Iterator[Row]:
     counted = (best, over, with_references)
     reason = "counted in Tables 1 to 4 as printed"
     for (what, value), ours in zip(published["claims"].items(), counted, strict=True):
-        yield judge(f"Section 4, {what}, in the printed cells", value, ours, COUNTED, reason)
+        yield Row.judge(f"Section 4, {what}, in the printed cells", value, ours, COUNTED, reason)
 
 
 def _sign_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
@@ -149,14 +143,14 @@ def _sign_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Itera
         what = f"Section 5, directions in which {name} goes against people, of {len(shown)}"
         found = () if missing else (ours[lp][name] for lp, own in printed.items() if name in own)
         count = sum(r < 0 for r in found)
-        yield judge(what, negative, missing or count, COUNTED, "by rounding")
+        yield Row.judge(what, negative, missing or count, COUNTED, "by rounding")
     if missing:
-        yield not_at_hand("Section 5, absolute values hide signs", "yes", missing)
+        yield Row.absent("Section 5, absolute values hide signs", "yes", missing)
         return
     hidden = list(_hidden(printed, ours))
     what = "absolute values change the best metric without references"
     reason = "no direction has another best metric by absolute values"
-    yield claim(f"Section 5, {what} ({', '.join(hidden)})", holds=bool(hidden), reason=reason)
+    yield Row.claim(f"Section 5, {what} ({', '.join(hidden)})", holds=bool(hidden), reason=reason)
 
 
 def _hidden(printed: Cells, ours: Cells) -> Iterator[str]:
@@ -179,10 +173,10 @@ def _sample_rows(
     in_paper = published["table4"]["KoBE"][place]
     if es is None:
         for what, value in sample["scores"].items():
-            yield not_at_hand(f"Authors' code, KoBE of {what}", value, missing)
-        yield not_at_hand(f"Authors' code, r of {SAMPLE}", sample["r"], missing)
+            yield Row.absent(f"Authors' code, KoBE of {what}", value, missing)
+        yield Row.absent(f"Authors' code, r of {SAMPLE}", sample["r"], missing)
         for what, value in ((f"Table 4, {SAMPLE}, KoBE", in_paper), *table5.items()):
-            yield not_at_hand(what, value, missing)
+            yield Row.absent(what, value, missing)
         return
     annotated = linked(read_annotations(path))
     reference = annotated.pop("ref")
@@ -190,12 +184,12 @@ def _sample_rows(
     scores = statistics(found, Kobe(rounded=True)).corpus_scores()
     for system, score in zip(found.systems, scores.tolist(), strict=True):
         what = f"Authors' code, KoBE of {system}"
-        yield judge(what, sample["scores"][system], score, printed(2), "by rounding")
+        yield Row.judge(what, sample["scores"][system], score, printed(2), "by rounding")
     people = dict(zip(es.systems, es["human_z"].system_means().tolist(), strict=True))
     human = np.array([people[system] for system in found.systems])
     r = float(pearson(human[:, None], scores[:, None])[0])
-    yield judge(f"Authors' code, r of {SAMPLE}", sample["r"], r, _WITHIN)
-    yield judge(f"Table 4, {SAMPLE}, KoBE", in_paper, r, _WITHIN, _EARLIER)
+    yield Row.judge(f"Authors' code, r of {SAMPLE}", sample["r"], r, _WITHIN)
+    yield Row.judge(f"Table 4, {SAMPLE}, KoBE", in_paper, r, _WITHIN, _EARLIER)
     ids = [mention.id for mentions in reference for mention in mentions]
     ours = {
         "sentence count": len(reference),
@@ -204,15 +198,15 @@ def _sample_rows(
     }
     for what, value in table5.items():
         own = ours.get(what.rpartition(", ")[2], "the sample has no links of the source")
-        yield judge(what, value, own, COUNTED, _EARLIER)
+        yield Row.judge(what, value, own, COUNTED, _EARLIER)
 
 
 def _not_comparable(published: Mapping[str, Any]) -> Iterator[Row]:
     cells = published["tables567"]["cells"]
-    yield not_at_hand(f"Tables 5 to 7, {cells} cells of the other directions", None, _LINKS)
+    yield Row.absent(f"Tables 5 to 7, {cells} cells of the other directions", None, _LINKS)
     for what in (
         "Figure 2, scores of ru-en",
         "Figure 3, entity categories of zh-en",
         "Figure 4, entities per sentence of ru-en",
     ):
-        yield not_at_hand(what, None, f"drawn only: no figures are printed, and {_LINKS}")
+        yield Row.absent(what, None, f"drawn only: no figures are printed, and {_LINKS}")

@@ -101,99 +101,92 @@ class Row:
         """The note with its detail."""
         return "; ".join(text for text in (self.note, self.detail) if text) or None
 
+    @classmethod
+    def absent(cls, what: str, published: Figure, reason: str) -> Row:
+        """Make a row of a figure that has no partner here."""
+        return cls(what, published, None, ABSENT, reason, why="nothing to compare")
+
+    @classmethod
+    def same(cls, what: str, published: Figure, ours: Figure, reason: str | None = None) -> Row:
+        """Make a row of two words or names."""
+        match = published == ours
+        return cls(what, published, ours, EQUAL if match else DIFFERS, None if match else reason)
+
+    @classmethod
+    def judge(
+        cls,
+        what: str,
+        published: float,
+        ours: float | str,
+        within: Allowed,
+        reason: str | None = None,
+        detail: str | None = None,
+    ) -> Row:
+        """Make a row of two numbers; words in the place of ours say why it is not at hand.
+
+        They are equal if they differ by no more than what is ``within`` print, and within sampling
+        error if two standard errors of the difference make up for the rest.
+
+        Examples
+        --------
+        >>> Row.judge("Table 1, x", 0.40, 0.404, printed(2)).verdict
+        'equal'
+        >>> Row.judge("Table 1, x", 0.40, 0.41, printed(2)._replace(error=0.01)).verdict
+        'within sampling error'
+        >>> Row.judge("Table 1, x", 0.40, 0.41, printed(2), reason="other data").note
+        'other data'
+        >>> Row.judge("Table 1, x", 0.40, "no data", printed(2)).verdict
+        'not at hand'
+        """
+        if isinstance(ours, str):
+            return cls.absent(what, published, ours)
+        if math.isnan(ours):
+            return cls.absent(what, published, "undefined on the data at hand")
+        most, why, error = within
+        tolerance = most
+        if error is not None:
+            tolerance += ERRORS * error
+            why = f"{why}, and {_BAND}"
+        gap = abs(published - ours) - 1e-9
+        verdict = EQUAL if gap <= most else SAMPLED if gap <= tolerance else DIFFERS
+        told = (reason or "no reason is known", detail) if verdict == DIFFERS else (None, None)
+        return cls(what, published, ours, verdict, *told, tolerance, why, error)
+
+    @classmethod
+    def claim(
+        cls,
+        what: str,
+        *,
+        holds: bool,
+        reason: str,
+        detail: str | None = None,
+        interval: tuple[float, float] | None = None,
+    ) -> Row:
+        """Make a row of something that the paper says, and that holds here or does not.
+
+        If it is that a difference is above zero, ``interval`` is its 95 % interval: what holds, but
+        with zero in the interval, holds within sampling error only.
+
+        Examples
+        --------
+        >>> Row.claim("Figure 2, it rises", holds=False, reason="it falls").ours
+        'no'
+        >>> Row.claim("Figure 2, it rises", holds=True, reason="it falls", interval=(-1, 3)).verdict
+        'within sampling error'
+        """
+        why, error, unsure = "a statement: it holds or not", None, False
+        if interval is not None:
+            low, high = interval
+            error, unsure = (high - low) / (2 * 1.96), not low > 0
+            why = f"{why}; sure if the 95 % interval of the difference lies above 0"
+        verdict = DIFFERS if not holds else SAMPLED if unsure else EQUAL
+        note = None if holds else reason
+        told = None if verdict == EQUAL else detail
+        return cls(what, "yes", "yes" if holds else "no", verdict, note, told, None, why, error)
+
 
 _WORDS = ("what", "published", "ours", "match", "note", "verdict", "tolerance", "error", "why")
 _COLUMNS = {name: name for name in _WORDS} | {"note": "explanation"}
-
-
-def not_at_hand(what: str, published: Figure, reason: str) -> Row:
-    """Make a row of a figure that has no partner here."""
-    return Row(what, published, None, ABSENT, reason, why="nothing to compare")
-
-
-def same(what: str, published: Figure, ours: Figure, reason: str | None = None) -> Row:
-    """Make a row of two words or names."""
-    match = published == ours
-    return Row(what, published, ours, EQUAL if match else DIFFERS, None if match else reason)
-
-
-def judge(
-    what: str,
-    published: float,
-    ours: float | str,
-    within: Allowed,
-    reason: str | None = None,
-    detail: str | None = None,
-) -> Row:
-    """Make a row of two numbers; words in the place of ours say why it is not at hand.
-
-    They are equal if they differ by no more than what is ``within`` print, and within sampling
-    error if two standard errors of the difference make up for the rest.
-
-    Examples
-    --------
-    >>> judge("Table 1, x", 0.40, 0.404, printed(2)).verdict
-    'equal'
-    >>> judge("Table 1, x", 0.40, 0.41, printed(2)._replace(error=0.01)).verdict
-    'within sampling error'
-    >>> judge("Table 1, x", 0.40, 0.41, printed(2), reason="other data").note
-    'other data'
-    >>> judge("Table 1, x", 0.40, "no data", printed(2)).verdict
-    'not at hand'
-    """
-    if isinstance(ours, str):
-        return not_at_hand(what, published, ours)
-    if math.isnan(ours):
-        return not_at_hand(what, published, "undefined on the data at hand")
-    most, why, error = within
-    tolerance = most
-    if error is not None:
-        tolerance += ERRORS * error
-        why = f"{why}, and {_BAND}"
-    gap = abs(published - ours) - 1e-9
-    verdict = EQUAL if gap <= most else SAMPLED if gap <= tolerance else DIFFERS
-    told = {"note": reason or "no reason is known", "detail": detail} if verdict == DIFFERS else {}
-    return Row(what, published, ours, verdict, **told, tolerance=tolerance, why=why, error=error)
-
-
-def claim(
-    what: str,
-    *,
-    holds: bool,
-    reason: str,
-    detail: str | None = None,
-    interval: tuple[float, float] | None = None,
-) -> Row:
-    """Make a row of something that the paper says, and that holds here or does not.
-
-    If it is that a difference is above zero, ``interval`` is its 95 % interval: what holds, but
-    with zero in the interval, holds within sampling error only.
-
-    Examples
-    --------
-    >>> claim("Figure 2, it rises", holds=False, reason="it falls").ours
-    'no'
-    >>> claim("Figure 2, it rises", holds=True, reason="it falls", interval=(-1, 3)).verdict
-    'within sampling error'
-    """
-    why, error = "a statement: it holds or not", None
-    unsure = False
-    if interval is not None:
-        low, high = interval
-        error = (high - low) / (2 * 1.96)
-        unsure = not low > 0
-        why = f"{why}; sure if the 95 % interval of the difference lies above 0"
-    verdict = DIFFERS if not holds else SAMPLED if unsure else EQUAL
-    return Row(
-        what,
-        "yes",
-        "yes" if holds else "no",
-        verdict,
-        note=reason if verdict == DIFFERS else None,
-        detail=detail if verdict != EQUAL else None,
-        why=why,
-        error=error,
-    )
 
 
 @dataclass(frozen=True, slots=True)

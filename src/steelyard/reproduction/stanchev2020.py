@@ -27,10 +27,7 @@ from steelyard.reproduction.reproduction import (
     Paper,
     Reproduction,
     Row,
-    judge,
-    not_at_hand,
     not_there,
-    same,
 )
 from steelyard.scoring.metric import make_metric
 from steelyard.stats.kendall.counting import PairCounts, TieMatrix, count_pairs, matrix
@@ -66,14 +63,14 @@ def reproduce_ties(data: Path, *, rng: Rng = 0, progress: Progress | None = None
             absent = not_there((*lists[lp], scored), scored.parent)
             warnings.append(absent)
         if absent:
-            rows += [not_at_hand(f"Table 3, {lp}, {what}", n, absent) for what, n in cells.items()]
+            rows += [Row.absent(f"Table 3, {lp}, {what}", n, absent) for what, n in cells.items()]
         else:
             rows += _table3_rows(lp, cells, counted_pairs(lp, *lists[lp]), _systems(scored, lp))
         if progress is not None:
             progress(done + 1, total)
     rows += _figure1_rows(published["figure1"], curves)
-    rows.append(not_at_hand("Table 1, identical sentences that people ordered", None, _ABSENT))
-    rows.append(not_at_hand("Figure 1, the curve itself", None, _DRAWN))
+    rows.append(Row.absent("Table 1, identical sentences that people ordered", None, _ABSENT))
+    rows.append(Row.absent("Figure 1, the curve itself", None, _DRAWN))
     files = [*(path for own in lists.values() for path in own), scored, *curves.values()]
     return PAPER.reproduced(rows, files, warnings)
 
@@ -98,7 +95,7 @@ def _matrix_rows(matrices: Mapping[str, Any]) -> Iterator[Row]:
                 ours = _worth(matrix(name), signs[h], signs[m])
                 what = f"{title}, people {people} metric {metric}"
                 otherwise = f"the matrix '{name}' says otherwise"
-                yield same(what, matrices[title][h][m], ours, otherwise)
+                yield Row.same(what, matrices[title][h][m], ours, otherwise)
 
 
 def _worth(own: TieMatrix, human: float, metric: float) -> str:
@@ -115,7 +112,7 @@ def _example_rows(examples: list[dict[str, Any]]) -> Iterator[Row]:
         ours = float(matrix(example["matrix"]).value(counts)[0])
         same, opposite, ties = example["pairs"]
         what = f"{example['matrix']} of {same} concordant, {opposite} discordant, {ties} ties"
-        yield judge(f"Section 3, {what}", example["value"], ours, COMPUTED)
+        yield Row.judge(f"Section 3, {what}", example["value"], ours, COMPUTED)
 
 
 def counted_pairs(lp: str, pairs: Path, texts: Path, *, scored: bool = True) -> Pairs:
@@ -155,7 +152,7 @@ def _table3_rows(lp: str, cells: Mapping[str, int], pairs: Pairs, systems: int) 
     }
     for what, value in cells.items():
         own = detail if what.startswith("pairs") else None
-        yield judge(f"Table 3, {lp}, {what}", value, ours.get(what, _YISI), COUNTED, fewer, own)
+        yield Row.judge(f"Table 3, {lp}, {what}", value, ours.get(what, _YISI), COUNTED, fewer, own)
 
 
 def _figure1_rows(published: Mapping[str, float], paths: Mapping[str, Path]) -> Iterator[Row]:
@@ -177,7 +174,7 @@ def _figure1_rows(published: Mapping[str, float], paths: Mapping[str, Path]) -> 
     detail = ", ".join(f"{n:,.0f} pairs at {t:g}" for t, n in kept.items())
     for what, value in published.items():
         own = absent or ours[what]
-        yield judge(f"Figure 1, {what}", value, own, _ROUGHLY[what], _OTHER_YEAR, detail)
+        yield Row.judge(f"Figure 1, {what}", value, own, _ROUGHLY[what], _OTHER_YEAR, detail)
 
 
 def machine_pairs(path: Path) -> Pairs:

@@ -22,14 +22,11 @@ from steelyard.reproduction.reproduction import (
     Paper,
     Reproduction,
     Row,
-    claim,
-    judge,
-    not_at_hand,
     not_there,
     printed,
 )
 from steelyard.studies.ablations import ablate_segments, ablate_systems
-from steelyard.studies.distinct import count_distinct
+from steelyard.studies.discernment import count_distinct
 from steelyard.studies.results import Progress, Study
 
 PAPER = Paper(
@@ -101,20 +98,21 @@ def _arithmetic_rows(published: Mapping[str, Any]) -> Iterator[Row]:
         one, two = columns.index(f"{key} by PA"), columns.index(f"{key} by SPA")
         ours = float((table[:, two] / table[:, one]).mean() - 1)
         what = f"Section 4.4, {key}: mean increase, from Table 1"
-        yield judge(what, value, ours, printed(2))
+        yield Row.judge(what, value, ours, printed(2))
     n = table[0, 0]
     value = published["section43"]["possible values of PA"]
     ours = int(n * (n - 1) // 2 + 1)
-    yield judge("Section 4.3, possible values of PA for 14 systems", value, ours, COUNTED)
+    yield Row.judge("Section 4.3, possible values of PA for 14 systems", value, ours, COUNTED)
 
 
 def _table1(
     name: str, es: EvalSet, published: Mapping[str, Any], rng: np.random.Generator
 ) -> Iterator[Row]:
-    yield from _table1_rows(name, name, es, published, rng)
+    sets = {name: es}
     if name in WITHOUT:
-        fewer = es.drop(systems=[WITHOUT[name]])
-        yield from _table1_rows(f"{name} without {WITHOUT[name]}", name, fewer, published, rng)
+        sets[f"{name} without {WITHOUT[name]}"] = es.drop(systems=[WITHOUT[name]])
+    for title, own in sets.items():
+        yield from _table1_rows(title, name, own, published, rng)
 
 
 def _table1_rows(
@@ -146,8 +144,8 @@ def _table1_rows(
             if key != "distinct":
                 details[what] = str(sides[meta.lower()][key])
     for what, value in zip(published["table1"]["columns"], published["table1"][name], strict=True):
-        allowed, own = within.get(what, COUNTED), details.get(what)
-        yield judge(f"Table 1, {title}, {what}", value, ours[what], allowed, _REASONS[name], own)
+        told = within.get(what, COUNTED), _REASONS[name], details.get(what)
+        yield Row.judge(f"Table 1, {title}, {what}", value, ours[what], *told)
 
 
 def _counts(study: Study) -> dict[str, dict[str, Any]]:
@@ -166,7 +164,7 @@ def _figure2(
             what = f"Figure 2, {name}, {kind}: SPA is more stable with {row['systems']} systems"
             evidence = f"SPA - PA {gap:+.3f} ({low:+.3f} to {high:+.3f})"
             few = "with few systems, metrics under PA are no less stable than under SPA"
-            yield claim(what, holds=gap > 0, reason=few, detail=evidence, interval=(low, high))
+            yield Row.claim(what, holds=gap > 0, reason=few, detail=evidence, interval=(low, high))
 
 
 def _figure3(
@@ -182,14 +180,14 @@ def _figure3(
         off = {key: np.abs(own - own[:, -1:]).sum(axis=0) for key, own in ends.items()}
         where = f"Figure 3, {name} {metric.removesuffix('-refA')}"
         for k, size in enumerate(curve.x):
-            yield claim(
+            yield Row.claim(
                 f"{where}: SPA has the narrower interval with {size} segments",
                 holds=bool(width["spa"][k] < width["pa"][k]),
                 reason="it is wider here",
                 detail=f"SPA {width['spa'][k]:.3f}, PA {width['pa'][k]:.3f}",
             )
             if k < len(curve.x) - 1:
-                yield claim(
+                yield Row.claim(
                     f"{where}: the interval of SPA with {size} segments is closer to that of all",
                     holds=bool(off["spa"][k] <= off["pa"][k]),
                     reason=_STEPS,
@@ -199,16 +197,16 @@ def _figure3(
 
 def _absent(name: str, published: Mapping[str, Any], reason: str) -> Iterator[Row]:
     for what, value in zip(published["table1"]["columns"], published["table1"][name], strict=True):
-        yield not_at_hand(f"Table 1, {name}, {what}", value, reason)
-    yield not_at_hand(f"Figure 2, {name}: SPA is more stable", "yes", reason)
+        yield Row.absent(f"Table 1, {name}, {what}", value, reason)
+    yield Row.absent(f"Figure 2, {name}: SPA is more stable", "yes", reason)
     if name.startswith("wmt23"):
-        yield not_at_hand(f"Figure 3, {name}: SPA has the narrower interval", "yes", reason)
+        yield Row.absent(f"Figure 3, {name}: SPA has the narrower interval", "yes", reason)
 
 
 def _not_comparable(published: Mapping[str, Any]) -> Iterator[Row]:
     for what, value in published["section43"].items():
         if what != "possible values of PA":
-            yield not_at_hand(f"Section 4.3, wmt22 en-de, {what}", value, _ABSENT)
+            yield Row.absent(f"Section 4.3, wmt22 en-de, {what}", value, _ABSENT)
     drawn = "drawn only: no figures are printed"
-    yield not_at_hand("Figure 1, matrices of Prism on wmt23 en-de", None, drawn)
-    yield not_at_hand("Figure 4, significance matrix of wmt22 en-de", None, _ABSENT)
+    yield Row.absent("Figure 1, matrices of Prism on wmt23 en-de", None, drawn)
+    yield Row.absent("Figure 4, significance matrix of wmt22 en-de", None, _ABSENT)

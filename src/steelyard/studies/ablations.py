@@ -10,7 +10,6 @@ all of a size are a few matrix products.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,10 +24,10 @@ from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.correlation import pearson, ranks
 from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.resampling.bootstrap import draw_counts, interval
+from steelyard.studies.disagreement import draw_segments
 from steelyard.studies.metaruns import By, MetaRuns, open_runs
 from steelyard.studies.options import META, SegmentsOptions, SystemsOptions
 from steelyard.studies.results import Curve, Line, Progress, Study, mean_line, steps
-from steelyard.studies.setups import draw_segments
 
 KINDS = {"values": "Values", "ranks": "Ranks"}
 _SIZES = 12  # as many sizes of systems at most, if none are named
@@ -149,38 +148,21 @@ def _curve(kind: str, sizes: Sequence[int], found: Mapping[str, Mapping[str, Flo
 def _kept_table(
     kind: str, sizes: Sequence[int], found: Mapping[str, Mapping[str, Floats]], n: int
 ) -> Table:
-    columns = [Column("systems")]
-    lines: list[Line] = []
-    for name, own in found.items():
-        lines.append(mean_line(name, own[kind]))
-        columns += [Column(name, "higher", digits=3)]
     first, *others = found
-    for name in others:
-        lines.append(mean_line(f"{first} - {name}", found[first][kind] - found[name][kind]))
-        columns += [Column(end, digits=3) for end in (f"{first} - {name}", "low", "high")]
+    means = [mean_line(name, own[kind]) for name, own in found.items()]
+    gaps = [mean_line(f"{first} - {n}", found[first][kind] - found[n][kind]) for n in others]
+    columns = [Column("systems"), *(Column(line.name, "higher", digits=3) for line in means)]
+    columns += [Column(end, digits=3) for line in gaps for end in (line.name, "low", "high")]
+    columns.append(Column("trials"))
     rows: list[tuple[Cell, ...]] = []
     for k, size in enumerate(sizes):
-        row: list[Cell] = [size]
-        for place, line in enumerate(lines):
-            row.append(float(line.y[k]))
-            if place >= len(found):
-                row += [float(line.low[k]), float(line.high[k])]
-        rows.append((*row, lines[0].n[k]))
-    columns.append(Column("trials"))
+        differences = (number for line in gaps for number in line.at(k))
+        rows.append((size, *(float(line.y[k]) for line in means), *differences, means[0].n[k]))
     notes = [f"mean of Pearson's r with all {n} systems over the trials in which it is defined"]
     if others:
         notes.append("low, high: 95 % interval of the mean difference on the same trials")
     title = f"{KINDS[kind]} of metrics when systems are dropped"
     return Table(title, tuple(columns), tuple(rows), tuple(notes))
-
-
-@dataclass(frozen=True, slots=True)
-class _Spread:
-    """Mean and interval of a metric's value under a meta-metric, by number of segments."""
-
-    mean: Floats
-    low: Floats
-    high: Floats
 
 
 @keywords(SegmentsOptions)
@@ -211,7 +193,7 @@ def ablate_segments(
     runs = open_runs(es, human, by, options)
     if np.isnan(runs.data.human).all():
         raise UsageError("the human score has system scores only: there are no segments to draw")
-    n = len(runs.judged)
+    n = len(runs.data.judged)
     usual = (*(s for s in _SEGMENTS if s < n), n)
     chosen = usual if options.sizes is None else tuple(dict.fromkeys(options.sizes))
     able, told = runs.resampled("segment")
@@ -220,30 +202,26 @@ def ablate_segments(
     parts = []
     for size, own in zip(chosen, stream.spawn(len(chosen)), strict=True):
         counts = np.zeros((draws, runs.data.es.n_segments))
-        counts[:, runs.judged] = draw_counts(draws, n, own, size)
+        counts[:, runs.data.judged] = draw_counts(draws, n, own, size)
         parts.append(_ends(runs, able, shown, Resamples("segment", segments=counts)))
         tick()
     ends = np.stack(parts, axis=-1)  # meta-metrics x (mean, low, high) x metrics x sizes
+    n_draws = (draws,) * len(chosen)
     found = {
-        name: {meta: _Spread(*ends[m, :, k]) for m, meta in enumerate(runs.names)}
+        name: tuple(Line(meta, *ends[m, :, k], n_draws) for m, meta in enumerate(runs.names))
         for k, name in enumerate(shown)
     }
-    curves = tuple(
-        Curve(name, name, "segments", "value", chosen, _lines(own, draws))
-        for name, own in found.items()
-    )
+    settings = {"sizes": ",".join(map(str, chosen)), "draws": draws}
     return Study(
         name="segments",
         tables={
             "widths": _width_table(chosen, found, runs.names, draws),
             "values": _value_table(chosen, found, runs.names),
         },
-        curves=curves,
+        curves=tuple(Curve(n, n, "segments", "value", chosen, own) for n, own in found.items()),
         facts={"n_systems": runs.data.es.n_systems, "n_segments": n},
         warnings=runs.told(told),
-        provenance=runs.provenance(
-            "segments", {"sizes": ",".join(map(str, chosen)), "draws": draws}, rng
-        ),
+        provenance=runs.provenance("segments", settings, rng),
     )
 
 
@@ -270,36 +248,29 @@ def _ends(
     return found
 
 
-def _lines(found: dict[str, _Spread], draws: int) -> tuple[Line, ...]:
-    return tuple(
-        Line(meta, own.mean, own.low, own.high, (draws,) * len(own.mean))
-        for meta, own in found.items()
-    )
-
-
 def _width_table(
-    sizes: Sequence[int], found: dict[str, dict[str, _Spread]], names: Sequence[str], draws: int
+    sizes: Sequence[int], found: Mapping[str, Sequence[Line]], names: Sequence[str], draws: int
 ) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for metric, own in found.items():
-        for k, size in enumerate(sizes):
-            widths = (float(own[meta].high[k] - own[meta].low[k]) for meta in names)
-            rows.append((metric, size, *widths))
+    rows = tuple(
+        (metric, size, *(float(line.high[k] - line.low[k]) for line in own))
+        for metric, own in found.items()
+        for k, size in enumerate(sizes)
+    )
     columns = (Column("metric"), Column("segments"), *(Column(m, "lower", digits=3) for m in names))
     note = f"{draws} samples of segments of each size, with replacement"
-    return Table("Width of 95 % intervals", columns, tuple(rows), (note,))
+    return Table("Width of 95 % intervals", columns, rows, (note,))
 
 
 def _value_table(
-    sizes: Sequence[int], found: dict[str, dict[str, _Spread]], names: Sequence[str]
+    sizes: Sequence[int], found: Mapping[str, Sequence[Line]], names: Sequence[str]
 ) -> Table:
     columns = [Column("metric"), Column("segments")]
     for meta in names:
         columns.append(Column(meta, "higher", digits=3))
         columns += [Column("low", digits=3), Column("high", digits=3)]
-    rows: list[tuple[Cell, ...]] = []
-    for metric, own in found.items():
-        for k, size in enumerate(sizes):
-            cells = (float(x[k]) for m in names for x in (own[m].mean, own[m].low, own[m].high))
-            rows.append((metric, size, *cells))
-    return Table("Values: mean of the samples, and 95 % interval", tuple(columns), tuple(rows))
+    rows = tuple(
+        (metric, size, *(number for line in own for number in line.at(k)))
+        for metric, own in found.items()
+        for k, size in enumerate(sizes)
+    )
+    return Table("Values: mean of the samples, and 95 % interval", tuple(columns), rows)

@@ -1,35 +1,211 @@
 """How often mean, median, Bradley-Terry, Elo and TrueSkill rank the same systems differently.
 
-Section 5 of the paired-evaluation paper for any data: over all setups (a score of a test set is
-one), by score, by set, by the number of segments; and how often tests that fit different rankings
-agree on which systems differ.
+Section 5 of the paired-evaluation paper for any data: over all setups, by score, by set, by the
+number of segments; and how often tests that fit different rankings agree on which systems differ. A
+setup is one score of one test set, ranked in several ways, whole or on samples of its segments.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from steelyard.comparison.aggregations import AGGREGATIONS
+from steelyard.comparison.options import RankOptions
+from steelyard.comparison.scores import Sample
 from steelyard.core import bounds
+from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
+from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats, row_means
-from steelyard.stats.correlation import joint_shares
-from steelyard.studies import setups as units
+from steelyard.stats.correlation import (
+    joint_shares,
+    order_disagreement,
+    sets_differ,
+    top_systems,
+)
+from steelyard.stats.paired import pairedtests
+from steelyard.stats.permutation.pvalues import pair_index
+from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians
+from steelyard.stats.strength.bradleyterry import bradley_terry_batch
+from steelyard.stats.strength.wins import resampled_wins, segment_points
 from steelyard.studies.options import DisagreementOptions
 from steelyard.studies.results import Curve, Study, line_of
-from steelyard.studies.setups import MEASURES, SAMPLED, Bools, Rules, Setup, name_pairs
 
 _WIDE = 3  # pairs of rankings up to which a table shows all measures of each
+SAMPLED = ("mean", "median", "bt")  # rankings that samples of segments have, too
+MEASURES = ("pairs", "best", "top")
+TESTS: Mapping[str, Callable[[Floats], Floats]] = {
+    "t": pairedtests.t_test,
+    "mood": pairedtests.mood_test,
+    "sign": pairedtests.sign_test,
+    "wilcoxon": pairedtests.wilcoxon_test,
+}
+_CELLS = 4_000_000  # entries of win tables held at a time
+Bools = NDArray[np.bool_]
+Rankings = Mapping[str, Floats]  # rankings by name, each draws x systems, higher is better
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """One score of one set: systems x segments, higher is better, NaN where missing."""
+
+    set: str
+    score: str
+    systems: tuple[str, ...]
+    scores: Floats
+
+    @property
+    def n_segments(self) -> int:
+        """How many segments have a score."""
+        return int(self.scores.shape[1])
+
+    def sample(self, size: int, rng: np.random.Generator) -> Setup:
+        """Keep a random sample of the segments."""
+        kept = np.sort(rng.choice(self.n_segments, size, replace=False))
+        return replace(self, scores=self.scores[:, kept])
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the definitions leave open: options of the rankings, and who is at the top.
+
+    ``top`` is the size of the top, ``top_sets`` says who belongs to it.
+    """
+
+    options: RankOptions = field(default_factory=RankOptions)
+    top: int = 3
+    top_sets: Callable[[Floats, int], Bools] = top_systems
+
+
+def find_setups(
+    sets: Mapping[str, EvalSet], scores: Sequence[str] | None = None
+) -> tuple[list[Setup], list[str]]:
+    """List the setups of some sets, and say what was left out and why.
+
+    A setup has the systems with any score and the segments that any of them has. Without two
+    systems there is nothing to rank.
+    """
+    found: list[Setup] = []
+    notes: list[str] = []
+    for name, es in sets.items():
+        known = tuple(n for n, table in es.scores.items() if table.has_segments)
+        chosen = known if scores is None else tuple(n for n in scores if n in es.scores)
+        for score in chosen:
+            if score not in known:
+                notes.append(f"{name}: '{score}' has no segment scores")
+                continue
+            values = es[score].oriented
+            some = ~np.isnan(values)
+            rows = np.flatnonzero(some.any(axis=1))
+            if len(rows) < 2:
+                notes.append(f"{name}: '{score}' has fewer than two systems")
+                continue
+            kept = np.ascontiguousarray(values[rows][:, some.any(axis=0)])
+            found.append(Setup(name, score, tuple(es.systems[i] for i in rows), kept))
+    for score in scores or ():
+        if not any(score in es.scores for es in sets.values()):
+            next(iter(sets.values()))[score]  # an error that shows the known ones
+    if not found:
+        raise UsageError("no score of at least two systems on segments: nothing to rank")
+    return found, notes
+
+
+def rank_whole(
+    setup: Setup, by: Sequence[str], options: RankOptions, rng: np.random.Generator
+) -> tuple[dict[str, Floats], tuple[str, ...]]:
+    """Rank the systems of a setup in several ways (1 x systems each); and warnings."""
+    rankings: dict[str, Floats] = {}
+    warnings: list[str] = []
+    for name, own in zip(by, rng.spawn(len(by)), strict=True):
+        found = AGGREGATIONS[name].rank(Sample(setup.scores, setup.systems), options, own)
+        rankings[name] = -found.ranks[None, :]
+        warnings += found.warnings
+    return rankings, tuple(warnings)
+
+
+def rank_samples(
+    setup: Setup, by: Sequence[str], options: RankOptions, counts: Floats
+) -> dict[str, Floats]:
+    """Rank the systems on samples of the segments, draws x segments: draws x systems each."""
+    ways = {
+        "mean": lambda: bootstrap_means(setup.scores, counts),
+        "median": lambda: bootstrap_medians(setup.scores, counts),
+        "bt": lambda: _bt_samples(setup, options, counts),
+    }
+    return {name: ways[name]() for name in by}
+
+
+def _bt_samples(setup: Setup, options: RankOptions, counts: Floats) -> Floats:
+    """Order systems by Bradley-Terry; a fit is needed where pairs do not meet equally often."""
+    if options.ties in ("half", "second") and not np.isnan(setup.scores).any():
+        own = segment_points(setup.scores, ties_as=options.ties, tolerance=options.tolerance)
+        return counts @ own.T
+    step = max(1, _CELLS // len(setup.systems) ** 2)
+    parts = []
+    for start in range(0, len(counts), step):
+        own = counts[start : start + step]
+        tables = resampled_wins(setup.scores, own, tolerance=options.tolerance)
+        parts.append(-bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior).ranks)
+    return np.concatenate(parts)
+
+
+def draw_segments(n: int, size: int, draws: int, rng: np.random.Generator) -> Floats:
+    """Draw samples of ``size`` of ``n`` segments without replacement: draws x segments, 0 or 1.
+
+    Examples
+    --------
+    >>> draw_segments(5, 2, 3, np.random.default_rng(0)).sum(axis=1).tolist()
+    [2.0, 2.0, 2.0]
+    """
+    chosen = np.argsort(rng.random((draws, n)), axis=1)[:, :size]
+    counts = np.zeros((draws, n))
+    np.put_along_axis(counts, chosen, 1.0, axis=1)
+    return counts
+
+
+def measure(rankings: Rankings, rules: Rules) -> Floats:
+    """Compare all pairs of rankings: draws x pairs of rankings x (pairs, best, top).
+
+    * ``pairs``: share of the pairs of systems in different order
+      (:func:`steelyard.stats.correlation.order_disagreement`);
+    * ``best``, ``top``: 1 where the best system, or the set of the best three, differs.
+    """
+    best = {name: rules.top_sets(own, 1) for name, own in rankings.items()}
+    top = {name: rules.top_sets(own, rules.top) for name, own in rankings.items()}
+    columns = [
+        [
+            order_disagreement(rankings[a], rankings[b]),
+            *(sets_differ(s[a], s[b]) for s in (best, top)),
+        ]
+        for a, b in combinations(rankings, 2)
+    ]
+    return np.stack([np.stack(own, axis=1) for own in columns], axis=1)
+
+
+def significant_pairs(scores: Floats, tests: Sequence[str], alpha: float) -> Bools:
+    """Tell which pairs of systems each test finds different: tests x pairs.
+
+    A test that is undefined for a pair finds nothing.
+    """
+    i, j = pair_index(len(scores))
+    found = np.zeros((len(tests), len(i)), dtype=bool)
+    for row, name in zip(found, tests, strict=True):
+        p = TESTS[name](scores)[i, j]
+        row[:] = np.where(np.isnan(p), 1.0, p) < alpha
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +262,7 @@ def disagree(
     else:
         one = as_evalset(sets)
         named = {one.name or "set": one}
-    found_setups, notes = units.find_setups(named, scores)
+    found_setups, notes = find_setups(named, scores)
     draw, resample = stream.spawn(2)
     found = _measure(found_setups, options, draw, workers or Workers())
     curves = [_group_curve("scores", "score", found, resample)]
@@ -143,17 +319,17 @@ def measure_setup(
     setup, options = task
     rules, names = Rules(options, options.top), _sampled(options)
     whole, *streams = rng.spawn(1 + len(options.sizes))
-    rankings, warned = units.rank_whole(setup, options.by, options, whole)
+    rankings, warned = rank_whole(setup, options.by, options, whole)
     by_size: dict[str, Floats] = {}
     for size, own in zip(options.sizes, streams, strict=True):
         if size < setup.n_segments and len(names) > 1:
-            counts = units.draw_segments(setup.n_segments, size, options.draws, own)
-            ranked = units.rank_samples(setup, names, options, counts)
-            by_size[str(size)] = row_means(units.measure(ranked, rules)[:, :, 0].T)
+            counts = draw_segments(setup.n_segments, size, options.draws, own)
+            ranked = rank_samples(setup, names, options, counts)
+            by_size[str(size)] = row_means(measure(ranked, rules)[:, :, 0].T)
     return {
-        "values": units.measure(rankings, rules)[0],
+        "values": measure(rankings, rules)[0],
         "by_size": by_size,
-        "significant": units.significant_pairs(setup.scores, options.tests, options.alpha),
+        "significant": significant_pairs(setup.scores, options.tests, options.alpha),
         "warnings": [f"{setup.set}, {setup.score}: {text}" for text in warned],
     }
 
@@ -171,26 +347,24 @@ def _measure(
     ]
     found = workers.run(measure_setup, tasks, rng=rng, step="disagreement", about=about)
     warnings = [text for own in found for text in own["warnings"]]
-    values = [own["values"] for own in found]
     sampled = {
         size: np.stack([own["by_size"][str(size)] for own in found if str(size) in own["by_size"]])
         for size in options.sizes
         if any(str(size) in own["by_size"] for own in found)
     }
-    stacked = np.stack(values)
+    stacked = np.stack([own["values"] for own in found])
     undefined = int(np.isnan(stacked[:, :, 0]).sum())
     if undefined:
         warnings.append(
             f"{undefined} of {stacked[:, :, 0].size} comparisons have a ranking of nothing but "
             "ties, which orders no pair: left out of 'pairs'"
         )
-    significant = np.concatenate([own["significant"] for own in found], axis=1)
     return _Found(
         setups=tuple(setups),
         by=tuple(options.by),
         values=stacked,
         by_size=sampled,
-        significant=significant,
+        significant=np.concatenate([own["significant"] for own in found], axis=1),
         warnings=tuple(warnings),
     )
 
@@ -207,24 +381,14 @@ def _about(
     return {"options": repr(options), "rng": state, "data": total.hexdigest()}
 
 
-def _label(pair: tuple[str, str]) -> str:
-    return ", ".join(pair)
-
-
 def _overall(found: _Found, top: int, rng: np.random.Generator) -> Table:
     columns = [Column("rankings")]
     for name in _headings(top):
         columns += _with_interval(name)
-    lines = [
-        line_of("", [found.values[:, p, m]], rng)
-        for p in range(found.values.shape[1])
-        for m in range(len(MEASURES))
-    ]
     rows: list[tuple[Cell, ...]] = []
-    for p, pair in enumerate(name_pairs(found.by)):
-        own = lines[3 * p : 3 * p + 3]
-        cells = [number for line in own for number in line.at(0)]
-        rows.append((_label(pair), *cells))
+    for p, pair in enumerate(combinations(found.by, 2)):
+        lines = [line_of("", [own], rng) for own in found.values[:, p].T]
+        rows.append((", ".join(pair), *(number for line in lines for number in line.at(0))))
     size = f"mean over {plural(len(found.setups), 'setup')} (a score of a set)"
     notes = (
         f"{size}; low, high: 95 % interval over resampled setups",
@@ -243,7 +407,7 @@ def _headings(top: int) -> tuple[str, str, str]:
 
 def _groups(found: _Found, key: str, top: int) -> Table:
     """Show a row per score or set; all measures of each pair of rankings, if there are few."""
-    pairs = name_pairs(found.by)
+    pairs = list(combinations(found.by, 2))
     measures = _headings(top) if len(pairs) <= _WIDE else _headings(top)[:1]
     columns = [Column(key), Column("setups")]
     for pair in pairs:
@@ -261,8 +425,8 @@ def _groups(found: _Found, key: str, top: int) -> Table:
 def _group_curve(name: str, key: str, found: _Found, rng: np.random.Generator) -> Curve:
     groups = found.group(key)
     lines = tuple(
-        line_of(_label(pair), [values[:, p, 0] for values in groups.values()], rng)
-        for p, pair in enumerate(name_pairs(found.by))
+        line_of(", ".join(pair), [values[:, p, 0] for values in groups.values()], rng)
+        for p, pair in enumerate(combinations(found.by, 2))
     )
     return Curve(name, f"by {key}", key, "share of pairs of systems", tuple(groups), lines)
 
@@ -272,8 +436,8 @@ def _size_curve(
 ) -> Curve:
     """Disagreement against the number of segments, a mean over setups of means over samples."""
     lines = tuple(
-        line_of(_label(pair), [rows[:, p] for rows in by_size.values()], rng)
-        for p, pair in enumerate(name_pairs(names))
+        line_of(", ".join(pair), [rows[:, p] for rows in by_size.values()], rng)
+        for p, pair in enumerate(combinations(names, 2))
     )
     label = "share of pairs of systems"
     return Curve("sizes", "by number of segments", "segments", label, tuple(by_size), lines)

@@ -15,7 +15,6 @@ from steelyard.metaevaluation.data import HINT, Data, Run, prepare, the_human
 from steelyard.metaevaluation.intervals import resampled_metrics
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult
-from steelyard.stats.arrays import Counts
 from steelyard.stats.metametrics import catalogue
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.studies.options import MetaStudyOptions
@@ -40,9 +39,9 @@ class MetaRuns:
         return tuple(run.meta.name for run in self.runs)
 
     @property
-    def judged(self) -> Counts:
-        """Places of the segments that people scored."""
-        return self.data.judged
+    def values(self) -> list[dict[str, float]]:
+        """The value of every metric, under each meta-metric."""
+        return [{result.metric: result.value for result in found} for found in self.results]
 
     def resampled(self, kind: str) -> tuple[list[list[str]], list[str]]:
         """Metrics that each run can resample by ``system`` or ``segment``; warnings name others."""

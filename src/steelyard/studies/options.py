@@ -174,9 +174,11 @@ class TestPowerOptions(PowerOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class MetricPowerOptions(PowerOptions):
-    """And two metrics, by default the best."""
+    """And two metrics."""
 
-    metrics: Sequence[str] | None = names(None)
+    metrics: Sequence[str] | None = names(
+        None, "Two metrics of a pilot to tell apart; by default the best two."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

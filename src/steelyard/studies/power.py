@@ -81,6 +81,7 @@ def power_of_test(
                 found[test][k] += (np.where(np.isnan(p), 1.0, p) <= options.alpha).sum() / draws
         tick()
     settings = {"score": score, "pair": ",".join(pair), **options.shown()}
+    spread = float(x.std(ddof=1))
     powered = _Powered(
         title=f"Power to tell {pair[0]} from {pair[1]} by {score}",
         unit=f"{options.unit}s",
@@ -94,7 +95,7 @@ def power_of_test(
         facts={
             "pilot": len(x),
             "difference": float(x.mean()) if options.unit == "segment" else None,
-            "effect": _effect(x),
+            "effect": float(x.mean()) / spread if spread > 0 else float("nan"),
         },
         warnings=es.notes,
     )
@@ -133,7 +134,8 @@ def power_of_metrics(
     runs = open_runs(es, human, by, MetaStudyOptions(metrics=metrics))
     able, told = runs.resampled("system" if options.unit == "system" else "segment")
     pair = _pair(runs, able)
-    gaps = _gaps(runs, pair)
+    names = zip(runs.names, runs.values, strict=True)
+    gaps = {name: values[pair[0]] - values[pair[1]] for name, values in names}
     streams = list(zip(sizes, stream.spawn(len(sizes)), strict=True))
     errors = _errors(runs, pair, options, streams, progress)
     if options.difference is not None:
@@ -228,12 +230,10 @@ def power_of_effect(
 def _differences(es: EvalSet, score: str, pair: tuple[str, str], options: PowerOptions) -> Floats:
     """Differences of the two systems, one per unit, with the mean that is asked for."""
     values = es[score].values
-    rows = []
     for name in pair:
         if name not in es.systems:
             raise UsageError(f"no system '{name}'; {hint(name, es.systems)}")
-        rows.append(values[es.systems.index(name)])
-    gap = rows[0] - rows[1]
+    gap = np.subtract(*(values[es.systems.index(name)] for name in pair))
     known = ~np.isnan(gap)
     if known.sum() < 2:
         raise UsageError(f"{pair[0]} and {pair[1]} share fewer than two segments with '{score}'")
@@ -246,8 +246,8 @@ def _differences(es: EvalSet, score: str, pair: tuple[str, str], options: PowerO
         return x
     if options.unit != "document":
         raise UsageError(f"unit '{options.unit}': two systems differ on segments or documents")
-    codes = _documents(es)[known]
-    return group_sums(np.unique(codes, return_inverse=True)[1], x, len(np.unique(codes)))
+    found, codes = np.unique(_documents(es)[known], return_inverse=True)
+    return group_sums(codes, x, len(found))
 
 
 def _documents(es: EvalSet) -> Counts:
@@ -255,11 +255,6 @@ def _documents(es: EvalSet) -> Counts:
     if codes is None:
         raise UsageError('unit="document": the documents of the segments are not known')
     return codes
-
-
-def _effect(x: Floats) -> float:
-    spread = float(x.std(ddof=1))
-    return float(x.mean()) / spread if spread > 0 else float("nan")
 
 
 def _pair(runs: MetaRuns, able: Sequence[Sequence[str]]) -> tuple[str, str]:
@@ -270,15 +265,6 @@ def _pair(runs: MetaRuns, able: Sequence[Sequence[str]]) -> tuple[str, str]:
     return order[0], order[1]
 
 
-def _gaps(runs: MetaRuns, pair: tuple[str, str]) -> dict[str, float]:
-    """Difference of two metrics under each meta-metric."""
-    gaps = {}
-    for name, results in zip(runs.names, runs.results, strict=True):
-        values = {r.metric: r.value for r in results}
-        gaps[name] = values[pair[0]] - values[pair[1]]
-    return gaps
-
-
 def _errors(
     runs: MetaRuns,
     pair: tuple[str, str],
@@ -287,7 +273,7 @@ def _errors(
     progress: Progress | None,
 ) -> dict[str, Floats]:
     """Standard error of that difference by size, each of which has a stream of its own."""
-    es, judged = runs.data.es, runs.judged
+    es, judged = runs.data.es, runs.data.judged
     codes = np.arange(len(judged))
     if options.unit == "document":
         codes = np.unique(_documents(es)[judged], return_inverse=True)[1]
@@ -352,9 +338,9 @@ class _Powered:
         warnings: Sequence[str] = (),
     ) -> Study:
         lines = [plain_line(name, own) for name, own in self.found.items()]
-        for k, spread in enumerate(self.spread.values()):
-            y = lines[k].y
-            lines[k] = replace(lines[k], low=y - 1.96 * spread, high=y + 1.96 * spread)
+        if self.spread:
+            half = {name: 1.96 * own for name, own in self.spread.items()}
+            lines = [replace(x, low=x.y - half[x.name], high=x.y + half[x.name]) for x in lines]
         curve = Curve("power", self.title, self.unit, "power", tuple(self.sizes), tuple(lines))
         return Study(
             name="power",

@@ -17,7 +17,7 @@ from steelyard.stats.resampling.bootstrap import bootstrap_means, interval, segm
 
 # Called with how much is done and how much there is.
 Progress = Callable[[int, int], None]
-N_BOOTSTRAP = 1000
+N_BOOTSTRAP = 1000  # of the intervals of means
 _NORMAL = 1.959963984540054
 
 
@@ -107,9 +107,7 @@ def steps(progress: Progress | None, total: int) -> Callable[[], None]:
     return tick
 
 
-def mean_interval(
-    values: Floats, rng: np.random.Generator, n_bootstrap: int = N_BOOTSTRAP
-) -> tuple[float, float, float]:
+def mean_interval(values: Floats, rng: np.random.Generator) -> tuple[float, float, float]:
     """Mean of the known values with a 95 % bootstrap interval; NaN where there is none.
 
     Examples
@@ -121,7 +119,7 @@ def mean_interval(
     known = values[~np.isnan(values)]
     if known.size < 2:
         return float(known.mean()) if known.size else np.nan, np.nan, np.nan
-    counts = segment_counts(n_bootstrap, known.size, rng)
+    counts = segment_counts(N_BOOTSTRAP, known.size, rng)
     low, high = interval(bootstrap_means(known[None], counts))
     return float(known.mean()), float(low[0]), float(high[0])
 

@@ -150,17 +150,18 @@ def simulate(
         step="simulation",
         about={"design": asdict(chosen), "rng": str(draws.bit_generator.state)},
     )
-    runs = Runs(np.repeat(np.array(settings), chosen.repeats, axis=0), np.concatenate(taus))
-    undefined = int(np.isnan(runs.tau).sum())
-    told = f"{undefined:,} of {runs.tau.size:,} rankings have nothing but ties: no tau"
+    # A row per data set: its setting, and the tau of each ranking.
+    setting, tau = np.repeat(np.array(settings), chosen.repeats, axis=0), np.concatenate(taus)
+    undefined = int(np.isnan(tau).sum())
+    told = f"{undefined:,} of {tau.size:,} rankings have nothing but ties: no tau"
     shown = {
         "repeats": chosen.repeats,
         "noise": chosen.noise,
         "outliers": chosen.outlier_kind,
         "settings": len(settings),
     }
-    curves = tuple(_curve(panel, runs, resamples) for panel in PANELS)
-    overall = [line_of(name, [runs.tau[:, k]], resamples) for k, name in enumerate(RANKINGS)]
+    curves = tuple(_curve(panel, setting, tau, resamples) for panel in PANELS)
+    overall = [line_of(name, [tau[:, k]], resamples) for k, name in enumerate(RANKINGS)]
     return Study(
         name="simulation",
         tables={
@@ -169,21 +170,10 @@ def simulate(
             "claims": _claim_table(curves, overall),
         },
         curves=curves,
-        facts={"n_settings": len(settings), "n_sets": len(runs.tau)},
+        facts={"n_settings": len(settings), "n_sets": len(tau)},
         warnings=(told,) if undefined else (),
         provenance=Provenance.of("study simulation", shown, rng=rng),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """All data sets: their settings, and Kendall's tau of each ranking with the true strengths.
-
-    ``setting`` is sets x (types, share of outliers, systems, segments), ``tau`` sets x rankings.
-    """
-
-    setting: Floats
-    tau: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,15 +184,11 @@ class Panel:
     title: str
     x_label: str
     column: int  # of the setting
-    keep: Callable[[Floats], Bools]
+    keep: Callable[[Floats], Bools] = lambda setting: np.ones(len(setting), dtype=bool)
 
 
 def _easy(setting: Floats) -> Bools:
     return np.asarray((setting[:, 0] == 1) & (setting[:, 1] == 0))
-
-
-def _all(setting: Floats) -> Bools:
-    return np.ones(len(setting), dtype=bool)
 
 
 PANELS = (
@@ -210,29 +196,24 @@ PANELS = (
     Panel("b", "no outliers, one type", "segments", 3, _easy),
     Panel("c", "one type", "share of outliers", 1, lambda s: s[:, 0] == 1),
     Panel("d", "no outliers", "types", 0, lambda s: s[:, 1] == 0),
-    Panel("e", "any number of types", "share of outliers", 1, _all),
+    Panel("e", "any number of types", "share of outliers", 1),
     Panel("f", "with outliers", "types", 0, lambda s: s[:, 1] > 0),
-    Panel("g", "all simulations", "systems", 2, _all),
-    Panel("h", "all simulations", "segments", 3, _all),
+    Panel("g", "all simulations", "systems", 2),
+    Panel("h", "all simulations", "segments", 3),
 )
 
 
-#: Panel, ranking, and whether its tau falls along the panel, as the paper claims.
-_FALLS = (
-    ("c", "mean", True),
-    ("c", "median", False),
-    ("c", "bt", False),
-    ("d", "mean", False),
-    ("d", "median", True),
-    ("d", "bt", False),
-    ("f", "median", True),
-    ("f", "bt", False),
-)
+#: Of a panel and a ranking: whether its tau falls along the panel, as the paper claims.
+_FALLS = {
+    "c": {"mean": True, "median": False, "bt": False},
+    "d": {"mean": False, "median": True, "bt": False},
+    "f": {"median": True, "bt": False},
+}
 
 
-def _curve(panel: Panel, runs: Runs, rng: np.random.Generator) -> Curve:
-    kept = panel.keep(runs.setting)
-    own, taus = runs.setting[kept, panel.column], runs.tau[kept]
+def _curve(panel: Panel, setting: Floats, tau: Floats, rng: np.random.Generator) -> Curve:
+    kept = panel.keep(setting)
+    own, taus = setting[kept, panel.column], tau[kept]
     x = np.unique(own)
     lines = tuple(
         line_of(name, [taus[own == value, k] for value in x], rng)
@@ -279,14 +260,13 @@ def _claims(curves: Sequence[Curve], overall: Sequence[Line]) -> Iterator[tuple[
     if panels["a"].x:
         alike = _overlap(panels["a"]) and _overlap(panels["b"])
         yield "easy data: all three are alike", alike, "panels a, b: whether intervals overlap"
-    for panel, name, falls in _FALLS:
-        curve = panels[panel]
-        if len(curve.x) < 2:
-            continue
-        line = curve.lines[RANKINGS.index(name)]
-        fallen = bool(line.high[-1] < line.low[0])
-        what = f"{curve.title}: {name} {'falls' if falls else 'does not fall'} with {curve.x_label}"
-        yield what, fallen == falls, f"{_shown(line, 0)}, then {_shown(line, -1)}"
+    for curve, claims in ((panels[name], claims) for name, claims in _FALLS.items()):
+        for name, falls in claims.items() if len(curve.x) > 1 else ():
+            line = curve.lines[RANKINGS.index(name)]
+            fallen = bool(line.high[-1] < line.low[0])
+            how = "falls" if falls else "does not fall"
+            what = f"{curve.title}: {name} {how} with {curve.x_label}"
+            yield what, fallen == falls, f"{_shown(line, 0)}, then {_shown(line, -1)}"
     mean, median, bt = overall
     ahead = bool(bt.low[0] > max(mean.high[0], median.high[0]))
     yield "overall: bt is best", ahead, ", ".join(f"{x.name} {_shown(x, 0)}" for x in overall)

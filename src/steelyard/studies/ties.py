@@ -205,12 +205,11 @@ def _pair_table(pairs: Pairs, thresholds: Sequence[float]) -> Table:
 
 
 def _value_table(names: Sequence[str], values: Floats, settings: _Settings) -> Table:
-    _, _, t = settings.base
-    own = values[:, 0, t, :]
+    own = values[:, 0, settings.base[2], :]
     order = sorted(range(len(names)), key=lambda i: (-np.nan_to_num(own[0, i], nan=-9), names[i]))
-    rows: list[tuple[Cell, ...]] = [(names[i], *own[:, i].tolist()) for i in order]
+    rows = tuple((names[i], *own[:, i].tolist()) for i in order)
     columns = (Column("metric"), *(Column(name, "higher", digits=3) for name in settings.matrices))
-    return Table(f"Values of metrics at threshold {settings.threshold:g}", columns, tuple(rows))
+    return Table(f"Values of metrics at threshold {settings.threshold:g}", columns, rows)
 
 
 def count_flips(values: Floats, base: Floats) -> Any:
@@ -233,15 +232,13 @@ def _flip_table(names: Sequence[str], values: Floats, settings: _Settings) -> Ta
     columns += [Column("metric threshold", mixed=True)] if several else []
     columns += [Column("best"), Column("value", digits=3), Column("flips")]
     rows: list[tuple[Cell, ...]] = []
-    for k, name in enumerate(settings.matrices):
-        for e, epsilon in enumerate(settings.epsilons):
-            for t, threshold in enumerate(settings.thresholds):
-                own = values[k, e, t]
-                best = None if np.isnan(own).all() else int(np.nanargmax(own))
-                cells: list[Cell] = [name, float(threshold)]
-                cells += [float(epsilon)] if several else []
-                cells += [None, None] if best is None else [names[best], float(own[best])]
-                rows.append((*cells, int(flips[k, e, t])))
+    for place in np.ndindex(flips.shape):
+        (k, e, t), own = place, values[place]
+        cells: list[Cell] = [settings.matrices[k], settings.thresholds[t]]
+        cells += [settings.epsilons[e]] if several else []
+        best = None if np.isnan(own).all() else int(np.nanargmax(own))
+        cells += [None, None] if best is None else [names[best], float(own[best])]
+        rows.append((*cells, int(flips[place])))
     n = len(names)
     note = (
         f"flips: of {n * (n - 1) // 2} pairs of metrics, those in another order than under "
@@ -268,7 +265,6 @@ def _curves(
 ) -> tuple[Curve, ...]:
     """Draw pairs kept, and the values of all metrics under each matrix, against the threshold."""
     x = settings.thresholds
-
     kept = np.array([pairs.at_least(t).sum() for t in x], dtype=np.float64)
     own = (plain_line(pairs.name, kept, len(pairs)),)
     curves = [Curve("pairs", "pairs kept", "threshold", "pairs", x, own)]

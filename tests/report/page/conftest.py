@@ -13,7 +13,7 @@ import pytest
 
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.report.mistakes import Mistake
+from steelyard.report.explorer import Mistake
 from steelyard.report.page import make_report
 
 HOSTILE = (

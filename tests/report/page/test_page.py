@@ -25,8 +25,8 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.report import explorer, mistakes, sections, summary
-from steelyard.report.figures import comparison, svg
+from steelyard.report import explorer, sections, summary
+from steelyard.report.figures import comparison, drawing
 from steelyard.report.page import make_report, script_json
 from steelyard.stats.arrays import Floats
 
@@ -165,7 +165,9 @@ def test_a_chart_is_drawn_alike_each_time():
     pytest.importorskip("altair")
     found = sy.compare(small(), "h", n_bootstrap=20)
     scores = comparison.scores_of(small(), found)
-    one, two = (svg.draw(lambda: comparison.draw("density", found, scores), "d") for _ in range(2))
+    one, two = (
+        drawing.draw(lambda: comparison.draw("density", found, scores), "d") for _ in range(2)
+    )
     assert "url(#d-0)" in one.svg  # ids, which Vega counts on from chart to chart
     assert one == two
 
@@ -329,7 +331,7 @@ def test_explanations_of_kobe_are_read(tmp_path):
     ]
     rows = [{"system": s, "segment": "3", "entities": entities} for s in ("A", "Z")]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    found = mistakes.read_mistakes(path, es)
+    found = explorer.read_mistakes(path, es)
     assert [(m.system, m.kind, m.start, m.end, m.text, m.side) for m in found] == [
         ("A", "lost number", 9, 11, "12", "source"),
         ("A", "changed date", 3, 5, "May", "output"),

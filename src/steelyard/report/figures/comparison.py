@@ -215,7 +215,7 @@ def disagreement(found: RankedSystems) -> Chart:
     by = list(places)
     names = labels(order)
     odd = _odd_ones(by, places, names)
-    height = max(13.0, min(24.0, 640 / len(names))) * len(names)
+    height = cell_size(len(names), most=24, least=13, whole=640) * len(names)
     chart = alt.hconcat(
         _slopes(by, places, names, {n for row in odd for n in (row["row"], row["column"])}, height),
         _odd_matrix(names, odd, by, height),

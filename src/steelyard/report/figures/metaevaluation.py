@@ -136,9 +136,9 @@ def _size(found: MetaEvaluation) -> str:
     return f"human score {label(found.human)}: {size}"
 
 
-def forest(found: MetaEvaluation, most: int = 3) -> Chart:
-    """Draw every metric with its interval under each meta-metric, ordered by the first one."""
-    names = _names(found)[:most]
+def forest(found: MetaEvaluation) -> Chart:
+    """Draw metrics with intervals under the first three meta-metrics, ordered by the first."""
+    names = _names(found)[:3]
     order = [r.metric for r in _results(found, names[0])]
     shown = labels(order)
     panels = []
@@ -149,7 +149,8 @@ def forest(found: MetaEvaluation, most: int = 3) -> Chart:
         low, high = np.array(ends).T.reshape(2, -1)
         span = (low, high) if np.isfinite(low).any() else None
         drawn = Intervals(shown, values, span, [own[m].rank if m in own else None for m in order])
-        axis = _axis(next(iter(own.values())))
+        some = next(iter(own.values()))
+        axis = "systems" if some.level == "sys" else f"segments, grouped by {some.group_by}"
         width = 260 if len(names) < 3 else 200
         panels.append(interval_panel(drawn, title=by, axis=axis, first=k == 0, width=width))
     what = ""
@@ -162,10 +163,6 @@ def forest(found: MetaEvaluation, most: int = 3) -> Chart:
         "Metrics, best first",
         [_size(found), what, limited(len(order), "metrics")],
     )
-
-
-def _axis(result: MetaResult) -> str:
-    return "systems" if result.level == "sys" else f"segments, grouped by {result.group_by}"
 
 
 def _pvalues(given: MetaInput) -> Chart:
@@ -311,11 +308,10 @@ def metametrics(found: MetaEvaluation) -> Chart:
     metrics = [m for m in values[names[0]] if all(m in own for own in values.values())]
     shown = labels(metrics)
     columns = {by: np.array([own[m] for m in metrics]) for by, own in values.items()}
-    pairs = [(a, b) for i, a in enumerate(names[:3]) for b in names[i + 1 : 3]]
     panels = []
-    for a, b in pairs:
-        text = _correlation(columns[a], columns[b]).removeprefix(": ")
+    for a, b in combinations(names[:3], 2):
         both = columns[a], columns[b]
+        text = _correlation(*both).removeprefix(": ")
         panels.append(cloud(*both, shown, titles=(a, b), title=text, size=(400, 340)))
     return finish(
         alt.concat(*panels, columns=2, spacing=26),

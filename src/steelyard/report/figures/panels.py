@@ -13,7 +13,7 @@ from steelyard.stats.arrays import Floats
 
 _CHARACTER = 6.2  # pixels that a character of a label takes, at most
 _LINE = 13  # pixels that a label is high
-_SHOWN_NUMBERS = 24  # rows up to which cells of a matrix hold numbers
+_MARGIN = 46  # pixels that a marginal histogram is high
 _BARE = {"ticks": False, "domain": False, "labelOverlap": False}  # an axis of names alone
 
 
@@ -74,7 +74,7 @@ def interval_panel(
     def across(field: str) -> Chart:
         return alt.X(field, title=axis or None, scale=alt.Scale(zero=False))
 
-    height = max(13.0, min(22.0, 640 / max(n, 1))) * n
+    height = cell_size(n, most=22, least=13, whole=640) * n
     base = plot([drawn.row(i) for i in range(n)], width=width, height=height).encode(
         y=y, color=of_groups(alt.Color, style.BLUE, style.RED)
     )
@@ -95,7 +95,7 @@ def interval_panel(
     return titled(alt.layer(*layers), title)
 
 
-def cell_size(n: int, most: float = 40, least: float = 14, whole: float = 620) -> float:
+def cell_size(n: int, *, most: float, least: float, whole: float = 620) -> float:
     """Side of a cell of a matrix with ``n`` rows, in pixels."""
     return float(max(least, min(most, whole / max(n, 1))))
 
@@ -104,20 +104,21 @@ def cell_size(n: int, most: float = 40, least: float = 14, whole: float = 620) -
 class Matrix:
     """A matrix of coloured cells, with texts where these can be read; NaN is no cell.
 
-    ``ends`` are the values of the outermost colours, which go two ways if ``diverging``.
+    ``size`` is the side of a cell, ``numbers`` says whether texts are shown, and ``ends`` are the
+    values of the outermost colours, which go two ways if ``diverging``.
     """
 
     rows: Sequence[str]
     columns: Sequence[str]
     values: Floats
+    size: float
+    numbers: bool
     texts: Sequence[Sequence[str]] | None = None
     ends: tuple[float, float] = (0.0, 1.0)
     diverging: bool = False
-    size: float | None = None
     title: str = ""
     legend: str | None = None
     row_labels: bool = True
-    numbers: bool | None = None
     angle: int = -50
 
     def cells(self) -> list[style.Row]:
@@ -137,9 +138,7 @@ class Matrix:
 
     def chart(self) -> Chart:
         """Draw it."""
-        rows, columns, data = self.rows, self.columns, self.cells()
-        longest = max(len(rows), len(columns))
-        side = self.size or cell_size(longest)
+        rows, columns, data, side = self.rows, self.columns, self.cells(), self.size
         colours = style.DIVERGING if self.diverging else style.SEQUENTIAL
         spaced = [float(f"{x:.6g}") for x in np.linspace(*self.ends, len(colours))]
         scale = alt.Scale(domain=spaced, range=list(colours), clamp=True)
@@ -152,8 +151,7 @@ class Matrix:
                 tooltip=["row:N", "column:N", "value:Q", "text:N"],
             )
         ]
-        shown = longest <= _SHOWN_NUMBERS if self.numbers is None else self.numbers
-        if shown and any(row["text"] for row in data):
+        if self.numbers and any(row["text"] for row in data):
             dark = "abs(datum.far) > 0.7" if self.diverging else "datum.far > 0.3"
             colour = alt.condition(dark, alt.value("white"), alt.value(style.INK))
             text = base.mark_text(fontSize=min(10.5, side / 2.6))
@@ -289,9 +287,7 @@ def _whole(edges: Sequence[float | None]) -> Chart:
     return alt.Scale(domain=[edges[0], edges[-1]], nice=False, zero=False)
 
 
-def histogram(
-    values: Floats, edges: Floats, *, upright: bool, length: int, depth: int = 46
-) -> Chart:
+def histogram(values: Floats, edges: Floats, *, upright: bool, length: int) -> Chart:
     """Draw a marginal histogram without axes: above a plot, or upright at its side."""
     counts, _ = np.histogram(values, bins=edges)
     ends = [number(edge) for edge in edges]
@@ -303,9 +299,9 @@ def histogram(
     across = {"axis": None, "title": None}
     base = plot(rows).mark_rect(color=style.FAINT, stroke="white", strokeWidth=0.5)
     if upright:
-        return base.properties(width=depth, height=length).encode(
+        return base.properties(width=_MARGIN, height=length).encode(
             y=alt.Y("from:Q", **along), y2="to:Q", x=alt.X("n:Q", **across), x2=alt.datum(0)
         )
-    return base.properties(width=length, height=depth).encode(
+    return base.properties(width=length, height=_MARGIN).encode(
         x=alt.X("from:Q", **along), x2="to:Q", y=alt.Y("n:Q", **across), y2=alt.datum(0)
     )

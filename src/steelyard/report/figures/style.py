@@ -1,4 +1,4 @@
-"""What all figures share: libraries, colours, labels, the look, and files without a browser.
+"""What all figures share: libraries, colours, labels, the look.
 
 A figure is a plain function from a result (or arrays) to an Altair chart. Names of systems and
 metrics are untrusted: they occur as data, as literal domains of scales and in titles, never as
@@ -7,19 +7,15 @@ names of fields and never in expressions.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, UsageError, hint, need_extra, printable
-from steelyard.formats import files
+from steelyard.core.errors import UsageError, hint, need_extra, printable
 
-SUFFIXES = ("png", "svg", "pdf")
 Chart = Any  # altair is an optional dependency, so its type can't be named
 Row = dict[str, Any]
 
@@ -171,54 +167,3 @@ def chosen(names: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
         if name not in every:
             raise UsageError(f"no figure '{name}'; {hint(name, every)}")
     return tuple(dict.fromkeys(names))
-
-
-def render(figure: Chart, kind: str) -> bytes:
-    """Draw a chart as ``png``, ``svg`` or ``pdf``."""
-    need_plots()
-    vl_convert: Any = import_module("vl_convert")
-    if kind not in SUFFIXES:
-        raise UsageError(f"can't draw '.{kind}'; {hint(kind, SUFFIXES)}")
-    spec = json.loads(figure.to_json(validate=False))  # the schema is checked by our tests
-    if kind == "png":
-        return bytes(vl_convert.vegalite_to_png(spec, scale=2))
-    if kind == "svg":
-        return str(vl_convert.vegalite_to_svg(spec)).encode()
-    return bytes(vl_convert.vegalite_to_pdf(spec))
-
-
-def write(figure: Chart, path: Path) -> None:
-    """Write a chart by its suffix: ``.png``, ``.svg`` or ``.pdf``."""
-    write_all({"": lambda: figure}, path)
-
-
-def figure_paths(names: Sequence[str], path: Path) -> dict[str, Path]:
-    """Say where figures go: one to the path itself, several beside it with their names.
-
-    Examples
-    --------
-    >>> [str(p) for p in figure_paths(["forest", "wins"], Path("f.png")).values()]
-    ['f-forest.png', 'f-wins.png']
-    """
-    if len(names) == 1:
-        return {names[0]: path}
-    return {name: path.with_name(f"{path.stem}-{name}{path.suffix}") for name in names}
-
-
-def write_all(charts: Mapping[str, Callable[[], Chart]], path: Path) -> list[Path]:
-    """Draw all charts, then write them; nothing is written if one of them can't be drawn."""
-    kind = files.suffix(path)
-    if kind not in SUFFIXES:
-        raise UsageError(f"{path}: can't draw '.{kind}'; {hint(kind, SUFFIXES)}")
-    places = figure_paths(list(charts), path)
-    drawn = {}
-    for name, make in charts.items():
-        try:
-            drawn[name] = render(make(), kind)
-        except ValueError as error:
-            place = places[name]
-            raise InputError(f"the figure can't be drawn ({error})", path=place) from error
-    for name, content in drawn.items():
-        with files.replacing(places[name]) as temporary:
-            temporary.write_bytes(content)
-    return list(places.values())

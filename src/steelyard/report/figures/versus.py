@@ -10,7 +10,7 @@ from steelyard.comparison.results import SENTENCES
 from steelyard.comparison.scores import is_binary
 from steelyard.core.errors import UsageError, hint
 from steelyard.report.figures import style
-from steelyard.report.figures.panels import Matrix, heat, histogram
+from steelyard.report.figures.panels import Matrix, cell_size, heat, histogram
 from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, number, plot
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.wins import win_counts
@@ -44,11 +44,9 @@ def draw_pair(
     if name == "wins":
         return wins(pair, scores if higher_is_better else -scores)
     if name == "density" and is_binary(scores):
-        return two_by_two(scores[0], scores[1], pair[0], pair[1], score)
-    function = density if name == "density" else differences
-    return function(
-        scores[0], scores[1], pair[0], pair[1], score, higher_is_better=higher_is_better
-    )
+        return two_by_two(scores, pair, score)
+    draw = density if name == "density" else differences
+    return draw(scores, pair, score, higher_is_better=higher_is_better)
 
 
 def segment_label(score: str, *, corpus: bool) -> str:
@@ -56,30 +54,27 @@ def segment_label(score: str, *, corpus: bool) -> str:
     return f"{score}, {SENTENCES}" if corpus else score
 
 
-def _shared(a: Floats, b: Floats, name_a: str, name_b: str) -> tuple[Floats, Floats]:
+def _shared(scores: Floats, pair: Sequence[str]) -> Floats:
     """Keep the segments that both have scores of."""
-    both = np.isfinite(a) & np.isfinite(b)
+    both = np.isfinite(scores).all(axis=0)
     if not both.any():
-        raise UsageError(f"{name_a} and {name_b} share no segment with scores")
-    return a[both], b[both]
+        raise UsageError(f"{pair[0]} and {pair[1]} share no segment with scores")
+    return np.asarray(scores[:, both])
 
 
-def two_by_two(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "score") -> Chart:
+def two_by_two(scores: Floats, pair: Sequence[str], score: str = "score") -> Chart:
     """Draw scores of two systems that are 0 or 1: how many segments each of the four cases has.
 
     Only the segments that one system alone has right tell the two apart: McNemar's test.
     """
-    a, b = _shared(a, b, name_a, name_b)
-    one, two = a == 1, b == 1
+    one, two = _shared(scores, pair) == 1
     counts = np.array([[(x & y).sum() for y in (two, ~two)] for x in (one, ~one)], dtype=float)
-    first, second = labels([name_a, name_b])
-    rows, columns = [f"{first}: 1", f"{first}: 0"], [f"{second}: 1", f"{second}: 0"]
-    texts = [[f"{int(n):,}" for n in row] for row in counts]
+    first, second = labels(pair)
     drawn = Matrix(
-        rows=rows,
-        columns=columns,
+        rows=[f"{first}: 1", f"{first}: 0"],
+        columns=[f"{second}: 1", f"{second}: 0"],
         values=counts,
-        texts=texts,
+        texts=[[f"{int(n):,}" for n in row] for row in counts],
         ends=(0.0, float(counts.max())),
         size=90,
         legend="segments",
@@ -95,13 +90,7 @@ def two_by_two(a: Floats, b: Floats, name_a: str, name_b: str, score: str = "sco
 
 
 def density(
-    a: Floats,
-    b: Floats,
-    name_a: str,
-    name_b: str,
-    score: str = "score",
-    *,
-    higher_is_better: bool = True,
+    scores: Floats, pair: Sequence[str], score: str = "score", *, higher_is_better: bool = True
 ) -> Chart:
     """Draw the scores of two systems on the same segments, and what three rankings make of them.
 
@@ -111,10 +100,10 @@ def density(
     whose half-plane holds more segments, which is shaded. Where lower is better, it is the other
     way round.
     """
-    a, b = _shared(a, b, name_a, name_b)
+    a, b = _shared(scores, pair)
     edges = style.bins(np.r_[a, b], most=42, least=20)
     low, high = number(edges[0]), number(edges[-1])
-    first, second = label(name_a), label(name_b)
+    first, second = map(label, pair)
     above, below = int((b > a).sum()), int((a > b).sum())
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     titles = (f"{first} ({label(score)})", f"{second} ({label(score)})")
@@ -169,17 +158,11 @@ def _verdicts(
 
 
 def differences(
-    a: Floats,
-    b: Floats,
-    name_a: str,
-    name_b: str,
-    score: str = "score",
-    *,
-    higher_is_better: bool = True,
+    scores: Floats, pair: Sequence[str], score: str = "score", *, higher_is_better: bool = True
 ) -> Chart:
     """Draw the paired differences of two systems, the first minus the second, as a histogram."""
-    gap = np.subtract(*_shared(a, b, name_a, name_b))
-    first, second = label(name_a), label(name_b)
+    gap = np.subtract(*_shared(scores, pair))
+    first, second = map(label, pair)
     kinds = [f"{first} higher", "tie", f"{second} higher"]
     bars = (
         plot(difference_bars(gap, kinds), width=460, height=250)
@@ -260,9 +243,8 @@ def wins(systems: Sequence[str], scores: Floats) -> Chart:
             start = end
     left = alt.Axis(grid=False, labelOverlap=False)
     y = alt.Y("system:N", scale=alt.Scale(domain=names), title=None, axis=left)
-    base = plot(rows, width=420, height=max(14.0, min(24.0, 640 / len(names))) * len(names)).encode(
-        y=y
-    )
+    height = cell_size(len(names), most=24, least=14, whole=640) * len(names)
+    base = plot(rows, width=420, height=height).encode(y=y)
     scale = alt.Scale(domain=list(kinds), range=[style.BLUE, style.FAINT, style.ORANGE])
     bars = base.mark_bar().encode(
         x=alt.X(

@@ -1,5 +1,6 @@
-"""Charts inside the page: SVG that is drawn once, when the report is made, and holds no code.
+"""Charts become pictures, without a browser: files by their suffix, and SVG inside the page.
 
+What stands in the page is drawn once, when the report is made, and holds no code.
 The reader's browser needs no plotting library, and the page's policy can forbid code from strings.
 What vl-convert draws is read as XML and written again with known elements and attributes only.
 """
@@ -7,15 +8,20 @@ What vl-convert draws is read as XML and written again with known elements and a
 from __future__ import annotations
 
 import html
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.formats import files
 from steelyard.report.figures.style import Chart, need_plots
 
+SUFFIXES = ("png", "svg", "pdf")
 _ELEMENTS = frozenset(
     ("svg", "g", "path", "line", "rect", "circle", "text", "tspan", "defs", "clipPath",
      "linearGradient", "stop")
@@ -123,3 +129,54 @@ def _widen(kept: dict[str, str]) -> None:
         width = float(box[2]) + 2 * _ROOM
         kept["viewBox"] = f"{-_ROOM} {box[1]} {width:g} {box[3]}"
         kept["width"] = f"{width:g}"
+
+
+def render(figure: Chart, kind: str) -> bytes:
+    """Draw a chart as ``png``, ``svg`` or ``pdf``."""
+    need_plots()
+    vl_convert: Any = import_module("vl_convert")
+    if kind not in SUFFIXES:
+        raise UsageError(f"can't draw '.{kind}'; {hint(kind, SUFFIXES)}")
+    spec = json.loads(figure.to_json(validate=False))  # the schema is checked by our tests
+    if kind == "png":
+        return bytes(vl_convert.vegalite_to_png(spec, scale=2))
+    if kind == "svg":
+        return str(vl_convert.vegalite_to_svg(spec)).encode()
+    return bytes(vl_convert.vegalite_to_pdf(spec))
+
+
+def write(figure: Chart, path: Path) -> None:
+    """Write a chart by its suffix: ``.png``, ``.svg`` or ``.pdf``."""
+    write_all({"": lambda: figure}, path)
+
+
+def figure_paths(names: Sequence[str], path: Path) -> dict[str, Path]:
+    """Say where figures go: one to the path itself, several beside it with their names.
+
+    Examples
+    --------
+    >>> [str(p) for p in figure_paths(["forest", "wins"], Path("f.png")).values()]
+    ['f-forest.png', 'f-wins.png']
+    """
+    if len(names) == 1:
+        return {names[0]: path}
+    return {name: path.with_name(f"{path.stem}-{name}{path.suffix}") for name in names}
+
+
+def write_all(charts: Mapping[str, Callable[[], Chart]], path: Path) -> list[Path]:
+    """Draw all charts, then write them; nothing is written if one of them can't be drawn."""
+    kind = files.suffix(path)
+    if kind not in SUFFIXES:
+        raise UsageError(f"{path}: can't draw '.{kind}'; {hint(kind, SUFFIXES)}")
+    places = figure_paths(list(charts), path)
+    drawn = {}
+    for name, make in charts.items():
+        try:
+            drawn[name] = render(make(), kind)
+        except ValueError as error:
+            place = places[name]
+            raise InputError(f"the figure can't be drawn ({error})", path=place) from error
+    for name, content in drawn.items():
+        with files.replacing(places[name]) as temporary:
+            temporary.write_bytes(content)
+    return list(places.values())

@@ -7,18 +7,18 @@ import sys
 import pytest
 
 from steelyard.core.errors import MissingDependencyError, UsageError
-from steelyard.report.figures import people, style
+from steelyard.report.figures import drawing, people
 
 CURVES = {"de-en": [(1.0, 40.0), (25.0, 16.0)], "ru-en": [(1.0, 44.0), (25.0, 14.0)],
           "mean": [(1.0, 42.0), (25.0, 15.0)]}  # fmt: skip
 MAGIC = {"png": b"\x89PNG\r\n", "svg": b"<svg", "pdf": b"%PDF"}
 
 
-@pytest.mark.parametrize("kind", style.SUFFIXES)
+@pytest.mark.parametrize("kind", drawing.SUFFIXES)
 def test_every_format(tmp_path, kind):
     pytest.importorskip("altair")
     path = tmp_path / f"curve.{kind}"
-    style.write(people.threshold_curve(CURVES), path)
+    drawing.write(people.threshold_curve(CURVES), path)
     assert path.read_bytes().startswith(MAGIC[kind])
     if kind == "svg":
         text = path.read_text(encoding="utf-8")
@@ -36,7 +36,7 @@ def test_the_chart_holds_every_point(look):
 def test_other_suffixes_are_refused(tmp_path):
     pytest.importorskip("altair")
     with pytest.raises(UsageError, match=r"can't draw '\.gif'; .*png"):
-        style.write(people.threshold_curve(CURVES), tmp_path / "x.gif")
+        drawing.write(people.threshold_curve(CURVES), tmp_path / "x.gif")
     assert list(tmp_path.iterdir()) == []
 
 
