@@ -21,10 +21,9 @@ from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings, Ratings
 from steelyard.formats.judged import directassessment
 from steelyard.formats.load import TableFormat
-from steelyard.human.da import Averages
 from steelyard.human.numeric import DA, check_systems
 from steelyard.human.options import HumanOptions
-from steelyard.human.ordering import Ordering
+from steelyard.human.ordering import Averages, Ordering
 from steelyard.human.protocol import Inputs, Protocol
 from steelyard.human.results import HumanScores, SystemScore, place_systems
 from steelyard.stats.arrays import group_sums, ratio

@@ -15,10 +15,9 @@ from steelyard.core.table import Column, Table
 from steelyard.core.words import listed, plural
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.formats.judged import directassessment, errorlists
-from steelyard.human import da, mqm, ordering, raters
-from steelyard.human.da import Averages, average
+from steelyard.human import mqm, ordering, raters
 from steelyard.human.options import HumanOptions
-from steelyard.human.ordering import Rule
+from steelyard.human.ordering import Averages, Rule, average
 from steelyard.human.protocol import Inputs, Protocol
 from steelyard.human.results import HumanScores, place_systems
 from steelyard.stats import agreement
@@ -30,7 +29,7 @@ class _Scored:
     """Ratings with the values that count: raw ones, and z (NaN where a rater has none)."""
 
     ratings: Ratings
-    scale: da.RaterScale
+    scale: raters.RaterScale
     z: Floats
     averages: Averages
     penalties: mqm.Penalties | None
@@ -100,10 +99,10 @@ class _DirectAssessment(Protocol):
         """Run the protocol: scores, places, raters, agreement; and quality control if asked for."""
         if not len(ratings):
             raise DegenerateError("there is no rating")
-        scale = da.rater_scale(ratings)
-        checks = da.quality_control(ratings, scale, min_seconds=options.min_seconds)
+        scale = raters.rater_scale(ratings)
+        checks = raters.quality_control(ratings, scale, min_seconds=options.min_seconds)
         found = kept = self._scored(ratings, options, weights)
-        warnings = [*self._left_out(ratings, options), *da.notes(checks, ratings.raters)]
+        warnings = [*self._left_out(ratings, options), *raters.notes(checks, ratings.raters)]
         comparable = found.z if self.z(options) else found.ratings.value
         shown = checks if self.controlled else None
         tables = {"raters": raters.rater_table(found.ratings, found.scale, comparable, shown)}
@@ -157,8 +156,8 @@ class _DirectAssessment(Protocol):
         found = self.costs(ratings, options, weights)
         if found is not None:
             ratings = replace(ratings, value=-found.units / found.scale + 0.0)
-        scale = da.rater_scale(ratings)
-        z = da.standardise(ratings, scale)
+        scale = raters.rater_scale(ratings)
+        z = raters.standardise(ratings, scale)
         rows = ratings.is_item("system", "repeat") & ~np.isnan(ratings.value)
         if self.z(options):
             averages = average(ratings, {name: z, raw: ratings.value}, rows & ~np.isnan(z))
@@ -179,7 +178,7 @@ class _DirectAssessment(Protocol):
             blank = int(np.isnan(ratings.value).sum())
             if blank:
                 notes.append(f"{plural(blank, 'row')} without a score left out")
-            scale = da.rater_scale(ratings)
+            scale = raters.rater_scale(ratings)
             out = np.flatnonzero(~scale.usable & (scale.n > 0))
             if self.z(options) and len(out):
                 lost = int(np.isin(ratings.rater, out).sum())

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.core.words import listed
-from steelyard.metaevaluation.data import LISTED, Run, quoted
+from steelyard.metaevaluation.cube import LISTED, Run, quoted
 from steelyard.metaevaluation.results import MetaResult, units
 from steelyard.stats.arrays import Floats
 from steelyard.stats.metametrics.base import Resamples

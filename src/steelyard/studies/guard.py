@@ -19,7 +19,7 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import listed
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.data import the_human
+from steelyard.metaevaluation.cube import the_human
 from steelyard.metaevaluation.floor import DRAWN, PREFIX, is_sentinel, sentinel_tables
 from steelyard.stats.arrays import Floats
 from steelyard.studies.metaruns import By, open_runs

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.core.words import listed
 from steelyard.metaevaluation.benchmark.results import Column, Standing
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, SetSpec, Task
-from steelyard.metaevaluation.data import HINT, Data
+from steelyard.metaevaluation.cube import HINT, Data
 from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import Significance
 from steelyard.metaevaluation.significance import significance_of

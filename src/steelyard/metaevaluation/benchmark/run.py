@@ -31,7 +31,7 @@ from steelyard.metaevaluation.benchmark.averages import (
 )
 from steelyard.metaevaluation.benchmark.results import BenchmarkResult, SetSummary
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
-from steelyard.metaevaluation.data import Data, Run, prepare
+from steelyard.metaevaluation.cube import Data, Run, prepare
 from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.run import unit_codes
 from steelyard.metaevaluation.significance import (
