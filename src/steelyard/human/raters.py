@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,20 @@ class QualityControl:
             return "fails"
         return "passes" if self.tested[rater] else "untested"
 
+    def notes(self, raters: Sequence[str]) -> list[str]:
+        """Say what the checks could not use, and who fails them."""
+        found = []
+        for kind, what in ((self.bad_reference, "bad reference"), (self.repeat, "repeat")):
+            if kind.n_alone:
+                alone = f"{plural(kind.n_alone, what)} without a rating of the real output by the"
+                found.append(f"{alone} same rater: not used in the quality control")
+        if self.failed:
+            verb = "fails" if len(self.failed) == 1 else "fail"
+            names = listed([raters[code] for code in self.failed], 5)
+            count = plural(len(self.failed), "rater")
+            found.append(f"{count} {verb} the quality control: {names}")
+        return found
+
 
 def quality_control(
     ratings: Ratings, scale: RaterScale, *, alpha: float = 0.05, min_seconds: float = 2.0
@@ -191,21 +206,6 @@ def _each_rater(n: int, rater: Codes, values: Floats, summary: Callable[[Floats]
     if len(codes):
         result[codes] = [summary(own) for own in np.split(values[known], starts[1:])]
     return result
-
-
-def notes(control: QualityControl, raters: Sequence[str]) -> list[str]:
-    """Say what the checks could not use, and who fails them."""
-    found = []
-    for kind, what in ((control.bad_reference, "bad reference"), (control.repeat, "repeat")):
-        if kind.n_alone:
-            owner = "without a rating of the real output by the same rater"
-            found.append(f"{plural(kind.n_alone, what)} {owner}: not used in the quality control")
-    failed = control.failed
-    if failed:
-        verb = "fails" if len(failed) == 1 else "fail"
-        names = listed([raters[code] for code in failed], 5)
-        found.append(f"{plural(len(failed), 'rater')} {verb} the quality control: {names}")
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +296,7 @@ def repeated(
     return unit, value[kept], float(gap.mean()) if len(gap) else float("nan")
 
 
-def comparisons(found: Opinions, n_systems: int) -> dict[str, Any] | None:
+def comparisons(found: Opinions, n_systems: int) -> agreement.Orderings | None:
     """List which of two systems each rater puts first on each segment.
 
     Only segments that two raters or more judged are listed; None if there are too many.
@@ -314,12 +314,12 @@ def comparisons(found: Opinions, n_systems: int) -> dict[str, Any] | None:
     swap = one > other
     gap = found.value[left] - found.value[right]
     pair = np.minimum(one, other) * n_systems + np.maximum(one, other)
-    return {
-        "rater": found.rater[left],
-        "unit": found.segment[left] * n_systems**2 + pair,
-        "outcome": np.where(swap, -gap, gap),
-        "block": found.segment[left],
-    }
+    return agreement.Orderings(
+        rater=found.rater[left],
+        unit=found.segment[left] * n_systems**2 + pair,
+        outcome=np.where(swap, -gap, gap),
+        block=found.segment[left],
+    )
 
 
 def rater_table(
@@ -371,23 +371,20 @@ def agreements(
     if ratings.raters == (UNKNOWN,):
         return {}
     result: dict[str, Any] = {}
+    alpha = partial(agreement.krippendorff_alpha, n_resamples=n_resamples)
+    order = partial(agreement.ranking_agreement, n_resamples=n_resamples)
     for (name, value), stream in zip(scores.items(), rng.spawn(len(scores)), strict=True):
-        streams = stream.spawn(4)
+        one, two, three, four = stream.spawn(4)
         found = opinions(ratings, value, rows)
-        entry: dict[str, Any] = {}
-        for level, own in zip(("interval", "ordinal"), streams, strict=False):
-            entry[f"alpha_{level}"] = agreement.krippendorff_alpha(
-                found.unit, found.value, level, n_resamples=n_resamples, rng=own
-            ).to_dict()
+        entry: dict[str, Any] = {
+            "alpha_interval": alpha(found.unit, found.value, "interval", rng=one).to_dict(),
+            "alpha_ordinal": alpha(found.unit, found.value, "ordinal", rng=two).to_dict(),
+        }
         pairs = comparisons(found, len(ratings.systems))
         if pairs is not None:
-            entry["ranking"] = agreement.ranking_agreement(
-                agreement.Orderings(**pairs), n_resamples=n_resamples, rng=streams[2]
-            ).to_dict()
-        unit, own_value, gap = repeated(ratings, value, rows)
-        entry["repeats_alpha_interval"] = agreement.krippendorff_alpha(
-            unit, own_value, n_resamples=n_resamples, rng=streams[3]
-        ).to_dict()
+            entry["ranking"] = order(pairs, rng=three).to_dict()
+        unit, again, gap = repeated(ratings, value, rows)
+        entry["repeats_alpha_interval"] = alpha(unit, again, rng=four).to_dict()
         entry["repeats_mean_difference"] = gap
         result[name] = entry
     return result
