@@ -192,7 +192,8 @@ def error_rows(ratings: Ratings, weights: Weights) -> list[dict[str, Any]]:
     cells, place, n = np.unique(outputs(ratings)[rows], return_inverse=True, return_counts=True)
     sizes = np.bincount(cells // max(1, len(ratings.segments)), minlength=len(ratings.systems))
     number: Counter[tuple[int, str, str]] = Counter()
-    cost, share = defaultdict(Fraction), defaultdict(Fraction)
+    cost: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
+    share = cost.copy()
     for row, size in zip(rows.tolist(), n[place].tolist(), strict=True):
         for error in ratings.errors[row] or ():
             category = "/".join(_parts(error.category)) or _BLANK

@@ -129,8 +129,8 @@ def _split_joined(
     ]
     size = np.array([len(own) for own in parts])[code]
     flat = np.array([p for c in code.tolist() for p in parts[c]], dtype=np.int32)
-    row, rank, slot = (np.repeat(column, size) for column in (row, rank, slot))
-    return tuple(single), row, flat, rank, slot
+    row, slot = np.repeat(row, size), np.repeat(slot, size)
+    return tuple(single), row, flat, np.repeat(rank, size), slot
 
 
 def _alike(
