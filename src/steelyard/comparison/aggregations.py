@@ -163,14 +163,14 @@ def bt_aggregate(fit: Strengths, names: tuple[str, ...], *, pairs: bool = True) 
         scores=fit.strength,
         ranks=fit.ranks,
         pairwise=win_probability(fit.strength) if pairs else NO_PAIRS,
-        warnings=_connection_warnings(fit, names),
+        warnings=connection_warnings(fit, names),
         strengths=fit,
         close=FITTED,
         against=_chance,
     )
 
 
-def _connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ...]:
+def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ...]:
     """Name unbeaten, winless and unmet systems, or else groups that never met."""
     if fit.connected:
         return ()
