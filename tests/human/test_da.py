@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from steelyard import HumanScores, Ratings, human_scores
 from steelyard.core.errors import DegenerateError, InputError, UsageError
 from steelyard.formats.load import read_any
-from steelyard.human import da
-from steelyard.human.da import average, quality_control
-from steelyard.human.ordering import Rule, order
+from steelyard.human import raters
+from steelyard.human.ordering import Rule, average, order
+from steelyard.human.raters import quality_control
 
 nan = float("nan")
 
@@ -126,7 +126,7 @@ def from_rows(rows, **more) -> Ratings:
 def test_z_against_the_formula(rows):
     ratings = from_rows(rows)
     mine = sorted(
-        zip((ratings.raters[c] for c in ratings.rater), ratings.value, da.standardise(ratings),
+        zip((ratings.raters[c] for c in ratings.rater), ratings.value, raters.standardise(ratings),
             strict=True),
         key=str,
     )  # fmt: skip
@@ -241,13 +241,13 @@ def control_ratings(n: int = 12) -> Ratings:
 
 def test_quality_control_finds_each_fault():
     ratings = control_ratings()
-    checks = quality_control(ratings, da.rater_scale(ratings), min_seconds=0)
+    checks = quality_control(ratings, raters.rater_scale(ratings), min_seconds=0)
     assert [checks.verdict(code) for code in range(3)] == ["fails", "passes", "fails"]
     assert "bad references" in checks.reasons[0][0]
     assert "repeats differ" in checks.reasons[2][0]
     assert checks.bad_reference.n.tolist() == [12, 12, 12]
     assert checks.bad_reference.gap[1] == pytest.approx(20, abs=3)
-    fast = quality_control(ratings, da.rater_scale(ratings), min_seconds=2)
+    fast = quality_control(ratings, raters.rater_scale(ratings), min_seconds=2)
     assert fast.reasons[1] == ("takes 0.5 s per rating",)
 
 
@@ -351,7 +351,7 @@ def test_millions_of_scores_in_seconds(shared):
     ratings = read_any(shared / "toship21" / "human-segments.csv.gz")[1]
     assert len(ratings) == 2_318_204
     start = time.process_time()
-    found = average(ratings, {"z": da.standardise(ratings), "raw": ratings.value})
+    found = average(ratings, {"z": raters.standardise(ratings), "raw": ratings.value})
     means = found.means("raw")
     used = time.process_time() - start
     assert used < 10

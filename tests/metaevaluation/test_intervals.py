@@ -12,7 +12,7 @@ import pytest
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.metaevaluation.data import Run, prepare
+from steelyard.metaevaluation.cube import Run, prepare
 from steelyard.metaevaluation.intervals import with_intervals
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import UNITS

@@ -200,7 +200,7 @@ def _by_domain(
 ) -> Result:
     from steelyard.metaevaluation.benchmark.run import run_benchmark
     from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
-    from steelyard.metaevaluation.data import the_human
+    from steelyard.metaevaluation.cube import the_human
 
     if not es.domains:
         raise UsageError("--by-domain: the domains of the segments are not known")

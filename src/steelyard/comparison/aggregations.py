@@ -8,16 +8,17 @@ has a name of its own, ``sentence-mean``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.ratings import RATINGS, Rated, Rating, rate_scores
 from steelyard.comparison.results import MOST_SHOWN, Ranked
 from steelyard.comparison.scores import Compared, Sample
-from steelyard.stats.arrays import Floats, ratio, row_means
+from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import FITTED, SAME, ranks, rounding
@@ -60,22 +61,25 @@ class Aggregate:
     against: Callable[[Floats, int], Floats] | None = None
 
 
-def _gaps(sample: Sample, middle: Callable[[Floats], Floats]) -> Floats:
-    """Differences of an average between all pairs, over the segments that both have."""
-    if not sample.pairs:
-        return NO_PAIRS
-    scores = sample.scores
-    n = len(scores)
-    result = np.zeros((n, n))
-    known = ~np.isnan(scores)
+def _gaps(
+    known: NDArray[np.bool_], own: Floats, of_two: Callable[[list[int], Counts], Floats]
+) -> Floats:
+    """Leads of all pairs over the segments that both have; ``of_two`` scores two systems there."""
     if known.all():
-        own = middle(scores)
         return np.asarray(own[:, None] - own[None, :])
-    for i, j in zip(*pair_index(n), strict=True):
-        both = known[i] & known[j]
-        one, two = middle(scores[[i, j]][:, both]) if both.any() else (np.nan, np.nan)
+    result = np.zeros((len(own), len(own)))
+    for i, j in zip(*pair_index(len(own)), strict=True):
+        one, two = of_two([i, j], np.flatnonzero(known[i] & known[j]))
         result[i, j], result[j, i] = one - two, two - one
     return result
+
+
+def average_gaps(sample: Sample, middle: Callable[[Floats], Floats]) -> Floats:
+    """Leads of all pairs by an average of segment scores."""
+    scores = sample.scores
+    if not sample.pairs:
+        return NO_PAIRS
+    return _gaps(~np.isnan(scores), middle(scores), lambda two, at: middle(scores[two][:, at]))
 
 
 def lead(replicates: Floats, i: int) -> Floats:
@@ -89,18 +93,10 @@ def _chance(strengths: Floats, i: int) -> Floats:
 
 
 def corpus_gaps(stats: CorpusStatistics) -> Floats:
-    """Leads of all pairs by a corpus score, over the segments that both have; more is better."""
-    n, known = len(stats.values), stats.known
+    """Leads of all pairs by a corpus score; more is better."""
     sign = 1.0 if stats.higher_is_better else -1.0
-    if known.all():
-        own = sign * stats.corpus_scores()
-        return np.asarray(own[:, None] - own[None, :])
-    result = np.zeros((n, n))
-    for i, j in zip(*pair_index(n), strict=True):
-        both = np.flatnonzero(known[i] & known[j])
-        one, two = sign * stats.select((i, j), both).corpus_scores()
-        result[i, j], result[j, i] = one - two, two - one
-    return result
+    own = sign * stats.corpus_scores()
+    return _gaps(stats.known, own, lambda two, at: sign * stats.select(two, at).corpus_scores())
 
 
 def means(sample: Sample) -> tuple[Floats, Floats | None]:
@@ -117,7 +113,7 @@ def means(sample: Sample) -> tuple[Floats, Floats | None]:
 def _mean(sample: Sample, _o: RankOptions, _r: Rng) -> Aggregate:
     scores, replicates = means(sample)
     stats = sample.statistics
-    gaps = corpus_gaps(stats) if stats and sample.pairs else _gaps(sample, row_means)
+    gaps = corpus_gaps(stats) if stats and sample.pairs else average_gaps(sample, row_means)
     floor = 0.0 if stats else rounding(sample.scores)
     places = ranks(scores, floor=floor)
 
@@ -137,10 +133,9 @@ def _sentence_mean(sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
 
 def _median(sample: Sample, _o: RankOptions, _r: Rng) -> Aggregate:
     scores = row_medians(sample.scores)
-    replicates = None
-    if sample.counts is not None:
-        replicates = bootstrap_medians(sample.scores, sample.counts)
-    gaps = _gaps(sample, row_medians)
+    counts = sample.counts
+    replicates = None if counts is None else bootstrap_medians(sample.scores, counts)
+    gaps = average_gaps(sample, row_medians)
     against = None if np.isnan(sample.scores).any() else lead
     return Aggregate(scores, ranks(scores), gaps, replicates, against=against)
 
@@ -176,28 +171,27 @@ def bt_aggregate(fit: Strengths, names: tuple[str, ...], *, pairs: bool = True) 
 
 
 def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Name unbeaten, winless and unmet systems, and groups that never met."""
-    found = []
-    why = "comparison graph not strongly connected"
+    """Name unbeaten, winless and unmet systems, or else groups that never met."""
+    if fit.connected:
+        return ()
+
+    def named(members: Sequence[int]) -> str:
+        return ", ".join(names[i] for i in members)
+
     odd = {"unbeaten": fit.unbeaten, "winless": fit.winless, "never compared": fit.unmet}
-    for what, members in odd.items():
-        if members and not fit.connected:
-            found.append(f"{what}: {', '.join(names[i] for i in members)} ({why})")
-    if not fit.connected and not found:
-        groups = " | ".join(", ".join(names[i] for i in group) for group in fit.components)
-        found.append(f"groups that can't be compared: {groups} ({why})")
-    return tuple(found)
+    found = [f"{what}: {named(members)}" for what, members in odd.items() if members]
+    if not found:
+        found = [f"groups that can't be compared: {' | '.join(map(named, fit.components))}"]
+    return tuple(f"{text} (comparison graph not strongly connected)" for text in found)
 
 
 def _bt_replicates(sample: Sample, options: RankOptions) -> Floats:
     assert sample.counts is not None
-    n = len(sample.scores)
-    step = max(1, _CELLS // max(n * n, 1))
+    step = max(1, _CELLS // max(len(sample.scores) ** 2, 1))
     parts = []
     for start in range(0, len(sample.counts), step):
-        tables = resampled_wins(
-            sample.scores, sample.counts[start : start + step], tolerance=options.tolerance
-        )
+        counts = sample.counts[start : start + step]
+        tables = resampled_wins(sample.scores, counts, tolerance=options.tolerance)
         fits = bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior)
         parts.append(fits.strength)
     return np.concatenate(parts)
@@ -222,9 +216,8 @@ def rated_aggregate(
 def _rated(name: str) -> Callable[[Sample, RankOptions, Rng], Aggregate]:
     def rank(sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
         rating = RATINGS[name](options)
-        return rated_aggregate(
-            rating, rate_scores(rating, sample, options, rng), pairs=sample.pairs
-        )
+        found = rate_scores(rating, sample, options, rng)
+        return rated_aggregate(rating, found, pairs=sample.pairs)
 
     return rank
 

@@ -6,6 +6,7 @@ And what would change the order by Bradley-Terry: other treatments of ties, a sy
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -34,23 +35,21 @@ def diagnose(es: EvalSet, data: Compared, ranks: Mapping[str, Aggregate]) -> dic
     """
     systems = data.systems
     names = [name for name in ("mean", "sentence-mean", "median", "bt") if name in ranks]
-    best = {name: _best(found, systems) for name, found in ranks.items()}
+    best = {
+        name: [s for s, rank in zip(systems, found.ranks, strict=True) if rank == 1]
+        for name, found in ranks.items()
+    }
     warnings = []
     known = [set(own) for own in best.values() if own]
     if known and not set.intersection(*known):
         shown = "; ".join(f"{name}: {', '.join(own)}" for name, own in best.items() if own)
         warnings.append(f"rankings disagree on the best system ({shown})")
     found = []
-    for i in range(len(systems) if len(systems) <= MOST_SHOWN else 0):
-        for j in range(i + 1, len(systems)):
-            signs = {name: _ahead(ranks[name], i, j) for name in names}
-            if len({s for s in signs.values() if s}) > 1:
-                found.append(_explain(es, data, (i, j), signs))
+    for i, j in combinations(range(len(systems) if len(systems) <= MOST_SHOWN else 0), 2):
+        signs = {name: _ahead(ranks[name], i, j) for name in names}
+        if {1, -1} <= set(signs.values()):
+            found.append(_explain(es, data, (i, j), signs))
     return {"best": best, "disagreements": found, "warnings": warnings}
-
-
-def _best(found: Aggregate, systems: tuple[str, ...]) -> list[str]:
-    return [s for s, r in zip(systems, found.ranks, strict=True) if r == 1]
 
 
 def _ahead(found: Aggregate, i: int, j: int) -> int:
@@ -68,17 +67,19 @@ def _explain(
         name: systems[i] if sign > 0 else systems[j] if sign < 0 else None
         for name, sign in signs.items()
     }
-    result: dict[str, Any] = {"pair": [systems[i], systems[j]], "ahead": ahead}
-    result["wins"], result["losses"] = int((gap > 0).sum()), int((gap < 0).sum())
-    result["ties"] = int((gap == 0).sum())
     two = None if data.statistics is None else data.statistics.select(systems=pair)
     swaying = swaying_segments(gap) if two is None else swaying_corpus(two)
-    ids = es.segments.ids
-    result["swaying_segments"] = [ids[k] for k in swaying[:_NAMED]]
-    result["n_swaying"] = len(swaying)
-    result["modes"] = modes(gap[~np.isnan(gap)])
-    result["domains"] = _domains(es, data.sign * gap, two)
-    return result
+    return {
+        "pair": [systems[i], systems[j]],
+        "ahead": ahead,
+        "wins": int((gap > 0).sum()),
+        "losses": int((gap < 0).sum()),
+        "ties": int((gap == 0).sum()),
+        "swaying_segments": [es.segments.ids[k] for k in swaying[:_NAMED]],
+        "n_swaying": len(swaying),
+        "modes": modes(gap[~np.isnan(gap)]),
+        "domains": _domains(es, data.sign * gap, two),
+    }
 
 
 def swaying_segments(gap: Floats) -> list[int]:
@@ -139,19 +140,15 @@ def modes(values: Floats) -> int:
     density = np.exp(-0.5 * ((grid[:, None] - grid[None, :]) / width) ** 2) @ counts
     up = np.r_[True, density[1:] > density[:-1]]
     down = np.r_[density[1:] < density[:-1], True]
-    peaks = [k for k in np.flatnonzero(up & down) if density[k] > 0.05 * density.max()]
-    kept: list[int] = []
-    for peak in peaks:
-        if not kept:
-            kept.append(int(peak))
-            continue
-        valley = density[kept[-1] : peak + 1].min()
-        lower = min(density[kept[-1]], density[peak])
-        if valley < 0.8 * lower:
-            kept.append(int(peak))
-        elif density[peak] > density[kept[-1]]:
-            kept[-1] = int(peak)
-    return max(1, len(kept))
+    peaks = np.flatnonzero(up & down & (density > 0.05 * density.max()))
+    count, last = 1, next(iter(peaks), 0)  # a peak of two equal heights is none
+    for peak in peaks[1:]:
+        lower = min(density[last], density[peak])
+        if density[last : peak + 1].min() < 0.8 * lower:
+            count, last = count + 1, peak
+        elif density[peak] > density[last]:
+            last = peak
+    return count
 
 
 def _domains(es: EvalSet, gap: Floats, two: CorpusStatistics | None) -> dict[str, Any] | None:
@@ -224,18 +221,15 @@ def order_flips(counts: WinCounts, systems: Sequence[str], options: RankOptions)
     against = np.triu((joint * alone < 0) | ((joint == 0) & (alone != 0)), 1)
     for i, j in np.argwhere(against):
         first, second = (i, j) if alone[i, j] > 0 else (j, i)
-        place = "below it" if joint[i, j] else "with it"
-        found.append(
-            f"{systems[first]} beats {systems[second]} head to head, but ranks {place} among all"
-        )
+        won = f"{systems[first]} beats {systems[second]} head to head"
+        found.append(f"{won}, but ranks {'below' if joint[i, j] else 'with'} it among all")
     found = first_few(found)
     if not 2 < len(systems) <= _MOST:
         return found
     flips = []
     for out in range(len(systems)):
         rest = [i for i in range(len(systems)) if i != out]
-        part = counts.within(rest)
-        less = _fit(part, options)
+        less = _fit(counts.within(rest), options)
         before = np.sign(fit.ranks[rest][None, :] - fit.ranks[rest][:, None])
         after = np.sign(less.ranks[None, :] - less.ranks[:, None])
         for a, b in np.argwhere(np.triu(before * after < 0, 1)):

@@ -20,7 +20,7 @@ from steelyard.comparison.aggregations import (
 from steelyard.comparison.diagnosis import order_flips, tie_note
 from steelyard.comparison.options import LOG_RANKINGS, BattleOptions
 from steelyard.comparison.ratings import RATINGS, Rating, Resampling, rate_log
-from steelyard.comparison.results import MOST_SHOWN, PairTest, Ranked, RankedSystems, Tiers
+from steelyard.comparison.results import MOST_SHOWN, PairTest, RankedSystems, Tiers
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.core import bounds, provenance
 from steelyard.core.parallel import Workers
@@ -60,21 +60,11 @@ _DRAWN = 20_000_000  # and of the units drawn for them
 _MOST_REFITTED = 60  # systems up to which the fit is tried with other ties and without each
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BattleComparison(RankedSystems):
     """Systems against systems in battles; ``n_segments`` is 0 where the log has no units."""
 
-    systems: tuple[str, ...]
     n_battles: int
-    n_segments: int
-    aggregations: Mapping[str, Ranked]
-    tests: Mapping[str, PairTest]
-    tiers: Mapping[str, Tiers]
-    effects: Mapping[str, Floats] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    provenance: Provenance | None = None
-    alpha: float = 0.05
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints; matrices of pairs for up to 300 systems."""
@@ -398,9 +388,8 @@ def _share(pairs: PairWins, *, dense: bool) -> Aggregate:
     """Share of the battles that each system won, ties as half; of pairs, the difference of both."""
     n = pairs.n
     half = pairs.ties / 2
-    won = np.bincount(pairs.i, pairs.wins_i + half, n) + np.bincount(
-        pairs.j, pairs.wins_j + half, n
-    )
+    won = np.bincount(pairs.i, pairs.wins_i + half, n)
+    won += np.bincount(pairs.j, pairs.wins_j + half, n)
     met = np.bincount(pairs.i, pairs.met, n) + np.bincount(pairs.j, pairs.met, n)
     scores = ratio(won, met)
     pairwise = NO_PAIRS
@@ -429,10 +418,9 @@ def _replicates(
             strength = np.full((len(tables.wins), sample.n), np.nan)
             if len(inside) > 1:
                 own = tables if len(inside) == sample.n else tables.within(inside.tolist())
-                fits = bradley_terry_batch(
+                strength[:, inside] = bradley_terry_batch(
                     own, ties_as=options.ties, prior=options.prior, start=start
-                )
-                strength[:, inside] = fits.strength
+                ).strength
             parts["bt"].append(strength)
     return {name: np.concatenate(own) for name, own in parts.items()}
 

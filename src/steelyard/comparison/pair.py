@@ -137,24 +137,23 @@ class Decision:
         direction = "" if self.higher_is_better else ", lower is better"
         what = {CORPUS: "corpus scores", PROPORTION: "proportions"}.get(self.of or "", "means")
         name = f"{CORPUS} {self.score}" if self.of == CORPUS else self.score
-        rows: list[tuple[str, str]] = [
+        rows = [
             (f"{a}, {b}", f"{self.means[0]:.4g}, {self.means[1]:.4g} ({name}{direction})"),
             ("difference", _interval(self.difference, self.ci)),
-            *(
-                []
-                if math.isnan(self.probability)
-                else [(f"{a} better, wherever resampled", f"{100 * self.probability:.1f} %")]
-            ),
+        ]
+        sign = "p of wins (sign)"
+        if self.two_by_two is not None:
+            cells = ", ".join(map(str, self.two_by_two))
+            rows.append((f"1 by both, {a} alone, {b} alone, neither", cells))
+            sign = "p of the proportions (McNemar, exact)"
+        if not math.isnan(self.probability):
+            share = f"{100 * self.probability:.1f} %"
+            rows.append((f"{a} better, wherever resampled", share))
+        rows += [
             ("wins, ties, losses", f"{self.wins}, {self.ties}, {self.losses}"),
             (f"p of the {what} (permutation)", shown_p(self.p)),
+            (sign, shown_p(self.p_sign)),
         ]
-        if self.two_by_two is None:
-            rows.append(("p of wins (sign)", shown_p(self.p_sign)))
-        else:
-            both, first, second, neither = self.two_by_two
-            cells = f"{both}, {first}, {second}, {neither}"
-            rows.insert(2, (f"1 by both, {a} alone, {b} alone, neither", cells))
-            rows.append(("p of the proportions (McNemar, exact)", shown_p(self.p_sign)))
         rows.append((f"chance that {a} wins a segment", f"{100 * self.superiority:.1f} %"))
         shown = "undefined (no spread)" if math.isnan(self.effect) else f"{self.effect:+.3f}"
         rows.append(("difference in standard deviations", shown))
@@ -239,12 +238,8 @@ def decide(
         warnings.append(f"{alone:,} segments that only one of the two has take no part")
     if p < options.alpha and (wins - losses) * lead < 0:
         warnings.append("the mean and the number of wins point in different directions")
-    settings = {
-        "score": two.score,
-        "pair": ",".join(pair),
-        "unit": options.unit,
-        "bootstrap": options.n_bootstrap,
-    }
+    settings: dict[str, Any] = {"score": two.score, "pair": ",".join(pair), "unit": options.unit}
+    settings |= {"bootstrap": options.n_bootstrap}
     effect = pairedtests.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]
     card = Decision(
         score=two.score,
@@ -332,8 +327,8 @@ def _two(es: EvalSet, pair: tuple[str, str], score: str | None, options: CardOpt
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
     """Count segments that both, only the first, only the second, and neither has right."""
     one, two = both == 1
-    counts = ((one & two).sum(), (one & ~two).sum(), (~one & two).sum(), (~one & ~two).sum())
-    a, b, c, d = (int(n) for n in counts)
+    cells = (one & two, one & ~two, ~one & two, ~one & ~two)
+    a, b, c, d = (int(cell.sum()) for cell in cells)
     return a, b, c, d
 
 
@@ -423,17 +418,9 @@ def _regressions(es: EvalSet, two: _Two, lead: float) -> tuple[Regression, ...]:
         if not loss[k] < 0:
             break
         s = int(places[k])
-        first, second = two.own(*two.both[:, k])
-        texts = [es.outputs[name][s] if name in es.outputs else None for name in two.pair]
-        found.append(
-            Regression(
-                segment=es.segments.ids[s],
-                first=first,
-                second=second,
-                source=None if sources is None else sources[s],
-                outputs=(texts[0], texts[1]),
-            )
-        )
+        source = None if sources is None else sources[s]
+        a, b = (es.outputs[name][s] if name in es.outputs else None for name in two.pair)
+        found.append(Regression(es.segments.ids[s], *two.own(*two.both[:, k]), source, (a, b)))
     return tuple(found)
 
 

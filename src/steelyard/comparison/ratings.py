@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,12 @@ from steelyard.comparison.scores import Sample
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.strength import elo, trueskill
 from steelyard.stats.strength.battlelog import Battles, score_battles
-from steelyard.stats.strength.orders import battles_in_orders, scores_in_orders, sequences
+from steelyard.stats.strength.orders import (
+    OrderRating,
+    battles_in_orders,
+    scores_in_orders,
+    sequences,
+)
 
 _ONE_BY_ONE = 16  # orders up to which each is played by itself
 _PLACES = 40_000_000  # places of orders held at a time
@@ -30,85 +36,79 @@ class Played(NamedTuple):
     sigma: Floats | None = None
 
 
-class Rating(Protocol):
+class Rating(ABC):
     """A way to rate: what a log gives, or scores of segments in many orders; chances to win."""
 
     name: str
-
-    def in_time(self, battles: Battles) -> Played:
-        """Rate in the order of the log."""
+    rules: OrderRating[Any]
 
     def of_log(self, battles: Battles, order: Orders) -> Played:
         """Rate in many orders of a log."""
+        return self.played(battles_in_orders(self.rules, battles, order))
 
     def of_scores(
-        self, sample: Sample, order: Orders, rng: np.random.Generator, *, single: bool
+        self, sample: Sample, order: Orders, rng: np.random.Generator, **how: Any
     ) -> Played:
-        """Rate in many orders of segments, in single precision where that will do."""
+        """Rate in many orders of segments; ``how`` says what a tie is, and how precisely."""
+        return self.played(scores_in_orders(self.rules, sample.scores, order, rng, **how))
 
+    @abstractmethod
+    def played(self, found: Any) -> Played:
+        """Give what statistics found as ratings."""
+
+    @abstractmethod
+    def in_time(self, battles: Battles) -> Played:
+        """Rate in the order of the log."""
+
+    @abstractmethod
     def probability(self, found: Played) -> Floats:
         """Chances that row beats column."""
 
+    @abstractmethod
     def chance(self, lead: Floats, i: int, found: Played) -> Floats:
         """Chances of system i that leads by so much in resamples."""
 
 
-class _Elo:
+class _Elo(Rating):
     name = "elo"
+    rules: elo.EloOptions
 
     def __init__(self, options: RankOptions) -> None:
-        self.options, self.tolerance = elo.EloOptions(k=options.k), options.tolerance
+        self.rules = elo.EloOptions(k=options.k)
 
-    def in_time(self, battles: Battles) -> Played:
-        return Played(elo.elo_ratings(battles, self.options))
-
-    def of_log(self, battles: Battles, order: Orders) -> Played:
-        return Played(battles_in_orders(self.options, battles, order))
-
-    def of_scores(
-        self, sample: Sample, order: Orders, rng: np.random.Generator, *, single: bool
-    ) -> Played:
-        found = scores_in_orders(
-            self.options, sample.scores, order, rng, tolerance=self.tolerance, single=single
-        )
+    def played(self, found: Floats) -> Played:
         return Played(found)
 
+    def in_time(self, battles: Battles) -> Played:
+        return Played(elo.elo_ratings(battles, self.rules))
+
     def probability(self, found: Played) -> Floats:
-        return elo.elo_probability(found.scores, self.options)
+        return elo.elo_probability(found.scores, self.rules)
 
     def chance(self, lead: Floats, i: int, found: Played) -> Floats:  # noqa: ARG002
-        return elo.elo_chance(lead, self.options)
+        return elo.elo_chance(lead, self.rules)
 
 
-class _TrueSkill:
+class _TrueSkill(Rating):
     name = "trueskill"
+    rules: trueskill.TrueSkillOptions
 
-    def __init__(self, options: RankOptions) -> None:
-        self.options, self.tolerance = trueskill.TrueSkillOptions(), options.tolerance
+    def __init__(self, _: RankOptions) -> None:
+        self.rules = trueskill.TrueSkillOptions()
+
+    def played(self, found: trueskill.Skills) -> Played:
+        return Played(found.mu, found.sigma)
 
     def in_time(self, battles: Battles) -> Played:
-        found = trueskill.trueskill_ratings(battles, self.options)
-        return Played(found.mu, found.sigma)
-
-    def of_log(self, battles: Battles, order: Orders) -> Played:
-        found = battles_in_orders(self.options, battles, order)
-        return Played(found.mu, found.sigma)
-
-    def of_scores(
-        self, sample: Sample, order: Orders, rng: np.random.Generator, *, single: bool
-    ) -> Played:
-        found = scores_in_orders(
-            self.options, sample.scores, order, rng, tolerance=self.tolerance, single=single
-        )
-        return Played(found.mu, found.sigma)
+        return self.played(trueskill.trueskill_ratings(battles, self.rules))
 
     def probability(self, found: Played) -> Floats:
         assert found.sigma is not None
-        return trueskill.trueskill_probability(found.scores, found.sigma, self.options)
+        return trueskill.trueskill_probability(found.scores, found.sigma, self.rules)
 
     def chance(self, lead: Floats, i: int, found: Played) -> Floats:
         assert found.sigma is not None
-        return trueskill.trueskill_chance(lead, found.sigma[i], found.sigma, self.options)
+        return trueskill.trueskill_chance(lead, found.sigma[i], found.sigma, self.rules)
 
 
 RATINGS: Mapping[str, Callable[[RankOptions], Rating]] = {"elo": _Elo, "trueskill": _TrueSkill}
@@ -146,7 +146,8 @@ def rate_scores(
     """Rate by who has the higher score on a segment, in random orders or in that of the file."""
 
     def play(order: Orders, stream: np.random.Generator, *, single: bool = False) -> Played:
-        return rating.of_scores(sample, order, stream, single=single)
+        tolerance = options.tolerance
+        return rating.of_scores(sample, order, stream, tolerance=tolerance, single=single)
 
     counts, size = sample.counts, sample.scores.shape[1]
     resampling = None if counts is None else Resampling(len(counts), sample.blocks)
@@ -170,8 +171,9 @@ def rate_log(
             return rating.of_log(battles, order)
         played = [rating.in_time(_taken(battles, row)) for row in order]
         sigmas = [one.sigma for one in played if one.sigma is not None]
-        scores = np.array([one.scores for one in played])
-        return Played(scores, np.array(sigmas) if sigmas else None)
+        return Played(
+            np.array([one.scores for one in played]), np.array(sigmas) if sigmas else None
+        )
 
     if options.orders:
         return in_orders(len(battles), options.orders, play, rng, resampling)
@@ -209,7 +211,8 @@ def in_orders(
     played = [play(sequences(n_items, k, shuffle), pairs) for k in parts]
     orders = np.concatenate([one.scores for one in played])
     mean, spread = orders.mean(axis=0), orders.std(axis=0, ddof=1) if n_orders > 1 else None
-    own = Played(mean, _mean_sigma(played))
+    sigmas = [one.sigma for one in played if one.sigma is not None]
+    own = Played(mean, np.concatenate(sigmas).mean(axis=0) if sigmas else None)
     if resampling is None:
         return Rated(own, spread)
     each = _ORDERS if n_orders > 1 else 1
@@ -232,8 +235,3 @@ def in_orders(
         kept = np.sqrt(np.maximum(1 - noise / np.where(whole > 0, whole, 1.0), 0.05))
         replicates = mean + (replicates - centre) * kept
     return Rated(own, spread, replicates)
-
-
-def _mean_sigma(played: Sequence[Played]) -> Floats | None:
-    sigmas = [one.sigma for one in played if one.sigma is not None]
-    return np.concatenate(sigmas).mean(axis=0) if sigmas else None

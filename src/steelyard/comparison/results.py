@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -115,14 +115,8 @@ class PairTest:
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
-        return {
-            "p": self.p,
-            "p_adjusted": self.p_adjusted,
-            "alternative": self.alternative,
-            "correction": self.correction,
-            "of": self.of,
-            "error": self.error,
-        }
+        names = (one.name for one in fields(self) if one.name != "reason")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +137,20 @@ class Tiers:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankedSystems(ABC):
     """What comparisons have in common, be they of scores or of battles: rankings, tests, tiers."""
 
-    __slots__ = ()
-
     systems: tuple[str, ...]
+    n_segments: int
     aggregations: Mapping[str, Ranked]
     tests: Mapping[str, PairTest]
     tiers: Mapping[str, Tiers]
-    effects: Mapping[str, Floats]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    provenance: Provenance | None
-    alpha: float
+    effects: Mapping[str, Floats] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    alpha: float = 0.05
 
     @abstractmethod
     def size(self) -> str:
@@ -210,10 +204,8 @@ class RankedSystems(ABC):
             digits = _digits(own)
             better: Literal["higher", "lower"] = "higher" if own.higher_is_better else "lower"
             columns.append(Column(shown, better, digits=digits, key=name))
-            if own.low is not None:
-                columns += [
-                    Column(end, digits=digits, key=f"{name} {end}") for end in ("low", "high")
-                ]
+            ends = ("low", "high") if own.low is not None else ()
+            columns += [Column(end, digits=digits, key=f"{name} {end}") for end in ends]
         place = {system: i for i, system in enumerate(self.systems)}
         rows: list[tuple[Cell, ...]] = []
         bold: set[tuple[int, int]] = set()
@@ -224,17 +216,16 @@ class RankedSystems(ABC):
             for name in names:
                 own = self.aggregations[name]
                 row.append(None if np.isnan(own.ranks[i]) else int(own.ranks[i]))
-                row += [self.tiers[name].clusters[i]] if name in self.tiers else []
-                best = name in self.tiers and self.tiers[name].clusters[i] == 1
-                bold |= {(k, len(row))} if best else set()
+                if name in self.tiers:
+                    row.append(self.tiers[name].clusters[i])
+                    bold |= {(k, len(row))} if row[-1] == 1 else set()
                 row.append(_number(own.scores[i]))
                 if own.low is not None and own.high is not None:
                     row += [_number(own.low[i]), _number(own.high[i])]
             rows.append(tuple(row))
         rules: frozenset[int] = frozenset()
         if first in self.tiers:
-            clusters = self.tiers[first].clusters
-            tier = [clusters[place[s]] for s in order]
+            tier = [self.tiers[first].clusters[place[s]] for s in order]
             rules = frozenset(i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
         notes = [self.size()]
         if self.tiers:
@@ -251,16 +242,13 @@ class RankedSystems(ABC):
         for name, test in self.tests.items():
             columns = (Column(name), *(Column(s, digits=3) for s in order))
             p = test.p_adjusted[np.ix_(index, index)]
-            rows = tuple(
-                (system, *(_number(value) for value in row))
-                for system, row in zip(order, p, strict=True)
-            )
+            rows = tuple((s, *map(_number, row)) for s, row in zip(order, p, strict=True))
             note = f"p ({test.alternative}, {test.correction}); {test.reason}"
             tables.append(Table("", columns, rows, (note,)))
         return tables
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison(RankedSystems):
     """Systems against systems on the same segments.
 
@@ -270,17 +258,7 @@ class Comparison(RankedSystems):
     """
 
     score: str
-    systems: tuple[str, ...]
-    n_segments: int
-    aggregations: Mapping[str, Ranked]
-    tests: Mapping[str, PairTest]
-    tiers: Mapping[str, Tiers]
-    effects: Mapping[str, Floats] = field(default_factory=dict)
     diagnosis: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    provenance: Provenance | None = None
-    alpha: float = 0.05
     higher_is_better: bool = True
 
     def to_dict(self) -> dict[str, Any]:

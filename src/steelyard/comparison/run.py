@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -171,21 +172,17 @@ def _settings(
 
 def _rankings(options: CompareOptions, data: Compared) -> tuple[tuple[str, ...], list[str]]:
     """Give the rankings to make, and what must be known of them."""
-    names = DEFAULT if options.by is None else options.by
+    names = options.by
     notes: list[str] = []
-    if options.by is None and data.binary:
-        names = tuple(name for name in names if name != "median")
-    if len(data.systems) > MOST_SHOWN:
-        many = f"more than {MOST_SHOWN} systems"
-        if options.by is None:
-            names = tuple(name for name in names if name != "bt")
-            notes.append(
-                f'{many}: no Bradley-Terry, which compares every pair (by="bt" asks for it)'
-            )
-        if options.tests is None:
-            notes.append(
-                f'{many}: pairs are not tested, nor differences kept (tests="t" does both)'
-            )
+    many = len(data.systems) > MOST_SHOWN
+    told = f"more than {MOST_SHOWN} systems"
+    if names is None:
+        unfit = {"median"} if data.binary else set()
+        names = tuple(name for name in DEFAULT if name not in unfit | ({"bt"} if many else set()))
+        why = 'no Bradley-Terry, which compares every pair (by="bt" asks for it)'
+        notes += [f"{told}: {why}"] if many else []
+    if many and options.tests is None:
+        notes.append(f'{told}: pairs are not tested, nor differences kept (tests="t" does both)')
     if data.statistics is not None:
         others = ", ".join(name for name in names if name != "mean")
         notes += ["corpus: the score of all segments together"] if "mean" in names else []
@@ -289,12 +286,8 @@ class ManyScores:
             others = np.delete(self.agreement[i], i)
             mean = float(np.nanmean(others)) if (~np.isnan(others)).any() else None
             rows.append((name, ", ".join(_best(found, self.by)), ", ".join(top), mean))
-        columns = (
-            Column("score"),
-            Column("best"),
-            Column("first tier"),
-            Column("agreement", "higher", digits=3),
-        )
+        columns = (*map(Column, ("score", "best", "first tier")),
+                   Column("agreement", "higher", digits=3))  # fmt: skip
         notes = (f"{self._ranked_by()}; agreement: mean tau-b with the other scores", self.verdict)
         return Table("", columns, tuple(rows), notes)
 
@@ -328,12 +321,10 @@ def compare_scores(
     ]
     systems = sorted(set.intersection(*(set(own) for own in ranks)))
     columns = np.array([[-own[s] for s in systems] for own in ranks]).T.reshape(len(systems), -1)
-    size = len(found)
-    agreement = np.ones((size, size))
-    for i in range(size):
-        for j in range(i + 1, size):
-            counts = count_pairs(columns[:, [i]], columns[:, [j]])
-            agreement[i, j] = agreement[j, i] = kendall_b(counts)[0]
+    agreement = np.ones((len(found), len(found)))
+    for i, j in combinations(range(len(found)), 2):
+        counts = count_pairs(columns[:, [i]], columns[:, [j]])
+        agreement[i, j] = agreement[j, i] = kendall_b(counts)[0]
     warnings = [w for own in found.values() for w in own.warnings]
     return ManyScores(
         by=by,
@@ -354,13 +345,13 @@ def _best(found: Comparison, by: str) -> list[str]:
 def _verdict(found: Mapping[str, Comparison], by: str) -> str:
     """Say whether the scores name the same best system, and who contradicts whom for sure."""
     first = {name: _best(own, by) for name, own in found.items()}
-    best: dict[str, list[str]] = {}
-    for name, top in first.items():
-        best.setdefault(", ".join(top), []).append(name)
     common = [s for s in next(iter(first.values())) if all(s in top for top in first.values())]
     if common:  # a tie for the first place is no disagreement
         text = f"All scores put {', '.join(common)} first."
     else:
+        best: dict[str, list[str]] = {}
+        for name, top in first.items():
+            best.setdefault(", ".join(top), []).append(name)
         shown = "; ".join(f"{system} by {', '.join(names)}" for system, names in best.items())
         text = f"The scores do not agree on the best system: {shown}."
     against = _contradictions(found)
@@ -382,11 +373,10 @@ def _contradictions(found: Mapping[str, Comparison]) -> list[tuple[str, str, str
         if test is None:
             continue
         ranked = next(iter(own.aggregations.values()))
-        for i, a in enumerate(own.systems):
-            for j, b in enumerate(own.systems):
-                ahead = ranked.ranks[i] < ranked.ranks[j]
-                if ahead and test.p_adjusted[i, j] < own.alpha:
-                    if (b, a) in claims:
-                        result.append((b, a, claims[b, a], name))
-                    claims.setdefault((a, b), name)
+        ahead = ranked.ranks[:, None] < ranked.ranks
+        for i, j in np.argwhere(ahead & (test.p_adjusted < own.alpha)):
+            a, b = own.systems[i], own.systems[j]
+            if (b, a) in claims:
+                result.append((b, a, claims[b, a], name))
+            claims.setdefault((a, b), name)
     return result

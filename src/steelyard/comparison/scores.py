@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
@@ -173,12 +173,9 @@ def _twins(scores: Floats, systems: Sequence[str]) -> list[str]:
         found.setdefault(np.where(np.isnan(row), np.nan, row).tobytes(), []).append(i)
     groups = [group for group in found.values() if len(group) > 1]
     total = sum(len(group) * (len(group) - 1) // 2 for group in groups)
-    pairs: list[tuple[int, int]] = []
-    for group in groups:
-        pairs += [pair for pair, _ in zip(combinations(group, 2), range(_FEW + 1), strict=False)]
-    told = [f"'{systems[i]}' and '{systems[j]}' have the same scores" for i, j in sorted(pairs)][
-        : _FEW + 1
-    ]
+    pairs = [pair for group in groups for pair in islice(combinations(group, 2), _FEW + 1)]
+    shown = sorted(pairs)[: _FEW + 1]
+    told = [f"'{systems[i]}' and '{systems[j]}' have the same scores" for i, j in shown]
     if total > len(told):
         told[-1] += f" (and {total - len(told):,} more of this kind)"
     return told

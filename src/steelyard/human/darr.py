@@ -21,10 +21,9 @@ from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings, Ratings
 from steelyard.formats.judged import directassessment
 from steelyard.formats.load import TableFormat
-from steelyard.human.da import Averages
 from steelyard.human.numeric import DA, check_systems
 from steelyard.human.options import HumanOptions
-from steelyard.human.ordering import Ordering
+from steelyard.human.ordering import Averages, Ordering
 from steelyard.human.protocol import Inputs, Protocol
 from steelyard.human.results import HumanScores, SystemScore, place_systems
 from steelyard.stats.arrays import group_sums, ratio
@@ -75,9 +74,8 @@ def pairs_of_scores(
     for i, j in zip(first.tolist(), second.tolist(), strict=True):
         shared = np.flatnonzero(~np.isnan(values[i] - values[j]))
         sides.append(np.stack([np.full(len(shared), i), np.full(len(shared), j), shared]))
-    left, right, segment = np.concatenate([*sides, np.empty((3, 0), np.int64)], axis=1).astype(
-        np.int32
-    )
+    sides.append(np.empty((3, 0), np.int64))
+    left, right, segment = np.concatenate(sides, axis=1).astype(np.int32)
     return Pairs(
         name=name,
         systems=es.systems,
@@ -139,13 +137,9 @@ def _identical(es: EvalSet, left: Codes, right: Codes, segment: Codes) -> Bools 
         return None
     code: dict[str, int] = {}
     blank = (None,) * es.n_segments
-    texts = np.array(
-        [
-            [-1 if t is None else code.setdefault(t, len(code)) for t in es.outputs.get(s, blank)]
-            for s in es.systems
-        ],
-        dtype=np.int64,
-    )
+    rows = [es.outputs.get(name, blank) for name in es.systems]
+    codes = [[-1 if t is None else code.setdefault(t, len(code)) for t in row] for row in rows]
+    texts = np.array(codes, dtype=np.int64)
     one, other = texts[left, segment], texts[right, segment]
     same: Bools = (one == other) & (one >= 0)
     return same

@@ -17,7 +17,7 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.data.judgements import ErrorSpan, Floats, Ratings
 from steelyard.formats import toml
 from steelyard.formats.toml import Section
-from steelyard.human.da import Averages, average
+from steelyard.human.ordering import Averages, average, outputs
 
 FOLDER = Path(__file__).parent / "weights"
 NAMED = ("wmt", "wmt21")
@@ -189,12 +189,11 @@ def error_rows(ratings: Ratings, weights: Weights) -> list[dict[str, Any]]:
         return []
     asked = np.array([errors is not None for errors in ratings.errors])
     rows = np.flatnonzero(ratings.is_item("system", "repeat") & asked)
-    cell = ratings.system[rows].astype(np.int64) * len(ratings.segments) + ratings.segment[rows]
-    cells, place, n = np.unique(cell, return_inverse=True, return_counts=True)
-    outputs = np.bincount(cells // max(1, len(ratings.segments)), minlength=len(ratings.systems))
+    cells, place, n = np.unique(outputs(ratings)[rows], return_inverse=True, return_counts=True)
+    sizes = np.bincount(cells // max(1, len(ratings.segments)), minlength=len(ratings.systems))
     number: Counter[tuple[int, str, str]] = Counter()
     cost: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
-    share: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
+    share = cost.copy()
     for row, size in zip(rows.tolist(), n[place].tolist(), strict=True):
         for error in ratings.errors[row] or ():
             category = "/".join(_parts(error.category)) or _BLANK
@@ -207,11 +206,12 @@ def error_rows(ratings: Ratings, weights: Weights) -> list[dict[str, Any]]:
             "system": ratings.systems[system],
             "category": category,
             "severity": severity,
-            "n_errors": number[system, category, severity],
-            "errors_per_output": float(share[system, category, severity] / int(outputs[system])),
-            "cost_per_output": float(cost[system, category, severity] / int(outputs[system])),
+            "n_errors": number[key],
+            "errors_per_output": float(share[key] / int(sizes[system])),
+            "cost_per_output": float(cost[key] / int(sizes[system])),
         }
-        for system, category, severity in sorted(number)
+        for key in sorted(number)
+        for system, category, severity in [key]
     ]
 
 

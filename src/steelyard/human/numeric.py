@@ -15,10 +15,9 @@ from steelyard.core.table import Column, Table
 from steelyard.core.words import listed, plural
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.formats.judged import directassessment, errorlists
-from steelyard.human import da, mqm, ordering, raters
-from steelyard.human.da import Averages, average
+from steelyard.human import mqm, ordering, raters
 from steelyard.human.options import HumanOptions
-from steelyard.human.ordering import Rule
+from steelyard.human.ordering import Averages, Rule, average
 from steelyard.human.protocol import Inputs, Protocol
 from steelyard.human.results import HumanScores, place_systems
 from steelyard.stats import agreement
@@ -30,7 +29,7 @@ class _Scored:
     """Ratings with the values that count: raw ones, and z (NaN where a rater has none)."""
 
     ratings: Ratings
-    scale: da.RaterScale
+    scale: raters.RaterScale
     z: Floats
     averages: Averages
     penalties: mqm.Penalties | None
@@ -100,10 +99,10 @@ class _DirectAssessment(Protocol):
         """Run the protocol: scores, places, raters, agreement; and quality control if asked for."""
         if not len(ratings):
             raise DegenerateError("there is no rating")
-        scale = da.rater_scale(ratings)
-        checks = da.quality_control(ratings, scale, min_seconds=options.min_seconds)
+        scale = raters.rater_scale(ratings)
+        checks = raters.quality_control(ratings, scale, min_seconds=options.min_seconds)
         found = kept = self._scored(ratings, options, weights)
-        warnings = [*self._left_out(ratings, options), *da.notes(checks, ratings.raters)]
+        warnings = [*self._left_out(ratings, scale, options), *checks.notes(ratings.raters)]
         comparable = found.z if self.z(options) else found.ratings.value
         shown = checks if self.controlled else None
         tables = {"raters": raters.rater_table(found.ratings, found.scale, comparable, shown)}
@@ -120,7 +119,8 @@ class _DirectAssessment(Protocol):
             tables["changes"] = _changes(found.averages, kept.averages, name)
         averages, rule = kept.averages, self.rule(options)
         placed = ordering.order(averages, name, rule)
-        if placed.p is None and rule.clusters != "none" and len(averages.systems) > 1:
+        tested = rule if placed.p is not None else None
+        if tested is None and rule.clusters != "none" and len(averages.systems) > 1:
             most = ordering.MAX_SYSTEMS
             warnings.append(
                 f"more than {most} systems: pairs are not tested, and there are no clusters"
@@ -140,13 +140,13 @@ class _DirectAssessment(Protocol):
             score=name,
             averages=averages,
             tables=tables,
-            rule=rule if placed.p is not None else None,
+            rule=tested,
             p=placed.p,
             agreement=self._agreement(kept, options, rng),
             removed_raters=removed,
             warnings=tuple(warnings),
             more=more,
-            notes=_notes(averages, rule if placed.p is not None else None),
+            notes=_notes(averages, tested),
         )
 
     def _scored(
@@ -157,8 +157,8 @@ class _DirectAssessment(Protocol):
         found = self.costs(ratings, options, weights)
         if found is not None:
             ratings = replace(ratings, value=-found.units / found.scale + 0.0)
-        scale = da.rater_scale(ratings)
-        z = da.standardise(ratings, scale)
+        scale = raters.rater_scale(ratings)
+        z = raters.standardise(ratings, scale)
         rows = ratings.is_item("system", "repeat") & ~np.isnan(ratings.value)
         if self.z(options):
             averages = average(ratings, {name: z, raw: ratings.value}, rows & ~np.isnan(z))
@@ -172,14 +172,15 @@ class _DirectAssessment(Protocol):
             raise DegenerateError(f"no rating can be used: {why}")
         return _Scored(ratings, scale, z, _chosen(averages, options), found)
 
-    def _left_out(self, ratings: Ratings, options: HumanOptions) -> list[str]:
+    def _left_out(
+        self, ratings: Ratings, scale: raters.RaterScale, options: HumanOptions
+    ) -> list[str]:
         """Say which rows take no part, and why; and which are there twice."""
         notes = []
         if self.scaled:
             blank = int(np.isnan(ratings.value).sum())
             if blank:
                 notes.append(f"{plural(blank, 'row')} without a score left out")
-            scale = da.rater_scale(ratings)
             out = np.flatnonzero(~scale.usable & (scale.n > 0))
             if self.z(options) and len(out):
                 lost = int(np.isin(ratings.rater, out).sum())
@@ -190,12 +191,9 @@ class _DirectAssessment(Protocol):
                 )
         again = _duplicates(ratings)
         if len(again):
-            row = int(again[0])
-            first = (
-                ratings.raters[ratings.rater[row]],
-                ratings.systems[ratings.system[row]],
-                ratings.segments[ratings.segment[row]],
-            )
+            k = int(again[0])
+            rater, system = ratings.raters[ratings.rater[k]], ratings.systems[ratings.system[k]]
+            first = (rater, system, ratings.segments[ratings.segment[k]])
             notes.append(
                 f"{plural(len(again), 'row')} with the rater, system, segment, type and batch of "
                 f"another: counted as further ratings (first: {', '.join(first)})"
@@ -216,12 +214,9 @@ class _DirectAssessment(Protocol):
         heaviest = raters.opinions(ratings, found.penalties.heaviest, rows)
         unit, value = heaviest.unit, heaviest.value
         one, other, third = classes.spawn(3)
-        entry = {
-            "alpha_nominal": agreement.krippendorff_alpha(
-                unit, value, "nominal", n_resamples=k, rng=one
-            ).to_dict(),
-            "fleiss_kappa": agreement.fleiss_kappa(unit, value, n_resamples=k, rng=other).to_dict(),
-        }
+        alpha = agreement.krippendorff_alpha(unit, value, "nominal", n_resamples=k, rng=one)
+        kappa = agreement.fleiss_kappa(unit, value, n_resamples=k, rng=other)
+        entry = {"alpha_nominal": alpha.to_dict(), "fleiss_kappa": kappa.to_dict()}
         if len(ratings.raters) == 2:
             pair = raters.two_raters(heaviest)
             entry["cohen_kappa"] = agreement.cohen_kappa(*pair, n_resamples=k, rng=third).to_dict()
@@ -298,13 +293,7 @@ class _Esa(_Weighted):
         if ratings.errors is None or weights is None:
             return averages
         spans = mqm.mqm_averages(ratings, mqm.penalties(ratings, weights), "esa_spans")
-        width = len(averages.segments)
-        keys = spans.system.astype(np.int64) * width + spans.segment
-        wanted = averages.system.astype(np.int64) * width + averages.segment
-        at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
-        column = np.full(len(wanted), np.nan)
-        if len(keys):
-            column = np.where(keys[at] == wanted, spans.values["esa_spans"][at], np.nan)
+        column = spans.matrix("esa_spans")[averages.system, averages.segment]
         return replace(averages, values={**averages.values, "esa_spans": column})
 
 
@@ -348,24 +337,20 @@ def _duplicates(ratings: Ratings) -> NDArray[np.int64]:
 def _changes(before: Averages, after: Averages, name: str) -> Table:
     """Compare scores and places before and after raters were removed."""
 
-    def column(found: Averages, values: Any) -> dict[str, Any]:
-        return dict(zip(found.systems, values, strict=True))
+    def placed(found: Averages) -> dict[str, tuple[float, int | None]]:
+        means = found.means(name)
+        both = zip(means.tolist(), whole(ranks(means)), strict=True)
+        return dict(zip(found.systems, both, strict=True))
 
-    old, new = before.means(name), after.means(name)
-    old_rank, new_rank = column(before, whole(ranks(old))), column(after, whole(ranks(new)))
-    old_score, new_score = column(before, old.tolist()), column(after, new.tolist())
-    columns = (
-        Column("system"),
-        Column("score_before", digits=3),
-        Column("score_after", digits=3),
-        Column("rank_before"),
-        Column("rank_after"),
-    )
-    rows = tuple(
-        (s, old_score[s], new_score.get(s), old_rank[s], new_rank.get(s))
-        for s in sorted(before.systems, key=lambda s: (old_rank[s] or len(old) + 1, s))
-    )
-    return Table("What the quality control changed", columns, rows)
+    old, new, gone = placed(before), placed(after), (None, None)
+    digits = {"system": None, "score_before": 3, "score_after": 3, "rank_before": None,
+              "rank_after": None}  # fmt: skip
+    rows = []
+    for system in sorted(old, key=lambda s: (old[s][1] or len(old) + 1, s)):
+        cells = zip(old[system], new.get(system, gone), strict=True)
+        rows.append((system, *(cell for pair in cells for cell in pair)))
+    columns = tuple(Column(name, digits=n) for name, n in digits.items())
+    return Table("What the quality control changed", columns, tuple(rows))
 
 
 def _notes(averages: Averages, rule: Rule | None) -> tuple[str, ...]:

@@ -1,18 +1,25 @@
-"""Raters compared with each other: who disagrees, who is severe, how far all of them agree."""
+"""Raters: how they use the scale, who fails the quality control, and how far they agree.
+
+Quality control is as WMT does it: damaged references, repeats, speed, flat scores.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.table import Cell, Column, Table
-from steelyard.data.judgements import Floats, Ratings
-from steelyard.human.da import QualityControl, RaterScale
+from steelyard.core.words import listed, plural
+from steelyard.data.judgements import Codes, Floats, Ratings
+from steelyard.human.ordering import outputs
 from steelyard.stats import agreement
 from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio
+from steelyard.stats.paired.ranktests import signed_rank
 
 UNKNOWN = "unknown"  # what readers call a rater that the file does not name
 _MOST_PAIRS = 20_000_000  # comparisons of systems by one rater above which none are listed
@@ -25,6 +32,180 @@ _NOTES = (
     "n_shared: outputs that others rated too; bias: mean difference to them; r: correlation",
     "range_use: width of the middle 90 % of the ratings, to that of all raters together",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class RaterScale:
+    """How each rater uses the scale: number of rows with a score, mean, sample deviation, ends."""
+
+    n: Counts
+    mean: Floats
+    sd: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def usable(self) -> NDArray[np.bool_]:
+        """Who can be standardised: two scores or more, not all the same."""
+        return (self.n > 1) & (self.high > self.low)
+
+
+def rater_scale(ratings: Ratings) -> RaterScale:
+    """Measure how each rater uses the scale, over all of the rater's rows, controls included."""
+    size = len(ratings.raters)
+    known = ~np.isnan(ratings.value)
+    rater, value = ratings.rater[known], ratings.value[known]
+    n = np.bincount(rater, minlength=size).astype(np.int64)
+    mean = ratio(group_sums(rater, value, size), n)
+    gap = value - mean[rater]
+    # The sum of the gaps is 0 but for rounding, which this takes out.
+    squares = group_sums(rater, gap * gap, size) - ratio(group_sums(rater, gap, size) ** 2, n)
+    low, high = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(low, rater, value)
+    np.maximum.at(high, rater, value)
+    low[n == 0] = high[n == 0] = np.nan
+    return RaterScale(n, mean, np.sqrt(np.maximum(ratio(squares, n - 1), 0)), low, high)
+
+
+def standardise(ratings: Ratings, scale: RaterScale | None = None) -> Floats:
+    """Give the z of each row: how many of the rater's deviations above the rater's mean it is.
+
+    Mean and sample deviation are over all of the rater's rows, controls included. NaN where a
+    rater has fewer than two scores, or gave the same one to everything.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_labels(
+    ...     ["A", "B", "A"], ["1", "1", "1"], ["r", "r", "s"], np.array([70.0, 50.0, 90.0])
+    ... )
+    >>> standardise(ratings).round(4).tolist()
+    [0.7071, nan, -0.7071]
+    """
+    found = rater_scale(ratings) if scale is None else scale
+    sd = np.where(found.usable, found.sd, np.nan)
+    result: Floats = (ratings.value - found.mean[ratings.rater]) / sd[ratings.rater]
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What one kind of control item says of each rater.
+
+    ``n`` counts the pairs, ``gap`` is the mean difference (for repeats without sign), ``p`` the
+    p-value of the test, NaN where a rater has no pair. ``n_alone`` counts items without a partner.
+    """
+
+    n: Counts
+    gap: Floats
+    p: Floats
+    n_alone: int
+
+
+@dataclass(frozen=True, slots=True)
+class QualityControl:
+    """The checks of every rater, in the order of ``Ratings.raters``.
+
+    ``reasons`` says for each rater what failed; ``tested`` whether there was anything to test.
+    """
+
+    bad_reference: Control
+    repeat: Control
+    seconds: Floats
+    reasons: tuple[tuple[str, ...], ...]
+    tested: tuple[bool, ...]
+
+    @property
+    def failed(self) -> list[int]:
+        """The raters that fail, as codes."""
+        return [code for code, reasons in enumerate(self.reasons) if reasons]
+
+    def verdict(self, rater: int) -> str:
+        """``fails``, ``passes``, or ``untested`` where there is nothing to judge a rater by."""
+        if self.reasons[rater]:
+            return "fails"
+        return "passes" if self.tested[rater] else "untested"
+
+    def notes(self, raters: Sequence[str]) -> list[str]:
+        """Say what the checks could not use, and who fails them."""
+        found = []
+        for kind, what in ((self.bad_reference, "bad reference"), (self.repeat, "repeat")):
+            if kind.n_alone:
+                alone = f"{plural(kind.n_alone, what)} without a rating of the real output by the"
+                found.append(f"{alone} same rater: not used in the quality control")
+        if self.failed:
+            verb = "fails" if len(self.failed) == 1 else "fail"
+            names = listed([raters[code] for code in self.failed], 5)
+            count = plural(len(self.failed), "rater")
+            found.append(f"{count} {verb} the quality control: {names}")
+        return found
+
+
+def quality_control(
+    ratings: Ratings, scale: RaterScale, *, alpha: float = 0.05, min_seconds: float = 2.0
+) -> QualityControl:
+    """Check every rater; nobody is removed here.
+
+    1. Damaged references must score below the real output of the same rater, system and segment:
+       one-sided exact signed-rank test, p < alpha. Fewer pairs than could ever reach that level
+       test nothing.
+    2. Repeats must agree with the first rating of the same output: a two-sided exact signed-rank
+       test must not find a difference (p < alpha).
+    3. Not every score may be the same.
+    4. The median time per rating, where times are known, must be ``min_seconds`` or more.
+    """
+    bad = _control(ratings, "bad-ref", "greater")
+    repeat = _control(ratings, "repeat", "two-sided")
+    times = np.full(len(ratings), np.nan) if ratings.seconds is None else ratings.seconds
+    seconds = _each_rater(len(ratings.raters), ratings.rater, times, np.median)
+    reasons: list[tuple[str, ...]] = []
+    tested = []
+    for code in range(len(ratings.raters)):
+        found = []
+        enough = 0.5 ** bad.n[code] < alpha
+        if enough and not bad.p[code] < alpha:
+            found.append(f"bad references are not rated lower (p = {bad.p[code]:.2g})")
+        if repeat.p[code] < alpha:
+            found.append(f"repeats differ (p = {repeat.p[code]:.2g})")
+        if scale.n[code] > 1 and not scale.high[code] > scale.low[code]:
+            found.append(f"gives {scale.low[code]:g} to everything")
+        if seconds[code] < min_seconds:
+            found.append(f"takes {seconds[code]:.2g} s per rating")
+        reasons.append(tuple(found))
+        tested.append(bool(enough or repeat.n[code] > 0 or not np.isnan(seconds[code])))
+    return QualityControl(bad, repeat, seconds, tuple(reasons), tuple(tested))
+
+
+def _control(ratings: Ratings, item: str, alternative: str) -> Control:
+    """Pair control items with the real rows of the same rater, system and segment; test each."""
+    size = len(ratings.raters)
+    known = ~np.isnan(ratings.value)
+    key = outputs(ratings) * size + ratings.rater
+    real = known & ratings.is_item("system")
+    keys, place, counts = np.unique(key[real], return_inverse=True, return_counts=True)
+    means = group_sums(place, ratings.value[real], len(keys)) / counts
+    rows = np.flatnonzero(known & ratings.is_item(item))
+    at = np.searchsorted(keys, key[rows])
+    paired = np.zeros(len(rows), dtype=bool)
+    if len(keys):
+        paired = keys[np.minimum(at, len(keys) - 1)] == key[rows]
+    gap = means[at[paired]] - ratings.value[rows[paired]]
+    rater = ratings.rater[rows[paired]]
+    n = np.bincount(rater, minlength=size).astype(np.int64)
+    size_of = np.abs if alternative == "two-sided" else np.asarray
+    mean = _each_rater(size, rater, gap, lambda gaps: size_of(gaps).mean())
+    p = _each_rater(size, rater, gap, lambda gaps: signed_rank(gaps, alternative=alternative))
+    return Control(n, mean, p, int((~paired).sum()))
+
+
+def _each_rater(n: int, rater: Codes, values: Floats, summary: Callable[[Floats], float]) -> Floats:
+    """Summarise the known values of each of n raters, in their order; NaN for one without any."""
+    result = np.full(n, np.nan)
+    known = np.flatnonzero(~np.isnan(values))
+    known = known[np.argsort(rater[known], kind="stable")]
+    codes, starts = np.unique(rater[known], return_index=True)
+    if len(codes):
+        result[codes] = [summary(own) for own in np.split(values[known], starts[1:])]
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +226,12 @@ class Opinions:
 def opinions(ratings: Ratings, value: Floats, rows: NDArray[np.bool_]) -> Opinions:
     """Average the rows of each rater on each output."""
     kept = np.flatnonzero(rows & ~np.isnan(value))
-    what = ratings.system[kept].astype(np.int64) * len(ratings.segments) + ratings.segment[kept]
-    key = what * len(ratings.raters) + ratings.rater[kept]
+    key = (outputs(ratings) * len(ratings.raters) + ratings.rater)[kept]
     keys, place, n = np.unique(key, return_inverse=True, return_counts=True)
-    cell = keys // max(1, len(ratings.raters))
-    return Opinions(
-        keys % max(1, len(ratings.raters)),
-        cell // max(1, len(ratings.segments)),
-        cell % max(1, len(ratings.segments)),
-        cell,
-        group_sums(place, value[kept], len(keys)) / n,
-        n.astype(np.int64),
-    )
+    unit, rater = np.divmod(keys, max(1, len(ratings.raters)))
+    system, segment = np.divmod(unit, max(1, len(ratings.segments)))
+    mean = group_sums(place, value[kept], len(keys)) / n
+    return Opinions(rater, system, segment, unit, mean, n.astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +271,15 @@ def with_others(found: Opinions, n_raters: int) -> WithOthers:
 
 def range_use(ratings: Ratings, rows: NDArray[np.bool_]) -> Floats:
     """How much of the scale each rater uses: the middle 90 % of the ratings, to that of all."""
-    kept = np.flatnonzero(rows & ~np.isnan(ratings.value))
-    result = np.full(len(ratings.raters), np.nan)
-    if not len(kept):
-        return result
-    low, high = np.quantile(ratings.value[kept], [0.05, 0.95])
-    kept = kept[np.argsort(ratings.rater[kept], kind="stable")]
-    codes, starts = np.unique(ratings.rater[kept], return_index=True)
-    for code, own in zip(codes, np.split(ratings.value[kept], starts[1:]), strict=True):
-        ends = np.quantile(own, [0.05, 0.95])
-        result[code] = (ends[1] - ends[0]) / (high - low) if high > low else np.nan
-    return result
+
+    def width(values: Floats) -> float:
+        low, high = np.quantile(values, [0.05, 0.95])
+        return float(high - low)
+
+    value = np.where(rows, ratings.value, np.nan)
+    known = value[~np.isnan(value)]
+    whole = width(known) if known.size else 0.0
+    return ratio(_each_rater(len(ratings.raters), ratings.rater, value, width), whole)
 
 
 def repeated(
@@ -117,22 +290,22 @@ def repeated(
     The difference is between two ratings of one output by one rater, without its sign.
     """
     kept = np.flatnonzero(rows & ~np.isnan(value))
-    what = ratings.system[kept].astype(np.int64) * len(ratings.segments) + ratings.segment[kept]
-    unit = what * len(ratings.raters) + ratings.rater[kept]
+    unit = (outputs(ratings) * len(ratings.raters) + ratings.rater)[kept]
     first, second = pairs_within(unit)
     gap = np.abs(value[kept][first] - value[kept][second])
     return unit, value[kept], float(gap.mean()) if len(gap) else float("nan")
 
 
-def comparisons(found: Opinions, n_systems: int) -> dict[str, Any] | None:
+def comparisons(found: Opinions, n_systems: int) -> agreement.Orderings | None:
     """List which of two systems each rater puts first on each segment.
 
     Only segments that two raters or more judged are listed; None if there are too many.
     """
-    people = np.unique(found.segment * (found.rater.max(initial=0) + 1) + found.rater)
-    judges = np.bincount(people // (found.rater.max(initial=0) + 1))
-    rows = np.flatnonzero(judges[found.segment] > 1) if len(judges) else np.empty(0, np.int64)
-    group = found.segment[rows] * (found.rater.max(initial=0) + 1) + found.rater[rows]
+    size = found.rater.max(initial=0) + 1
+    person = found.segment * size + found.rater  # one rater on one segment
+    judges = np.bincount(np.unique(person) // size)
+    rows = np.flatnonzero(judges[found.segment] > 1)
+    group = person[rows]
     sizes = np.unique(group, return_counts=True)[1]
     if (sizes * (sizes - 1)).sum() / 2 > _MOST_PAIRS:
         return None
@@ -141,12 +314,12 @@ def comparisons(found: Opinions, n_systems: int) -> dict[str, Any] | None:
     swap = one > other
     gap = found.value[left] - found.value[right]
     pair = np.minimum(one, other) * n_systems + np.maximum(one, other)
-    return {
-        "rater": found.rater[left],
-        "unit": found.segment[left] * n_systems**2 + pair,
-        "outcome": np.where(swap, -gap, gap),
-        "block": found.segment[left],
-    }
+    return agreement.Orderings(
+        rater=found.rater[left],
+        unit=found.segment[left] * n_systems**2 + pair,
+        outcome=np.where(swap, -gap, gap),
+        block=found.segment[left],
+    )
 
 
 def rater_table(
@@ -198,23 +371,20 @@ def agreements(
     if ratings.raters == (UNKNOWN,):
         return {}
     result: dict[str, Any] = {}
+    alpha = partial(agreement.krippendorff_alpha, n_resamples=n_resamples)
+    order = partial(agreement.ranking_agreement, n_resamples=n_resamples)
     for (name, value), stream in zip(scores.items(), rng.spawn(len(scores)), strict=True):
-        streams = stream.spawn(4)
+        one, two, three, four = stream.spawn(4)
         found = opinions(ratings, value, rows)
-        entry: dict[str, Any] = {}
-        for level, own in zip(("interval", "ordinal"), streams, strict=False):
-            entry[f"alpha_{level}"] = agreement.krippendorff_alpha(
-                found.unit, found.value, level, n_resamples=n_resamples, rng=own
-            ).to_dict()
+        entry: dict[str, Any] = {
+            "alpha_interval": alpha(found.unit, found.value, "interval", rng=one).to_dict(),
+            "alpha_ordinal": alpha(found.unit, found.value, "ordinal", rng=two).to_dict(),
+        }
         pairs = comparisons(found, len(ratings.systems))
         if pairs is not None:
-            entry["ranking"] = agreement.ranking_agreement(
-                agreement.Orderings(**pairs), n_resamples=n_resamples, rng=streams[2]
-            ).to_dict()
-        unit, own_value, gap = repeated(ratings, value, rows)
-        entry["repeats_alpha_interval"] = agreement.krippendorff_alpha(
-            unit, own_value, n_resamples=n_resamples, rng=streams[3]
-        ).to_dict()
+            entry["ranking"] = order(pairs, rng=three).to_dict()
+        unit, again, gap = repeated(ratings, value, rows)
+        entry["repeats_alpha_interval"] = alpha(unit, again, rng=four).to_dict()
         entry["repeats_mean_difference"] = gap
         result[name] = entry
     return result

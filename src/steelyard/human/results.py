@@ -14,8 +14,7 @@ from steelyard.core.table import Cell, Column, Frame, Table, decimals
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
-from steelyard.human.da import Averages
-from steelyard.human.ordering import Ordering, Rule
+from steelyard.human.ordering import Averages, Ordering, Rule
 from steelyard.stats.arrays import Floats
 
 SHOWN_RATERS = 10

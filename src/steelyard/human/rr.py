@@ -129,13 +129,8 @@ def _split_joined(
     ]
     size = np.array([len(own) for own in parts])[code]
     flat = np.array([p for c in code.tolist() for p in parts[c]], dtype=np.int32)
-    return (
-        tuple(single),
-        np.repeat(row, size),
-        flat,
-        np.repeat(rank, size),
-        np.repeat(slot, size),
-    )
+    row, slot = np.repeat(row, size), np.repeat(slot, size)
+    return tuple(single), row, flat, np.repeat(rank, size), slot
 
 
 def _alike(
@@ -219,12 +214,9 @@ def _resampled(
     """Score systems by counts of wins in resamples of the rankings: resamples x systems."""
     _, row = np.unique(found.row, return_inverse=True)
     units = UnitCounts.of(found.battles(), row)
-    return np.concatenate(
-        [
-            model(units.resampled(segment_counts(min(_BATCH, n - done), units.n_units, rng)))
-            for done in range(0, n, _BATCH)
-        ]
-    )
+    sizes = [min(_BATCH, n - done) for done in range(0, n, _BATCH)]
+    drawn = (segment_counts(size, units.n_units, rng) for size in sizes)
+    return np.concatenate([model(units.resampled(counts)) for counts in drawn])
 
 
 def _log_strengths(counts: WinCounts) -> Floats:
@@ -310,10 +302,8 @@ class _RelativeRanking(Protocol):
             warnings.append(f"{pairs} of identical outputs are no battle")
         missing = [s for s, x in zip(found.systems, scores["bt"], strict=True) if np.isnan(x)]
         if missing:
-            warnings.append(
-                "no Bradley-Terry strength (they won or lost everything, or never met the others): "
-                + ", ".join(missing)
-            )
+            why = "they won or lost everything, or never met the others"
+            warnings.append(f"no Bradley-Terry strength ({why}): {', '.join(missing)}")
         placed = _placed(scores[by], draws, _RANKS.get(by, ranks), rule)
         columns = {"score": scores[by], "raw": scores["expected-wins"], **_counts(found)}
         systems = place_systems(found.systems, columns, placed)
@@ -412,20 +402,20 @@ def _model_table(found: Duels, fitted: Fitted, order: Sequence[str]) -> Table:
     return Table("Models", columns, tuple(rows), notes)
 
 
-def _units(found: Duels) -> dict[str, NDArray[Any]]:
+def _orderings(found: Duels) -> agreement.Orderings:
     size = len(found.systems)
     pair = found.left.astype(np.int64) * size + found.right
-    return {
-        "rater": found.rater.astype(np.int64),
-        "unit": found.segment.astype(np.int64) * size * size + pair,
-        "outcome": np.asarray(found.outcome * 2 - 1),
-        "block": found.segment.astype(np.int64),
-    }
+    return agreement.Orderings(
+        rater=found.rater.astype(np.int64),
+        unit=found.segment.astype(np.int64) * size * size + pair,
+        outcome=np.asarray(found.outcome * 2 - 1),
+        block=found.segment.astype(np.int64),
+    )
 
 
 def _judge_agreement(found: Duels, n_resamples: int, rng: np.random.Generator) -> dict[str, Any]:
     """Agreement of orderings: between judges, and of each judge with the own repeats."""
-    columns = agreement.Orderings(**_units(found))
+    columns = _orderings(found)
     one, other = rng.spawn(2)
     between = agreement.ranking_agreement(columns, n_resamples=n_resamples, rng=one)
     within = agreement.ranking_agreement(columns, within=True, n_resamples=n_resamples, rng=other)
@@ -442,9 +432,9 @@ def _judge_agreement(found: Duels, n_resamples: int, rng: np.random.Generator) -
 def _judge_table(found: Duels, rankings: Rankings) -> Table:
     """Make a row per judge, the one who agrees least with others first."""
     size = len(found.raters)
-    columns = _units(found)
-    sign = columns["outcome"].astype(np.int64) + 1
-    _, unit = np.unique(columns["unit"], return_inverse=True)
+    columns = _orderings(found)
+    sign = columns.outcome.astype(np.int64) + 1
+    _, unit = np.unique(columns.unit, return_inverse=True)
     alike, met = _with_others(unit * 3 + sign, found.rater), _with_others(unit, found.rater)
     _, own = np.unique(unit * size + found.rater, return_inverse=True)
     own_alike, own_met = (np.bincount(x)[x] - 1 for x in (own * 3 + sign, own))

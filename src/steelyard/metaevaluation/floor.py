@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -57,20 +58,17 @@ def sentinel_tables(
         mark = f"-{k + 1}" if draws > 1 else ""
         found[f"random{mark}"] = numbers.random((n, s))
         salt = int(salts.integers(2**32))
-        found[f"name{mark}"] = _spread(np.array([_hashed(name, salt) for name in es.systems]), s)
+        hashes = np.array([[_hashed(name, salt)] for name in es.systems])
+        found[f"name{mark}"] = np.broadcast_to(hashes, (n, s))
     people = row_means(es[human].oriented.T)
     found["segment"] = np.broadcast_to(people, (n, s))
-    lengths = _lengths(es)
-    if lengths is not None:
+    if es.outputs:
+        blank = (None,) * s
+        lengths = np.array([_lengths(es.outputs.get(name, blank)) for name in es.systems])
         found["length"], found["brevity"] = lengths, -lengths
     if es.segments.sources is not None:
-        source = np.array([np.nan if t is None else -float(len(t)) for t in es.segments.sources])
-        found["source"] = np.broadcast_to(source, (n, s))
+        found["source"] = np.broadcast_to(-_lengths(es.segments.sources), (n, s))
     return {PREFIX + name: ScoreTable(np.array(values)) for name, values in found.items()}
-
-
-def _spread(values: Floats, n_segments: int) -> Floats:
-    return np.broadcast_to(values[:, None], (len(values), n_segments))
 
 
 def _hashed(name: str, salt: int) -> float:
@@ -79,9 +77,5 @@ def _hashed(name: str, salt: int) -> float:
     return int.from_bytes(digest[:6], "big") / 2**48
 
 
-def _lengths(es: EvalSet) -> Floats | None:
-    if not es.outputs:
-        return None
-    blank = (None,) * es.n_segments
-    rows = [es.outputs.get(name, blank) for name in es.systems]
-    return np.array([[np.nan if t is None else float(len(t)) for t in row] for row in rows])
+def _lengths(texts: Sequence[str | None]) -> Floats:
+    return np.array([np.nan if text is None else float(len(text)) for text in texts])

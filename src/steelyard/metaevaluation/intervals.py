@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.core.words import listed
-from steelyard.metaevaluation.data import LISTED, Run, quoted
+from steelyard.metaevaluation.cube import LISTED, Run, quoted
 from steelyard.metaevaluation.results import MetaResult, units
 from steelyard.stats.arrays import Floats
 from steelyard.stats.metametrics.base import Resamples
@@ -88,15 +88,15 @@ def _placed(
     low, high = bootstrap.interval(values)
     best, worst = bootstrap.interval(ranks(values, close=SINGLE))
     where = {name: i for i, name in enumerate(able) if not np.isnan(low[i])}
-    results = []
-    for result in found:
-        i = where.get(result.metric)
-        if i is None:
-            results.append(result)
-            continue
+
+    def placed(result: MetaResult) -> MetaResult:
+        if result.metric not in where:
+            return result
+        i = where[result.metric]
         places = (int(best[i]), int(np.ceil(worst[i])))
-        results.append(replace(result, ci=(float(low[i]), float(high[i])), rank_ci=places))
-    return results, [name for name in able if name not in where]
+        return replace(result, ci=(float(low[i]), float(high[i])), rank_ci=places)
+
+    return [placed(result) for result in found], [name for name in able if name not in where]
 
 
 def _warning(run: Run, resamples: Resamples, reason: str, names: list[str]) -> str:

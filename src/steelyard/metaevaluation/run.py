@@ -14,7 +14,7 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.data import LISTED, Data, Run, prepare, the_human, the_metrics
+from steelyard.metaevaluation.cube import LISTED, Data, Run, prepare, the_human, the_metrics
 from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
 from steelyard.metaevaluation.intervals import with_intervals
 from steelyard.metaevaluation.options import DEFAULT, MetaOptions

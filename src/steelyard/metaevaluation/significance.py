@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.core.errors import DegenerateError
 from steelyard.core.words import plural
-from steelyard.metaevaluation.data import Run
+from steelyard.metaevaluation.cube import Run
 from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import MetaResult, Significance
 from steelyard.stats import clusters

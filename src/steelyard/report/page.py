@@ -25,7 +25,7 @@ from steelyard.data.linting import check
 from steelyard.data.overview import direction_warnings, overview
 from steelyard.formats import files
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.data import the_human
+from steelyard.metaevaluation.cube import the_human
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report import sections

@@ -23,7 +23,7 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import listed
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.data import the_human
+from steelyard.metaevaluation.cube import the_human
 from steelyard.metaevaluation.floor import DRAWN, PREFIX, is_sentinel, sentinel_tables
 from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import MetaResult, Significance

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.data import HINT, Data, Run, prepare, the_human
+from steelyard.metaevaluation.cube import HINT, Data, Run, prepare, the_human
 from steelyard.metaevaluation.intervals import resampled_metrics
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult

@@ -23,7 +23,7 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.human.darr import Pairs, pairs_of_scores
-from steelyard.metaevaluation.data import the_human
+from steelyard.metaevaluation.cube import the_human
 from steelyard.stats.arrays import Floats
 from steelyard.stats.kendall.counting import KENDALL, matrix, threshold_counts
 from steelyard.stats.permutation.pvalues import pair_index

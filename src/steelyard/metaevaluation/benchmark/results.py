@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from steelyard.core.provenance import Provenance
@@ -90,13 +90,7 @@ class Standing:
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
-        return {
-            "metric": self.metric,
-            "average": self.average,
-            "average_rank": self.average_rank,
-            "rank": self.rank,
-            "note": self.note,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +115,7 @@ class BenchmarkResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
+        tested = {} if self.significance is None else {"average": self.significance.to_dict()}
         return {
             "benchmark": self.benchmark,
             "title": self.title,
@@ -130,9 +125,7 @@ class BenchmarkResult:
             "absent": list(self.absent),
             "tasks": [column.to_dict() for column in self.columns],
             "results": [standing.to_dict() for standing in self.standings],
-            "significance": {}
-            if self.significance is None
-            else {"average": self.significance.to_dict()},
+            "significance": tested,
             "provenance": None if self.provenance is None else self.provenance.to_dict(),
             "warnings": list(self.warnings),
         }
@@ -168,9 +161,7 @@ class BenchmarkResult:
         notes = [f"{self.title}: {sizes}"]
         if self.absent:
             notes.append(f"partial average: without {', '.join(self.absent)}")
-        notes.append(
-            f"average over {plural(sum(c.weight > 0 for c in self.columns), 'task')}, "
-            f"each scaled to 0..1; "
-            f"ordered by average {self.order}"
-        )
+        tasks = plural(sum(column.weight > 0 for column in self.columns), "task")
+        scaled = f"average over {tasks}, each scaled to 0..1"
+        notes.append(f"{scaled}; ordered by average {self.order}")
         return Table("", tuple(heads), tuple(rows), tuple(notes), rules)

@@ -1,7 +1,6 @@
 """Many tasks, one leaderboard: run a benchmark on the sets that are at hand.
 
-A benchmark splits into parts: one meta-metric on one set, and blocks of pairs of metrics. A
-:class:`PartTask` holds all that its computation needs, so that any worker can do it, and no more.
+A benchmark splits into parts: one meta-metric on one set, and blocks of pairs of metrics.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.metaevaluation.benchmark.averages import (
+from steelyard.metaevaluation.benchmark.parts import (
+    PartTask,
     Weighed,
     columns_of,
     common_name,
@@ -31,7 +31,7 @@ from steelyard.metaevaluation.benchmark.averages import (
 )
 from steelyard.metaevaluation.benchmark.results import BenchmarkResult, SetSummary
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
-from steelyard.metaevaluation.data import Data, Run, prepare
+from steelyard.metaevaluation.cube import Data, Run, prepare
 from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.run import unit_codes
 from steelyard.metaevaluation.significance import (
@@ -39,13 +39,9 @@ from steelyard.metaevaluation.significance import (
     VALID,
     caveat,
     draw_null,
-    n_blocks,
     swappable,
 )
-from steelyard.stats.arrays import Counts
 from steelyard.stats.metametrics.swapping import Null
-
-_DRAWS = 1000
 
 
 def run_benchmark(
@@ -88,14 +84,10 @@ def run_benchmark(
     options = replace(options, epsilon=None, threshold=None, pa_ties="strict")
     # One seed per set, whichever sets are there: every task of a set sees the same swaps.
     seeds = generator(rng).spawn(len(benchmark.sets))
-    found: dict[str, EvalSet] = {}
-    own: set[str] = set()
-    for test in benchmark.sets:
-        es, added = inputs.find(benchmark, test, human)
-        own |= added
-        if es is not None:
-            found[test.name] = es
     names = [test.name for test in benchmark.sets]
+    read = {test.name: inputs.find(benchmark, test, human) for test in benchmark.sets}
+    found = {name: es for name, (es, _) in read.items() if es is not None}
+    own = {metric for _, added in read.values() for metric in added}
     if not found:
         where = f" in {inputs.folder}" if inputs.folder is not None else ""
         raise UsageError(f"none of the sets of '{benchmark.name}' is{where}: {', '.join(names)}")
@@ -110,9 +102,9 @@ def run_benchmark(
             summaries.append(summary)
             warnings += told
     weighed, told = _weighed(benchmark, planned, workers or Workers())
-    columns, lacking = columns_of(benchmark, weighed, options if options.significance else None)
-    warnings += [*told, *lacking]
     procedure = options if options.significance else None
+    columns, lacking = columns_of(benchmark, weighed, procedure)
+    warnings += [*told, *lacking]
     standings, average_test = standings_of(columns, benchmark.order, procedure)
     warnings += sign_flips(columns)
     absent = tuple(name for name in names if name not in found)
@@ -146,47 +138,6 @@ def _shown(name: str, human: str, options: MetaOptions) -> dict[str, Any]:
         shown |= {"scheme": options.scheme, "alternative": options.alternative}
         shown |= {"correction": options.correction} if options.correction != "none" else {}
     return shown
-
-
-@dataclass(frozen=True, slots=True)
-class PartTask:
-    """One meta-metric on one set, or a block of it: ``block`` of ``n_blocks``."""
-
-    task: Task
-    number: int  # of the task
-    test: str
-    domain: str | None
-    humans: bool
-    data: Data
-    options: MetaOptions  # with the level and the grouping of the task
-    stream: np.random.Generator
-    units: Counts | None = None  # of the segments, where these are not drawn one by one
-    block: int = 0
-    n_blocks: int = 1
-
-    @property
-    def level(self) -> str:
-        """The level that the meta-metric is taken at."""
-        return self.task.meta.level(self.options.level)
-
-    @property
-    def group_by(self) -> str | None:
-        """The grouping of segments, None at level sys."""
-        return self.task.meta.grouping(self.level, self.options.group_by)
-
-    def split(self) -> list[PartTask]:
-        """Split a part into blocks, the same whatever they run on."""
-        if not self.options.significance:
-            return [self]
-        k = self.options.n_resamples or _DRAWS
-        of = 1
-        if self.task.meta.splits(self.group_by):
-            of = n_blocks(len(self.data.metrics), self.data.es.n_systems, k)
-        options = replace(self.options, n_resamples=k)
-        return [
-            replace(self, options=options, stream=deepcopy(self.stream), block=b, n_blocks=of)
-            for b in range(of)
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,16 +229,14 @@ def _lean(data: Data) -> Data:
 
     The order of sums may depend on the layout; so all workers, also a single one, get the same.
     """
-    es = data.es
-    scores = {name: _lean_table(es.scores[name]) for name in data.metrics}
+    es, laid = data.es, np.ascontiguousarray
+
+    def lean(table: ScoreTable) -> ScoreTable:
+        return replace(table, values=laid(table.values), domain_scores=None, document_scores=None)
+
+    scores = {name: lean(es.scores[name]) for name in data.metrics}
     own = EvalSet(es.systems, Segments(es.segments.ids), scores)
-    human = np.ascontiguousarray(data.human)
-    return Data(own, human, np.ascontiguousarray(data.human_systems), data.metrics)
-
-
-def _lean_table(table: ScoreTable) -> ScoreTable:
-    values = np.ascontiguousarray(table.values)
-    return replace(table, values=values, domain_scores=None, document_scores=None)
+    return Data(own, laid(data.human), laid(data.human_systems), data.metrics)
 
 
 def _weighed(
@@ -306,21 +255,8 @@ def _weighed(
     for part, own in zip(planned, blocks, strict=True):
         found = [next(results) for _ in own]
         warnings += found[0]["warnings"]
-        weighed.append(
-            Weighed(
-                task=part.task,
-                number=part.number,
-                test=part.test,
-                domain=part.domain,
-                humans=part.humans,
-                level=part.level,
-                group_by=part.group_by,
-                data=part.data,
-                values=found[0]["values"],
-                names=tuple(found[0]["names"]),
-                null=_joined(found),
-            )
-        )
+        names = tuple(found[0]["names"])
+        weighed.append(Weighed(part, found[0]["values"], names, _joined(found)))
     return weighed, warnings
 
 
@@ -366,16 +302,14 @@ def _joined(blocks: Sequence[dict[str, Any]]) -> Null | None:
 def _digest(parts: Sequence[PartTask]) -> str:
     """Hash what the results depend on: scores, names, streams of random numbers."""
     total = hashlib.sha256()
-    seen: dict[int, str] = {}
+    seen = {id(part.data): part.data for part in parts}
+    known = {key: _data_digest(data) for key, data in seen.items()}
     for part in parts:
-        key = id(part.data)
-        if key not in seen:
-            seen[key] = _data_digest(part.data)
         units = None if part.units is None else part.units.tolist()
         facts = (part.task.meta.name, part.level, part.group_by, part.options.method, part.block,
                  part.n_blocks, units)  # fmt: skip
         state = part.stream.bit_generator.state
-        total.update(repr((seen[key], facts, state)).encode())
+        total.update(repr((known[id(part.data)], facts, state)).encode())
     return total.hexdigest()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.core.errors import UsageError, hint
 from steelyard.data.evalset import EvalSet
 from steelyard.metaevaluation.benchmark.results import BenchmarkResult
-from steelyard.metaevaluation.data import Data, prepare
+from steelyard.metaevaluation.cube import Data, prepare
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Significance
 from steelyard.metaevaluation.run import pair_preferences
 from steelyard.report.figures import style

@@ -1,8 +1,12 @@
-"""Parts of a benchmark put together: a column per task, averages, and the test of them."""
+"""Parts of a benchmark, and what they are together: a column per task, averages, their test.
+
+A :class:`PartTask` holds all that its computation needs, so that any worker can do it, and no more.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,38 +15,73 @@ import numpy as np
 from steelyard.core.words import listed
 from steelyard.metaevaluation.benchmark.results import Column, Standing
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, SetSpec, Task
-from steelyard.metaevaluation.data import HINT, Data
-from steelyard.metaevaluation.options import Procedure
+from steelyard.metaevaluation.cube import HINT, Data
+from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.results import Significance
-from steelyard.metaevaluation.significance import significance_of
+from steelyard.metaevaluation.significance import n_blocks, significance_of
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.metametrics.swapping import Null
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import ranks, whole
 
+_DRAWS = 1000
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weighed:
-    """One meta-metric on one set: values of metrics, draws of the differences of those named."""
+
+@dataclass(frozen=True, slots=True)
+class PartTask:
+    """One meta-metric on one set, or a block of it: ``block`` of ``n_blocks``."""
 
     task: Task
     number: int  # of the task
     test: str
     domain: str | None
     humans: bool
-    level: str
-    group_by: str | None
     data: Data
+    options: MetaOptions  # with the level and the grouping of the task
+    stream: np.random.Generator
+    units: Counts | None = None  # of the segments, where these are not drawn one by one
+    block: int = 0
+    n_blocks: int = 1
+
+    @property
+    def level(self) -> str:
+        """The level that the meta-metric is taken at."""
+        return self.task.meta.level(self.options.level)
+
+    @property
+    def group_by(self) -> str | None:
+        """The grouping of segments, None at level sys."""
+        return self.task.meta.grouping(self.level, self.options.group_by)
+
+    def split(self) -> list[PartTask]:
+        """Split a part into blocks, the same whatever they run on."""
+        if not self.options.significance:
+            return [self]
+        k = self.options.n_resamples or _DRAWS
+        of = 1
+        if self.task.meta.splits(self.group_by):
+            of = n_blocks(len(self.data.metrics), self.data.es.n_systems, k)
+        options = replace(self.options, n_resamples=k)
+        return [
+            replace(self, options=options, stream=deepcopy(self.stream), block=b, n_blocks=of)
+            for b in range(of)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What became of a part: values of metrics, draws of the differences of those named."""
+
+    part: PartTask
     values: Mapping[str, float]
     names: tuple[str, ...]
     null: Null | None
 
     @property
-    def n_pairs(self) -> int:
-        """Pairs of systems."""
-        n = self.data.es.n_systems
-        return n * (n - 1) // 2
+    def data(self) -> Data:
+        """What was weighed."""
+        return self.part.data
 
 
 def common_name(benchmark: Benchmark, test: SetSpec, metric: str) -> str:
@@ -54,7 +93,7 @@ def common_name(benchmark: Benchmark, test: SetSpec, metric: str) -> str:
     return metric if stem == metric else f"{stem}-ref"
 
 
-def _by_column(parts: Sequence[Weighed]) -> dict[tuple[Any, ...], list[Weighed]]:
+def _by_column(weighed: Sequence[Weighed]) -> dict[tuple[Any, ...], list[Weighed]]:
     """Parts by column: one per task and set, one for a pooled task.
 
     Sets of a pooled task may differ in what is set for each of them, such as whether human
@@ -62,8 +101,8 @@ def _by_column(parts: Sequence[Weighed]) -> dict[tuple[Any, ...], list[Weighed]]
     without and with them, a set that has none takes part in both as it is.
     """
     found: dict[tuple[Any, ...], list[Weighed]] = {}
-    for part in parts:
-        task = part.task
+    for one in weighed:
+        part, task = one.part, one.part.task
         key = (
             "" if task.pooled else part.test,
             part.domain or "",
@@ -73,12 +112,12 @@ def _by_column(parts: Sequence[Weighed]) -> dict[tuple[Any, ...], list[Weighed]]
             task.meta.name,
             part.number,
         )
-        found.setdefault(key, []).append(part)
+        found.setdefault(key, []).append(one)
     for key, own in found.items():
-        if own[0].task.pooled and key[3]:
-            have = {part.test for part in own}
+        if own[0].part.task.pooled and key[3]:
+            have = {one.part.test for one in own}
             without = found.get((*key[:3], False, *key[4:]), [])
-            own += [part for part in without if part.test not in have]
+            own += [one for one in without if one.part.test not in have]
     return found
 
 
@@ -90,7 +129,7 @@ def columns_of(
     if benchmark.weights == "split":
         weights = split_weights(list(groups))
     else:  # as many parts as there are sets in a pooled task, one in others
-        weights = [parts[0].task.weight * len(parts) for parts in groups.values()]
+        weights = [parts[0].part.task.weight * len(parts) for parts in groups.values()]
     if benchmark.weights == "domains":  # the whole is shown, the domains are averaged
         weights = [w if key[1] else 0.0 for key, w in zip(groups, weights, strict=True)]
     total = sum(weights)
@@ -106,22 +145,21 @@ def _column(
     benchmark: Benchmark, parts: Sequence[Weighed], weight: float, procedure: Procedure | None
 ) -> tuple[Column, list[str]]:
     tests = {test.name: test for test in benchmark.sets}
-    first = parts[0]
-    share = np.array([part.n_pairs for part in parts], dtype=float)
+    shown = [{n: common_name(benchmark, tests[p.part.test], n) for n in p.values} for p in parts]
+    own = [{common: name for name, common in names.items()} for names in shown]
+    first = parts[0].part
+    share = np.array([_n_pairs(p.data.es.n_systems) for p in parts], dtype=float)
     share = share / max(share.sum(), 1) if len(parts) > 1 else np.ones(1)
-    own = [{common_name(benchmark, tests[p.test], name): name for name in p.values} for p in parts]
     shared = [name for name in own[0] if all(name in names for names in own)]
     values = {
         name: _pooled([(p, names[name]) for p, names in zip(parts, own, strict=True)])
         for name in shared
     }
-    lacking: list[str] = []
-    if len(parts) > 1 and procedure is not None:
-        lacking = _lacking(parts, own)
-    draws = []
-    for part, w in zip(parts, share, strict=True):
-        test = tests[part.test]
-        draws.append((tuple(common_name(benchmark, test, n) for n in part.names), part.null, w))
+    lacking = _lacking(parts, own) if len(parts) > 1 and procedure is not None else []
+    draws = [
+        (tuple(names[name] for name in p.names), p.null, w)
+        for p, names, w in zip(parts, shown, share, strict=True)
+    ]
     names, null = pool_draws(draws, lacking)
     column = Column(
         test="all" if first.task.pooled else first.test,
@@ -129,7 +167,7 @@ def _column(
         level=first.level,
         group_by=first.group_by,
         domain=first.domain,
-        humans=any(part.humans for part in parts),
+        humans=any(p.part.humans for p in parts),
         weight=weight,
         values=values,
         lowest=first.task.meta.lowest,
@@ -144,13 +182,16 @@ def _column(
     return column, [text]
 
 
+def _n_pairs(n: int) -> int:
+    return n * (n - 1) // 2
+
+
 def _pooled(parts: Sequence[tuple[Weighed, str]]) -> float:
     """Value of a metric over the pairs of systems of all sets, of those that it has scored."""
     if len(parts) == 1:
         part, name = parts[0]
         return part.values[name]
-    n = [part.data.n_systems(name) for part, name in parts]
-    pairs = [size * (size - 1) // 2 for size in n]
+    pairs = [_n_pairs(part.data.n_systems(name)) for part, name in parts]
     right = sum(k * part.values[name] for k, (part, name) in zip(pairs, parts, strict=True))
     return right / sum(pairs) if sum(pairs) else float("nan")
 
@@ -197,22 +238,19 @@ def pool_draws(
     """Add up draws of several sets, for the metrics that all of them have."""
     if any(null is None for _, null, _ in parts):
         return (), None
-    names = [n for n in parts[0][0] if all(n in own for own, _, _ in parts) and n not in leave_out]
+    names = sorted(set.intersection(*(set(own) for own, _, _ in parts)) - set(leave_out))
     if len(names) < 2:
         return (), None
-    names = sorted(names)
     values: Floats = np.zeros(len(names))
-    draws: Floats | None = None
+    draws: Floats | float = 0.0
     scheme = ""
     for own, null, weight in parts:
         assert null is not None
         index = np.array([own.index(name) for name in names])
         values = values + weight * null.values[index]
-        part = weight * _pairs_of(null, index)
-        draws = part if draws is None else draws + part
+        draws = draws + weight * _pairs_of(null, index)
         scheme = null.scheme
-    assert draws is not None
-    return tuple(names), Null(values, draws, scheme)
+    return tuple(names), Null(values, np.asarray(draws), scheme)
 
 
 def _pairs_of(null: Null, index: Counts) -> Floats:
@@ -222,10 +260,8 @@ def _pairs_of(null: Null, index: Counts) -> Floats:
     a, b = pair_index(size)
     place[a, b] = place[b, a] = np.arange(len(a))
     i, j = (index[side] for side in pair_index(len(index)))
-    result: Floats = null.differences.astype(np.float64)[:, place[i, j]] * np.where(
-        i < j, 1.0, -1.0
-    )
-    return result
+    found: Floats = null.differences.astype(np.float64)[:, place[i, j]]
+    return found * np.where(i < j, 1.0, -1.0)
 
 
 def column_ranks(
@@ -237,19 +273,19 @@ def column_ranks(
     if null is None or procedure is None:
         return known
     order = sorted(names, key=lambda n: (known.get(n, np.inf), n))
-    index = [names.index(n) for n in order]
-    test = _tested(order, index, null, procedure)
-    found = clusters.greedy_clusters(test.decisive, procedure.alpha)
-    return dict(zip(order, found.tolist(), strict=True))
+    return _tested(order, names, null, procedure)[1]
 
 
 def _tested(
-    names: Sequence[str], index: list[int], null: Null, procedure: Procedure
-) -> Significance:
-    """Test the metrics at these positions of the draws, in this order."""
+    order: Sequence[str], names: Sequence[str], null: Null, procedure: Procedure
+) -> tuple[Significance, dict[str, int]]:
+    """Test metrics, best first, by draws of those named; give their clusters, too."""
+    index = [names.index(name) for name in order]
     found = null.compare(procedure.alternative)
     chosen = replace(found, values=found.values[index], p=found.p[np.ix_(index, index)])
-    return significance_of(names, chosen, procedure)
+    test = significance_of(order, chosen, procedure)
+    placed = clusters.greedy_clusters(test.decisive, procedure.alpha)
+    return test, dict(zip(order, placed.tolist(), strict=True))
 
 
 def standings_of(
@@ -278,10 +314,7 @@ def standings_of(
     tested, null = pool_draws(scaled_nulls) if procedure is not None else ((), None)
     if procedure is not None and null is not None:
         kept = [s.metric for s in standings if s.metric in tested and not np.isnan(s.average)]
-        index = [tested.index(name) for name in kept]
-        test = _tested(kept, index, null, procedure)
-        placed = clusters.greedy_clusters(test.decisive, procedure.alpha)
-        clustered = dict(zip(kept, placed.tolist(), strict=True))
+        test, clustered = _tested(kept, tested, null, procedure)
         standings = [replace(s, rank=clustered.get(s.metric)) for s in standings]
     return tuple(standings), test
 
