@@ -149,8 +149,10 @@ class Row:
             why = f"{why}, and {_BAND}"
         gap = abs(published - ours) - 1e-9
         verdict = EQUAL if gap <= most else SAMPLED if gap <= tolerance else DIFFERS
-        told = (reason or "no reason is known", detail) if verdict == DIFFERS else (None, None)
-        return cls(what, published, ours, verdict, *told, tolerance, why, error)
+        note: str | None = reason or "no reason is known"
+        if verdict != DIFFERS:
+            note = detail = None
+        return cls(what, published, ours, verdict, note, detail, tolerance, why, error)
 
     @classmethod
     def claim(

@@ -206,9 +206,11 @@ def ablate_segments(
         parts.append(_ends(runs, able, shown, Resamples("segment", segments=counts)))
         tick()
     ends = np.stack(parts, axis=-1)  # meta-metrics x (mean, low, high) x metrics x sizes
-    n_draws = (draws,) * len(chosen)
     found = {
-        name: tuple(Line(meta, *ends[m, :, k], n_draws) for m, meta in enumerate(runs.names))
+        name: tuple(
+            Line(meta, y=mean, low=low, high=high, n=(draws,) * len(chosen))
+            for meta, (mean, low, high) in zip(runs.names, ends[:, :, k], strict=True)
+        )
         for k, name in enumerate(shown)
     }
     settings = {"sizes": ",".join(map(str, chosen)), "draws": draws}
@@ -251,7 +253,7 @@ def _ends(
 def _width_table(
     sizes: Sequence[int], found: Mapping[str, Sequence[Line]], names: Sequence[str], draws: int
 ) -> Table:
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (metric, size, *(float(line.high[k] - line.low[k]) for line in own))
         for metric, own in found.items()
         for k, size in enumerate(sizes)
@@ -268,7 +270,7 @@ def _value_table(
     for meta in names:
         columns.append(Column(meta, "higher", digits=3))
         columns += [Column("low", digits=3), Column("high", digits=3)]
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (metric, size, *(number for line in own for number in line.at(k)))
         for metric, own in found.items()
         for k, size in enumerate(sizes)

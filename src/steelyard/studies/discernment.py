@@ -259,7 +259,7 @@ def _floor_table(floors: Sequence[_Floor], names: Sequence[str], draws: int) -> 
     columns = [Column("sentinel")]
     for name in names:
         columns += [Column(name, digits=3), Column("high", digits=3)]
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (floor.name, *(x for pair in zip(floor.mean, floor.high, strict=True) for x in pair))
         for floor in floors
     ]
