@@ -15,6 +15,7 @@ import numpy as np
 from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.formats import roles, tables
 from steelyard.formats.cells import fast_numbers, parse_number
+from steelyard.formats.format import TableFormat
 from steelyard.formats.roles import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
 from steelyard.formats.tables import RawTable, one_of
 
@@ -141,3 +142,17 @@ def write(ratings: Ratings, path: Path) -> None:
     if ratings.seconds is not None:
         columns["seconds"] = ratings.seconds
     tables.write(path, columns)
+
+
+FORMAT = TableFormat(
+    name="direct assessment",
+    gives=Ratings,
+    marks=(
+        "rater rating segment system -errors -category",
+        "scores system segments",
+        "scores index",
+    ),
+    read=read,
+    write=write,
+    suits=lambda _value, _path: True,
+)

@@ -18,6 +18,7 @@ from steelyard.core.errors import InputError, hint
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.formats import files, roles, tables
 from steelyard.formats.cells import parse_number
+from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment as da
 from steelyard.formats.tables import RawTable, one_of
 
@@ -226,3 +227,13 @@ def write(ratings: Ratings, path: Path) -> None:
     if ratings.seconds is not None:
         columns["seconds"] = ratings.seconds
     tables.write(path, columns)
+
+
+FORMAT = TableFormat(
+    name="error list",
+    gives=Ratings,
+    marks=("errors system segment", "category severity system segment"),
+    read=read,
+    write=write,
+    suits=lambda value, _path: value.errors is not None,
+)
