@@ -28,7 +28,7 @@ from steelyard.core import bounds as options
 from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.rng import generator
-from steelyard.formats import tiematrices
+from steelyard.formats.toml import read_tie_matrices
 from steelyard.human import mqm
 from steelyard.kobe.options import KobeOptions, LinkOptions
 from steelyard.kobe.run import kobe_metric
@@ -586,7 +586,7 @@ def test_values_of_tie_matrices(elsewhere, text):
     path = elsewhere / "t.toml"
     path.write_text(f"[own]\nsame = 1\nopposite = -1\n{text}\n")
     with pytest.raises(SteelyardError, match=r"t\.toml: \[own\]: '\w+' is .*, expected a number"):
-        tiematrices.read(path)
+        read_tie_matrices(path)
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "true", '"a"'])

@@ -13,7 +13,7 @@ import pytest
 from steelyard import EvalSet, ScoreTable, Segments, load, save
 from steelyard.core.errors import UsageError
 from steelyard.formats import tables
-from steelyard.formats.save import FORMATS
+from steelyard.formats.save import NAMED
 
 Refusal = Callable[..., str]
 
@@ -356,7 +356,7 @@ def test_save_refuses(tmp_path: Path, refusal: Refusal) -> None:
     two = es.with_scores("BLEU", es["chrF-refA"].values)
     assert "one score" in refusal(save, two, tmp_path / "x.csv", to="wide")
     (tmp_path / "file").write_text("")
-    for form in FORMATS:
+    for form in NAMED:
         suffix = {"mtme": "", "native": ".parquet"}.get(form, ".jsonl")
         refusal(save, es, tmp_path / "file" / f"x{suffix}", to=form)
     refusal(save, es, tmp_path / "file", to="mtme")

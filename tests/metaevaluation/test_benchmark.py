@@ -13,7 +13,7 @@ import pytest
 import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats import tiematrices
+from steelyard.formats.toml import read_tie_matrices
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.parts import pool_draws, split_weights
 from steelyard.metaevaluation.benchmark.run import run_benchmark as run_with
@@ -271,7 +271,7 @@ def test_variants_of_ones_own(tmp_path):
         "[like-eq]\nsame = 1\nopposite = 0\nmetric_tie = 0\nhuman_tie = 0\nboth_tie = 1\n"
         "calibrated = true\n[like-soft]\nsame = 1\nopposite = -1\nmetric_tie = 0\n"
     )
-    own = tiematrices.read(path)
+    own = read_tie_matrices(path)
     es = SETS["en-de"]
     asked: list[Any] = [own["like-eq"], "acc-eq", own["like-soft"], "kendall-soft"]
     found = meta_evaluate(es, "mqm", by=asked, level="seg", intervals=None)
@@ -295,7 +295,7 @@ def test_a_bad_variant_is_one_line(tmp_path, text, message):
     path = tmp_path / "ties.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
-        tiematrices.read(path)
+        read_tie_matrices(path)
 
 
 @pytest.mark.parametrize(

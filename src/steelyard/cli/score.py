@@ -224,16 +224,15 @@ def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str
 
 def _write(found: Scores, output: OutputOptions) -> bool:
     """Write segment scores; False if the suffix asks for the table of systems."""
-    from steelyard.formats.save import guess, save
+    from steelyard.formats.save import save
 
     assert output.out is not None
     if files.suffix(output.out) not in TABLES:
         return False
     es = found.segments()
-    form = guess(es, output.out)
-    save(es, output.out, to=form)
+    lost = save(es, output.out)
     note(f"wrote {output.out}", output)
     lower = [name for name in found.metrics if not es[name].higher_is_better]
-    if lower and form != "native":
+    if lower and "which scores are better when lower" in lost:
         note(f"whoever reads it needs --lower-is-better {','.join(lower)}", output)
     return True

@@ -49,34 +49,38 @@ class Option:
 
     def check(self, name: str, value: Any) -> None:
         """Refuse a value beyond the bounds."""
-        if value is None and self.optional:
-            return
-        if self.kind == "whole":
-            least, most = int(self.least or 0), None if self.most is None else int(self.most)
-            bounds.whole(least, most, **{name: value})
-        elif self.kind == "number":
-            bounds.number(self.least, self.most, strict=self.strict, **{name: value})
-        elif self.kind == "choice":
-            bounds.choice(self.known, **{name: value})
-        elif self.kind == "names":
-            bounds.names(**{name: value})
-        elif self.kind == "numbers":
-            bounds.numbers(self.least, empty=self.empty, **{name: value})
-        elif self.kind == "wholes":
-            bounds.wholes(int(self.least or 0), empty=self.empty, **{name: value})
-        elif self.kind == "flag":
-            bounds.flag(**{name: value})
-        elif self.kind == "text":
-            bounds.text(**{name: value})
+        if not (value is None and self.optional):
+            _CHECKS[self.kind](self, {name: value})
 
 
-def _field(default: Any, option: Option) -> Any:
+#: How a value of each kind is checked.
+_CHECKS: dict[str, Callable[[Option, dict[str, Any]], None]] = {
+    "whole": lambda option, given: bounds.whole(
+        int(option.least or 0), None if option.most is None else int(option.most), **given
+    ),
+    "number": lambda option, given: bounds.number(
+        option.least, option.most, strict=option.strict, **given
+    ),
+    "choice": lambda option, given: bounds.choice(option.known, **given),
+    "names": lambda _, given: bounds.names(**given),
+    "numbers": lambda option, given: bounds.numbers(option.least, empty=option.empty, **given),
+    "wholes": lambda option, given: bounds.wholes(
+        int(option.least or 0), empty=option.empty, **given
+    ),
+    "flag": lambda _, given: bounds.flag(**given),
+    "text": lambda _, given: bounds.text(**given),
+    "source": lambda _option, _given: None,
+}
+
+
+def _field(kind: str, default: Any, said: str | None, told: dict[str, Any]) -> Any:
+    option = Option(kind=kind, help=said, **{"optional": default is None, **told})
     return field(default=default, metadata={_KEY: option})
 
 
 def number(default: float | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
     """Give a field for a finite number between ``least`` and ``most``."""
-    return _field(default, Option(kind="number", help=help, optional=default is None, **told))
+    return _field("number", default, help, told)
 
 
 def fraction(default: float | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
@@ -86,7 +90,7 @@ def fraction(default: float | None, help: str | None = None, **told: Any) -> Any
 
 def whole(default: int | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
     """Give a field for a whole number between ``least`` and ``most``."""
-    return _field(default, Option(kind="whole", help=help, optional=default is None, **told))
+    return _field("whole", default, help, told)
 
 
 def choice(
@@ -97,19 +101,17 @@ def choice(
 ) -> Any:
     """Give a field for one of some known names; None is one if ``none`` or no default says so."""
     optional = default is None or told.get("none") is not None
-    return _field(
-        default, Option(kind="choice", help=help, optional=optional, known=tuple(known), **told)
-    )
+    return _field("choice", default, help, {"optional": optional, "known": tuple(known), **told})
 
 
 def names(default: Sequence[str] | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
     """Give a field for a list of names."""
-    return _field(default, Option(kind="names", help=help, optional=default is None, **told))
+    return _field("names", default, help, told)
 
 
 def text(default: str | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
     """Give a field for a text."""
-    return _field(default, Option(kind="text", help=help, optional=default is None, **told))
+    return _field("text", default, help, told)
 
 
 def numbers(
@@ -118,7 +120,7 @@ def numbers(
     **told: Any,
 ) -> Any:
     """Give a field for a list of finite numbers from ``least`` on."""
-    return _list("numbers", default, help, told)
+    return _field("numbers", default, help, {"empty": default is not None and not default} | told)
 
 
 def wholes(
@@ -127,17 +129,12 @@ def wholes(
     **told: Any,
 ) -> Any:
     """Give a field for a list of whole numbers from ``least`` on."""
-    return _list("wholes", default, help, told)
-
-
-def _list(kind: str, default: Any, said: str | None, told: dict[str, Any]) -> Any:
-    told.setdefault("empty", default is not None and not default)
-    return _field(default, Option(kind=kind, help=said, optional=default is None, **told))
+    return _field("wholes", default, help, {"empty": default is not None and not default} | told)
 
 
 def source(default: Any = None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
     """Give a field for a file or what stands for one; whoever reads it checks it."""
-    return _field(default, Option(kind="source", help=help, **told))
+    return _field("source", default, help, {"optional": False, **told})
 
 
 def flag(
@@ -147,7 +144,7 @@ def flag(
     **told: Any,
 ) -> Any:
     """Give a field that is true or false, or neither where None is the default."""
-    return _field(default, Option(kind="flag", help=help, optional=default is None, **told))
+    return _field("flag", default, help, told)
 
 
 class Options:

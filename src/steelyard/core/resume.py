@@ -186,7 +186,5 @@ class ResultFolder:
             with np.load(self.path(task), allow_pickle=False) as members:
                 arrays = [members[f"array{k}"] for k in range(len(members.files) - 1)]
                 return members["tree"].tobytes().decode(), arrays
-        except FileNotFoundError:
-            return None
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None

@@ -200,17 +200,10 @@ def _head(path: Path) -> str:
     return text
 
 
-def _lines(path: Path) -> Iterator[str]:
-    """Go through the lines of a file without holding it."""
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Go through the lines of a file, with their numbers, without holding it."""
     with files.opened(path) as stream:
-        for number, line in enumerate(stream, 1):
-            try:
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                byte = line[error.start]
-                raise InputError(
-                    f"byte 0x{byte:02x} is not UTF-8", path=path, line=number
-                ) from None
+        yield from files.decode_lines(stream, path)
 
 
 class _Text:
@@ -267,7 +260,10 @@ class _Delimited(_Text):
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         return tables.csv_records(
-            _lines(self.path), self.delimiter, quoted=self.quoted, padded=self.padded
+            (text for _, text in _lines(self.path)),
+            self.delimiter,
+            quoted=self.quoted,
+            padded=self.padded,
         )
 
     def _explain(self) -> None:
@@ -295,11 +291,7 @@ class _JsonLines(_Text):
         self.names = list(found)
 
     def _object(self, content: str, line: int) -> dict[str, Any]:
-        value = files.parse_json(content, self.path, line)
-        if not isinstance(value, dict):
-            found = type(value).__name__
-            raise InputError(f"expected a JSON object, found {found}", path=self.path, line=line)
-        return value
+        return files.need_object(files.parse_json(content, self.path, line), self.path, line)
 
     def copy(self, names: list[str], target: Path, connection: Any) -> None:
         """Write some columns as Parquet, or say on which line the file is broken."""
@@ -311,12 +303,12 @@ class _JsonLines(_Text):
             try:
                 self._copy(chosen, source, target, connection)
             except duckdb.Error as error:
-                for line, content in enumerate(_lines(self.path), 1):
+                for line, content in _lines(self.path):
                     if content.strip():
                         self._object(content, line)
                 self._fail(error)
 
     def line_of(self, row: int) -> int:
         """Give the line on which a row stands."""
-        filled = (line for line, content in enumerate(_lines(self.path), 1) if content.strip())
+        filled = (line for line, content in _lines(self.path) if content.strip())
         return next(line for at, line in enumerate(filled) if at == row)

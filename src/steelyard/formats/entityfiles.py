@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 from steelyard.core.errors import InputError
 from steelyard.data.segments import natural_key
 from steelyard.formats import files, roles, tables
+from steelyard.formats.format import TableFormat
 from steelyard.formats.tables import RawTable
 
 
@@ -47,11 +48,6 @@ class EntityAnnotations:
     def n_segments(self) -> int:
         """How many sentences each system has."""
         return len(next(iter(self.systems.values()), ()))
-
-
-def recognise(table: RawTable) -> bool:
-    """Tell whether a table holds sentences with entities, or is a file of the release."""
-    return {"sentence", "entities"} <= table.columns.keys() or "annotated_sentence" in table
 
 
 def read(table: RawTable) -> EntityAnnotations:
@@ -162,3 +158,13 @@ def _written(mention: EntityMention) -> list[Any] | dict[str, Any]:
     if mention.text is None:
         return [mention.begin, mention.end, mention.id]
     return mention._asdict()
+
+
+FORMAT = TableFormat(
+    name="entity annotations",
+    gives=EntityAnnotations,
+    marks=("sentence entities", "annotated_sentence"),
+    read=read,
+    write=write,
+    suits=lambda _value, _path: True,
+)

@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -84,6 +84,16 @@ def decode(data: bytes, path: Path) -> str:
         raise InputError(f"byte 0x{byte:02x} is not UTF-8", path=path, line=line) from None
 
 
+def decode_lines(stream: Iterable[bytes], path: Path, first: int = 1) -> Iterator[tuple[int, str]]:
+    """Decode a file line by line without holding it: numbers and lines, with their ends."""
+    for number, raw in enumerate(stream, first):
+        try:
+            yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            message = f"byte 0x{raw[error.start]:02x} is not UTF-8"
+            raise InputError(message, path=path, line=number) from None
+
+
 def lines(text: str) -> list[str]:
     r"""Split into lines at ``\n`` or ``\r\n`` only: a bare CR inside a segment is part of it.
 
@@ -106,6 +116,14 @@ def parse_json(text: str, path: Path, line: int) -> Any:
         raise InputError("JSON nested too deeply", path=path, line=line) from None
     except ValueError as error:  # json.JSONDecodeError and our own
         raise InputError(f"not valid JSON: {error}", path=path, line=line) from None
+
+
+def need_object(value: Any, path: Path, line: int) -> dict[str, Any]:
+    """Refuse a value of JSON that is no object."""
+    if not isinstance(value, dict):
+        found = type(value).__name__
+        raise InputError(f"expected a JSON object, found {found}", path=path, line=line)
+    return value
 
 
 def is_json(text: str, kind: str) -> bool:

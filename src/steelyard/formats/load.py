@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from steelyard.core import bounds
@@ -15,68 +13,11 @@ from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable, described, revised
 from steelyard.data.joining import join
 from steelyard.data.trusted import changed
-from steelyard.formats import (
-    entityfiles,
-    files,
-    frames,
-    roles,
-    scoretables,
-    submission,
-    tables,
-)
-from steelyard.formats.folders import mtme, native
-from steelyard.formats.judged import battlelogs, errorlists
-from steelyard.formats.judged import directassessment as da
+from steelyard.formats import files, frames, registry, roles, tables
+from steelyard.formats.format import TableFormat
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.streams import kept
 from steelyard.formats.tables import RawTable
-
-
-@dataclass(frozen=True)
-class TableFormat:
-    """A format that is a table.
-
-    ``gives`` says what ``read`` makes of it. It is recognised by the roles that its columns have
-    (:func:`steelyard.formats.roles.present`): all of ``needs``, and none of ``lacks``.
-    """
-
-    name: str
-    gives: str
-    read: Callable[[RawTable], Any]
-    needs: frozenset[str]
-    lacks: frozenset[str] = frozenset()
-
-    @property
-    def module(self) -> ModuleType:
-        """The module that reads it, which knows more of its columns."""
-        return sys.modules[self.read.__module__]
-
-
-def _format(
-    name: str, gives: str, read: Callable[[RawTable], Any], needs: str, lacks: str = ""
-) -> TableFormat:
-    return TableFormat(name, gives, read, frozenset(needs.split()), frozenset(lacks.split()))
-
-
-#: The first whose roles are there reads a table.
-TABLE_FORMATS = (
-    _format("entity annotations", "entities", entityfiles.read, "sentence entities"),
-    _format("entity annotations", "entities", entityfiles.read, "annotated_sentence"),
-    _format("error list", "ratings", errorlists.read, "errors system segment"),
-    _format("error list", "ratings", errorlists.read, "category severity system segment"),
-    _format("rankings", "rankings", battlelogs.read_rankings, "places"),
-    _format("battle log", "battles", battlelogs.read, "left right outcome"),
-    _format("battle log", "battles", battlelogs.read, "better worse"),
-    _format("direct assessment", "ratings", da.read, "rater rating segment system",
-            lacks="errors category"),
-    _format("direct assessment", "ratings", da.read, "scores system segments"),
-    _format("direct assessment", "ratings", da.read, "scores index"),
-    _format("text", "evalset", scoretables.read_texts, "texts"),
-    _format("long table", "evalset", scoretables.read_long, "system segment"),
-    _format("system table", "evalset", scoretables.read_system, "system"),
-    _format("wide table", "evalset", scoretables.read_wide, "", lacks="system nested"),
-)  # fmt: skip
-_OF_SCORES = (scoretables.read_long, scoretables.read_system, scoretables.read_wide)
 
 
 class JudgementsError(InputError):
@@ -88,18 +29,6 @@ class JudgementsError(InputError):
 
 
 Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
-
-
-def recognise(table: RawTable) -> TableFormat:
-    """Give the format of a table."""
-    has = roles.present(table)
-    for candidate in TABLE_FORMATS:
-        if candidate.needs <= has and not candidate.lacks & has:
-            return candidate
-    raise InputError(
-        f"no known format has columns {', '.join(list(table.columns)[:8])}; see the documentation",
-        path=table.path,
-    )
 
 
 @dataclass(frozen=True)
@@ -142,33 +71,28 @@ def _read(source: Source, reading: Reading) -> tuple[str, Any, set[str]]:
             raise UsageError(f"can't load a {type(source).__name__}: expected a path or a frame")
         return _read_table(frames.read(source), reading)
     path = Path(source)
-    if files.is_folder(path):
-        if not mtme.recognise(path):
-            expected = "folder is not laid out like mt-metrics-eval (documents/, sources/, ...)"
-            raise InputError(expected, path=path)
-        return "mt-metrics-eval", mtme.read(path, reading.lp), set()
-    if files.kind(path) in ("parquet", "pq"):
-        if native.recognise(path):
-            return "native", _with_input(native.read(path), path, "native"), set()
-    elif submission.recognise(files.first_line(path)):
-        es = submission.read(path, lp=reading.lp, where=reading.where)
-        return "submission", _with_input(es, path, "submission"), set(submission.SEGMENT_COLUMNS)
-    return _read_table(reading.table(path), reading)
+    found = registry.of_file(path)
+    if found is None:
+        return _read_table(reading.table(path), reading)
+    value = found.read(path, reading.lp, reading.where)
+    # The reader of a folder says itself which files it used.
+    value = value if found.folder else _with_input(value, path, found.name)
+    return found.name, value, set(found.columns)
 
 
 def _read_table(table: RawTable, reading: Reading) -> tuple[str, Any, set[str]]:
     columns = set(table.columns)
     table = reading.narrow(table)
-    found = recognise(table)
+    found = registry.of_table(table)
     notes: list[str] = []
-    if found.read in _OF_SCORES:
+    if found.of_scores:
         plain, notes = roles.plain_names(table)
         named, said = roles.settled(plain, reading.named)
-        as_named = recognise(named)
-        if as_named.read in _OF_SCORES:  # raw judgements go by our names only
+        as_named = registry.of_table(named)
+        if as_named.of_scores:  # raw judgements go by our names only
             found, (table, odd) = as_named, roles.checked(named, reading.named)
             notes += said + odd
-    elif found.read is scoretables.read_texts:
+    elif found.numbered:
         table, notes = roles.numbered(table)
     if reading.inspect is not None:
         reading.inspect(found, table)
@@ -327,10 +251,12 @@ def column_values(*sources: Source, column: str) -> list[str]:
             continue
         if not isinstance(source, (str, Path)):
             table = frames.read(source)
-        elif files.is_folder(Path(source)) or native.recognise(Path(source)):
-            continue
         else:
-            table = reading.table(Path(source))
+            path = Path(source)
+            form = None if files.is_folder(path) else registry.of_file(path)
+            if files.is_folder(path) or (form is not None and not form.columns):
+                continue
+            table = reading.table(path)
         columns |= set(table.columns)
         if column in table:
             found |= dict.fromkeys(table.labels(column))

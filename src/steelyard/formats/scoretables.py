@@ -21,6 +21,7 @@ from steelyard.data.judgements import Codes, encode
 from steelyard.data.segments import Segments, Texts
 from steelyard.data.trusted import sealed
 from steelyard.formats import files, roles, tables
+from steelyard.formats.format import TableFormat
 from steelyard.formats.roles import OUTPUTS, REFERENCES, SYSTEM
 from steelyard.formats.tables import RawTable, one_of
 
@@ -268,3 +269,50 @@ def write_texts(es: EvalSet, path: Path) -> None:
             row[name] = {key: column[i] for key, column in texts.items() if column[i] is not None}
         lines.append(dumps(row, indent=None) + "\n")
     files.write_text(path, "".join(lines))
+
+
+_DETAILS = ("stored domain and document scores", "ratings", "which scores are human",
+            "which scores are better when lower", "scores without any value")  # fmt: skip
+LONG = TableFormat(
+    name="long table",
+    gives=EvalSet,
+    marks=("system segment -texts",),
+    of_scores=True,
+    read=read_long,
+    write=write_long,
+    to="long",
+    suits=lambda es, path: es.n_segments > 0 and bool(es.scores or files.suffix(path) != "jsonl"),
+    drops=("official system scores", *_DETAILS),
+)
+WIDE = TableFormat(
+    name="wide table",
+    gives=EvalSet,
+    marks=("-system -nested -texts",),
+    of_scores=True,
+    read=read_wide,
+    write=write_wide,
+    to="wide",
+    drops=("texts", "official system scores", *_DETAILS),
+)
+SYSTEM_TABLE = TableFormat(
+    name="system table",
+    gives=EvalSet,
+    marks=("system -texts",),
+    of_scores=True,
+    read=read_system,
+    write=write_system,
+    to="system",
+    suits=lambda es, _path: not es.n_segments,
+    drops=("texts", "segment scores", *_DETAILS),
+)
+TEXT = TableFormat(
+    name="text",
+    gives=EvalSet,
+    marks=("texts",),
+    numbered=True,
+    read=read_texts,
+    write=write_texts,
+    to="text",
+    suits=lambda es, _path: not es.scores,
+    drops=("scores", "ratings"),
+)

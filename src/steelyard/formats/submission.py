@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from steelyard.data.joining import join
 from steelyard.data.trusted import changed
 from steelyard.formats import files
 from steelyard.formats.cells import parse_number
+from steelyard.formats.format import FileFormat, Format
 from steelyard.formats.scoretables import read_long, read_system
 from steelyard.formats.tables import RawTable
 
@@ -30,9 +32,11 @@ SEGMENT_COLUMNS = (
 SYSTEM_COLUMNS = ("metric", "lp", "testset", "domain", "ref", "system", "score")
 
 
-def recognise(first_line: str) -> bool:
+def recognise(path: Path) -> bool:
     """Tell from the first line: seven or nine fields, the last a number."""
-    fields = first_line.split("\t")
+    if files.kind(path) in ("parquet", "pq"):
+        return False
+    fields = files.first_line(path).split("\t")
     widths = (len(SEGMENT_COLUMNS), len(SYSTEM_COLUMNS))
     return len(fields) in widths and parse_number(fields[-1]) is not None
 
@@ -132,3 +136,24 @@ def _system_rows(es: EvalSet, table: ScoreTable, ref: str) -> Iterator[tuple[str
     for system, value in zip(es.systems, table.system_means().tolist(), strict=True):
         if not np.isnan(value):
             yield ("all", ref, system, repr(value))
+
+
+_DROPS = ("names of metrics that do not say what they see",)
+_STORED = ("stored domain and document scores", "ratings")
+FORMAT = FileFormat(
+    name="submission",
+    gives=EvalSet,
+    recognise=recognise,
+    read=lambda path, lp, where: read(path, lp=lp, where=where),
+    columns=frozenset(SEGMENT_COLUMNS),
+    write=write,
+    to="submission",
+    drops=("texts", "human scores", "segment ids", *_DROPS, "official system scores", *_STORED),
+)
+SYSTEM_FORMAT = Format(
+    name="submission",
+    gives=EvalSet,
+    write=partial(write, level="sys"),
+    to="submission-sys",
+    drops=("texts", "human scores", "segment scores", *_DROPS, *_STORED),
+)

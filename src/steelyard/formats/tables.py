@@ -371,10 +371,7 @@ def _read_json(text: str, path: Path) -> RawTable:
     objects: list[dict[str, Any]] = []
     starts: list[int] = []
     for line, value in _json_records(text, path):
-        if not isinstance(value, dict):
-            found = type(value).__name__
-            raise InputError(f"expected a JSON object, found {found}", path=path, line=line)
-        objects.append(value)
+        objects.append(files.need_object(value, path, line))
         starts.append(line)
     if not objects:
         raise InputError("has no rows", path=path)

@@ -160,12 +160,8 @@ def _lines(path: Path, start: int, line: int, size: int | None) -> Iterator[tupl
     packed = _is_packed(path)
     with gzip.open(path) if packed else path.open("rb") as stream:
         stream.seek(start)
-        for number, raw in enumerate(islice(stream, None if packed else size), line):
-            try:
-                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                message = f"byte 0x{raw[error.start]:02x} is not UTF-8"
-                raise InputError(message, path=path, line=number) from None
+        rows = islice(stream, None if packed else size)
+        for number, text in files.decode_lines(rows, path, line):
             yield number, text.removesuffix("\n").removesuffix("\r")
 
 
@@ -191,13 +187,9 @@ def _plain_rows(shard: TextShard) -> Iterator[TextRow]:
 def _json_rows(shard: TextShard) -> Iterator[TextRow]:
     path = shard.paths[0]
     for number, text in _lines(path, shard.starts[0], shard.line, shard.size):
-        if not text.strip():
-            continue
-        cells = files.parse_json(text, path, number)
-        if not isinstance(cells, dict):
-            found = type(cells).__name__
-            raise InputError(f"expected a JSON object, found {found}", path=path, line=number)
-        yield _row(cells, path, number)
+        if text.strip():
+            cells = files.need_object(files.parse_json(text, path, number), path, number)
+            yield _row(cells, path, number)
 
 
 def _parquet_rows(path: Path) -> Iterator[TextRow]:

@@ -19,8 +19,8 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings, Ratings
+from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment
-from steelyard.formats.load import TableFormat
 from steelyard.human.numeric import DA, check_systems
 from steelyard.human.options import HumanOptions
 from steelyard.human.ordering import Averages, Ordering
@@ -229,7 +229,7 @@ class _Darr(Protocol):
     controlled = True
 
     def takes(self, found: TableFormat) -> bool:
-        return found.gives != "ratings" or found.module is directassessment
+        return found.gives is not Ratings or found is directassessment.FORMAT
 
     def refuse(self, options: HumanOptions) -> None:
         super().refuse(replace(options, each=False))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from steelyard.core.errors import DegenerateError, UsageError, hint
 from steelyard.core.table import Column, Table
 from steelyard.core.words import listed, plural
 from steelyard.data.judgements import Floats, Ratings
+from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment, errorlists
 from steelyard.human import mqm, ordering, raters
 from steelyard.human.options import HumanOptions
@@ -40,7 +40,7 @@ class _DirectAssessment(Protocol):
 
     name = "da"
     expected = "rater (or worker), system, segment and raw, one row per judgement"
-    rated: tuple[ModuleType, ...] = (directassessment,)
+    rated: tuple[TableFormat, ...] = (directassessment.FORMAT,)
     controlled = True
     of_sets = True
     raw = "da_raw"  # the score that is not standardised
@@ -259,7 +259,7 @@ class _Mqm(_Weighted):
 
     name = "mqm"
     expected = "rater, system, segment, and errors (or category and severity)"
-    rated = (errorlists,)
+    rated = (errorlists.FORMAT,)
     controlled = False
     scaled = False
     raw = "mqm"
@@ -283,7 +283,7 @@ class _Esa(_Weighted):
 
     name = "esa"
     expected = "rater, system, segment, errors and value"
-    rated = (errorlists, directassessment)
+    rated = (errorlists.FORMAT, directassessment.FORMAT)
     raw = "esa"
 
     def widened(

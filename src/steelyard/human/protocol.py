@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,9 @@ from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.formats import roles
 from steelyard.formats.files import sha256
+from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment, errorlists
-from steelyard.formats.load import Reading, TableFormat, read_any
+from steelyard.formats.load import Reading, read_any
 from steelyard.formats.streams import kept
 from steelyard.formats.tables import RawTable
 from steelyard.human.options import HumanOptions
@@ -46,7 +46,7 @@ class Protocol(ABC):
 
     name: str
     expected: str
-    rated: tuple[ModuleType, ...] = ()
+    rated: tuple[TableFormat, ...] = ()
     controlled = False
     scaled = True
     of_sets = False
@@ -63,7 +63,7 @@ class Protocol(ABC):
 
     def takes(self, found: TableFormat) -> bool:
         """Tell whether it has a use for a table of this format."""
-        return found.module in self.rated
+        return found in self.rated
 
     def severities(self, options: HumanOptions) -> Collection[str] | None:
         """Give the severities that errors may have, None where nobody asks."""
@@ -90,7 +90,7 @@ def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOption
 
     def inspect(found: TableFormat, table: RawTable) -> None:
         notes.extend(_inspected(found, table, protocol, options))
-        if severities is not None and found.module is errorlists:
+        if severities is not None and found is errorlists.FORMAT:
             errorlists.check_severities(table, severities)
 
     reading = Reading(options.where, tuple(options.ignore), options.lp, inspect)
@@ -128,10 +128,10 @@ def _inspected(
         columns = ", ".join(list(table.columns)[:8])
         read_as = f"was read as {found.name} (columns {columns})"
         table.fail(f"{read_as}; protocol {protocol.name} expects {protocol.expected}")
-    if found.gives != "ratings":
+    if found.gives is not Ratings:
         return []
     if protocol.scaled:
-        plain = found.module is directassessment
+        plain = found is directassessment.FORMAT
         names = roles.RATING if plain else roles.ERROR_VALUE
         directassessment.check_scale(table, *options.scale, names)
     known = roles.RATING_COLUMNS

@@ -18,7 +18,7 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings
-from steelyard.formats.load import TableFormat
+from steelyard.formats.format import TableFormat
 from steelyard.human import ordering
 from steelyard.human.options import HumanOptions
 from steelyard.human.ordering import Ordering, Rule
@@ -268,7 +268,7 @@ class _RelativeRanking(Protocol):
     expected = "segmentId, judgeId, system1Id, system1rank, system2Id, ..."
 
     def takes(self, found: TableFormat) -> bool:
-        return found.gives in ("rankings", "evalset")  # texts tell which outputs are identical
+        return found.gives in (Rankings, EvalSet)  # texts tell which outputs are identical
 
     def refuse(self, options: HumanOptions) -> None:
         """Refuse to choose systems, too: a ranking without one of them is another ranking."""

@@ -26,7 +26,7 @@ def read_annotations(path: str | Path) -> EntityAnnotations:
     if files.is_folder(place):
         return entityfiles.read_folder(place)
     table = read_table(place)
-    if not entityfiles.recognise(table):
+    if not entityfiles.FORMAT.recognise(table):
         raise InputError(
             "holds no entity annotations (sentence and entities, or annotated_sentence)",
             path=place,

@@ -25,7 +25,9 @@ from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.data.segments import Index, Segments, Texts
 from steelyard.formats import files, roles
 from steelyard.formats.cells import fast_numbers, parse_number
+from steelyard.formats.folders import mtme_writer
 from steelyard.formats.folders.mtme_writer import NO_TRANSLATION, TEXT_FIELDS, Sidecar, owner_of
+from steelyard.formats.format import FileFormat
 from steelyard.formats.judged import errorlists
 
 Level = Literal["sys", "domain", "doc", "seg"]
@@ -385,3 +387,15 @@ def _columns(text: str, width: int, path: Path) -> list[Sequence[str]]:
 def _literal(name: str) -> str:
     """Make a language pair safe inside a glob pattern."""
     return re.sub(r"([*?[])", r"[\1]", name)
+
+
+FORMAT = FileFormat(
+    name="mt-metrics-eval",
+    gives=EvalSet,
+    folder=True,
+    recognise=recognise,
+    read=lambda path, lp, _where: read(path, lp),
+    write=mtme_writer.write,
+    to="mtme",
+    suits=lambda _es, path: path.is_dir() or not files.suffix(path),
+)

@@ -16,6 +16,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
 from steelyard.formats import files, parquet, roles
+from steelyard.formats.format import FileFormat
 from steelyard.formats.judged import errorlists
 
 KEY = "steelyard"
@@ -169,3 +170,22 @@ def _written_ratings(es: EvalSet, ratings: Ratings) -> list[str | None]:
         value = {"rater": ratings.raters[ratings.rater[row]], **errorlists.to_dict(ratings, row)}
         cells[place[system] * es.n_segments + where[segment]].append(value)
     return [dumps(cell, indent=None) if cell else None for cell in cells]
+
+
+def _suits(_es: EvalSet, path: Path) -> bool:
+    if files.suffix(path) not in ("parquet", "pq"):
+        return False
+    if path.name.lower().endswith(".gz"):
+        raise UsageError(f"{path}: a Parquet file is packed already; leave out the .gz")
+    return True
+
+
+FORMAT = FileFormat(
+    name="native",
+    gives=EvalSet,
+    recognise=recognise,
+    read=lambda path, _lp, _where: read(path),
+    write=write,
+    to="native",
+    suits=_suits,
+)

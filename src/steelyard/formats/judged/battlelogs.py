@@ -18,6 +18,7 @@ from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.data.judgements import BattleLog, Floats, Rankings, encode
 from steelyard.formats import roles, tables
 from steelyard.formats.cells import parse_number
+from steelyard.formats.format import TableFormat
 from steelyard.formats.roles import BETTER, WORSE
 from steelyard.formats.tables import RawTable, one_of
 
@@ -260,3 +261,21 @@ def write_rankings(rankings: Rankings, path: Path) -> None:
             None if np.isnan(r) else int(r) for r in rankings.rank[:, k]
         ]
     tables.write(path, columns)
+
+
+FORMAT = TableFormat(
+    name="battle log",
+    gives=BattleLog,
+    marks=("left right outcome", "better worse"),
+    read=read,
+    write=write,
+    suits=lambda _value, _path: True,
+)
+RANKINGS = TableFormat(
+    name="rankings",
+    gives=Rankings,
+    marks=("places",),
+    read=read_rankings,
+    write=write_rankings,
+    suits=lambda _value, _path: True,
+)

@@ -6,15 +6,16 @@ or packed rows whose ``scores`` (and ``segments``) are lists separated by blanks
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.formats import roles, tables
 from steelyard.formats.cells import fast_numbers, parse_number
+from steelyard.formats.format import TableFormat
 from steelyard.formats.roles import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
 from steelyard.formats.tables import RawTable, one_of
 
@@ -128,16 +129,31 @@ def _read_packed(table: RawTable) -> Ratings:
 
 def write(ratings: Ratings, path: Path) -> None:
     """Write a row each: rater, system, segment, type, raw (and unit where known)."""
-    columns: dict[str, object] = {
+    write_columns(ratings, path, "segment", {"raw": ratings.value})
+
+
+def write_columns(ratings: Ratings, path: Path, segment: str, judged: Mapping[str, Any]) -> None:
+    """Write who rated what, the judgements themselves, and what else is known of each."""
+    others = {"type": ratings.item, "unit": ratings.unit, "seconds": ratings.seconds}
+    columns = {
         "rater": [ratings.raters[code] for code in ratings.rater],
         "system": [ratings.systems[code] for code in ratings.system],
-        "segment": [ratings.segments[code] for code in ratings.segment],
-        "raw": ratings.value,
+        segment: [ratings.segments[code] for code in ratings.segment],
+        **judged,
+        **{name: column for name, column in others.items() if column is not None},
     }
-    if ratings.item is not None:
-        columns["type"] = list(ratings.item)
-    if ratings.unit is not None:
-        columns["unit"] = list(ratings.unit)
-    if ratings.seconds is not None:
-        columns["seconds"] = ratings.seconds
     tables.write(path, columns)
+
+
+FORMAT = TableFormat(
+    name="direct assessment",
+    gives=Ratings,
+    marks=(
+        "rater rating segment system -errors -category",
+        "scores system segments",
+        "scores index",
+    ),
+    read=read,
+    write=write,
+    suits=lambda _value, _path: True,
+)

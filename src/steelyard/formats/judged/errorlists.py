@@ -16,8 +16,9 @@ import numpy as np
 
 from steelyard.core.errors import InputError, hint
 from steelyard.data.judgements import ErrorSpan, Ratings
-from steelyard.formats import files, roles, tables
+from steelyard.formats import files, roles
 from steelyard.formats.cells import parse_number
+from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment as da
 from steelyard.formats.tables import RawTable, one_of
 
@@ -211,18 +212,19 @@ def _place(target: str | None) -> tuple[int, int] | tuple[None, None]:
 def write(ratings: Ratings, path: Path) -> None:
     """Write a row per rating, its errors as a list (as JSON text, where cells are flat)."""
     errors = ratings.errors or (None,) * len(ratings)
-    columns: dict[str, Any] = {
-        "rater": [ratings.raters[code] for code in ratings.rater],
-        "system": [ratings.systems[code] for code in ratings.system],
-        "seg": [ratings.segments[code] for code in ratings.segment],
-        "errors": [None if e is None else [error.to_dict() for error in e] for e in errors],
+    judged: dict[str, Any] = {
+        "errors": [None if e is None else [error.to_dict() for error in e] for e in errors]
     }
     if not np.isnan(ratings.value).all():
-        columns["value"] = ratings.value
-    if ratings.item is not None:
-        columns["type"] = list(ratings.item)
-    if ratings.unit is not None:
-        columns["unit"] = list(ratings.unit)
-    if ratings.seconds is not None:
-        columns["seconds"] = ratings.seconds
-    tables.write(path, columns)
+        judged["value"] = ratings.value
+    da.write_columns(ratings, path, "seg", judged)
+
+
+FORMAT = TableFormat(
+    name="error list",
+    gives=Ratings,
+    marks=("errors system segment", "category severity system segment"),
+    read=read,
+    write=write,
+    suits=lambda value, _path: value.errors is not None,
+)
