@@ -167,15 +167,35 @@ def as_object(
     """Add options to a command, which receives them as one object of a dataclass."""
     names = tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
 
-    def added(command: F) -> Any:
+    def bind(given: dict[str, Any]) -> None:
+        given[keyword] = cls(**{name: given.pop(name) for name in names})
+
+    return lambda command: _with(_bound(command, bind), options)
+
+
+def _bound(command: Any, bind: Callable[[dict[str, Any]], None]) -> Any:
+    """Let ``bind`` change what a command is called with; one wrapper serves all that do.
+
+    What is added last stands outermost and comes first. Errors of the library name arguments:
+    they are told in the command's own words.
+    """
+    if not hasattr(command, "binders"):
+        binders: list[Callable[[dict[str, Any]], None]] = []
+
         @functools.wraps(command)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            given = {name: kwargs.pop(name) for name in names}
-            return command(*args, **{keyword: cls(**given)}, **kwargs)
+        def wrapped(*args: Any, **given: Any) -> Any:
+            try:
+                for own in reversed(binders):
+                    own(given)
+                return command(*args, **given)
+            except SteelyardError as error:
+                error.args = (spoken(str(error)),)
+                raise
 
-        return _with(wrapped, options)
-
-    return added
+        wrapped.binders = binders  # type: ignore[attr-defined]
+        return _bound(wrapped, bind)
+    command.binders.append(bind)
+    return command
 
 
 def _with(command: Any, options: Sequence[Callable[[Any], Any]]) -> Any:
@@ -233,18 +253,12 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: 
     ``suffixes`` are what ``--out`` may end in; with ``folder`` it names what the command makes.
     """
 
-    @functools.wraps(command)
-    def checked(*args: Any, output: OutputOptions, **kwargs: Any) -> Any:
+    def check(given: dict[str, Any]) -> None:
         if not folder:
-            output.check(suffixes)
-        try:
-            return command(*args, output=output, **kwargs)
-        except SteelyardError as error:
-            error.args = (spoken(str(error)),)
-            raise
+            given["output"].check(suffixes)
 
     options = (_OUTPUT[0], _FOLDER, *_OUTPUT[2:]) if folder else _OUTPUT
-    return as_object("output", OutputOptions, options)(checked)  # type: ignore[no-any-return]
+    return as_object("output", OutputOptions, options)(_bound(command, check))  # type: ignore[no-any-return]
 
 
 #: The same for commands that draw figures, too.
@@ -267,14 +281,12 @@ def worker_options(command: F) -> F:
     Stands below :func:`output_options`, which knows the number of processes.
     """
 
-    @functools.wraps(command)
-    def wrapped(*args: Any, cluster: str | None, resume: Path | None, **kwargs: Any) -> Any:
+    def bind(given: dict[str, Any]) -> None:
         from steelyard.core.parallel import Workers
 
-        workers = Workers(kwargs["output"].jobs, cluster, resume)
-        return command(*args, workers=workers, **kwargs)
+        given["workers"] = Workers(given["output"].jobs, given.pop("cluster"), given.pop("resume"))
 
-    return _with(wrapped, _WORKERS)  # type: ignore[no-any-return]
+    return _with(_bound(command, bind), _WORKERS)  # type: ignore[no-any-return]
 
 
 def refuse_workers(workers: Workers, reason: str) -> None:

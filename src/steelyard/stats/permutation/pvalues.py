@@ -178,12 +178,14 @@ def block_sums(differences: Floats, blocks: Counts | None) -> Floats:
 
 
 def _pairs(
-    x: Floats, blocks: Counts | None, which: Counts, cells: int | None = None
+    x: Floats, whole: Floats | None, blocks: Counts | None, which: Counts, cells: int | None = None
 ) -> Iterator[tuple[Counts, Floats, Counts | int]]:
-    """Yield chunks of pairs: their places, differences per unit (0 where missing), common units."""
+    """Yield chunks of pairs: their places, differences per unit (0 where missing), common units.
+
+    ``whole`` are the scores per unit, where :func:`_units` can tell.
+    """
     rows, columns = pair_index(len(x))
     step = max(1, (cells or _CACHED) // max(1, x.shape[1]))
-    whole = _units(x, blocks) if len(which) else None
     for start in range(0, len(which), step):
         some = which[start : start + step]
         i, j = rows[some], columns[some]
@@ -240,11 +242,13 @@ def _assemble(
     error = np.full(above.shape, np.inf)
     units = np.zeros(above.shape, dtype=np.int64)
     if way.quick is not None:
-        for places, whole in _alike(matrices, blocks):
-            above[places], at[places], error[places] = way.quick(whole, i, j)
-            units[places] = whole[0].shape[1]
+        for places, alike in _alike(matrices, blocks):
+            above[places], at[places], error[places] = way.quick(alike, i, j)
+            units[places] = alike[0].shape[1]
     for x, *found in zip(matrices, above, at, error, units, strict=True):
-        for some, gap, n in _pairs(x, blocks, np.flatnonzero(np.isinf(found[2])), way.cells):
+        which = np.flatnonzero(np.isinf(found[2]))
+        whole = _units(x, blocks) if len(which) else None
+        for some, gap, n in _pairs(x, whole, blocks, which, way.cells):
             found[0][some], found[1][some], found[2][some] = way.tails(gap)
             found[3][some] = n
     return [
@@ -298,10 +302,10 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
     """Transform the lattice, unless it is so fine that there is no point in it."""
     n_pairs = math.comb(len(x), 2)
     above, at, units = np.zeros(n_pairs), np.zeros(n_pairs), np.zeros(n_pairs, dtype=np.int64)
-    error = 0.0
+    error, whole = 0.0, _units(x, blocks)
 
     def gaps(which: Counts) -> Iterator[Floats]:
-        for some, gap, n in _pairs(x, blocks, which):
+        for some, gap, n in _pairs(x, whole, blocks, which):
             units[some] = n
             yield gap
 
