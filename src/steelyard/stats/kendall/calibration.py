@@ -437,7 +437,7 @@ def _portions(live: Counts, n_gaps: Counts) -> list[tuple[int, int, bool]]:
     """Put live intervals together, with what lies between; those that are full stay alone."""
     runs: list[tuple[int, int, bool]] = []
     up_to = np.r_[0, np.cumsum(n_gaps)]
-    # A pass over the cells costs the same for one interval as for many: few passes, then.
+    # Every pass looks at all cells, whatever it lists: few passes with many gaps, then.
     for k in live.tolist():
         full = bool(n_gaps[k] > _FULL)
         first, _, closed = runs[-1] if runs else (k, k, True)

@@ -68,7 +68,7 @@ def newton(w: Floats, start: Floats | None = None) -> tuple[Floats, int]:
         if not (reach <= 1.5).all():
             step *= np.where(reach <= 1.5, 1.0, np.log1p(reach) / np.maximum(reach, 1.0))[:, None]
         theta += step
-        # Tables that have converged leave the stack: in a bootstrap most do long before the last.
+        # Tables that have converged leave the stack: the slowest alone goes on to the end.
         close = reach < _CLOSE
         if close.any():
             done[places[close]] = theta[close]
