@@ -238,8 +238,12 @@ def decide(
         warnings.append(f"{alone:,} segments that only one of the two has take no part")
     if p < options.alpha and (wins - losses) * lead < 0:
         warnings.append("the mean and the number of wins point in different directions")
-    settings: dict[str, Any] = {"score": two.score, "pair": ",".join(pair), "unit": options.unit}
-    settings |= {"bootstrap": options.n_bootstrap}
+    settings = {
+        "score": two.score,
+        "pair": ",".join(pair),
+        "unit": options.unit,
+        "bootstrap": options.n_bootstrap,
+    }
     effect = pairedtests.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]
     card = Decision(
         score=two.score,

@@ -76,7 +76,10 @@ class TableFormat(Format):
 
     def recognise(self, table: RawTable) -> bool:
         """Tell whether a table has the columns."""
-        has = roles.present(table)
+        return self.marked_by(roles.present(table))
+
+    def marked_by(self, has: set[str]) -> bool:
+        """Tell whether the roles that a table has are those of the format."""
         return any(
             all((word.removeprefix("-") in has) != word.startswith("-") for word in mark.split())
             for mark in self.marks

@@ -253,8 +253,10 @@ def column_values(*sources: Source, column: str) -> list[str]:
             table = frames.read(source)
         else:
             path = Path(source)
-            form = None if files.is_folder(path) else registry.of_file(path)
-            if files.is_folder(path) or (form is not None and not form.columns):
+            if files.is_folder(path):
+                continue
+            form = registry.of_file(path)
+            if form is not None and not form.columns:
                 continue
             table = reading.table(path)
         columns |= set(table.columns)

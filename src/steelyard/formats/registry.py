@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.core.errors import InputError
-from steelyard.formats import entityfiles, files, scoretables, submission
+from steelyard.formats import entityfiles, files, roles, scoretables, submission
 from steelyard.formats.folders import mtme, native
 from steelyard.formats.format import FileFormat, Format, TableFormat
 from steelyard.formats.judged import battlelogs, directassessment, errorlists
@@ -44,8 +44,9 @@ def of_file(path: Path) -> FileFormat | None:
 
 def of_table(table: RawTable) -> TableFormat:
     """Give the format of a table."""
+    has = roles.present(table)  # it looks at cells: once for all formats
     for candidate in FORMATS:
-        if isinstance(candidate, TableFormat) and candidate.recognise(table):
+        if isinstance(candidate, TableFormat) and candidate.marked_by(has):
             return candidate
     raise InputError(
         f"no known format has columns {', '.join(list(table.columns)[:8])}; see the documentation",

@@ -59,13 +59,14 @@ def save(
     bounds.choice(tuple(NAMED), optional=True, to=to)
     bounds.flag(overwrite=overwrite)
     path = Path(path)
-    is_set = isinstance(value, EvalSet)
-    if to is None or not is_set:
+    if to is None or not isinstance(value, EvalSet):
         own = (form for form in FORMATS if isinstance(value, form.gives))
         form = next(form for form in own if form.suits(value, path))
     else:
         form = NAMED[to]
     form.write(value, path, **({"overwrite": overwrite} if form.folder else {}))
+    if not isinstance(value, EvalSet):
+        return []
     # No file keeps the statistics; whatever drops all scores need not say so.
     drops = form.drops if "scores" in form.drops else (*form.drops, "statistics of corpus scores")
-    return [what for what in drops if LOSSES[what](value)] if isinstance(value, EvalSet) else []
+    return [what for what in drops if LOSSES[what](value)]

@@ -193,7 +193,7 @@ def error_rows(ratings: Ratings, weights: Weights) -> list[dict[str, Any]]:
     sizes = np.bincount(cells // max(1, len(ratings.segments)), minlength=len(ratings.systems))
     number: Counter[tuple[int, str, str]] = Counter()
     cost: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
-    share = cost.copy()
+    share: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
     for row, size in zip(rows.tolist(), n[place].tolist(), strict=True):
         for error in ratings.errors[row] or ():
             category = "/".join(_parts(error.category)) or _BLANK

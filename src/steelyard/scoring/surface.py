@@ -39,7 +39,6 @@ _CHECKS: dict[str, Callable[..., Any]] = {
     "tokenize": partial(bounds.text, optional=True),
     "smooth_method": partial(bounds.text, optional=True),
 }
-_IS_FLAG: Callable[..., Any] = bounds.flag
 _OURS = ("references", "trg_lang", "force")  # arguments of sacreBLEU that are set here
 
 
@@ -204,8 +203,10 @@ def _metric(
         if key not in allowed:
             raise UsageError(f"{name} has no option '{key}'; {hint(key, allowed)}")
     for key, value in options.items():
-        check = _CHECKS.get(key, _IS_FLAG)
-        check(**{key: value})
+        if key in _CHECKS:
+            _CHECKS[key](**{key: value})
+        else:
+            bounds.flag(**{key: value})
     limited = {"tokenize": BLEU.TOKENIZERS, "smooth_method": BLEU.SMOOTH_DEFAULTS}
     for key, values in limited.items():
         if options.get(key) is not None and options[key] not in values:
