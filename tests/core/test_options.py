@@ -154,6 +154,7 @@ TEST = {
 }  # fmt: skip
 READ = {
     "human": "text?", "lp": "text?", "systems": "names?", "drop_systems": "names", "where": "where",
+    "columns": "where", "format": "text?",
     "ignore": "names",
 }  # fmt: skip
 QUICK = {"progress": "object?"}

@@ -16,7 +16,7 @@ from steelyard.data.judgements import encode
 from steelyard.formats import tables
 from steelyard.formats.judged import battlelogs
 from steelyard.formats.judged.battlelogs import LogColumns
-from steelyard.formats.load import read_any
+from steelyard.formats.reading import read_any
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]

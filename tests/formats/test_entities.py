@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from steelyard import save
 from steelyard.formats import entityfiles
 from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
-from steelyard.formats.load import read_any
+from steelyard.formats.reading import read_any
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]

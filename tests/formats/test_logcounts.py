@@ -28,7 +28,7 @@ from steelyard.formats.judged.logcounts import (
     read_counts,
     unit_key,
 )
-from steelyard.formats.load import read_any
+from steelyard.formats.reading import read_any
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.keyed import keyed_counts
 from steelyard.stats.strength.battlelog import UnitCounts

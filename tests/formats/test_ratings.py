@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from steelyard import Rankings, Ratings, load, save
 from steelyard.data.judgements import ErrorSpan
-from steelyard.formats.load import JudgementsError, read_any
+from steelyard.formats.load import JudgementsError
+from steelyard.formats.reading import read_any
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]

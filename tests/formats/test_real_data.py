@@ -12,7 +12,7 @@ import pytest
 
 from steelyard import BattleLog, EvalSet, Rankings, Ratings, load, save
 from steelyard.formats.entityfiles import EntityAnnotations
-from steelyard.formats.load import Reading, read_any
+from steelyard.formats.reading import Reading, read_any
 
 pytestmark = pytest.mark.thorough
 

@@ -17,7 +17,7 @@ from steelyard import load
 from steelyard.core.errors import SteelyardError
 from steelyard.data.judgements import Ratings
 from steelyard.formats import tables
-from steelyard.formats.load import Reading, read_any
+from steelyard.formats.reading import Reading, read_any
 from steelyard.formats.tables import RawTable
 
 pytestmark = pytest.mark.usefixtures("one_database")

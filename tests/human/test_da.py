@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from steelyard import HumanScores, Ratings, human_scores
 from steelyard.core.errors import DegenerateError, InputError, UsageError
-from steelyard.formats.load import read_any
+from steelyard.formats.reading import read_any
 from steelyard.human import raters
 from steelyard.human.ordering import Rule, average, order
 from steelyard.human.raters import quality_control

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from steelyard import EvalSet, ScoreTable, Segments, human_scores
 from steelyard.core.errors import DegenerateError, UsageError
-from steelyard.formats.load import read_any
+from steelyard.formats.reading import read_any
 from steelyard.human.darr import Rules, battle_log, count_table, pairs_of_scores, threshold_table
 
 nan = float("nan")
@@ -64,7 +64,7 @@ def test_the_pairs_themselves_are_the_official_ones(shared):
 
 
 def reading(ignore):
-    from steelyard.formats.load import Reading
+    from steelyard.formats.reading import Reading
 
     return Reading(ignore=tuple(ignore))
 

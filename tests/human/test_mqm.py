@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from steelyard import human_scores, load
 from steelyard.core.errors import InputError, UsageError
 from steelyard.data.judgements import ErrorSpan, Ratings
-from steelyard.formats.load import read_any
+from steelyard.formats.reading import read_any
 from steelyard.human.mqm import error_rows, penalties, read_weights
 
 nan = float("nan")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from steelyard import human_scores
 from steelyard.core.errors import DegenerateError, InputError, UsageError
 from steelyard.data.judgements import Rankings, encode
-from steelyard.formats.load import read_any
+from steelyard.formats.reading import read_any
 from steelyard.human.rr import accuracy, duels, fit, matches, wmt_options
 
 nan = float("nan")

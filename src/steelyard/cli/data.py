@@ -51,9 +51,14 @@ def info(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) 
             raise
         options.only_rows_and_columns()
         facts = judgement_facts(found.value)
-        result = {"path": inputs[0], "format": found.form, **facts, "warnings": []}
+        result = {
+            "path": inputs[0],
+            "format": found.read.form,
+            **facts,
+            "warnings": list(found.read.notes),
+        }
         rows = tuple((key, _shown(value)) for key, value in facts.items())
-        emit(result, [Table(found.form, (Column("what"), Column("value")), rows)], output)
+        emit(result, [Table(found.read.form, (Column("what"), Column("value")), rows)], output)
         return
     view = overview(es, options.human)
     text = f"{view.summary()}\n\n{view.table().text()}" if es.scores else view.summary()

@@ -11,7 +11,15 @@ import click
 
 from steelyard.cli.emit import emit, note, plot_option, wanted_figures, write_figures
 from steelyard.cli.fields import from_fields
-from steelyard.cli.options import FIGURES, SUFFIXES, TABLES, OutputOptions, Pair, output_options
+from steelyard.cli.options import (
+    COLUMNS,
+    FIGURES,
+    SUFFIXES,
+    TABLES,
+    OutputOptions,
+    Pair,
+    output_options,
+)
 from steelyard.core.errors import UsageError
 from steelyard.formats import files, tables
 from steelyard.human.options import PROTOCOLS, HumanOptions
@@ -37,14 +45,15 @@ _OF_RANKINGS = _FIELDS.index("by")
     metavar="FILE",
     help="Write the pairwise outcomes, as a battle log (darr, rr).",
 )
-@from_fields(HumanOptions, *_FIELDS[_OF_RANKINGS:-1])
+@from_fields(HumanOptions, *_FIELDS[_OF_RANKINGS:-2])
 @click.option(
     "--where",
     type=Pair(),
     multiple=True,
     help="Keep only rows with this value (repeatable).",
 )
-@from_fields(HumanOptions, _FIELDS[-1])
+@COLUMNS
+@from_fields(HumanOptions, *_FIELDS[-2:])
 @plot_option(PLOTS)
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES))))
 def human(

@@ -415,7 +415,7 @@ def _count(
     path: str, src: str | None, tgt: str | None, reference: str | None, base: str | None
 ) -> EntityStatistics:
     from steelyard.formats.entityfiles import EntityAnnotations
-    from steelyard.formats.load import read_any
+    from steelyard.formats.reading import read_any
     from steelyard.kobe.annotations import linked, read_annotations
     from steelyard.kobe.mention import entity_statistics
 

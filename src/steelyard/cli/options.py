@@ -105,6 +105,16 @@ class Pair(Parsed):
         return column, cell
 
 
+class Roles(Parsed):
+    """Roles and the columns that have them, as system=model,segment=id."""
+
+    name = "ROLE=COL,..."
+
+    def parse(self, text: str) -> tuple[tuple[str, str], ...]:
+        """Split at commas, then at the first equals sign."""
+        return tuple(Pair().parse(one) for one in Names().parse(text))
+
+
 class Kinds(Parsed):
     """Kinds of scores, as human:a,b or metric:c."""
 
@@ -129,7 +139,12 @@ class InputOptions(LoadOptions):
 
     def select(self, es: EvalSet) -> EvalSet:
         """Apply the options to a set that was read already, from files without columns."""
-        for option, value in (("--where", self.where), ("--ignore", self.ignore)):
+        by_column = (
+            ("--where", self.where),
+            ("--ignore", self.ignore),
+            ("--columns", self.columns),
+        )
+        for option, value in by_column:
             if value:
                 raise UsageError(f"{option} applies to columns, which plain files do not have")
         return self.load([es])
@@ -143,6 +158,9 @@ class InputOptions(LoadOptions):
                 raise UsageError(f"{option} applies to scores, not to raw judgements")
 
 
+COLUMNS = click.option("--columns", type=Roles(), default=(),
+                       help="What columns are, where names do not say it: "
+                       "system=model,segment=id.")  # fmt: skip
 _INPUT = (
     click.option("--human", metavar="NAME", help="The human score."),
     click.option("--kind", type=Kinds(), multiple=True,
@@ -158,6 +176,9 @@ _INPUT = (
     click.option("--where", type=Pair(), multiple=True,
                  help="Keep only rows with this value, before anything is aligned (repeatable)."),
     click.option("--ignore", type=Names(), default=(), help="Skip these columns."),
+    COLUMNS,
+    click.option("--format", metavar="NAME",
+                 help="Format of all inputs; steelyard data formats lists them."),
 )  # fmt: skip
 
 

@@ -18,15 +18,25 @@ def installed_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One input: its name as the user gave it, what format it was taken for, and its SHA-256."""
+    """One input: its name as the user gave it, what format it was taken for, and its SHA-256.
+
+    ``columns`` are the roles that were found in it, each with what the file calls it.
+    """
 
     path: str
     format: str
     sha256: str | None = None
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         return {"path": self.path, "format": self.format, "sha256": self.sha256}
+
+    def taken_for(self) -> dict[str, Any]:
+        """Give what it was taken for, and by which columns."""
+        columns = {role: names[0] if len(names) == 1 else list(names)
+                   for role, names in self.columns}  # fmt: skip
+        return {"file": self.path, "format": self.format, "columns": columns}
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 class ErrorSpan:
     """One error that a rater marked: characters ``start`` to ``end`` (exclusive) of the output.
 
+    ``category`` and ``severity`` are blank where the rater gave none, which files write as null;
     ``score`` is the weight that the file gave to it, None where the file gives none;
     ``in_source`` says that the span counts characters of the source instead.
     """
@@ -40,8 +41,8 @@ class ErrorSpan:
         return {
             "start": self.start,
             "end": self.end,
-            "category": self.category,
-            "severity": self.severity,
+            "category": self.category or None,
+            "severity": self.severity or None,
             "score": self.score,
             "is_source_error": self.in_source,
         }
@@ -126,6 +127,9 @@ def same_bits(mine: Floats, theirs: Floats) -> bool:
     return bool(((one == other) | both_missing).all())
 
 
+_PER_ROW = ("errors", "item", "unit", "document")  # what ratings have as tuples, or not at all
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratings(_Columns):
     """Raw judgements of single outputs: a value, a list of errors, or both, per row.
@@ -146,6 +150,8 @@ class Ratings(_Columns):
         Per row the batch (HIT) the row was rated in, or None.
     seconds
         Per row how long the rater took, NaN where unknown, or None.
+    document
+        Per row the document that the segment is of (``""`` where unknown), or None.
 
     Rows stand in canonical order: by system, segment, rater, then as they came.
     """
@@ -161,18 +167,19 @@ class Ratings(_Columns):
     item: tuple[str, ...] | None = None
     unit: tuple[str, ...] | None = None
     seconds: Floats | None = None
+    document: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         _own_names(self, "systems", "segments", "raters")
         _own_codes(self, system="systems", segment="segments", rater="raters")
         _own_floats(self, "value", "seconds")
-        for name in ("item", "unit"):
+        for name in ("item", "unit", "document"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, own_texts(getattr(self, name), name))
         if self.errors is not None:
             listed = tuple(None if own is None else tuple(own) for own in self.errors)
             object.__setattr__(self, "errors", listed)
-        names = ("system", "segment", "rater", "value", "errors", "item", "unit", "seconds")
+        names = ("system", "segment", "rater", "value", "seconds", *_PER_ROW)
         _same_length(self, {name: getattr(self, name) for name in names})
         order = np.lexsort((np.arange(len(self)), self.rater, self.segment, self.system))
         if not np.array_equal(order, np.arange(len(self))):
@@ -182,7 +189,7 @@ class Ratings(_Columns):
         for name in ("system", "segment", "rater", "value", "seconds"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, owned(getattr(self, name)[rows]))
-        for name in ("errors", "item", "unit"):
+        for name in _PER_ROW:
             column = getattr(self, name)
             if column is not None:
                 object.__setattr__(self, name, tuple(column[row] for row in rows))
@@ -215,7 +222,7 @@ class Ratings(_Columns):
             used, renumbered = np.unique(getattr(self, codes)[rows], return_inverse=True)
             kept[names] = tuple(getattr(self, names)[code] for code in used)
             kept[codes] = renumbered.astype(np.int32)
-        for name in ("errors", "item", "unit"):
+        for name in _PER_ROW:
             column = getattr(self, name)
             kept[name] = None if column is None else tuple(column[row] for row in rows)
         kept["seconds"] = None if self.seconds is None else self.seconds[rows]

@@ -72,6 +72,17 @@ def first_line(path: Path) -> str:
     return line.decode("utf-8-sig", errors="replace").rstrip("\r\n")
 
 
+def head(path: Path, size: int) -> bytes:
+    """Read the first bytes, unpacked; nothing where the file is damaged."""
+    try:
+        with opened(path) as stream:
+            return stream.read(size)
+    except FileNotFoundError:
+        raise InputError("no such file", path=path) from None
+    except (OSError, ValueError, EOFError, zlib.error):
+        return b""  # whoever reads the whole file says what is wrong with it
+
+
 def decode(data: bytes, path: Path) -> str:
     """Decode UTF-8, or say at which line it stops being UTF-8."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -150,6 +161,15 @@ def json_document(text: str, path: Path) -> Any:
     except ValueError:  # whoever reads it line by line says what is wrong
         return None
     return value if _blank(text, end) == len(text) else None
+
+
+def first_element(text: str) -> Any:
+    """Parse the first element of a list whose beginning is given; None if it is not all there."""
+    start = _blank(text, 0)
+    try:
+        return json.JSONDecoder().raw_decode(text, _blank(text, start + 1))[0]
+    except (ValueError, RecursionError):
+        return None
 
 
 def _elements(text: str, at: int, decoder: json.JSONDecoder, path: Path) -> JsonList | None:

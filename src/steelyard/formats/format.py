@@ -7,13 +7,14 @@ judgements are for those that ask for their type.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from steelyard.formats import roles
 from steelyard.formats.tables import RawTable
+from steelyard.formats.view import FileView
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +27,13 @@ class Format:
         What messages and provenance call it.
     gives
         The type of what it holds.
+    known_by
+        What it is recognised by, in a few words, as the documentation shows them.
+    example
+        A line or two of such a file.
     write
-        Takes such a value and a path; that of a ``folder`` also whether to ``overwrite``.
+        Takes such a value and a path; that of a ``folder`` also whether to ``overwrite``. None for
+        what is only read.
     to
         What ``save(to=...)`` calls it, where a value can be written in several formats.
     suits
@@ -39,7 +45,9 @@ class Format:
 
     name: str
     gives: type
-    write: Callable[..., None]
+    known_by: str = ""
+    example: str = ""
+    write: Callable[..., None] | None = None
     to: str | None = None
     suits: Callable[[Any, Path], bool] = lambda _value, _path: False
     drops: tuple[str, ...] = ()
@@ -50,13 +58,40 @@ class Format:
 class FileFormat(Format):
     """A format that is recognised by a file, or a ``folder``, before anybody takes it for a table.
 
-    ``read`` takes the path, the language pair that is wanted (or None), and pairs of a column and
+    Attributes
+    ----------
+    keys
+        What the first object of its JSON must have; nothing if it is no JSON.
+    recognise
+        Looks at a file that has the keys.
+    """
+
+    keys: tuple[str, ...] = ()
+    recognise: Callable[[FileView], bool] = lambda _view: True
+
+    def sees(self, view: FileView) -> bool:
+        """Tell whether a file is of this format."""
+        return view.has(*self.keys) and self.recognise(view) if self.keys else self.recognise(view)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetFormat(FileFormat):
+    """A file or folder that is read in one go.
+
+    ``read`` takes the file, the language pair that is wanted (or None), and pairs of a column and
     the value that selects rows; ``columns`` are those that rows can be selected by.
     """
 
-    recognise: Callable[[Path], bool]
-    read: Callable[[Path, str | None, tuple[tuple[str, str], ...]], Any]
+    read: Callable[[FileView, str | None, tuple[tuple[str, str], ...]], Any]
     columns: frozenset[str] = frozenset()
+
+
+def marked_by(marks: Sequence[str], has: set[str]) -> bool:
+    """Tell whether what a table has fits any of the marks."""
+    return any(
+        all((word.removeprefix("-") in has) != word.startswith("-") for word in mark.split())
+        for mark in marks
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +99,15 @@ class TableFormat(Format):
     """A format that is a table, recognised by the roles of its columns.
 
     ``marks`` are alternatives. Each names roles (:func:`steelyard.formats.roles.present`) that must
-    be there, or must not if a minus stands before them. In a table ``of_scores`` any other column
-    is a score or a system, so names that are not ours are guessed and doubted first; in one that is
-    ``numbered`` the segment is.
+    be there, or must not if a minus stands before them; ``.name`` is a column of that very name.
+    ``prepare`` changes a table before it is read, and notes what it did. In a table ``of_scores``
+    any other column is a score or a system, so names that are not ours are guessed and doubted
+    first; in one that is ``numbered`` the segment is.
     """
 
     marks: tuple[str, ...]
     read: Callable[[RawTable], Any]
+    prepare: Callable[[RawTable], RawTable] = lambda table: table
     of_scores: bool = False
     numbered: bool = False
 
@@ -80,7 +117,37 @@ class TableFormat(Format):
 
     def marked_by(self, has: set[str]) -> bool:
         """Tell whether the roles that a table has are those of the format."""
-        return any(
-            all((word.removeprefix("-") in has) != word.startswith("-") for word in mark.split())
-            for mark in self.marks
-        )
+        return marked_by(self.marks, has)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignFormat(FileFormat):
+    """A file of another tool, which is turned into a table of ours before it is read.
+
+    ``unfold`` gives a table with our names of columns (``system``, ``segment``, ``task``,
+    ``epoch``, ...) that the format ``becomes`` reads: all that is said of tables (which rows, which
+    columns) holds for it, too. In a folder it is looked for in files whose names match ``files``,
+    and several files of the format are one table.
+    """
+
+    unfold: Callable[[FileView], RawTable]
+    becomes: TableFormat
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignTable(Format):
+    """A table of another tool, recognised by its columns, and turned into one of ours.
+
+    ``marks`` are as in :class:`TableFormat`, ``unfold``, ``becomes`` and ``files`` as in
+    :class:`ForeignFormat`.
+    """
+
+    marks: tuple[str, ...]
+    unfold: Callable[[RawTable], RawTable]
+    becomes: TableFormat
+    files: tuple[str, ...] = ()
+
+    def marked_by(self, has: set[str]) -> bool:
+        """Tell whether the roles that a table has are those of the format."""
+        return marked_by(self.marks, has)

@@ -1,111 +1,38 @@
-"""From any input to an EvalSet: recognise, read, select, join."""
+"""From any inputs to one EvalSet: read them, join them, keep what is wanted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from steelyard.core import bounds
 from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable, described, revised
 from steelyard.data.joining import join
 from steelyard.data.trusted import changed
-from steelyard.formats import files, frames, registry, roles, tables
-from steelyard.formats.format import TableFormat
+from steelyard.formats import files, frames, registry, roles
+from steelyard.formats.format import ForeignFormat, SetFormat
 from steelyard.formats.options import LoadOptions
+from steelyard.formats.reading import Read, Reading, read_all
 from steelyard.formats.streams import kept
-from steelyard.formats.tables import RawTable
-
-
-class JudgementsError(InputError):
-    """An input holds raw judgements where scores were expected; ``value`` is what it holds."""
-
-    def __init__(self, form: str, value: Any, path: object) -> None:
-        super().__init__(f"holds raw judgements ({form}), not scores", path=path)
-        self.form, self.value = form, value
-
+from steelyard.formats.view import FileView
 
 Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How to read inputs: which rows and columns, which language pair."""
+class JudgementsError(InputError):
+    """An input holds raw judgements where scores were expected; ``read`` is what it holds."""
 
-    where: tuple[tuple[str, str], ...] = ()
-    ignore: tuple[str, ...] = ()
-    lp: str | None = None
-    inspect: Callable[[TableFormat, RawTable], None] | None = None  # sees a table before it is read
-    named: roles.Named = field(default_factory=roles.Named)  # which columns are beyond doubt
+    def __init__(self, read: Read, path: object) -> None:
+        super().__init__(f"holds raw judgements ({read.form}), not scores", path=path)
+        self.read = read
 
-    def narrow(self, table: RawTable) -> RawTable:
-        """Select rows, then drop columns."""
-        for column, value in self.where:
-            if column in table:
-                table = table.where(column, value)
-        return table.without(self.ignore)
-
-    def table(self, path: Path) -> RawTable:
-        """Read a file's table, with the columns that select rows as text."""
-        selects = {column for column, _ in self.where}
-        return tables.read(
-            path, is_text=lambda name: name in selects or roles.is_text_anywhere(name)
-        )
-
-
-def read_any(source: Source, reading: Reading | None = None) -> tuple[str, Any, set[str]]:
-    """Read one input of whatever kind: (name of the format, what it holds, its columns)."""
-    form, value, columns = _read(source, reading or Reading())
-    # A set of a table is a draft, which nobody has checked yet.
-    return form, replace(value) if isinstance(value, EvalSet) and columns else value, columns
-
-
-def _read(source: Source, reading: Reading) -> tuple[str, Any, set[str]]:
-    if isinstance(source, EvalSet):
-        return "evalset", source, set()
-    if not isinstance(source, (str, Path)):
-        if not frames.recognise(source):
-            raise UsageError(f"can't load a {type(source).__name__}: expected a path or a frame")
-        return _read_table(frames.read(source), reading)
-    path = Path(source)
-    found = registry.of_file(path)
-    if found is None:
-        return _read_table(reading.table(path), reading)
-    value = found.read(path, reading.lp, reading.where)
-    # The reader of a folder says itself which files it used.
-    value = value if found.folder else _with_input(value, path, found.name)
-    return found.name, value, set(found.columns)
-
-
-def _read_table(table: RawTable, reading: Reading) -> tuple[str, Any, set[str]]:
-    columns = set(table.columns)
-    table = reading.narrow(table)
-    found = registry.of_table(table)
-    notes: list[str] = []
-    if found.of_scores:
-        plain, notes = roles.plain_names(table)
-        named, said = roles.settled(plain, reading.named)
-        as_named = registry.of_table(named)
-        if as_named.of_scores:  # raw judgements go by our names only
-            found, (table, odd) = as_named, roles.checked(named, reading.named)
-            notes += said + odd
-    elif found.numbered:
-        table, notes = roles.numbered(table)
-    if reading.inspect is not None:
-        reading.inspect(found, table)
-    value = found.read(table)
-    if notes:
-        value = changed(value, notes=(*value.notes, *notes))
-    if isinstance(value, EvalSet) and table.path != frames.PLACE:
-        value = _with_input(value, table.path, found.name)
-    return found.name, value, columns
-
-
-def _with_input(es: EvalSet, path: Path, form: str) -> EvalSet:
-    return changed(es, inputs=(InputFile(str(path), form, files.sha256(path)),))
+    @property
+    def value(self) -> Any:
+        """The judgements."""
+        return self.read.value
 
 
 @kept()
@@ -121,6 +48,8 @@ def load(  # noqa: PLR0913 - every option has a default
     domain: str | None = None,
     where: Mapping[str, str] | Iterable[tuple[str, str]] = (),
     ignore: Collection[str] = (),
+    columns: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    format: str | None = None,  # noqa: A002 - the word that people use
 ) -> EvalSet:
     """Load one EvalSet from any inputs: files, folders, frames, or EvalSets.
 
@@ -144,6 +73,12 @@ def load(  # noqa: PLR0913 - every option has a default
         Column and value that select rows, for tables that hold several sets.
     ignore
         Columns to skip.
+    columns
+        Roles and the columns that have them, as ``{"system": "model", "segment": "id"}``, where
+        names do not say it.
+    format
+        The name of the format of all inputs (``steelyard data formats`` lists them), where they
+        look like another.
 
     Examples
     --------
@@ -164,6 +99,8 @@ def load(  # noqa: PLR0913 - every option has a default
         domain=domain,
         where=selection(where),
         ignore=ignore,
+        columns=selection(columns, "columns", "roles and columns, as {'system': 'model'}"),
+        format=format,
     )
     return load_with(sources, options)
 
@@ -178,19 +115,20 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     said = options.people | options.machines | options.directions
     systems = None if options.systems is None else frozenset(options.systems)
     named = roles.Named(frozenset(said), systems)
-    reading = Reading(options.where, tuple(options.ignore), lp, named=named)
-    sets: list[EvalSet] = []
-    columns: set[str] = set()
-    for source in sources:
-        form, value, found = _read(source, reading)
-        if not isinstance(value, EvalSet):
-            place = source if isinstance(source, (str, Path)) else frames.PLACE
-            raise JudgementsError(form, value, place)
-        sets.append(value)
-        columns |= found
-    for column in (*options.ignore, *chosen):
-        if column not in columns:
-            raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
+    reading = Reading(
+        options.where,
+        tuple(options.ignore),
+        lp,
+        named=named,
+        columns=options.columns,
+        form=options.format,
+    )
+    found = read_all(sources, reading)
+    for one in found:
+        if not isinstance(one.value, EvalSet):
+            raise JudgementsError(one, one.files[0].path if one.files else frames.PLACE)
+    sets: list[EvalSet] = [one.value for one in found]
+    check_columns(found, reading)
     joined = _settle(join(_with_kinds(sets, options.human)), options)
     if lp is not None and joined.language_pair not in (None, lp):
         raise UsageError(f"the input is {joined.language_pair}, not {lp}")
@@ -201,8 +139,21 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     return replace(joined)  # which checks, once and for all, what tables drafted
 
 
-def selection(where: Mapping[str, str] | Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Give the columns and values that select rows as pairs."""
+def check_columns(found: Sequence[Read], reading: Reading) -> None:
+    """Refuse a column that was named and that no input has."""
+    known = {name for one in found for name in one.columns}
+    selects = (column for column, _ in reading.where)
+    for column in (*reading.ignore, *selects, *(column for _, column in reading.columns)):
+        if known and column not in known:
+            raise UsageError(f"no input has a column '{column}'; {hint(column, known)}")
+
+
+def selection(
+    where: Mapping[str, str] | Iterable[tuple[str, str]],
+    name: str = "where",
+    expected: str = "columns and values, as {'year': '2023'}",
+) -> tuple[tuple[str, str], ...]:
+    """Give the columns and values that select rows as pairs; or roles and columns, likewise."""
     pairs = where.items() if isinstance(where, Mapping) else where
     found = () if isinstance(pairs, str) or not isinstance(pairs, Iterable) else tuple(pairs)
     texts = all(
@@ -210,7 +161,7 @@ def selection(where: Mapping[str, str] | Iterable[tuple[str, str]]) -> tuple[tup
         for pair in found
     )
     if not texts or (not found and where not in ((), [], {})):
-        raise bounds.fail("where", "columns and values, as {'year': '2023'}", where)
+        raise bounds.fail(name, expected, where)
     return found
 
 
@@ -255,10 +206,13 @@ def column_values(*sources: Source, column: str) -> list[str]:
             path = Path(source)
             if files.is_folder(path):
                 continue
-            form = registry.of_file(path)
-            if form is not None and not form.columns:
+            form = registry.of_file(FileView(path))
+            if isinstance(form, ForeignFormat):
+                table = form.unfold(FileView(path))
+            elif isinstance(form, SetFormat) and not form.columns:
                 continue
-            table = reading.table(path)
+            else:
+                table = reading.table(path)
         columns |= set(table.columns)
         if column in table:
             found |= dict.fromkeys(table.labels(column))

@@ -12,7 +12,8 @@ from steelyard.core.options import Options, names, text
 class LoadOptions(Options):
     """What the user said of inputs: which rows, columns, systems, and what scores are.
 
-    ``kind`` holds kinds with the names of their scores, ``where`` columns with the value to keep.
+    ``kind`` holds kinds with the names of their scores, ``where`` columns with the value to keep,
+    ``columns`` roles with the column that has each.
     """
 
     human: str | None = text(None)
@@ -25,6 +26,8 @@ class LoadOptions(Options):
     domain: str | None = text(None)
     where: tuple[tuple[str, str], ...] = ()
     ignore: Collection[str] = names(())
+    columns: tuple[tuple[str, str], ...] = ()
+    format: str | None = text(None)
 
     @property
     def people(self) -> set[str]:

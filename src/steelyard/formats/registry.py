@@ -5,14 +5,26 @@ To add one, write its file and put its object here, before any that would recogn
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NoReturn
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.words import listed
 from steelyard.formats import entityfiles, files, roles, scoretables, submission
 from steelyard.formats.folders import mtme, native
-from steelyard.formats.format import FileFormat, Format, TableFormat
+from steelyard.formats.format import (
+    FileFormat,
+    ForeignFormat,
+    ForeignTable,
+    Format,
+    TableFormat,
+)
 from steelyard.formats.judged import battlelogs, directassessment, errorlists
 from steelyard.formats.tables import RawTable
+from steelyard.formats.view import FileView
 
 FORMATS: tuple[Format, ...] = (
     native.FORMAT,
@@ -30,25 +42,119 @@ FORMATS: tuple[Format, ...] = (
     submission.SYSTEM_FORMAT,
 )
 
+Foreign = ForeignFormat | ForeignTable
 
-def of_file(path: Path) -> FileFormat | None:
-    """Give the format of a file or folder; None if it can only be a table."""
-    folder = files.is_folder(path)
+_NEAREST = 3  # formats that an input nobody knows is compared with
+_DEPTH = 5  # folders in folders that are looked into
+
+
+def named(name: str) -> Format:
+    """Give a format by its name, for those who know better than what files look like."""
+    known = {form.name: form for form in FORMATS if readable(form)}
+    if name not in known:
+        raise UsageError(f'no format "{name}" can be read; {hint(name, known)}')
+    return known[name]
+
+
+def readable(form: Format) -> bool:
+    """Tell whether files of a format are read, and not only written."""
+    return isinstance(form, (FileFormat, TableFormat, ForeignTable))
+
+
+def of_file(view: FileView) -> FileFormat | None:
+    """Give the format of a file or folder; None if it can only be a table, or a folder of runs."""
+    folder = files.is_folder(view.path)
     candidates = (f for f in FORMATS if isinstance(f, FileFormat) and f.folder == folder)
-    found = next((f for f in candidates if f.recognise(path)), None)
-    if folder and found is None:
-        expected = "folder is not laid out like mt-metrics-eval (documents/, sources/, ...)"
-        raise InputError(expected, path=path)
-    return found
+    return next((f for f in candidates if f.sees(view)), None)
 
 
-def of_table(table: RawTable) -> TableFormat:
+def of_table(table: RawTable) -> TableFormat | ForeignTable:
     """Give the format of a table."""
     has = roles.present(table)  # it looks at cells: once for all formats
     for candidate in FORMATS:
-        if isinstance(candidate, TableFormat) and candidate.marked_by(has):
+        if isinstance(candidate, (TableFormat, ForeignTable)) and candidate.marked_by(has):
             return candidate
-    raise InputError(
-        f"no known format has columns {', '.join(list(table.columns)[:8])}; see the documentation",
-        path=table.path,
-    )
+    columns = listed(list(table.columns), 8)
+    raise InputError(f"no known format has columns {columns}; {_nearest(has)}", path=table.path)
+
+
+def runs(folder: Path, form: Format | None = None) -> list[tuple[Foreign, FileView]]:
+    """Find the logs in a folder, and in folders in it: of any format, or of the one that is named.
+
+    What else is there is left alone: tools put their settings and summaries beside their logs.
+    """
+    found: list[tuple[Foreign, FileView]] = []
+    known: list[Foreign] = [f for f in FORMATS if isinstance(f, (ForeignFormat, ForeignTable))]
+    for path in _files_in(folder):
+        own = [f for f in known if form is None or f is form]
+        candidates = [f for f in own if any(fnmatchcase(path.name, glob) for glob in f.files)]
+        if not candidates:
+            continue
+        view = FileView(path)
+        seen = next((f for f in candidates if _is_of(view, f)), None)
+        if seen is not None:
+            found.append((seen, view))
+    if not found:
+        raise InputError(
+            "folder is neither laid out like mt-metrics-eval (documents/, sources/, ...) nor holds "
+            "a log that is known (steelyard data formats lists them)",
+            path=folder,
+        )
+    counts = Counter(form.name for form, _ in found)
+    if len(counts) > 1:
+        shown = ", ".join(f"{count} of {name}" for name, count in sorted(counts.items()))
+        choose = f'choose with format="{min(counts)}"'
+        raise InputError(f"holds logs of several formats: {shown}; {choose}", path=folder)
+    return found
+
+
+def _is_of(view: FileView, form: Foreign) -> bool:
+    if isinstance(form, ForeignFormat):
+        return form.sees(view)
+    record = view.record
+    return record is not None and form.marked_by({f".{name}" for name in record})
+
+
+def _files_in(folder: Path) -> Iterable[Path]:
+    """Yield the files of a folder and of those in it, by name; links are not followed."""
+
+    def below(own: Path, depth: int) -> Iterable[Path]:
+        for path in sorted(own.iterdir()):
+            if path.name.startswith(".") or path.is_symlink():
+                continue
+            if path.is_dir():
+                yield from below(path, depth + 1) if depth < _DEPTH else ()
+            elif path.is_file():
+                yield path
+
+    return below(folder, 0)
+
+
+def refuse_document(view: FileView) -> NoReturn:
+    """Refuse a JSON document that no format knows, and say which it is near to."""
+    keys = list(view.document)
+    shown = listed(keys, 8)
+    expected = "expected JSON lines, a list of records, or a log"
+    near = _nearest({f".{key}" for key in keys})
+    raise InputError(f"a JSON document with keys {shown}; {expected}; {near}", path=view.path)
+
+
+def _nearest(has: set[str]) -> str:
+    """Say which formats an input is near to by its roles and names, and what it lacks of each."""
+    lacks: dict[str, list[str]] = {}
+    for form in FORMATS:
+        if isinstance(form, (TableFormat, ForeignTable)):
+            marks = [mark.split() for mark in form.marks]
+        else:
+            marks = [[f".{key}" for key in getattr(form, "keys", ())]]
+        wanted = [{word for word in mark if not word.startswith("-")} for mark in marks]
+        near = [sorted(words - has) for words in wanted if words & has]
+        if near:
+            lacks[form.name] = min(near, key=len)
+    order = sorted((name for name in lacks if lacks[name]), key=lambda name: len(lacks[name]))
+    shown = [
+        f"{name} (lacks {listed([word.removeprefix('.') for word in lacks[name]], 4)})"
+        for name in order[:_NEAREST]
+    ]
+    found = f"nearest are {', '.join(shown)}; " if shown else ""
+    return f'{found}columns={{"system": "NAME"}} says what a column is'

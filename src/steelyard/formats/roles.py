@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, UsageError
+from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.table import unguarded
 from steelyard.core.words import plural
 from steelyard.formats import cells
@@ -29,6 +29,8 @@ SOURCE = ("source", "src")
 REFERENCE = ("reference", "ref")
 OUTPUT = ("output", "hyp")
 LANGUAGES = ("lp", "langpair", "language_pair")
+TASK = ("task",)  # its items are numbered apart from those of other tasks
+EPOCH = ("epoch", "trial", "repetition")  # which time an item was answered: no item of its own
 REFERENCE_PREFIX = "ref:"
 OUTPUTS, REFERENCES = "out", "refs"  # objects of texts by name
 #: Ratings and error lists.
@@ -68,9 +70,33 @@ _ROLES: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in (PACKED_SEGMENTS, "sentence", "entities", "annotated_sentence")},
 }
 
+#: What ``columns={role: name}`` may name, with the names that a column of the role has else.
+ASSIGNED: dict[str, tuple[str, ...]] = {
+    "system": SYSTEM,
+    "segment": SEGMENT,
+    "doc": DOCUMENT,
+    "domain": DOMAIN,
+    "task": TASK,
+    "epoch": EPOCH,
+    "source": SOURCE,
+    "reference": REFERENCE,
+    "output": OUTPUT,
+    "lp": LANGUAGES,
+    "rater": RATER,
+    "score": tuple(dict.fromkeys(("score", *RATING, *ERROR_VALUE))),
+    "type": ITEM,
+    "left": LEFT,
+    "right": RIGHT,
+    "outcome": OUTCOME,
+    "unit": UNIT,
+    "weight": WEIGHT,
+    "time": TIME,
+    **{name: (name,) for name in (ERRORS, CATEGORY, SEVERITY, TARGET, BETTER, WORSE)},
+}
+
 #: Columns that are names or texts even where they look like numbers, by the kind of table.
 _OF_SCORES = frozenset(
-    (*SYSTEM, *SEGMENT, *DOCUMENT, *DOMAIN, *SOURCE, *REFERENCE, *OUTPUT, *LANGUAGES)
+    (*SYSTEM, *SEGMENT, *DOCUMENT, *DOMAIN, *SOURCE, *REFERENCE, *OUTPUT, *LANGUAGES, *TASK, *EPOCH)
 )
 _OF_RATINGS = frozenset(
     (*RATER, *ITEM, *BATCH, INDEX, PACKED, PACKED_SEGMENTS, ERRORS, CATEGORY, SEVERITY, TARGET)
@@ -98,11 +124,13 @@ _FAR = 100.0  # largest scores of two systems that are so many times apart are n
 def present(table: RawTable) -> set[str]:
     """Give the roles that the columns of a table have, by their names.
 
-    Beside them: ``places`` of rankings (two systems or more in a row), ``texts`` where outputs or
-    references are objects, ``nested`` where the first row holds any object or list.
+    Beside them: ``.name`` for every column, ``places`` of rankings (two systems or more in a row),
+    ``texts`` where outputs or references are objects, ``nested`` where the first row holds any
+    object or list.
     """
     names = table.columns.keys()
     found = {role for role, known in _ROLES.items() if not names.isdisjoint(known)}
+    found |= {f".{name}" for name in names}
     if len(places(names)) >= 2:
         found.add("places")
     objects = (table.columns.get(name, ()) for name in (OUTPUTS, REFERENCES))
@@ -238,6 +266,43 @@ def plain_names(table: RawTable) -> tuple[RawTable, list[str]]:
     return replace(table, columns=columns), [note]
 
 
+def assigned(table: RawTable, given: Iterable[tuple[str, str]]) -> RawTable:
+    """Call columns by the roles that the user gave them; others that could have the role go.
+
+    A ``score`` keeps its name, unless raters gave it, and is the only one.
+    """
+    for role, name in given:
+        if role not in ASSIGNED:
+            raise UsageError(f"columns: no role '{role}'; {hint(role, ASSIGNED)}")
+        if name not in table:
+            continue
+        others = [n for n in ASSIGNED[role] if n in table and n != name]
+        new = role
+        if role == "score" and not any(n in table for n in RATER):
+            others, new = [n for n in table.columns if n != name and not stays_text(n)], name
+        table = _called(table.without(others), name, new)
+        if others:
+            left = f"{table.place}: columns not used: {', '.join(others)}"
+            table = replace(table, notes=(*table.notes, left))
+    return table
+
+
+def described(table: RawTable, *, judged: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Give the roles that columns have, and what the file calls these.
+
+    What is left of a table of scores are scores, or systems if it is wide; ``judged`` tables have
+    other columns, too.
+    """
+    found: dict[str, list[str]] = {}
+    for role, names in ASSIGNED.items():
+        if role != "score" or judged:
+            found[role] = [table.given.get(n, n) for n in names if n in table]
+    if not judged:
+        rest = [table.given.get(n, n) for n in table.columns if not is_text(n)]
+        found["score" if SYSTEM[0] in table else "system"] = rest
+    return tuple((role, tuple(own)) for role, own in found.items() if own)
+
+
 @dataclass(frozen=True)
 class Named:
     """What the user named: scores, and systems to keep (None: all). These are never doubted."""
@@ -291,9 +356,13 @@ def _segment(table: RawTable, kept: Collection[str]) -> str | None:
 
 
 def _renamed(table: RawTable, name: str, role: str) -> tuple[RawTable, list[str]]:
+    return _called(table, name, role), [f"{table.place}: column '{name}' is taken as the {role}"]
+
+
+def _called(table: RawTable, name: str, role: str) -> RawTable:
+    """Call a column by its role."""
     columns = {role if key == name else key: own for key, own in table.columns.items()}
-    note = f"{table.place}: column '{name}' is taken as the {role}"
-    return replace(table, columns=columns, given={**table.given, role: name}), [note]
+    return replace(table, columns=columns, given={**table.given, role: name})
 
 
 def checked(table: RawTable, named: Named) -> tuple[RawTable, list[str]]:

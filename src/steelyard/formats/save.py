@@ -64,6 +64,7 @@ def save(
         form = next(form for form in own if form.suits(value, path))
     else:
         form = NAMED[to]
+    assert form.write is not None  # only these are named, or suit
     form.write(value, path, **({"overwrite": overwrite} if form.folder else {}))
     if not isinstance(value, EvalSet):
         return []

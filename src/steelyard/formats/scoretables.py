@@ -20,7 +20,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable, drafted
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.segments import Segments, Texts
 from steelyard.data.trusted import sealed
-from steelyard.formats import files, roles, tables
+from steelyard.formats import files, repeats, roles, tables
 from steelyard.formats.format import TableFormat
 from steelyard.formats.roles import OUTPUTS, REFERENCES, SYSTEM
 from steelyard.formats.tables import RawTable, one_of
@@ -135,12 +135,21 @@ def read_long(table: RawTable) -> EvalSet:
         if name not in known:
             values = np.full(len(systems) * len(ids), np.nan)
             values[cell] = table.scores(name)
-            scores[name] = ScoreTable(
-                sealed(values).reshape(len(systems), len(ids)),
-                uses=roles.uses(name, tuple(segments.references)),
-            )
+            uses = roles.uses(name, tuple(segments.references))
+            matrix = sealed(values).reshape(len(systems), len(ids))
+            scores[name] = ScoreTable(matrix, uses=uses, **_stated(table, name))
     outputs = {} if output is None else _outputs(table, output, systems, len(ids), cell)
     return drafted(systems, segments, scores=scores, outputs=outputs, language_pair=languages)
+
+
+def _stated(table: RawTable, name: str) -> dict[str, Any]:
+    """Give what the file says of a score, where it says anything."""
+    facts = table.facts.get(name)
+    if facts is None:
+        return {}
+    given = facts.higher_is_better is not None
+    higher = facts.higher_is_better is not False
+    return {"kind": facts.kind, "higher_is_better": higher, "direction_given": given}
 
 
 def _outputs(
@@ -182,7 +191,10 @@ def read_system(table: RawTable) -> EvalSet:
             values = np.full(len(systems), np.nan)
             values[system] = table.scores(name)
             scores[name] = ScoreTable(
-                np.empty((len(systems), 0)), uses=roles.uses(name), system_scores=sealed(values)
+                np.empty((len(systems), 0)),
+                uses=roles.uses(name),
+                system_scores=sealed(values),
+                **_stated(table, name),
             )
     return drafted(systems, Segments(()), scores=scores, language_pair=languages)
 
@@ -278,6 +290,7 @@ LONG = TableFormat(
     gives=EvalSet,
     marks=("system segment -texts",),
     of_scores=True,
+    prepare=repeats.folded,
     read=read_long,
     write=write_long,
     to="long",

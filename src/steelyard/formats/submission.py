@@ -22,7 +22,7 @@ from steelyard.data.joining import join
 from steelyard.data.trusted import changed
 from steelyard.formats import files
 from steelyard.formats.cells import parse_number
-from steelyard.formats.format import FileFormat, Format
+from steelyard.formats.format import Format, SetFormat
 from steelyard.formats.scoretables import read_long, read_system
 from steelyard.formats.tables import RawTable
 
@@ -140,11 +140,11 @@ def _system_rows(es: EvalSet, table: ScoreTable, ref: str) -> Iterator[tuple[str
 
 _DROPS = ("names of metrics that do not say what they see",)
 _STORED = ("stored domain and document scores", "ratings")
-FORMAT = FileFormat(
+FORMAT = SetFormat(
     name="submission",
     gives=EvalSet,
-    recognise=recognise,
-    read=lambda path, lp, where: read(path, lp=lp, where=where),
+    recognise=lambda view: recognise(view.path),
+    read=lambda view, lp, where: read(view.path, lp=lp, where=where),
     columns=frozenset(SEGMENT_COLUMNS),
     write=write,
     to="submission",

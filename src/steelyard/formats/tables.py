@@ -15,21 +15,29 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError, hint, shown_path
 from steelyard.core.table import delimited, dumps, guarded, missing
+from steelyard.data.evalset import Kind
 from steelyard.data.judgements import Floats
 from steelyard.formats import duck, files
 from steelyard.formats.cells import SQL_GAPS, Cells, fast_numbers, label, parse_number, skipping
 
 _ROLES = "system, segment, doc, domain, source, reference or output"
 #: Keys of ours that hold lists or objects.
-_NESTED = {"out", "refs", "errors", "entities", "annotated_sentence"}
+NESTED = {"out", "refs", "errors", "entities", "annotated_sentence"}
 _FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
+
+
+class ScoreFacts(NamedTuple):
+    """What a file says of a score: whose it is, and which direction is better (None: not said)."""
+
+    kind: Kind = "metric"
+    higher_is_better: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,9 @@ class RawTable:
     rows: NDArray[np.int64] | None = None  # rows of the file that a selection kept
     blank_is_missing: bool = True  # delimited files can't tell an empty text from none
     given: Mapping[str, str] = field(default_factory=dict)  # what the file calls a renamed column
+    facts: Mapping[str, ScoreFacts] = field(default_factory=dict)  # what it says of scores
+    notes: tuple[str, ...] = ()  # what was left out or assumed so far
+    path_of: Callable[[int], Path] | None = field(repr=False, default=None)  # rows of several files
 
     def __contains__(self, column: str) -> bool:
         return column in self.columns
@@ -58,7 +69,11 @@ class RawTable:
 
     def fail(self, message: str, row: int | None = None) -> NoReturn:
         """Raise an InputError at a row."""
-        raise InputError(message, path=self.path, line=None if row is None else self.line(row))
+        if row is None:
+            raise InputError(message, path=self.path)
+        own = int(row if self.rows is None else self.rows[row])
+        path = self.path if self.path_of is None else self.path_of(own)
+        raise InputError(message, path=path, line=self.line(row))
 
     def named(self, column: str) -> str:
         """Give the column as messages call it: by the name that it has in the file."""
@@ -139,6 +154,29 @@ class RawTable:
         """Leave out columns."""
         kept = {name: cells for name, cells in self.columns.items() if name not in columns}
         return replace(self, columns=kept)
+
+
+def stacked(parts: Sequence[RawTable]) -> RawTable:
+    """Put tables of several files under each other; a column that one lacks is empty there."""
+    if len(parts) == 1:
+        return parts[0]
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    columns = {
+        name: [c for part in parts for c in part.columns.get(name, [None] * part.n_rows)]
+        for name in names
+    }
+    place = [(part, row) for part in parts for row in range(part.n_rows)]
+    return RawTable(
+        parts[0].path,
+        columns,
+        len(place),
+        lambda row: place[row][0].line(place[row][1]),
+        blank_is_missing=parts[0].blank_is_missing,
+        given=parts[0].given,
+        facts={name: fact for part in parts for name, fact in part.facts.items()},
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        path_of=lambda row: place[row][0].path,
+    )
 
 
 def _brief(cell: object) -> str:
@@ -353,13 +391,6 @@ def _json_records(text: str, path: Path) -> Iterator[tuple[int, Any]]:
     if isinstance(whole, files.JsonList):
         yield from whole
     elif isinstance(whole, dict):
-        nested = [name for name, value in whole.items() if isinstance(value, (dict, list))]
-        if nested and not _NESTED & whole.keys():
-            keys = ", ".join(list(whole)[:8]) + (", ..." if len(whole) > 8 else "")
-            raise InputError(
-                f"a JSON document with keys {keys}; expected JSON lines or a list of records",
-                path=path,
-            )
         yield 1, whole
     else:
         for line, content in enumerate(files.lines(text), 1):

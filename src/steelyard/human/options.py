@@ -26,7 +26,10 @@ PROTOCOLS = ("da", "mqm", "esa", "rr", "darr")
 
 @dataclass(frozen=True, kw_only=True)
 class HumanOptions(Options):
-    """How raw judgements become scores; ``where`` holds columns and values as pairs."""
+    """How raw judgements become scores.
+
+    ``where`` holds columns and values as pairs, ``columns`` roles and columns.
+    """
 
     protocol: str
     standardised: bool | None = flag(
@@ -89,7 +92,11 @@ class HumanOptions(Options):
     systems: Collection[str] | None = names(None, "Keep only these systems.")
     drop_systems: Collection[str] = names((), "Leave out these systems.")
     where: Any = ()
+    columns: Any = ()
     ignore: Collection[str] = names((), "Skip these columns.")
+    format: str | None = text(
+        None, "Format of all inputs; steelyard data formats lists them.", metavar="NAME"
+    )
 
     def __post_init__(self) -> None:
         bounds.choice(PROTOCOLS, protocol=self.protocol)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.formats import roles
-from steelyard.formats.files import sha256
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment, errorlists
-from steelyard.formats.load import Reading, read_any
+from steelyard.formats.load import check_columns
+from steelyard.formats.reading import Reading, read_all
 from steelyard.formats.streams import kept
 from steelyard.formats.tables import RawTable
 from steelyard.human.options import HumanOptions
@@ -93,30 +92,29 @@ def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOption
         if severities is not None and found is errorlists.FORMAT:
             errorlists.check_severities(table, severities)
 
-    reading = Reading(options.where, tuple(options.ignore), options.lp, inspect)
-    judged: list[Any] = []
+    reading = Reading(
+        options.where,
+        tuple(options.ignore),
+        options.lp,
+        inspect,
+        columns=options.columns,
+        form=options.format,
+    )
+    given = [s for s in sources if isinstance(s, (Ratings, Rankings, BattleLog))]
+    others = [s for s in sources if not isinstance(s, (Ratings, Rankings, BattleLog))]
+    found = read_all(others, reading)
+    check_columns(found, reading)
+    judged: list[Any] = [*given]
     sets: list[EvalSet] = []
-    files: list[InputFile] = []
-    columns: set[str] = set()
-    for source in sources:
-        if isinstance(source, (Ratings, Rankings, BattleLog)):
-            judged.append(source)
-            continue
-        form, value, found = read_any(source, reading)
-        columns |= found
-        if isinstance(value, EvalSet):
-            files += value.inputs
-            if protocol.of_sets:
-                judged.append(_own_ratings(value, options.human))
-            else:
-                sets.append(value)
+    for one in found:
+        notes.extend(one.notes)
+        if not isinstance(one.value, EvalSet):
+            judged.append(one.value)
+        elif protocol.of_sets:
+            judged.append(_own_ratings(one.value, options.human))
         else:
-            judged.append(value)
-            if isinstance(source, (str, Path)):
-                files.append(InputFile(str(source), form, sha256(Path(source))))
-    for column in (*options.ignore, *(name for name, _ in options.where)):
-        if columns and column not in columns:
-            raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
+            sets.append(one.value)
+    files = [file for one in found for file in one.files or getattr(one.value, "inputs", ())]
     return Inputs(_together(judged), join(sets) if sets else None, tuple(files), tuple(notes))
 
 
@@ -184,5 +182,6 @@ def _concatenated(parts: Sequence[Ratings]) -> Ratings:
         errors=column("errors", lambda p: [None] * len(p)),
         item=column("item", lambda p: ["system"] * len(p)),
         unit=column("unit", lambda p: [""] * len(p)),
+        document=column("document", lambda p: [""] * len(p)),
         seconds=None if seconds is None else np.array(seconds, dtype=np.float64),
     )

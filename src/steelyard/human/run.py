@@ -47,6 +47,8 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     drop_systems: Collection[str] = (),
     where: Mapping[str, str] | Iterable[tuple[str, str]] = (),
     ignore: Collection[str] = (),
+    columns: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    format: str | None = None,  # noqa: A002 - the word that people use
     lp: str | None = None,
     n_bootstrap: int = 1000,
     rng: Rng = 0,
@@ -81,7 +83,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
         ``expected-wins``), and rankings whose pairs the models shall predict.
     human
         The human score (or the ratings) of inputs that hold several.
-    systems, drop_systems, where, ignore, lp
+    systems, drop_systems, where, ignore, columns, format, lp
         What to keep, as in :func:`steelyard.load`. Systems are chosen after standardisation.
     n_bootstrap, rng
         Resamples for intervals of agreement, and their seed.
@@ -97,7 +99,8 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     [('A', 0.84, 85.0), ('B', -0.84, 45.0)]
     """
     options = HumanOptions.of(locals())
-    options = replace(options, where=selection(where))
+    named = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
+    options = replace(options, where=selection(where), columns=named)
     stream = generator(rng)
     own = REGISTRY[protocol]
     if not sources:

@@ -18,7 +18,7 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.formats import files
-from steelyard.formats.load import read_any
+from steelyard.formats.reading import read_any
 from steelyard.stats.arrays import Floats
 
 MISSING = 65535  # the code of a missing score

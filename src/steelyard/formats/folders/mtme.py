@@ -27,7 +27,7 @@ from steelyard.formats import files, roles
 from steelyard.formats.cells import fast_numbers, parse_number
 from steelyard.formats.folders import mtme_writer
 from steelyard.formats.folders.mtme_writer import NO_TRANSLATION, TEXT_FIELDS, Sidecar, owner_of
-from steelyard.formats.format import FileFormat
+from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errorlists
 
 Level = Literal["sys", "domain", "doc", "seg"]
@@ -389,12 +389,12 @@ def _literal(name: str) -> str:
     return re.sub(r"([*?[])", r"[\1]", name)
 
 
-FORMAT = FileFormat(
+FORMAT = SetFormat(
     name="mt-metrics-eval",
     gives=EvalSet,
     folder=True,
-    recognise=recognise,
-    read=lambda path, lp, _where: read(path, lp),
+    recognise=lambda view: recognise(view.path),
+    read=lambda view, lp, _where: read(view.path, lp),
     write=mtme_writer.write,
     to="mtme",
     suits=lambda _es, path: path.is_dir() or not files.suffix(path),

@@ -16,7 +16,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
 from steelyard.formats import files, parquet, roles
-from steelyard.formats.format import FileFormat
+from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errorlists
 
 KEY = "steelyard"
@@ -180,11 +180,11 @@ def _suits(_es: EvalSet, path: Path) -> bool:
     return True
 
 
-FORMAT = FileFormat(
+FORMAT = SetFormat(
     name="native",
     gives=EvalSet,
-    recognise=recognise,
-    read=lambda path, _lp, _where: read(path),
+    recognise=lambda view: recognise(view.path),
+    read=lambda view, _lp, _where: read(view.path),
     write=write,
     to="native",
     suits=_suits,

@@ -50,7 +50,14 @@ def read(table: RawTable) -> Ratings:
         item=None if item is None else _items(table, item),
         unit=None if unit is None else tuple(table.labels(unit)),
         seconds=seconds(table),
+        document=documents(table),
     )
+
+
+def documents(table: RawTable) -> tuple[str, ...] | None:
+    """Read the document of each row; blank where it is not known."""
+    column = one_of(table, roles.DOCUMENT, "document")
+    return None if column is None else tuple(text or "" for text in table.texts(column))
 
 
 def seconds(table: RawTable) -> Floats | None:
@@ -134,7 +141,12 @@ def write(ratings: Ratings, path: Path) -> None:
 
 def write_columns(ratings: Ratings, path: Path, segment: str, judged: Mapping[str, Any]) -> None:
     """Write who rated what, the judgements themselves, and what else is known of each."""
-    others = {"type": ratings.item, "unit": ratings.unit, "seconds": ratings.seconds}
+    others = {
+        "type": ratings.item,
+        "unit": ratings.unit,
+        "seconds": ratings.seconds,
+        "doc": ratings.document,
+    }
     columns = {
         "rater": [ratings.raters[code] for code in ratings.rater],
         "system": [ratings.systems[code] for code in ratings.system],

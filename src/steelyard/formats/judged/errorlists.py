@@ -36,6 +36,7 @@ class Rating(NamedTuple):
     item: str = "system"
     unit: str | None = None
     seconds: float = float("nan")
+    document: str | None = None
 
 
 def ratings(rows: Sequence[Rating]) -> Ratings:
@@ -43,6 +44,7 @@ def ratings(rows: Sequence[Rating]) -> Ratings:
     errors = tuple(row.errors for row in rows)
     items = tuple(row.item for row in rows)
     units = tuple(row.unit or "" for row in rows)
+    documents = tuple(row.document or "" for row in rows)
     seconds = np.array([row.seconds for row in rows], dtype=np.float64)
     return Ratings.from_labels(
         [row.system for row in rows],
@@ -53,6 +55,7 @@ def ratings(rows: Sequence[Rating]) -> Ratings:
         item=None if all(i == "system" for i in items) else items,
         unit=units if any(units) else None,
         seconds=None if np.isnan(seconds).all() else seconds,
+        document=documents if any(documents) else None,
     )
 
 
@@ -78,7 +81,9 @@ def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rat
     seconds = parse_number(value.get("seconds"))
     if seconds is None or np.isinf(seconds):
         fail(f"'seconds' should be a finite number, found {value.get('seconds')!r}")
-    return Rating(*names, number, found, str(item), unit and str(unit), seconds)
+    document = value.get("document")
+    unit, document = (None if name is None else str(name) for name in (unit, document))
+    return Rating(*names, number, found, str(item), unit, seconds, document)
 
 
 def _parse_error(value: Any, path: Path, line: int) -> ErrorSpan:
@@ -89,8 +94,8 @@ def _parse_error(value: Any, path: Path, line: int) -> ErrorSpan:
     if not isinstance(value, dict):
         fail("object", "an object")
     for key in ("category", "severity"):
-        if not isinstance(value.get(key), str):
-            fail(key, "text")
+        if key not in value or not isinstance(value[key], str | None):
+            fail(key, "text or null")
     for key in ("start", "end"):
         place = value.get(key)
         if place is not None and (isinstance(place, bool) or not isinstance(place, int)):
@@ -99,8 +104,8 @@ def _parse_error(value: Any, path: Path, line: int) -> ErrorSpan:
     if score is None or np.isinf(score):
         fail("score", "a finite number")
     return ErrorSpan(
-        value["category"],
-        value["severity"],
+        value["category"] or "",
+        value["severity"] or "",
         value.get("start"),
         value.get("end"),
         None if np.isnan(score) else score,
@@ -121,6 +126,8 @@ def to_dict(ratings: Ratings, row: int) -> dict[str, Any]:
         value["unit"] = ratings.unit[row]
     if ratings.seconds is not None and not np.isnan(ratings.seconds[row]):
         value["seconds"] = float(ratings.seconds[row])
+    if ratings.document is not None and ratings.document[row]:
+        value["document"] = ratings.document[row]
     return value
 
 
@@ -137,6 +144,7 @@ def read(table: RawTable) -> Ratings:
         return _row_per_error(table, names)
     items = table.texts("type") if "type" in table else [None] * table.n_rows
     units = table.texts("unit") if "unit" in table else [None] * table.n_rows
+    documents = da.documents(table) or [None] * table.n_rows
     column = one_of(table, roles.ERROR_VALUE, "value")
     values = np.full(table.n_rows, np.nan) if column is None else table.numbers(column)
     took = da.seconds(table)
@@ -146,6 +154,7 @@ def read(table: RawTable) -> Ratings:
             "errors": _listed(table, row),
             "value": float(values[row]),
             "item": items[row] or "system",
+            "document": documents[row],
         }
         if units[row]:
             value["unit"] = units[row]
@@ -193,14 +202,22 @@ def _unknown_severity(table: RawTable, found: str, known: Collection[str], row: 
 def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Ratings:
     categories, severities = table.labels("category"), table.labels("severity")
     targets = table.texts("target") if "target" in table else [None] * table.n_rows
+    documents = da.documents(table) or [None] * table.n_rows
     found: dict[tuple[str, str, str], list[ErrorSpan]] = {}
-    for name, category, severity, target in zip(
-        names, categories, severities, targets, strict=True
+    document_of = {}
+    for name, category, severity, target, document in zip(
+        names, categories, severities, targets, documents, strict=True
     ):
         errors = found.setdefault(name, [])
+        document_of[name] = document
         if not _no_error(category, severity):
             errors.append(ErrorSpan(category, severity, *_place(target)))
-    return ratings([Rating(*name, float("nan"), tuple(errors)) for name, errors in found.items()])
+    return ratings(
+        [
+            Rating(*name, float("nan"), tuple(errors), document=document_of[name])
+            for name, errors in found.items()
+        ]
+    )
 
 
 def _place(target: str | None) -> tuple[int, int] | tuple[None, None]:

@@ -1,0 +1,207 @@
+"""From an input to what it holds: recognise it, take the rows and columns that are wanted, read it.
+
+Files of one foreign format are put under each other before they are read: the runs of a tool are
+one table, whose tasks, epochs and repeated rows are settled together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from steelyard.core.errors import UsageError
+from steelyard.core.provenance import InputFile
+from steelyard.data.evalset import EvalSet
+from steelyard.data.trusted import changed
+from steelyard.formats import files, frames, registry, roles, tables
+from steelyard.formats.format import (
+    ForeignFormat,
+    ForeignTable,
+    Format,
+    SetFormat,
+    TableFormat,
+)
+from steelyard.formats.tables import RawTable, stacked
+from steelyard.formats.view import FileView
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read inputs: which rows and columns, which language pair, what is what."""
+
+    where: tuple[tuple[str, str], ...] = ()
+    ignore: tuple[str, ...] = ()
+    lp: str | None = None
+    inspect: Callable[[TableFormat, RawTable], None] | None = None  # sees a table before it is read
+    named: roles.Named = field(default_factory=roles.Named)  # which columns are beyond doubt
+    columns: tuple[tuple[str, str], ...] = ()  # roles, and the columns that have them
+    form: str | None = None  # the format of all inputs, whatever they look like
+
+    def narrow(self, table: RawTable) -> RawTable:
+        """Select rows, drop columns, and call those by our names whose role was given."""
+        for column, value in self.where:
+            if column in table:
+                table = table.where(column, value)
+        return roles.assigned(table.without(self.ignore), self.columns)
+
+    def table(self, path: Path) -> RawTable:
+        """Read a file's table, with the columns that select rows as text."""
+        names = {column for column, _ in self.where}
+        names |= {column for role, column in self.columns if roles.is_text_anywhere(role)}
+        return tables.read(path, is_text=lambda name: name in names or roles.is_text_anywhere(name))
+
+
+@dataclass(frozen=True)
+class Read:
+    """What an input, or several of one foreign format, held."""
+
+    form: str
+    value: Any
+    columns: frozenset[str] = frozenset()  # that rows can be selected by
+    files: tuple[InputFile, ...] = ()
+    notes: tuple[str, ...] = ()  # which a set has as its own
+
+
+@dataclass(frozen=True)
+class _Unfolded:
+    """A table made of a foreign file, which waits for its kin."""
+
+    form: registry.Foreign
+    table: RawTable
+    columns: frozenset[str]
+    file: Path | None
+
+
+def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Read]:
+    """Read every input; what comes of one foreign format is one result."""
+    reading = reading or Reading()
+    found: list[Read | _Unfolded] = []
+    for source in sources:
+        found += _read(source, reading)
+    kin: dict[str, list[_Unfolded]] = {}
+    for one in found:
+        if isinstance(one, _Unfolded):
+            kin.setdefault(one.form.name, []).append(one)
+    results: list[Read] = []
+    for one in found:
+        if isinstance(one, Read):
+            results.append(one)
+        elif kin[one.form.name]:
+            results.append(_settled(kin[one.form.name], reading))
+            kin[one.form.name] = []
+    return results
+
+
+def read_any(source: Any, reading: Reading | None = None) -> tuple[str, Any, set[str]]:
+    """Read one input of whatever kind: (name of the format, what it holds, its columns)."""
+    (found,) = read_all([source], reading)
+    value = found.value
+    # A set of a table is a draft, which nobody has checked yet.
+    checked = replace(value) if isinstance(value, EvalSet) and found.columns else value
+    return found.form, checked, set(found.columns)
+
+
+def _read(source: Any, reading: Reading) -> list[Read | _Unfolded]:
+    if isinstance(source, EvalSet):
+        return [Read("evalset", source)]
+    if not isinstance(source, (str, Path)):
+        if not frames.recognise(source):
+            raise UsageError(f"can't load a {type(source).__name__}: expected a path or a frame")
+        return [_read_table(frames.read(source), reading)]
+    view = FileView(Path(source))
+    form = None if reading.form is None else registry.named(reading.form)
+    if files.is_folder(view.path) and not _is_folder_format(form):
+        found = None if form is not None else registry.of_file(view)
+        if found is None:
+            return [_unfolded(own, one, reading) for own, one in registry.runs(view.path, form)]
+        form = found
+    elif form is None:
+        form = registry.of_file(view)
+    if isinstance(form, ForeignFormat):
+        return [_unfolded(form, view, reading)]
+    if isinstance(form, SetFormat):
+        return [_read_set(form, view, reading)]
+    return [_read_table(_table(view, reading, form), reading, form)]
+
+
+def _is_folder_format(form: Format | None) -> bool:
+    return form is not None and form.folder
+
+
+def _table(view: FileView, reading: Reading, form: Format | None) -> RawTable:
+    if form is None and view.is_log:
+        registry.refuse_document(view)
+    return reading.table(view.path)
+
+
+def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
+    value = form.read(view, reading.lp, reading.where)
+    if form.folder:  # its reader says itself which files it used
+        return Read(form.name, value, form.columns, value.inputs)
+    own = (InputFile(str(view.path), form.name, files.sha256(view.path)),)
+    return Read(form.name, changed(value, inputs=own), form.columns, own)
+
+
+def _unfolded(form: registry.Foreign, view: FileView, reading: Reading) -> _Unfolded:
+    if isinstance(form, ForeignFormat):
+        table = form.unfold(view)
+        return _Unfolded(form, table, frozenset(table.columns), view.path)
+    raw = reading.table(view.path)
+    return _of_foreign_table(form, raw, reading, view.path)
+
+
+def _of_foreign_table(
+    form: ForeignTable, raw: RawTable, reading: Reading, path: Path | None
+) -> _Unfolded:
+    table = form.unfold(reading.narrow(raw))
+    return _Unfolded(form, table, frozenset((*raw.columns, *table.columns)), path)
+
+
+def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
+    """Read what several files of a foreign format hold together."""
+    form = parts[0].form
+    whole = stacked([part.table for part in parts])
+    present = frozenset(name for part in parts for name in part.columns)
+    table = form.becomes.prepare(reading.narrow(whole))
+    if reading.inspect is not None:
+        reading.inspect(form.becomes, table)
+    value = form.becomes.read(table)
+    return _finished(form, value, table, present, [p.file for p in parts if p.file is not None])
+
+
+def _finished(
+    form: Format, value: Any, table: RawTable, columns: frozenset[str], paths: Sequence[Path]
+) -> Read:
+    roles_of = roles.described(table, judged=not isinstance(value, EvalSet))
+    own = tuple(InputFile(str(p), form.name, files.sha256(p), roles_of) for p in paths)
+    if isinstance(value, EvalSet):
+        value = changed(value, notes=(*value.notes, *table.notes), inputs=own or value.inputs)
+        return Read(form.name, value, columns, own)
+    return Read(form.name, value, columns, own, table.notes)
+
+
+def _read_table(table: RawTable, reading: Reading, form: Format | None = None) -> Read | _Unfolded:
+    columns = frozenset(table.columns)
+    path = None if table.path == frames.PLACE else table.path
+    narrowed = reading.narrow(table)
+    found = registry.of_table(narrowed) if form is None else form
+    if isinstance(found, ForeignTable):
+        return _of_foreign_table(found, table, reading, path)
+    assert isinstance(found, TableFormat)
+    table = narrowed
+    notes: list[str] = []
+    if found.of_scores:
+        plain, notes = roles.plain_names(table)
+        named, said = roles.settled(plain, reading.named)
+        as_named = registry.of_table(named) if form is None else found
+        if isinstance(as_named, TableFormat) and as_named.of_scores:
+            found, (table, odd) = as_named, roles.checked(named, reading.named)
+            notes += said + odd  # raw judgements go by our names only
+    elif found.numbered:
+        table, notes = roles.numbered(table)
+    table = found.prepare(replace(table, notes=(*table.notes, *notes)))
+    if reading.inspect is not None:
+        reading.inspect(found, table)
+    return _finished(found, found.read(table), table, columns, [] if path is None else [path])

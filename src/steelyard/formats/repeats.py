@@ -1,0 +1,88 @@
+"""Items that were answered several times, and items of several tasks, as logs of runs have them.
+
+An epoch is another answer to the same item: its scores are averaged, so that an item counts once.
+Two tasks number their items alike: these are told apart by the task, which is their domain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.words import plural
+from steelyard.data.judgements import Floats
+from steelyard.formats import roles
+from steelyard.formats.cells import Cells
+from steelyard.formats.roles import DOMAIN, SEGMENT, SYSTEM
+from steelyard.formats.tables import RawTable, one_of
+
+
+def folded(table: RawTable) -> RawTable:
+    """Name items by their task where there are several, and average over epochs."""
+    return _without_epochs(_without_tasks(table))
+
+
+def _without_tasks(table: RawTable) -> RawTable:
+    task = one_of(table, roles.TASK, "task")
+    segment = one_of(table, SEGMENT, "segment")
+    if task is None or segment is None:
+        return table
+    tasks = table.labels(task)
+    rest = table.without([task])
+    if len(set(tasks)) == 1:
+        return rest
+    ids = [f"{own}/{item}" for own, item in zip(tasks, table.labels(segment), strict=True)]
+    domain = {} if any(name in table for name in DOMAIN) else {DOMAIN[0]: tasks}
+    note = f"{table.place}: items of {plural(len(set(tasks)), 'task')} are named TASK/ITEM"
+    return replace(
+        rest,
+        columns={**rest.columns, segment: ids, **domain},
+        notes=(*table.notes, note),
+    )
+
+
+def _without_epochs(table: RawTable) -> RawTable:
+    epoch = one_of(table, roles.EPOCH, "epoch")
+    segment = one_of(table, SEGMENT, "segment")
+    if epoch is None or segment is None:
+        return table
+    keys = list(zip(table.labels(SYSTEM[0]), table.labels(segment), strict=True))
+    epochs = table.labels(epoch)
+    first: dict[tuple[str, str], int] = {}
+    seen: dict[tuple[str, str, str], int] = {}
+    for row, (key, own) in enumerate(zip(keys, epochs, strict=True)):
+        first.setdefault(key, row)
+        earlier = seen.setdefault((*key, own), row)
+        if earlier != row:
+            table.fail(
+                f"system '{key[0]}', item '{key[1]}' and epoch '{own}' stand on line "
+                f"{table.line(earlier)} already (where={{COL: VALUE}} selects rows)",
+                row,
+            )
+    rest = table.without([epoch])
+    if len(first) == table.n_rows:
+        return rest
+    place = {key: i for i, key in enumerate(first)}
+    group = np.array([place[key] for key in keys])
+    rows = list(first.values())
+    columns: dict[str, Cells] = {}
+    for name, cells in rest.columns.items():
+        if roles.is_text(name):
+            columns[name] = [cells[row] for row in rows]
+        else:
+            columns[name] = _means(rest.scores(name), group, len(rows))
+    most = max(np.bincount(group))
+    note = f"{table.place}: scores are means over up to {most} epochs of an item"
+    kept = np.array(rows) if table.rows is None else table.rows[rows]
+    notes = (*table.notes, note)
+    return replace(rest, columns=columns, n_rows=len(rows), rows=kept, notes=notes)
+
+
+def _means(values: Floats, group: NDArray[np.int64], n: int) -> Floats:
+    """Average the known values of each group; NaN where there is none."""
+    known = ~np.isnan(values)
+    total = np.bincount(group[known], values[known], minlength=n)
+    count = np.bincount(group[known], minlength=n)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
