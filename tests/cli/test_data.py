@@ -74,7 +74,7 @@ def test_info_of_a_flipped_metric_warns(tmp_path, capsys):
     assert run(["data", "info", str(path), "--human", "human", "--json"]) == 0
     captured = capsys.readouterr()
     assert "is lower better? (--lower-is-better ter)" in json.loads(captured.out)["warnings"][0]
-    assert captured.err.startswith("warning: 'ter' goes against 'human' (r = -1.00")
+    assert "\nwarning: 'ter' goes against 'human' (r = -1.00" in captured.err
     options = ["--human", "human", "--lower-is-better", "ter", "--json"]
     assert run(["data", "info", str(path), *options]) == 0
     assert json.loads(capsys.readouterr().out)["warnings"] == []
@@ -287,7 +287,8 @@ def test_a_closed_pipe_is_no_traceback(scores):
         shown = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
     finally:
         os.close(writer)
-    assert (shown.returncode, shown.stderr) == (1, b"")
+    assert (shown.returncode, shown.stderr.count(b"\n")) == (1, 1)
+    assert shown.stderr.startswith(b"read ")
 
 
 def test_names_do_not_steer_the_terminal(tmp_path, capsys):
@@ -298,8 +299,8 @@ def test_names_do_not_steer_the_terminal(tmp_path, capsys):
     )
     for more in ([], ["--json"]):
         assert run(["data", "info", str(path), *more]) == 0
-        shown = "".join(capsys.readouterr())
+        shown, said = capsys.readouterr()
         assert "title" in shown
-        assert not set(shown) & set("\x1b\x07\x9b\u202e\0")
+        assert not set(shown + said) & set("\x1b\x07\x9b\u202e\0")
         if more:
             assert json.loads(shown)["domains"] == {domain: 1}

@@ -119,7 +119,7 @@ def test_a_second_id_is_refused(form, tmp_path):
     columns = {name: list(cells) for name, cells in columns.items()}
     with pytest.raises(InputError, match=r"'question_id' reads like an id.*ignore=..question_id"):
         load(form(tmp_path / "x", columns))
-    with pytest.raises(UsageError, match="item_id and question_id could both be the segment"):
+    with pytest.raises(UsageError, match="'item_id' and 'question_id' could both be the segment: columns="):
         load(form(tmp_path / "x", {**wide(), "item_id": GOOD, "question_id": BAD}))
 
 
@@ -186,9 +186,9 @@ def test_columns_of_several_kinds_are_named(form, tmp_path):
 
 
 def test_an_unknown_column_of_words_shows_the_known_names(tmp_path):
-    words = r"column 'topic': 'x' is not a number; .*system, segment, doc.*\(ignore=\S+ skips"
+    words = r"column 'mood': 'x' is not a number; .*system, segment, doc.*\(ignore=\S+ skips"
     with pytest.raises(InputError, match=words):
-        load(as_csv(tmp_path / "x", long(topic=["x"] * (2 * N))))
+        load(as_csv(tmp_path / "x", long(mood=["x"] * (2 * N))))
 
 
 @pytest.mark.parametrize("command", ["compare", "data info", "data check"])

@@ -73,7 +73,7 @@ def result(command: list[str], capsys) -> Any:
 
 
 def without_names(found: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in found.items() if key != "provenance"}
+    return {key: value for key, value in found.items() if key not in ("provenance", "read")}
 
 
 @pytest.mark.parametrize("text", [WIDE, LONG], ids=["wide", "long"])
@@ -93,7 +93,10 @@ def test_a_pipe_and_stdin_are_read_like_a_file(
         assert found["inputs"][0].pop("path") == path
         assert found["inputs"] == [{k: v for k, v in i.items() if k != "path"}
                                    for i in expected["inputs"]]  # fmt: skip
-        assert {**found, "inputs": 0} == {**expected, "inputs": 0}
+        assert [one.pop("file") for one in found["read"]] == [path]
+        same = {**expected, "read": [{**expected["read"][0]}]}
+        del same["read"][0]["file"]
+        assert {**found, "inputs": 0} == {**same, "inputs": 0}
 
 
 def test_what_a_shell_opened_is_named_by_its_place(pipe, tmp_path, capsys):

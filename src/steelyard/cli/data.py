@@ -171,6 +171,7 @@ def check(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions)
         "n_errors": counts["error"],
         "n_warnings": counts["warning"],
         "findings": [f.to_dict() for f in findings],
+        "read": [file.taken_for() for file in es.inputs],
         "warnings": list(es.notes),
     }
     table = checks.table(findings)

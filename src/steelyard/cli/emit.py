@@ -7,7 +7,7 @@ elsewhere, nothing if quiet.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -19,6 +19,7 @@ from steelyard.cli.options import FIGURES, F, Names, OutputOptions
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError, printable
 from steelyard.core.table import Table, dumps
+from steelyard.core.words import listed
 from steelyard.formats import files
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def emit(
     that a figure holds.
     """
     result = result | {"warnings": [spoken(text) for text in result["warnings"]]}
+    for line in taken_for(result.get("read", ())):
+        note(line, output)
     for warning in result["warnings"]:
         note(f"warning: {warning}", output)
     if output.out is not None:
@@ -81,6 +84,20 @@ def emit(
     shown = "\n\n".join(table.text() for table in tables) if text is None else text
     # Whatever made the text: names of the user's must not steer the terminal.
     click.echo("\n".join(map(printable, shown.split("\n"))))
+
+
+def taken_for(read: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say what each input was taken for and by which columns; files that are alike in one line."""
+    alike: dict[str, list[str]] = {}
+    for one in read:
+        columns = "; ".join(
+            f"{role}: {listed([names] if isinstance(names, str) else names)}"
+            for role, names in one["columns"].items()
+        )
+        what = one["format"] + (f" ({columns})" if columns else "")
+        alike.setdefault(what, []).append(one["file"])
+    for what, files_ in alike.items():
+        yield f"read {listed(files_, 2)} as {what}"
 
 
 def plot_option(names: Sequence[str]) -> Callable[[F], F]:

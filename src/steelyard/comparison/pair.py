@@ -21,7 +21,7 @@ from steelyard.comparison.scores import (
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import keywords
-from steelyard.core.provenance import Provenance
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Column, Table
 from steelyard.data.evalset import EvalSet, ScoreTable
@@ -128,7 +128,7 @@ class Decision:
             "human": self.human,
             "regressions": [one.to_dict() for one in self.regressions],
             "warnings": list(self.warnings),
-            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            **origin(self.provenance),
         }
 
     def table(self) -> Table:

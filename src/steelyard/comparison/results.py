@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.provenance import Provenance
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import plural
 from steelyard.stats.arrays import Floats
@@ -183,7 +183,7 @@ class RankedSystems(ABC):
         return {
             "notes": list(self.notes),
             "warnings": list(self.warnings),
-            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            **origin(self.provenance),
         }
 
     def to_frame(self, backend: str | None = None) -> Frame:

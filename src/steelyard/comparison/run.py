@@ -27,7 +27,7 @@ from steelyard.comparison.tests import TESTS, Question, Verdicts, fitting_tests,
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
-from steelyard.core.provenance import Provenance
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
@@ -270,6 +270,7 @@ class ManyScores:
             "scores": {name: found.to_dict() for name, found in self.comparisons.items()},
             "agreement": {"scores": list(self.comparisons), "tau_b": self.agreement},
             "verdict": self.verdict,
+            "read": origin(first.provenance)["read"],
             "warnings": list(self.warnings),
         }
 

@@ -93,6 +93,14 @@ class Provenance:
         }
 
 
+def origin(provenance: Provenance | None) -> dict[str, Any]:
+    """Give what ``--json`` prints of how a result came about, and what was read for it."""
+    if provenance is None:
+        return {"provenance": None, "read": []}
+    read = [file.taken_for() for file in provenance.inputs]
+    return {"provenance": provenance.to_dict(), "read": read}
+
+
 def sha256(files: Sequence[Path], root: Path | None = None) -> str:
     """Hash a file, or several of them by their names below ``root`` in sorted order."""
     digest = hashlib.sha256()

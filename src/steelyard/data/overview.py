@@ -113,6 +113,7 @@ class Overview:
                 for name, r in es.ratings.items()
             },
             "inputs": [i.to_dict() for i in es.inputs],
+            "read": [i.taken_for() for i in es.inputs],
             "warnings": self.warnings,
         }
 

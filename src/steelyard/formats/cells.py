@@ -27,6 +27,8 @@ Cells = Sequence[Any] | NDArray[np.float64]
 GAPS = frozenset(("", "nan", "NaN", "None", "NA"))
 NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
 _NAN = float("nan")
+_TRUTHS = {**dict.fromkeys(("True", "true", "TRUE"), 1.0),
+           **dict.fromkeys(("False", "false", "FALSE"), 0.0)}  # fmt: skip
 
 
 def parse_number(cell: object) -> float | None:
@@ -71,6 +73,25 @@ def numbers_of(cells: Cells) -> Floats | None:
         return fast
     found = [parse_number(cell) for cell in cells]
     return None if None in found else np.array(found, dtype=np.float64)
+
+
+def truths(cells: Cells) -> Floats | None:
+    """Convert a column of true, false and gaps; None if it holds anything else, or gaps alone."""
+    if isinstance(cells, np.ndarray) or not len(cells) or _truth(cells[0]) is None:
+        return None
+    found = [_truth(cell) for cell in cells]
+    if any(value is None for value in found):
+        return None
+    values = np.array(found, dtype=np.float64)
+    return None if np.isnan(values).all() else values
+
+
+def _truth(cell: object) -> float | None:
+    if isinstance(cell, (bool, np.bool_)):
+        return float(cell)
+    if isinstance(cell, str) and cell in _TRUTHS:
+        return _TRUTHS[cell]
+    return _NAN if cell is None or (isinstance(cell, str) and cell in GAPS) else None
 
 
 def label(cell: object) -> str | None:

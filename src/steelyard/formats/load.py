@@ -12,7 +12,7 @@ from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable, described, revised
 from steelyard.data.joining import join
 from steelyard.data.trusted import changed
-from steelyard.formats import files, frames, registry, roles
+from steelyard.formats import files, frames, guessing, registry, roles
 from steelyard.formats.format import ForeignFormat, SetFormat
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.reading import Read, Reading, read_all
@@ -114,7 +114,7 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     lp = options.lp or next((chosen[name] for name in roles.LANGUAGES if name in chosen), None)
     said = options.people | options.machines | options.directions
     systems = None if options.systems is None else frozenset(options.systems)
-    named = roles.Named(frozenset(said), systems)
+    named = guessing.Named(frozenset(said), systems)
     reading = Reading(
         options.where,
         tuple(options.ignore),

@@ -15,7 +15,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet
 from steelyard.data.trusted import changed
-from steelyard.formats import files, frames, registry, roles, tables
+from steelyard.formats import files, frames, guessing, registry, roles, tables
 from steelyard.formats.format import (
     ForeignFormat,
     ForeignTable,
@@ -35,7 +35,7 @@ class Reading:
     ignore: tuple[str, ...] = ()
     lp: str | None = None
     inspect: Callable[[TableFormat, RawTable], None] | None = None  # sees a table before it is read
-    named: roles.Named = field(default_factory=roles.Named)  # which columns are beyond doubt
+    named: guessing.Named = field(default_factory=guessing.Named)  # which columns are beyond doubt
     columns: tuple[tuple[str, str], ...] = ()  # roles, and the columns that have them
     form: str | None = None  # the format of all inputs, whatever they look like
 
@@ -193,14 +193,14 @@ def _read_table(table: RawTable, reading: Reading, form: Format | None = None) -
     table = narrowed
     notes: list[str] = []
     if found.of_scores:
-        plain, notes = roles.plain_names(table)
-        named, said = roles.settled(plain, reading.named)
+        plain, notes = guessing.plain_names(table)
+        named, said = guessing.settled(plain, reading.named)
         as_named = registry.of_table(named) if form is None else found
         if isinstance(as_named, TableFormat) and as_named.of_scores:
-            found, (table, odd) = as_named, roles.checked(named, reading.named)
+            found, (table, odd) = as_named, guessing.checked(named, reading.named)
             notes += said + odd  # raw judgements go by our names only
     elif found.numbered:
-        table, notes = roles.numbered(table)
+        table, notes = guessing.numbered(table)
     table = found.prepare(replace(table, notes=(*table.notes, *notes)))
     if reading.inspect is not None:
         reading.inspect(found, table)

@@ -429,7 +429,7 @@ def one_of(table: RawTable, names: Sequence[str], what: str) -> str | None:
     if len(found) > 1:
         raise UsageError(
             f"{table.place}: columns {' and '.join(found)} could both be the {what}; "
-            "name the other one with ignore=..."
+            f"{skipping(found[1])} or {skipping(found[0])} decides"
         )
     return found[0] if found else None
 
@@ -439,7 +439,7 @@ def write(path: Path, columns: Mapping[str, Any], names: Collection[str] = ()) -
 
     Numbers are written so that reading them back gives the same bits; NaN and None are left empty.
     The columns in ``names``, and those that are named by somebody, are read by
-    :func:`steelyard.formats.roles.plain_names`.
+    :func:`steelyard.formats.guessing.plain_names`.
     """
     kind = files.suffix(path)
     if kind not in ("jsonl", "ndjson"):

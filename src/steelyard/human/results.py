@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.core.provenance import Provenance
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
@@ -113,7 +113,7 @@ class HumanScores:
             result["clusters"] = {**self.rule.to_dict(), "systems": names, "p": self.p}
         result |= {name: table.records() for name, table in self.tables.items()}
         result |= self.more
-        result["provenance"] = None if self.provenance is None else self.provenance.to_dict()
+        result |= origin(self.provenance)
         result["warnings"] = list(self.warnings)
         return result
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from steelyard.core.errors import DegenerateError, InputError, UsageError
 from steelyard.core.parallel import Workers
-from steelyard.core.provenance import InputFile, Provenance, sha256
+from steelyard.core.provenance import InputFile, Provenance, origin, sha256
 from steelyard.core.table import Table
 from steelyard.formats.textshards import TextRow, TextShard, read_rows
 from steelyard.kobe import run
@@ -52,7 +52,7 @@ class ShardedKobe:
             "n_shards": self.n_shards,
             "reports": {"kobe": report.to_dict()},
             "warnings": list(report.warnings),
-            "provenance": self.provenance.to_dict(),
+            **origin(self.provenance),
         }
 
     def tables(self) -> list[Table]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.provenance import Provenance
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import plural
 from steelyard.stats.arrays import Floats
@@ -140,7 +140,7 @@ class MetaEvaluation:
             "results": [result.to_dict() for result in self.results],
             "significance": {by: s.to_dict() for by, s in self.significance.items()},
             "chance": dict(self.chance),
-            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            **origin(self.provenance),
             "warnings": list(self.warnings),
         }
 

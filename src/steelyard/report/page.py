@@ -16,7 +16,7 @@ from steelyard.comparison.run import ManyScores, compare, compare_scores
 from steelyard.comparison.scores import check_segments
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
-from steelyard.core.provenance import Provenance
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.table import dumps
 from steelyard.core.words import plural
@@ -55,7 +55,7 @@ class Report:
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "meta": None if self.meta is None else self.meta.to_dict(),
             "bytes": len(self.html.encode("utf-8")),
-            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            **origin(self.provenance),
             "warnings": list(self.warnings),
         }
 

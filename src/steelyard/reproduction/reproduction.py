@@ -11,7 +11,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from steelyard.core.provenance import InputFile, Provenance, sha256
+from steelyard.core.provenance import InputFile, Provenance, origin, sha256
 from steelyard.core.rng import Rng
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
@@ -208,7 +208,7 @@ class Reproduction:
             "title": self.title,
             "counts": self.counts(),
             "rows": [row.to_dict() for row in self.rows],
-            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            **origin(self.provenance),
             "warnings": list(self.warnings),
         }
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.provenance import Provenance
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
@@ -51,7 +51,7 @@ class Scores:
             "notes": list(self.notes),
             "reports": {name: report.to_dict() for name, report in self.reports.items()},
             "warnings": list(self.warnings),
-            "provenance": self.provenance.to_dict(),
+            **origin(self.provenance),
         }
 
     def segments(self) -> EvalSet:

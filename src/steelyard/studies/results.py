@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.provenance import Provenance
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Frame, Table
 from steelyard.stats.arrays import Floats, ratio, row_means
 from steelyard.stats.resampling.bootstrap import bootstrap_means, interval, segment_counts
@@ -91,7 +91,7 @@ class Study:
             **self.facts,
             "tables": {name: table.records() for name, table in self.tables.items()},
             "curves": [curve.to_dict() for curve in self.curves],
-            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            **origin(self.provenance),
             "warnings": list(self.warnings),
         }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from steelyard.core.provenance import Provenance
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Frame, Table
 from steelyard.core.table import Column as TableColumn
 from steelyard.core.words import plural
@@ -126,7 +126,7 @@ class BenchmarkResult:
             "tasks": [column.to_dict() for column in self.columns],
             "results": [standing.to_dict() for standing in self.standings],
             "significance": tested,
-            "provenance": None if self.provenance is None else self.provenance.to_dict(),
+            **origin(self.provenance),
             "warnings": list(self.warnings),
         }
 
