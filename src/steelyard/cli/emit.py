@@ -17,7 +17,7 @@ import click
 
 from steelyard.cli.options import FIGURES, F, Names, OutputOptions
 from steelyard.cli.wording import spoken
-from steelyard.core.errors import UsageError, printable
+from steelyard.core.errors import UsageError, printable, shown_path
 from steelyard.core.table import Table, dumps
 from steelyard.core.words import listed
 from steelyard.formats import files
@@ -60,10 +60,13 @@ def emit(
     that a figure holds.
     """
     result = result | {"warnings": [spoken(text) for text in result["warnings"]]}
-    for line in taken_for(result.get("read", ())):
+    told = set()
+    for line, guesses in taken_for(result.get("read", ())):
         note(line, output)
+        told |= guesses
     for warning in result["warnings"]:
-        note(f"warning: {warning}", output)
+        if warning not in told:
+            note(f"warning: {warning}", output)
     if output.out is not None:
         suffix = files.suffix(output.out)
         if draw is not None and suffix in FIGURES:
@@ -86,9 +89,13 @@ def emit(
     click.echo("\n".join(map(printable, shown.split("\n"))))
 
 
-def taken_for(read: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Say what each input was taken for and by which columns; files that are alike in one line."""
+def taken_for(read: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, set[str]]]:
+    """Say what each input was taken for and by which columns; files that are alike in one line.
+
+    Beside each line stand the warnings that say no more than it does.
+    """
     alike: dict[str, list[str]] = {}
+    guesses: dict[str, set[str]] = {}
     for one in read:
         columns = "; ".join(
             f"{role}: {listed([names] if isinstance(names, str) else names)}"
@@ -96,8 +103,12 @@ def taken_for(read: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         )
         what = one["format"] + (f" ({columns})" if columns else "")
         alike.setdefault(what, []).append(one["file"])
-    for what, files_ in alike.items():
-        yield f"read {listed(files_, 2)} as {what}"
+        guesses.setdefault(what, set()).update(
+            f"{shown_path(one['file'])}: column '{name}' is taken as the {role}"
+            for role, name in one["columns"].items()
+        )
+    for what, paths in alike.items():
+        yield f"read {listed(paths, 2)} as {what}", guesses[what]
 
 
 def plot_option(names: Sequence[str]) -> Callable[[F], F]:

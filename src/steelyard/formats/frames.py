@@ -1,4 +1,7 @@
-"""Data frames at the door: pandas, polars and whatever else narwhals knows become a RawTable."""
+"""Data frames at the door: pandas, polars, Arrow and whatever else narwhals knows; datasets, too.
+
+All become a RawTable.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +24,34 @@ def recognise(value: object) -> bool:
     import narwhals as nw
 
     try:
-        native = nw.from_native(value, pass_through=True)
+        native = nw.from_native(_plain(value), pass_through=True)
     except nw.exceptions.DuplicateError:
         return True
     return isinstance(native, (nw.DataFrame, nw.LazyFrame))
+
+
+def _plain(value: Any) -> Any:
+    """Give the table behind a dataset (Hugging Face) or a batch of Arrow, anything else as is."""
+    package = type(value).__module__.partition(".")[0]
+    if package == "datasets" and hasattr(value, "column_names"):
+        if isinstance(value, dict):
+            splits = ", ".join(map(str, value))
+            raise UsageError(
+                f"a dataset of several splits ({splits}): give one of them, as ds[...]"
+            )
+        return value.with_format("arrow")[:]  # in its own order, whatever was selected or shuffled
+    if package == "pyarrow" and type(value).__name__ == "RecordBatch":
+        import pyarrow as pa
+
+        return pa.Table.from_batches([value])
+    return value
 
 
 def read(value: Any) -> RawTable:
     """Take the columns of a frame, and the levels of its index that have names."""
     import narwhals as nw
 
+    value = _plain(value)
     if hasattr(value, "iloc"):  # pandas, or made like it: names can be anything there
         _check_names(value.columns)
     try:
