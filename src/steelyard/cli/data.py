@@ -62,7 +62,7 @@ def info(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) 
         return
     view = overview(es, options.human)
     text = f"{view.summary()}\n\n{view.table().text()}" if es.scores else view.summary()
-    emit(view.to_dict(), [view.table()], output, text)
+    emit(view.to_dict(), [view.table()], output, text, says_read=True)
 
 
 def _shown(value: Any) -> str:
@@ -104,6 +104,54 @@ def judgement_facts(value: Any) -> dict[str, Any]:
 def _sizes(value: Ratings | Rankings) -> dict[str, Any]:
     names = ("systems", "segments", "raters")
     return {name: len(getattr(value, name)) for name in names}
+
+
+@data.command(epilog="Example: steelyard data formats --json")
+@output_options
+def formats(output: OutputOptions) -> None:
+    """List every format that is read or written, with an example and the commands that take it."""
+    from steelyard.formats.registry import FORMATS, readable
+
+    taken_by = {
+        "EvalSet": ("compare", "meta", "score", "study", "report", "data"),
+        "Ratings": ("human", "report", "data"),
+        "Rankings": ("human", "compare", "data"),
+        "BattleLog": ("compare", "data"),
+        "EntityAnnotations": ("report", "kb", "data"),
+    }
+    rows = []
+    for form in FORMATS:
+        commands = taken_by[form.gives.__name__] if readable(form) else ()
+        commands = (*commands[:1], "human", *commands[1:]) if form.rated else commands
+        rows.append(
+            {
+                "format": form.name,
+                "recognised_by": form.known_by,
+                "commands": list(commands),
+                "writes": form.write is not None,
+                "to": form.to,
+                "example": form.example,
+                "example_file": form.example_name or None,
+            }
+        )
+    names = ("format", "recognised by", "commands", "writes", "example")
+    cells = [
+        (
+            row["format"],
+            row["recognised_by"],
+            ", ".join(row["commands"]) or None,
+            None if not row["writes"] else row["to"] or "yes",
+            row["example"].split("\n")[0],
+        )
+        for row in rows
+    ]
+    table = Table("", tuple(map(Column, names)), tuple(cells))
+    blocks = [
+        f"{name}\n  recognised by  {known}\n  commands       {commands or '--'}\n"
+        f"  writes         {writes or 'no'}\n  example        {example}"
+        for name, known, commands, writes, example in cells
+    ]
+    emit({"formats": rows, "warnings": []}, [table], output, "\n\n".join(blocks))
 
 
 @data.command(

@@ -18,6 +18,7 @@ import click
 from steelyard.cli.options import FIGURES, F, Names, OutputOptions
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError, printable, shown_path
+from steelyard.core.provenance import taken_as
 from steelyard.core.table import Table, dumps
 from steelyard.core.words import listed
 from steelyard.formats import files
@@ -52,21 +53,16 @@ def emit(
     output: OutputOptions,
     text: str | None = None,
     draw: Callable[[], Any] | None = None,
+    *,
+    says_read: bool = False,
 ) -> None:
     """Print a result, and write it where ``--out`` says.
 
     ``result`` is what JSON shows; it must have ``warnings``. ``tables`` are what people see (or
     ``text``, if given), and the first of them is what other formats hold. ``draw`` makes the chart
-    that a figure holds.
+    that a figure holds; ``says_read`` tells that the text says what was read.
     """
-    result = result | {"warnings": [spoken(text) for text in result["warnings"]]}
-    told = set()
-    for line, guesses in taken_for(result.get("read", ())):
-        note(line, output)
-        told |= guesses
-    for warning in result["warnings"]:
-        if warning not in told:
-            note(f"warning: {warning}", output)
+    result = said(result, output, quiet_read=says_read and not output.json)
     if output.out is not None:
         suffix = files.suffix(output.out)
         if draw is not None and suffix in FIGURES:
@@ -89,7 +85,23 @@ def emit(
     click.echo("\n".join(map(printable, shown.split("\n"))))
 
 
-def taken_for(read: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, set[str]]]:
+def said(
+    result: dict[str, Any], output: OutputOptions, *, quiet_read: bool = False
+) -> dict[str, Any]:
+    """Say what was read and what is to be minded; give the result in the command's own words."""
+    result = result | {"warnings": [spoken(text) for text in result["warnings"]]}
+    told = set()
+    for line, guesses in _taken_for(result.get("read", ())):
+        told |= guesses
+        if not quiet_read:
+            note(line, output)
+    for warning in result["warnings"]:
+        if warning not in told:
+            note(f"warning: {warning}", output)
+    return result
+
+
+def _taken_for(read: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, set[str]]]:
     """Say what each input was taken for and by which columns; files that are alike in one line.
 
     Beside each line stand the warnings that say no more than it does.
@@ -97,11 +109,7 @@ def taken_for(read: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, set[str]
     alike: dict[str, list[str]] = {}
     guesses: dict[str, set[str]] = {}
     for one in read:
-        columns = "; ".join(
-            f"{role}: {listed([names] if isinstance(names, str) else names)}"
-            for role, names in one["columns"].items()
-        )
-        what = one["format"] + (f" ({columns})" if columns else "")
+        what = taken_as(one)
         alike.setdefault(what, []).append(one["file"])
         guesses.setdefault(what, set()).update(
             f"{shown_path(one['file'])}: column '{name}' is taken as the {role}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.emit import note
+from steelyard.cli.emit import note, said
 from steelyard.cli.fields import from_fields
 from steelyard.cli.options import (
     InputOptions,
@@ -66,12 +66,10 @@ def report(
     given = Given(() if entities is None else explorer.read_mistakes(entities, es))
     shown = ReportOptions.of(settings)
     made = write_report(es, options.human, shown, given, output.seed, spoken)
-    warnings = [spoken(warning) for warning in made.warnings]
-    for warning in warnings:
-        note(f"warning: {warning}", output)
+    result = said({"out": str(output.out), **made.to_dict()}, output)
     made.save(output.out)
     note(f"wrote {output.out}", output)
     if output.json:
-        click.echo(dumps({"out": str(output.out), **made.to_dict(), "warnings": warnings}))
+        click.echo(dumps(result))
     else:
         click.echo(made.summary.text())

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.core.words import listed
+
 
 def installed_version() -> str:
     """Give the version of Steelyard that is installed."""
@@ -37,6 +39,21 @@ class InputFile:
         columns = {role: names[0] if len(names) == 1 else list(names)
                    for role, names in self.columns}  # fmt: skip
         return {"file": self.path, "format": self.format, "columns": columns}
+
+
+def taken_as(read: Mapping[str, Any], most: int = 4) -> str:
+    """Say what an input was taken for, with as many names of each role, given ``taken_for``.
+
+    Examples
+    --------
+    >>> taken_as(InputFile("x.csv", "long table", None, (("system", ("model",)),)).taken_for())
+    'long table (system: model)'
+    """
+    columns = "; ".join(
+        f"{role}: {listed([names] if isinstance(names, str) else names, most)}"
+        for role, names in read["columns"].items()
+    )
+    return f"{read['format']} ({columns})" if columns else str(read["format"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,6 +163,9 @@ def _written(mention: EntityMention) -> list[Any] | dict[str, Any]:
 FORMAT = TableFormat(
     name="entity annotations",
     gives=EntityAnnotations,
+    known_by="sentence and entities",
+    example='{"system": "A", "line": 1, "sentence": "In Bonn", "entities": [[3, 7, "Q586"]]}\n',
+    example_name="entities.jsonl",
     marks=("sentence entities", "annotated_sentence"),
     read=read,
     write=write,

@@ -30,7 +30,11 @@ class Format:
     known_by
         What it is recognised by, in a few words, as the documentation shows them.
     example
-        A line or two of such a file.
+        A small file of the format, or how a folder is laid out.
+    example_name
+        The name that such a file has; none where the example is only a description.
+    rated
+        Whether a set that it gives carries raw judgements.
     write
         Takes such a value and a path; that of a ``folder`` also whether to ``overwrite``. None for
         what is only read.
@@ -47,6 +51,8 @@ class Format:
     gives: type
     known_by: str = ""
     example: str = ""
+    example_name: str = ""
+    rated: bool = False
     write: Callable[..., None] | None = None
     to: str | None = None
     suits: Callable[[Any, Path], bool] = lambda _value, _path: False

@@ -143,6 +143,9 @@ _STORED = ("stored domain and document scores", "ratings")
 FORMAT = SetFormat(
     name="submission",
     gives=EvalSet,
+    known_by="no header, nine columns between tabs (seven for systems), the last a number",
+    example="chrF\ten-de\twmt23\tnews\tdoc1\trefA\tA\t1\t61.2\n",
+    example_name="chrF.seg.score",
     recognise=lambda view: recognise(view.path),
     read=lambda view, lp, where: read(view.path, lp=lp, where=where),
     columns=frozenset(SEGMENT_COLUMNS),
@@ -151,8 +154,9 @@ FORMAT = SetFormat(
     drops=("texts", "human scores", "segment ids", *_DROPS, "official system scores", *_STORED),
 )
 SYSTEM_FORMAT = Format(
-    name="submission",
+    name="submission of system scores",
     gives=EvalSet,
+    known_by="written only; read as submission",
     write=partial(write, level="sys"),
     to="submission-sys",
     drops=("texts", "human scores", "segment scores", *_DROPS, *_STORED),

@@ -395,6 +395,7 @@ def test_raw_judgements_add_raters_and_errors(no_charts, tmp_path, capsys):
         "meta",
         "bytes",
         "provenance",
+        "read",
         "warnings",
     }
     assert "Raters with each other" in out.read_text(encoding="utf-8")

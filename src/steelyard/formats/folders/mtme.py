@@ -392,6 +392,9 @@ def _literal(name: str) -> str:
 FORMAT = SetFormat(
     name="mt-metrics-eval",
     gives=EvalSet,
+    known_by="folder with documents/, sources/, human-scores/, ...",
+    example="wmt23/documents/en-de.docs, wmt23/human-scores/en-de.mqm.seg.score, ...",
+    rated=True,
     folder=True,
     recognise=lambda view: recognise(view.path),
     read=lambda view, lp, _where: read(view.path, lp),

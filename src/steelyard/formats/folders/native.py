@@ -183,6 +183,9 @@ def _suits(_es: EvalSet, path: Path) -> bool:
 FORMAT = SetFormat(
     name="native",
     gives=EvalSet,
+    known_by="Parquet with a footer of Steelyard's",
+    example="set.parquet, as steelyard data convert writes it",
+    rated=True,
     recognise=lambda view: recognise(view.path),
     read=lambda view, _lp, _where: read(view.path),
     write=write,

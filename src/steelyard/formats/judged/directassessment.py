@@ -160,6 +160,9 @@ def write_columns(ratings: Ratings, path: Path, segment: str, judged: Mapping[st
 FORMAT = TableFormat(
     name="direct assessment",
     gives=Ratings,
+    known_by="rater, system, segment and a score; or lists of scores",
+    example="rater,system,segment,raw\nr1,A,1,85\nr1,B,1,60\n",
+    example_name="ratings.csv",
     marks=(
         "rater rating segment system -errors -category",
         "scores system segments",

@@ -240,6 +240,9 @@ def write(ratings: Ratings, path: Path) -> None:
 FORMAT = TableFormat(
     name="error list",
     gives=Ratings,
+    known_by="errors, or category and severity, beside system and segment",
+    example="rater,system,segment,category,severity\nr1,A,1,Accuracy/Omission,Major\n",
+    example_name="mqm.csv",
     marks=("errors system segment", "category severity system segment"),
     read=read,
     write=write,
