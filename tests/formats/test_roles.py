@@ -119,7 +119,9 @@ def test_a_second_id_is_refused(form, tmp_path):
     columns = {name: list(cells) for name, cells in columns.items()}
     with pytest.raises(InputError, match=r"'question_id' reads like an id.*ignore=..question_id"):
         load(form(tmp_path / "x", columns))
-    with pytest.raises(UsageError, match="'item_id' and 'question_id' could both be the segment: columns="):
+    with pytest.raises(
+        UsageError, match="'item_id' and 'question_id' could both be the segment: columns="
+    ):
         load(form(tmp_path / "x", {**wide(), "item_id": GOOD, "question_id": BAD}))
 
 
@@ -393,7 +395,7 @@ def test_every_command_says_once_what_was_guessed(
         [first, *more[:1], str(path)] if first in ("data", "study") else [first, str(path), *more]
     )
     assert run([*words, *COMMANDS[command], *out]) == 0
-    said = capsys.readouterr().err
+    said = "".join(capsys.readouterr())
     for name, role in (("model", "system"), ("example_id", "segment")):
         assert said.count(f"{role}: {name}") == 1, said
         assert "is taken as" not in said

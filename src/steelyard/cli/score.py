@@ -106,7 +106,8 @@ _SCORE = (
 
 @click.command(
     epilog="Examples: steelyard score texts.jsonl --metric bleu,chrf --refs refA; "
-    "steelyard score --src src.de a.en b.en --metric kobe --src-lang de --tgt-lang en"
+    "steelyard score --src src.de a.en b.en --metric kobe --src-lang de --tgt-lang en; "
+    "steelyard score --src src.de --ref ref.en a.en --command 'my-metric {src} {out} {ref}'"
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @text_options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,6 +139,25 @@ class Named(Parsed):
         return name, thing
 
 
+class Program(Named):
+    """A command with a name before it, or else named by its program."""
+
+    def __init__(self) -> None:
+        super().__init__("COMMAND")
+        self.name = "[NAME=]COMMAND"
+
+    def parse(self, text: str) -> tuple[str, str]:
+        """Split at an equals sign that stands behind a single word, or name it by its program."""
+        if re.match(r"[^\s=]+=", text):
+            return super().parse(text)
+        words = text.split()
+        scripts = (word for word in words if word.endswith((".py", ".sh", ".pl", ".rb")))
+        program = next(scripts, words[0] if words else "")
+        if not program:
+            raise ValueError(f"'{text}' is not of the form {self.name}")
+        return Path(program).stem, text
+
+
 _FILE = click.Path(path_type=Path)
 _TEXT = (
     click.option("--metric", type=Names(), default=(), help="Metrics: kobe bleu chrf chrf++ ter "
@@ -152,9 +172,9 @@ _TEXT = (
                  help="Empty lines of plain text files are empty texts, not errors."),
     click.option("--set", "settings", type=Named("VALUE"), multiple=True,
                  help="An option of a metric, as bleu.tokenize=intl (repeatable)."),
-    click.option("--command", "commands", type=Named("COMMAND"), multiple=True,
-                 help="A metric that is a program: it reads JSON lines (src, out, refs) and prints "
-                 "a number per line (repeatable)."),
+    click.option("--command", "commands", type=Program(), multiple=True,
+                 help="A metric of your own, as 'mine=my-metric {src} {out} {ref}': a program that "
+                 "gives a number per text, from files or from JSON lines (repeatable)."),
     click.option("--scores", "score_files", type=Named("FILE"), multiple=True,
                  help="A metric that is a table with such a column, or a file per system with a "
                  "number per line: {system} in its name (repeatable)."),

@@ -142,6 +142,22 @@ def _renamed(table: RawTable, name: str, role: str) -> tuple[RawTable, list[str]
     ]
 
 
+def holds_scores(table: RawTable) -> bool:
+    """Tell whether any column that no name claims has a number in it, or no such column is there.
+
+    If none has, the table is no table of scores at all.
+    """
+    found = [table.columns[name] for name in _scores(table)]
+    return not found or any(_has_number(column) for column in found)
+
+
+def _has_number(column: Any) -> bool:
+    if isinstance(column, np.ndarray):
+        return True
+    numbers = (cells.parse_number(cell) for cell in column)
+    return any(n is not None for n in numbers) or cells.truths(column) is not None
+
+
 def with_truths(table: RawTable) -> tuple[RawTable, list[str]]:
     """Count true as 1 and false as 0 in columns of scores that hold nothing else, and say so."""
     found = {name: cells.truths(table.columns[name]) for name in _scores(table)}

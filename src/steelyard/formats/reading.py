@@ -196,6 +196,9 @@ def _read_table(table: RawTable, reading: Reading, form: Format | None = None) -
         plain, notes = guessing.plain_names(table)
         named, said = guessing.settled(plain, reading.named)
         as_named = registry.of_table(named) if form is None else found
+        wide = roles.SYSTEM[0] not in named
+        if form is None and wide and not guessing.holds_scores(named):
+            registry.refuse_table(named)
         if isinstance(as_named, TableFormat) and as_named.of_scores:
             found, (table, odd) = as_named, guessing.checked(named, reading.named)
             notes += said + odd  # raw judgements go by our names only

@@ -71,11 +71,15 @@ def of_file(view: FileView) -> FileFormat | None:
 def of_table(table: RawTable) -> TableFormat | ForeignTable:
     """Give the format of a table."""
     has = roles.present(table)  # it looks at cells: once for all formats
-    for candidate in FORMATS:
-        if isinstance(candidate, (TableFormat, ForeignTable)) and candidate.marked_by(has):
-            return candidate
-    columns = listed(list(table.columns), 8)
-    raise InputError(f"no known format has columns {columns}; {_nearest(has)}", path=table.path)
+    known = [form for form in FORMATS if isinstance(form, (TableFormat, ForeignTable))]
+    found = next((form for form in known if form.marked_by(has)), None)
+    return refuse_table(table) if found is None else found
+
+
+def refuse_table(table: RawTable) -> NoReturn:
+    """Refuse a table that no format knows, and say which it is near to."""
+    columns, near = listed(list(table.columns), 8), _nearest(roles.of_names(table.columns))
+    raise InputError(f"no known format has columns {columns}; {near}", path=table.path)
 
 
 def runs(folder: Path, form: Format | None = None) -> list[tuple[Foreign, FileView]]:
@@ -135,7 +139,7 @@ def refuse_document(view: FileView) -> NoReturn:
     keys = list(view.document)
     shown = listed(keys, 8)
     expected = "expected JSON lines, a list of records, or a log"
-    near = _nearest({f".{key}" for key in keys})
+    near = _nearest(roles.of_names(keys))
     raise InputError(f"a JSON document with keys {shown}; {expected}; {near}", path=view.path)
 
 

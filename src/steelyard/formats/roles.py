@@ -6,7 +6,7 @@ What is guessed of other names stands in :mod:`steelyard.formats.guessing`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from steelyard.core.errors import InputError, UsageError, hint
@@ -129,17 +129,20 @@ def present(table: RawTable) -> set[str]:
     ``texts`` where outputs or references are objects, ``nested`` where the first row holds any
     object or list.
     """
-    names = table.columns.keys()
-    found = {role for role, known in _ROLES.items() if not names.isdisjoint(known)}
-    found |= {f".{name}" for name in names}
-    if len(places(names)) >= 2:
-        found.add("places")
+    found = of_names(table.columns)
     objects = (table.columns.get(name, ()) for name in (OUTPUTS, REFERENCES))
     if any(isinstance(cell, dict) for column in objects for cell in column):
         found.add("texts")
     if any(isinstance(own[0], (dict, list)) for own in table.columns.values() if len(own)):
         found.add("nested")
     return found
+
+
+def of_names(names: Collection[str]) -> set[str]:
+    """Give the roles that names say, and ``.name`` for each; ``places`` where they are of ranks."""
+    found = {role for role, known in _ROLES.items() if not set(names).isdisjoint(known)}
+    found |= {f".{name}" for name in names}
+    return found | {"places"} if len(places(names)) >= 2 else found
 
 
 def places(names: Iterable[str]) -> list[int]:

@@ -137,7 +137,8 @@ class FileView:
     @property
     def is_log(self) -> bool:
         """Tell whether it is one JSON object that holds more than the cells of a record."""
-        if self._begins_json != "{" or not isinstance(self.document, dict):
+        lines = self.kind in ("jsonl", "ndjson")  # of which there may be one
+        if lines or self._begins_json != "{" or not isinstance(self.document, dict):
             return False
         nested = any(isinstance(value, (dict, list)) for value in self.document.values())
         return nested and tables.NESTED.isdisjoint(self.document)

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 import sqlite3
 import subprocess
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -26,7 +28,8 @@ from steelyard.core.download import cache_dir
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.formats import plaintext
+from steelyard.formats import files, plaintext
+from steelyard.formats.cells import parse_number
 from steelyard.formats.load import load
 from steelyard.scoring.metric import Scored, chosen_references, output_rows
 from steelyard.stats.arrays import Floats
@@ -34,6 +37,8 @@ from steelyard.stats.arrays import Floats
 Item = tuple[str | None, str, tuple[str | None, ...]]  # source, output, references
 SYSTEM = "{system}"
 _FILE = "scores.sqlite"
+_PLACE = re.compile(r"\{(src|out|ref|json|scores)\}")
+_SUFFIXES = {"src": ".txt", "out": ".txt", "ref": ".txt", "json": ".jsonl", "scores": ""}
 _CHUNK = 500  # keys in a query
 
 
@@ -101,9 +106,14 @@ class ScoreCache:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program that reads a JSON object per line and prints a number per line.
+    """A program that reads texts and gives a number for each.
 
-    The objects have ``src``, ``out`` and ``refs`` (a list; empty if the set has no reference).
+    It reads a JSON object per line with ``src``, ``out`` and ``refs`` (a list; empty if the set has
+    no reference) and prints a number per line. Or its command line names files: ``{src}``,
+    ``{out}`` and ``{ref}`` stand for texts, one per line, ``{json}`` for JSON lines with
+    ``source``, ``hypothesis`` and ``reference``, and ``{scores}`` for the file that it writes,
+    which may be of any format that holds one score of one system (COMET's JSON, MetricX' lines).
+
     Outputs that several systems share are sent once, and not at all if the cache knows their
     scores. A cached score holds for the same command line, the same contents of the files named in
     it, and the same texts; ``cache`` None keeps nothing.
@@ -178,13 +188,74 @@ class Command:
     def _run(self, items: Sequence[Item]) -> list[float]:
         if not items:
             return []
-        lines = (dumps({"src": s, "out": o, "refs": list(r)}, indent=None) for s, o, r in items)
+        wanted = {found for word in self.argv for found in _PLACE.findall(word)}
+        if not wanted:
+            lines = (dumps({"src": s, "out": o, "refs": list(r)}, indent=None) for s, o, r in items)
+            printed = self._printed(self.argv, "".join(f"{line}\n" for line in lines))
+            place = Path(f"output of {self.name}")
+            return plaintext.numbers(printed, place, len(items), "one score for each text")
+        with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
+            paths = {name: Path(folder, name + suffix) for name, suffix in _SUFFIXES.items()}
+            for name in sorted(wanted - {"scores"}):
+                self._write(name, paths[name], items)
+            argv = [_PLACE.sub(lambda found: str(paths[found[1]]), word) for word in self.argv]
+            printed = self._printed(argv, "")
+            if "scores" not in wanted:
+                paths["scores"].write_bytes(printed)
+            return self._written(paths["scores"], len(items))
+
+    def _write(self, name: str, path: Path, items: Sequence[Item]) -> None:
+        """Write the texts that a placeholder stands for, one per line."""
+        if name == "json":
+            keys = ("source", "hypothesis", "reference")
+            texts = [dumps(dict(zip(keys, self._one(item), strict=True)), indent=None)
+                     for item in items]  # fmt: skip
+        else:
+            column = {"src": 0, "out": 1, "ref": 2}[name]
+            found = [self._one(item)[column] for item in items]
+            if None in found:
+                raise UsageError(f"{self.name}: {{{name}}} in the command, but a text has none")
+            texts = [text or "" for text in found]
+            if any("\n" in text or "\r" in text for text in texts):
+                raise UsageError(
+                    f"{self.name}: a text holds a line end, which a file with a text per line "
+                    "({src}, {out}, {ref}) can't: take {json}"
+                )
+        path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+
+    def _one(self, item: Item) -> tuple[str | None, str, str | None]:
+        source, output, references = item
+        if len(references) > 1:
+            raise UsageError(
+                f"{self.name}: {{ref}} and {{json}} hold one reference: references=..."
+            )
+        return source, output, references[0] if references else None
+
+    def _written(self, path: Path, n: int) -> list[float]:
+        """Read what the program wrote: a number per line, or a file that holds one score."""
+        place = Path(f"output of {self.name}")
+        if not path.exists():
+            raise InputError("there is none: the command did not write {scores}", path=place)
+        what = "one score for each text"
+        if parse_number(files.first_line(path).strip()) is not None:
+            return plaintext.numbers(path.read_bytes(), place, n, what)
+        try:
+            es = load(path)
+        except InputError as error:
+            raise InputError(error.message, path=place, line=error.line) from None
+        if es.n_systems != 1 or len(es.scores) != 1 or es.n_segments != n:
+            found = f"{len(es.scores)} scores of {es.n_systems} systems on {es.n_segments} texts"
+            raise InputError(f"{found}, expected {what} ({n})", path=place)
+        values: list[float] = next(iter(es.scores.values())).values[0].tolist()
+        if not np.isfinite(values).all():
+            raise InputError(f"a score is missing, expected {what}", path=place)
+        return values
+
+    def _printed(self, argv: Sequence[str], sent: str) -> bytes:
+        """Run the program without a shell; give what it prints."""
         try:
             done = subprocess.run(  # noqa: S603 - the user's own command, no shell
-                self.argv,
-                input="".join(f"{line}\n" for line in lines).encode(),
-                capture_output=True,
-                check=False,
+                argv, input=sent.encode(), capture_output=True, check=False
             )
         except OSError as error:
             reason = error.strerror or error
@@ -193,8 +264,7 @@ class Command:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             last = f": {said[-1]}" if said else ""
             raise UsageError(f"{self.name}: the command ended with code {done.returncode}{last}")
-        place = Path(f"output of {self.name}")
-        return plaintext.numbers(done.stdout, place, len(items), "one score for each text")
+        return done.stdout
 
 
 def _fingerprint(word: str) -> str:

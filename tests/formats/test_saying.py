@@ -1,0 +1,269 @@
+"""Nothing is guessed in silence: what was read as what, and how the user decides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from steelyard import load
+from steelyard.cli.main import run
+from steelyard.core.errors import InputError, UsageError
+from steelyard.formats.registry import FORMATS, readable
+
+ANSWERS = """id,question,category,model,response,correct
+1,What is 1+1?,math,gpt,two,True
+2,Capital of France?,geo,gpt,Paris,True
+1,What is 1+1?,math,claude,2,true
+2,Capital of France?,geo,claude,Rome,False
+"""
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    path = tmp_path / "answers.csv"
+    path.write_text(ANSWERS)
+    return path
+
+
+def result(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
+    assert run(words) == 0
+    out, err = capsys.readouterr()
+    return json.loads(out), err
+
+
+def test_names_that_people_give_are_understood(answers: Path) -> None:
+    es = load(answers)
+    assert es.systems == ("claude", "gpt")
+    assert es.segments.ids == ("1", "2")
+    assert es.segments.domains == ("math", "geo")
+    assert es.segments.sources == ("What is 1+1?", "Capital of France?")
+    assert es.outputs["claude"] == ("2", "Rome")
+    assert es["correct"].values.tolist() == [[1.0, 0.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("command", ["compare", "data info", "data check"])
+def test_json_and_the_terminal_say_what_was_read(
+    answers: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, said = result([*command.split(), str(answers), "--json"], capsys)
+    assert found["read"] == [
+        {
+            "file": str(answers),
+            "format": "long table",
+            "columns": {
+                "system": "model",
+                "segment": "id",
+                "domain": "category",
+                "source": "question",
+                "output": "response",
+                "score": "correct",
+            },
+        }
+    ]
+    line = f"read {answers} as long table (system: model; segment: id; domain: category; source: "
+    assert said.startswith(line)
+    assert said.count("model") == 1
+    assert "true counts 1 and false 0 in 'correct'" in said
+    assert run([*command.split(), str(answers), "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_info_shows_it_in_full(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "info", str(answers)]) == 0
+    out, err = capsys.readouterr()
+    assert f"read: {answers} as long table (system: model; segment: id;" in out
+    assert "read" not in err
+
+
+def test_roles_can_be_given(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    es = load(answers, columns={"segment": "question", "score": "correct"})
+    assert es.segments.ids == ("Capital of France?", "What is 1+1?")
+    assert any(note.endswith("columns not used: id") for note in es.notes)
+    words = ["data", "info", str(answers), "--columns", "segment=question,score=correct", "--json"]
+    found, _ = result(words, capsys)
+    columns = found["read"][0]["columns"]
+    assert columns == {"system": "model", "segment": "question", "score": "correct"}
+
+
+def test_a_role_beats_the_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("system,team,segment,item,x\nA,red,1,9,1\nA,blue,2,9,2\n")
+    es = load(path, columns={"system": "team", "segment": "item"})
+    assert (es.systems, es.segments.ids) == (("blue", "red"), ("9",))
+    assert es.notes == (
+        f"{path}: columns not used: system",
+        f"{path}: columns not used: segment",
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"sgment": "id"}, "no role 'sgment'; did you mean 'segment'"),
+        ({"segment": "idd"}, "no input has a column 'idd'; did you mean 'id'"),
+        ("segment=id", "columns is roles and columns, as .*, got 'segment=id'"),
+        ([("segment",)], "columns is roles and columns, as"),
+    ],
+)
+def test_roles_that_can_not_be(answers: Path, columns: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load(answers, columns=columns)
+
+
+def test_two_readings_are_refused_with_what_decides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,item_id,question_id,b\n0.5,1,7,0.25\n0.5,2,8,0.5\n")
+    assert run(["compare", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert said == (
+        f"error: {path}: columns 'item_id' and 'question_id' could both be the segment: "
+        "--columns segment=item_id or --columns segment=question_id decides\n"
+    )
+    assert load(path, columns={"segment": "question_id"}).segments.ids == ("7", "8")
+
+
+def test_two_systems_are_refused_unless_they_are_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("model,provider,item,x\nA,p,1,1\nB,p,1,2\n")
+    with pytest.raises(UsageError, match="'model' and 'provider' could both be the system"):
+        load(path)
+    assert load(path, columns={"system": "model"}, ignore=["provider"]).systems == ("A", "B")
+    path.write_text("model,model_id,item,x\nA,m1,1,1\nB,m2,1,2\n")
+    es = load(path)
+    assert es.systems == ("A", "B")
+    assert f"{path}: columns not used: model_id" in es.notes
+
+
+def test_a_format_can_be_forced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("system,segment,x\n1,1,0.5\n2,2,0.25\n")
+    assert load(path).systems == ("1", "2")
+    assert load(path, format="wide table").systems == ("system", "x")
+    with pytest.raises(UsageError, match='no format "wide" can be read; did you mean \'wide tab'):
+        load(path, format="wide tabel")
+    words = ["data", "info", str(path), "--format", "wide table", "--json"]
+    found, _ = result(words, capsys)
+    assert found["read"][0]["format"] == "wide table"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        (
+            "x.csv",
+            "rater,text,mood\nr1,a,good\nr2,b,bad\n",
+            ["no known format has columns rater, text, mood; nearest are ", "(lacks "],
+        ),
+        (
+            "x.jsonl",
+            '{"left": "A", "right": "B", "why": {"a": 1}}\n',
+            ["no known format has columns left, right, why;", "battle log (lacks outcome)"],
+        ),
+    ],
+)
+def test_an_unknown_table_names_the_nearest_formats(
+    tmp_path: Path, name: str, text: str, words: list[str]
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        load(path)
+    assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_an_unknown_document_is_called_json(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"left": "A", "right": "B", "more": {"x": [1]}}\n')
+    with pytest.raises(InputError, match=r"a JSON document with keys left, right, more; .*nearest"):
+        load(path)
+
+
+def test_epochs_are_no_items(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(
+        "system,item,epoch,x,output\nA,1,1,1,a\nA,1,2,0,b\nA,2,1,1,c\nA,2,2,,d\nB,1,1,0,e\n"
+    )
+    es = load(path)
+    assert es.segments.ids == ("1", "2")
+    assert es["x"].values[0].tolist() == [0.5, 1.0]
+    assert es["x"].values[1, 0] == 0
+    assert es.outputs["A"] == ("a", "c")
+    assert es.notes == (f"{path}: scores are means over up to 2 epochs of an item",)
+
+
+def test_an_epoch_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("system,item,epoch,x\nA,1,1,1\nA,1,1,0\n")
+    with pytest.raises(InputError, match=r":3: system 'A', item '1' and epoch '1' stand on line 2"):
+        load(path)
+
+
+def test_tasks_keep_their_items_apart(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("system,item,task,x\nA,1,maths,1\nA,1,law,0\nB,1,law,1\nB,1,maths,0\n")
+    es = load(path)
+    assert es.segments.ids == ("law/1", "maths/1")
+    assert es.segments.domains == ("law", "maths")
+    assert load(path, where={"task": "law"}).segments.ids == ("1",)
+
+
+@pytest.mark.parametrize("cell", ["True", "true", "TRUE", True])
+def test_true_is_one(cell: Any) -> None:
+    no = {"True": "False", "true": "false", "TRUE": "FALSE", True: False}[cell]
+    rows = {"system": ["A", "B", "C"], "segment": [1, 1, 1], "x": [cell, no, None]}
+    es = load(pl.DataFrame(rows))
+    assert es["x"].values[:2, 0].tolist() == [1.0, 0.0]
+    assert es["x"].values[2, 0] != es["x"].values[2, 0]
+
+
+def test_truths_and_numbers_do_not_mix(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("system,segment,x\nA,1,True\nB,1,0.5\n")
+    with pytest.raises(InputError, match=":2: column 'x': 'True' is not a number"):
+        load(path)
+
+
+def test_datasets_and_batches_are_frames() -> None:
+    datasets = pytest.importorskip("datasets")
+    pa = pytest.importorskip("pyarrow")
+    rows = {"system": ["A", "A", "B"], "segment": ["1", "2", "1"], "x": [0.5, 1.0, 2.0]}
+    expected = load(pl.DataFrame(rows))
+    made = datasets.Dataset.from_dict(rows)
+    for given in (made, made.shuffle(seed=1), pa.table(rows), pa.RecordBatch.from_pydict(rows)):
+        assert load(given)["x"].values.tolist()[0] == expected["x"].values.tolist()[0]
+        assert load(given).systems == expected.systems
+    with pytest.raises(UsageError, match=r"several splits \(train, test\): give one of them"):
+        load(datasets.DatasetDict({"train": made, "test": made}))
+
+
+READ = [form for form in FORMATS if readable(form)]
+
+
+@pytest.mark.parametrize("form", READ, ids=lambda form: form.name)
+def test_every_format_has_an_example_that_is_read(form: Any, tmp_path: Path) -> None:
+    assert form.known_by
+    assert form.example
+    if not form.example_name:
+        return
+    from steelyard.formats.reading import read_any
+
+    path = tmp_path / form.example_name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(form.example, encoding="utf-8")
+    assert read_any(path)[0] == form.name
+
+
+def test_formats_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    found, said = result(["data", "formats", "--json"], capsys)
+    assert [row["format"] for row in found["formats"]] == [form.name for form in FORMATS]
+    assert all(row["commands"] for row in found["formats"] if "written" not in row["recognised_by"])
+    assert said == ""
+    assert run(["data", "formats"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"{form.name}\n" in shown for form in FORMATS)
