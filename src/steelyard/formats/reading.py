@@ -164,6 +164,9 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     form = parts[0].form
     whole = stacked([part.table for part in parts])
     present = frozenset(name for part in parts for name in part.columns)
+    if isinstance(form, ForeignFormat):
+        before, whole = whole, form.settle(whole)
+        present = (present - frozenset(before.columns)) | frozenset(whole.columns)
     table = form.becomes.prepare(reading.narrow(whole))
     if reading.inspect is not None:
         reading.inspect(form.becomes, table)

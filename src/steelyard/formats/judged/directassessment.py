@@ -24,6 +24,7 @@ ITEMS = {
     **dict.fromkeys(("repeat", "chk"), "repeat"),
     "ref": "ref",
     **dict.fromkeys(("bad_ref", "bad-ref", "bad"), "bad-ref"),
+    "attention": "attention",
 }
 
 
