@@ -167,7 +167,11 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     if isinstance(form, ForeignFormat):
         before, whole = whole, form.settle(whole)
         present = (present - frozenset(before.columns)) | frozenset(whole.columns)
-    table = form.becomes.prepare(reading.narrow(whole))
+    narrowed = reading.narrow(whole)
+    if form.becomes.recognise(whole) and not form.becomes.recognise(narrowed):
+        gone = ", ".join(name for name in whole.columns if name not in narrowed)
+        raise UsageError(f"{whole.place}: {form.name} can't be read without column {gone}")
+    table = form.becomes.prepare(narrowed)
     if reading.inspect is not None:
         reading.inspect(form.becomes, table)
     value = form.becomes.read(table)

@@ -200,9 +200,10 @@ def settle(table: RawTable) -> RawTable:
     columns = {**table.columns, "segment": segments}
     columns |= {"doc": [own.document for own in shown]} if "doc" in table else {}
     result = replace(table, columns=columns).take(kept).without(["whole"])
+    notes = _notes(table, left, result, places=places)
     result, said = _judged(result, [shown[row].named for row in kept])
-    notes = (*table.notes, *_notes(table, left, result, places=places), *said)
-    return replace(result, notes=notes)
+    notes += [f"{_place_of(table)}: {one}" for one in said]
+    return replace(result, notes=(*table.notes, *notes))
 
 
 def _shown(table: RawTable) -> list[Shown]:
@@ -271,7 +272,7 @@ def _judged(table: RawTable, documents: Sequence[str]) -> tuple[RawTable, list[s
     scores = table.numbers("score")
     if not scores.any() and any(table.columns["errors"]):
         table = table.without(["score"])
-        said.append(f"{table.place}: every score is 0: taken as not asked for (MQM)")
+        said.append("every score is 0: taken as not asked for (MQM)")
     if "start_time" not in table:
         return table, said
     # The clock of an output runs while spans are marked, not while people read.
@@ -282,7 +283,7 @@ def _judged(table: RawTable, documents: Sequence[str]) -> tuple[RawTable, list[s
     seconds = end - start
     for rows in of.values():
         seconds[rows] = (end[rows].max() - start[rows].min()) / len(rows)
-    said.append(f"{table.place}: seconds are the time spent on a document, per segment")
+    said.append("seconds are the time spent on a document, per segment")
     rest = table.without(["start_time", "end_time"])
     return replace(rest, columns={**rest.columns, "seconds": seconds}), said
 
@@ -292,13 +293,18 @@ def _counted(left: Mapping[int, str]) -> str:
     return ", ".join(f"{counts[key]:,} {text}" for key, text in _REASONS.items() if counts[key])
 
 
+def _place_of(table: RawTable) -> str:
+    """Name the first file, and count the others."""
+    if table.path_of is None:
+        return table.place
+    others = len(set(map(table.path_of, range(table.n_rows)))) - 1
+    return f"{table.place} and {plural(others, 'other file')}"
+
+
 def _notes(
     table: RawTable, left: Mapping[int, str], result: RawTable, *, places: bool
 ) -> list[str]:
-    where = table.place
-    if table.path_of is not None:
-        others = len(set(map(table.path_of, range(table.n_rows)))) - 1
-        where += f" and {plural(others, 'other file')}" if others else ""
+    where = _place_of(table)
     notes = []
     if left:
         rows = plural(table.n_rows, "row")
@@ -320,7 +326,7 @@ FORMAT = ForeignFormat(
     name="Appraise",
     gives=Ratings,
     known_by="no header; column 4 is TGT, BAD, CHK or REF, column 10 a list of spans",
-    example='engces01,sysA,7,TGT,eng,ces,81,doc-1,False,"[{""start_i"": 3, ""end_i"": 7, ...}]",...',
+    example='engces01,sysA,7,TGT,eng,ces,81,doc-1,False,"[{""start_i"": 3, ...}]",...',
     recognise=lambda view: (found := _seen(view)) is not None and found.spans is not None,
     files=("*.csv", "*.csv.gz"),
     unfold=unfold,

@@ -28,6 +28,11 @@ ITEMS = {
 }
 
 
+def counts(kind: str | None) -> bool:
+    """Tell whether an item of this type is judged for its score, and not to control a rater."""
+    return ITEMS.get((kind or "system").casefold(), "system") in ("system", "repeat")
+
+
 def _packed(table: RawTable) -> bool:
     has = table.columns.keys()
     return PACKED in has and (has >= {*SYSTEM, PACKED_SEGMENTS} or INDEX in has)
@@ -89,6 +94,10 @@ def check_scale(
     column = one_of(table, names, "score")
     if column is not None:
         values = table.numbers(column)
+        item = one_of(table, roles.ITEM, "item type")
+        if item is not None:  # tests of raters have a scale of their own
+            test = [text == "attention" for text in table.texts(item)]
+            values = np.where(test, np.nan, values)
         for row in np.flatnonzero((values < low) | (values > high))[:1]:
             refuse(column, values[row], int(row))
 
