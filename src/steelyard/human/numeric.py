@@ -261,7 +261,7 @@ class _Weighted(_DirectAssessment):
         if unknown:
             notes = (*notes, self.unweighed(unknown, weights))
         result = super().rate(ratings, options, rng, None if unknown else weights)
-        used = {"weights": weights.name, "cap": options.cap}
+        used: dict[str, Any] = {"weights": weights.name, "cap": options.cap}
         used |= {"severity": further} if further else {}
         more = {**result.more, "weights": used}
         return replace(result, warnings=(*notes, *result.warnings), more=more)

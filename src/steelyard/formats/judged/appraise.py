@@ -27,6 +27,7 @@ from steelyard.formats.tables import RawTable
 from steelyard.formats.view import FileView
 
 _TYPES = {"TGT": "system", "CHK": "repeat", "REF": "ref", "BAD": "bad-ref"}
+_ITEM = re.compile(r"[0-9]{1,18}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w+)*")
 _OMITTED = "missing"  # where a span has no place
 _FIXED = 7  # columns that every export has
@@ -56,8 +57,7 @@ def _layout(cells: Sequence[str]) -> _Layout | None:
     """Tell the layout by a row; None for what is no row of Appraise."""
     if len(cells) < _FIXED or cells[3].strip().upper() not in _TYPES:
         return None
-    languages = all(_LANGUAGE.fullmatch(cell) for cell in cells[4:6])
-    if not languages or parse_number(cells[6]) is None:
+    if not all(_LANGUAGE.fullmatch(cell) for cell in cells[4:6]):
         return None
     rest, document, spans = _FIXED, None, None
     if len(cells) > _FIXED + 1 and cells[_FIXED + 1] in ("True", "False"):
@@ -93,8 +93,8 @@ def unfold(view: FileView) -> RawTable:
     if layout is None:
         view.fail("no export of Appraise: expected login, system, item, TGT, two languages, score")
     width = len(records[0][1])
-    for line, cells in records:
-        _check(view, line, cells, width)
+    for line, own in records:
+        _check(view, line, own, width)
     lines = [line for line, _ in records]
     cells = list(zip(*(own for _, own in records), strict=True))
     columns: dict[str, Any] = {
@@ -122,7 +122,7 @@ def _check(view: FileView, line: int, cells: Sequence[str], width: int) -> None:
     """Refuse a row that is not like the first one."""
     if len(cells) != width:
         view.fail(f"{len(cells)} cells, expected {width} as in the first row", line)
-    if not cells[2].strip().isdecimal():
+    if not _ITEM.fullmatch(cells[2].strip()):
         view.fail(f"item '{cells[2]}', expected a whole number (the line of the segment)", line)
     if cells[3].strip().upper() not in _TYPES:
         view.fail(f"type '{cells[3]}', expected one of {', '.join(_TYPES)}", line)
@@ -178,6 +178,7 @@ def _category(view: FileView, line: int, given: Any) -> str | None:
 
 def settle(table: RawTable) -> RawTable:
     """Keep the rows that count, and name segments and documents."""
+    table.numbers("score")  # which refuses a word, also where the row will not count
     shown = _shown(table)
     whole = table.columns.get("whole", [None] * table.n_rows)
     left: dict[int, str] = {}
@@ -298,7 +299,7 @@ def _place_of(table: RawTable) -> str:
     if table.path_of is None:
         return table.place
     others = len(set(map(table.path_of, range(table.n_rows)))) - 1
-    return f"{table.place} and {plural(others, 'other file')}"
+    return table.place + (f" and {plural(others, 'other file')}" if others else "")
 
 
 def _notes(

@@ -53,11 +53,11 @@ def numbered(shown: Sequence[Shown], rows: Sequence[int]) -> dict[int, int | Non
     )
     controls: defaultdict[Shown, list[int]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: shown[row].item):
-        own = shown[row]
-        if own.kind == "system":
-            real[own.lp, own.system, own.document][own.login].append(row)
+        one = shown[row]
+        if one.kind == "system":
+            real[one.lp, one.system, one.document][one.login].append(row)
         else:
-            controls[own._replace(item=0)].append(row)
+            controls[one._replace(item=0)].append(row)
     longest: dict[tuple[str, str], int] = {}  # what one login saw of a document at most
     for (lp, _, document), logins in real.items():
         most = max(map(len, logins.values()))
@@ -72,6 +72,6 @@ def numbered(shown: Sequence[Shown], rows: Sequence[int]) -> dict[int, int | Non
             before += len(own)
     for control, own in controls.items():
         same = real[control.lp, control.system, control.document][control.login]
-        numbers = [found[row] for row in same] if len(same) == len(own) else [None] * len(own)
-        found |= dict(zip(own, numbers, strict=True))
+        whole = len(same) == len(own)
+        found |= {row: found[same[k]] if whole else None for k, row in enumerate(own)}
     return found

@@ -68,7 +68,7 @@ def unfold(view: FileView) -> RawTable:
         view.fail("holds no rating")
     rows = [*ratings.values(), *tests]
     columns = {key: [row.get(key) for row in rows] for key in rows[0]}
-    lines = columns.pop("line")
+    lines: list[Any] = columns.pop("line")
     if not tests:
         del columns["type"], columns["value"]
     notes = tuple(_notes(view, numbered, tests))
