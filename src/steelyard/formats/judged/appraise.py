@@ -123,9 +123,11 @@ def _check(view: FileView, line: int, cells: Sequence[str], width: int) -> None:
     if len(cells) != width:
         view.fail(f"{len(cells)} cells, expected {width} as in the first row", line)
     if not _ITEM.fullmatch(cells[2].strip()):
-        view.fail(f"item '{cells[2]}', expected a whole number (the line of the segment)", line)
+        view.fail(
+            f"item {cells[2][:40]!r}, expected a whole number (the line of the segment)", line
+        )
     if cells[3].strip().upper() not in _TYPES:
-        view.fail(f"type '{cells[3]}', expected one of {', '.join(_TYPES)}", line)
+        view.fail(f"type {cells[3][:40]!r}, expected one of {', '.join(_TYPES)}", line)
 
 
 def _errors(view: FileView, line: int, text: str) -> list[dict[str, Any]]:
