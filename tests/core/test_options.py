@@ -100,6 +100,9 @@ BAD: Mapping[str, tuple[Any, ...]] = {
     "language": (None, 3, NAN, "", "not a language"),
     "knowledge": (3, NAN, object(), "no-such-folder"),
     "file": (None, 3, NAN, b"x", object()),
+    "amounts": (3, NAN, "a=1", None, ["a"], [("a",)], [(1, 2)], {"a": -1}, {"a": NAN}, {"a": "1"},
+                {1: 2}),
+    "logins": (3, NAN, b"x", object(), {"a": "b"}, {"a": [3]}, {3: ["b"]}, "no-such-file.json"),
     "object": (3, NAN, "foo", ["foo"], object()),
 }  # fmt: skip
 
@@ -203,6 +206,7 @@ CASES = [
           "quality_control": "flag", "min_seconds": "at least 0", "scale": "scale",
           "clusters": "known name", "test": "known name?", "alpha": "level",
           "correction": "known name", "weights": "path?", "cap": "above 0?",
+          "severity": "amounts", "raters": "logins?",
           "threshold": "at least 0?", "thresholds": "thresholds", "identical_ties": "flag",
           "keep_ties": "flag", "metrics": "names?", "each": "flag", "by": "known name",
           "n_bootstrap": "count", "rng": "rng"}, ("held_back",)),

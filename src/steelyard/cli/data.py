@@ -77,7 +77,7 @@ def judgement_facts(value: Any) -> dict[str, Any]:
         facts: dict[str, Any] = _sizes(value) | {"ratings": len(value)}
         if value.item is not None:
             facts["items"] = dict(sorted(Counter(value.item).items()))
-        known = value.value[~np.isnan(value.value)]
+        known = value.value[~np.isnan(value.value) & ~value.is_item("attention")]
         if known.size:
             facts |= {"min": float(known.min()), "max": float(known.max())}
         if value.errors is not None:

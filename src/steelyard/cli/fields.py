@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import F, Finite, Names, Numbers, Real
+from steelyard.cli.options import Amounts, F, Finite, Names, Numbers, Real
 from steelyard.cli.wording import spoken
 from steelyard.core.options import Option, Options
 
@@ -85,5 +85,6 @@ def _type(option: Option) -> Any:
         return _OrWord(option.none, least, most, strict=strict)
     if option.kind == "number" and (least is not None or most is not None):
         return Real(least, most, min_open=strict, max_open=strict and most is not None)
-    kinds = {"number": Finite(), "names": Names(), "numbers": Numbers(), "wholes": Numbers(int)}
+    kinds = {"number": Finite(), "names": Names(), "numbers": Numbers(), "wholes": Numbers(int),
+             "amounts": Amounts()}  # fmt: skip
     return kinds.get(option.kind, str)

@@ -115,6 +115,26 @@ class Roles(Parsed):
         return tuple(Pair().parse(one) for one in Names().parse(text))
 
 
+class Amounts(Parsed):
+    """Numbers by name, as undecided=0,critical=5."""
+
+    name = "NAME=X,..."
+
+    def parse(self, text: str) -> tuple[tuple[str, float], ...]:
+        """Split at commas, then at the last equals sign."""
+        found = []
+        for one in Names().parse(text):
+            name, _, cell = one.rpartition("=")
+            try:
+                number = float(cell)
+            except ValueError:
+                number = math.nan
+            if not name or not math.isfinite(number):
+                raise ValueError(f"'{one}' is not of the form NAME=NUMBER")
+            found.append((name, number))
+        return tuple(found)
+
+
 class Kinds(Parsed):
     """Kinds of scores, as human:a,b or metric:c."""
 

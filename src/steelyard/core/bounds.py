@@ -153,6 +153,26 @@ def numbers(
                 raise fail(name, expected, value)
 
 
+def amounts(least: float | None = None, /, **given: Any) -> dict[str, float]:
+    """Give numbers by name, from a mapping or from pairs, each of at least ``least``.
+
+    Examples
+    --------
+    >>> amounts(0, severity={"minor": -1})
+    Traceback (most recent call last):
+    steelyard.core.errors.UsageError: severity is names and numbers of at least 0, as
+    {'minor': 1}, got {'minor': -1}
+    """
+    ((name, value),) = given.items()
+    expected = f"{_bounds('names and numbers', least, None)}, as {{'minor': 1}}"
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    for pair in _listed(name, pairs, expected, empty=True):
+        good = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
+        if not good or not _is_number(pair[1]) or (least is not None and pair[1] < least):
+            raise fail(name, expected, value)
+    return dict(pairs)
+
+
 def _listed(name: str, value: Any, expected: str, *, empty: bool = False) -> list[Any]:
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise fail(name, expected, value)

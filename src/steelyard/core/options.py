@@ -54,7 +54,7 @@ class Option:
 
 
 #: How a value of each kind is checked.
-_CHECKS: dict[str, Callable[[Option, dict[str, Any]], None]] = {
+_CHECKS: dict[str, Callable[[Option, dict[str, Any]], object]] = {
     "whole": lambda option, given: bounds.whole(
         int(option.least or 0), None if option.most is None else int(option.most), **given
     ),
@@ -67,6 +67,7 @@ _CHECKS: dict[str, Callable[[Option, dict[str, Any]], None]] = {
     "wholes": lambda option, given: bounds.wholes(
         int(option.least or 0), empty=option.empty, **given
     ),
+    "amounts": lambda option, given: bounds.amounts(option.least, **given),
     "flag": lambda _, given: bounds.flag(**given),
     "text": lambda _, given: bounds.text(**given),
     "source": lambda _option, _given: None,
@@ -130,6 +131,11 @@ def wholes(
 ) -> Any:
     """Give a field for a list of whole numbers from ``least`` on."""
     return _field("wholes", default, help, {"empty": default is not None and not default} | told)
+
+
+def amounts(help: str | None = None, **told: Any) -> Any:  # noqa: A002
+    """Give a field for numbers by name, a mapping or pairs; by default there are none."""
+    return _field("amounts", (), help, told)
 
 
 def source(default: Any = None, help: str | None = None, **told: Any) -> Any:  # noqa: A002

@@ -145,7 +145,8 @@ class Ratings(_Columns):
     errors
         Per row the marked errors; ``()`` is "rated, no error", None is "errors not asked for".
     item
-        Per row what was shown: ``system``, ``repeat``, ``ref`` or ``bad-ref``.
+        Per row what was shown: ``system``, ``repeat``, ``ref`` or ``bad-ref``; a row that tells
+        whether a rater found a planted error (value 1) or not (0) is ``attention``.
     unit
         Per row the batch (HIT) the row was rated in, or None.
     seconds

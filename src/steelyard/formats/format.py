@@ -133,12 +133,14 @@ class ForeignFormat(FileFormat):
     ``unfold`` gives a table with our names of columns (``system``, ``segment``, ``task``,
     ``epoch``, ...) that the format ``becomes`` reads: all that is said of tables (which rows, which
     columns) holds for it, too. In a folder it is looked for in files whose names match ``files``,
-    and several files of the format are one table.
+    and several files of the format are one table, which ``settle`` looks through first: what the
+    rows of one file do to those of another is decided there.
     """
 
     unfold: Callable[[FileView], RawTable]
     becomes: TableFormat
     files: tuple[str, ...] = ()
+    settle: Callable[[RawTable], RawTable] = lambda table: table
 
 
 @dataclass(frozen=True, kw_only=True)

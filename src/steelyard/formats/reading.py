@@ -164,7 +164,14 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     form = parts[0].form
     whole = stacked([part.table for part in parts])
     present = frozenset(name for part in parts for name in part.columns)
-    table = form.becomes.prepare(reading.narrow(whole))
+    if isinstance(form, ForeignFormat):
+        before, whole = whole, form.settle(whole)
+        present = (present - frozenset(before.columns)) | frozenset(whole.columns)
+    narrowed = reading.narrow(whole)
+    if form.becomes.recognise(whole) and not form.becomes.recognise(narrowed):
+        gone = ", ".join(name for name in whole.columns if name not in narrowed)
+        raise UsageError(f"{whole.place}: {form.name} can't be read without column {gone}")
+    table = form.becomes.prepare(narrowed)
     if reading.inspect is not None:
         reading.inspect(form.becomes, table)
     value = form.becomes.read(table)

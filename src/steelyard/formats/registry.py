@@ -22,7 +22,13 @@ from steelyard.formats.format import (
     Format,
     TableFormat,
 )
-from steelyard.formats.judged import battlelogs, directassessment, errorlists
+from steelyard.formats.judged import (
+    appraise,
+    battlelogs,
+    directassessment,
+    errorlists,
+    googlemqm,
+)
 from steelyard.formats.tables import RawTable
 from steelyard.formats.view import FileView
 
@@ -30,6 +36,9 @@ FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
     entityfiles.FORMAT,
+    appraise.FORMAT,
+    appraise.SCORES,
+    googlemqm.FORMAT,
     errorlists.FORMAT,
     battlelogs.RANKINGS,
     battlelogs.FORMAT,

@@ -142,13 +142,17 @@ class RawTable:
         if not keep:
             known = {cell for cell in cells if cell}
             raise InputError(f"no row has {column}={value}; {hint(value, known)}", path=self.path)
+        return self.take(keep).without([column])
+
+    def take(self, rows: Sequence[int]) -> RawTable:
+        """Keep these rows."""
+        kept: list[int] = list(rows)
         columns = {
-            name: cells[keep] if isinstance(cells, np.ndarray) else [cells[row] for row in keep]
+            name: cells[kept] if isinstance(cells, np.ndarray) else [cells[row] for row in kept]
             for name, cells in self.columns.items()
-            if name != column
         }
-        rows = np.array(keep) if self.rows is None else self.rows[keep]
-        return replace(self, columns=columns, n_rows=len(keep), rows=rows)
+        own = np.array(kept, dtype=np.int64) if self.rows is None else self.rows[kept]
+        return replace(self, columns=columns, n_rows=len(kept), rows=own)
 
     def without(self, columns: Collection[str]) -> RawTable:
         """Leave out columns."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import UsageError
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.judgements import ErrorSpan, Floats, Ratings
 from steelyard.formats import toml
+from steelyard.formats.judged import errorlists
 from steelyard.formats.toml import Section
 from steelyard.human.ordering import Averages, average, outputs
 
@@ -49,15 +50,33 @@ class Weights:
 
     def weight(self, error: ErrorSpan) -> Fraction:
         """Give the cost of an error; the most specific rule decides."""
-        severity = error.severity.casefold().strip()
+        severity = errorlists.severity(error.severity)
         if severity not in self.severities:
-            known = hint(error.severity, self.severities)
-            raise UsageError(f"severity '{error.severity}' has no weight; {known}")
+            raise UsageError(errorlists.no_weight({error.severity: 1}, self.severities))
         category = _parts(error.category)
         fitting = [rule for rule in self.rules if rule.fits(category, severity)]
         if not fitting:
             return self.severities[severity]
         return max(fitting, key=lambda r: (len(r.category), r.severity is not None)).weight
+
+    def cover(self, errors: Iterable[ErrorSpan]) -> bool:
+        """Tell whether every error has a weight."""
+        return all(errorlists.severity(error.severity) in self.severities for error in errors)
+
+    def unknown(self, ratings: Ratings) -> dict[str, int]:
+        """Count the errors of outputs whose severity has no weight, by severity."""
+        if ratings.errors is None:
+            return {}
+        counts: Counter[str] = Counter()
+        for row in np.flatnonzero(ratings.is_item("system", "repeat")):
+            counts.update(error.severity for error in ratings.errors[row] or ())
+        lacking = {own: errorlists.severity(own) not in self.severities for own in counts}
+        return {own: n for own, n in sorted(counts.items()) if lacking[own]}
+
+    def widened(self, more: Mapping[str, float]) -> Weights:
+        """Add weights of severities."""
+        added = {errorlists.severity(name): Fraction(repr(float(x))) for name, x in more.items()}
+        return replace(self, severities={**self.severities, **added})
 
     @property
     def scale(self) -> int:
@@ -151,13 +170,17 @@ class Penalties:
 
 
 def penalties(ratings: Ratings, weights: Weights, cap: float | None = None) -> Penalties:
-    """Add up the weights of the errors of each rating, at most ``cap``."""
+    """Add up the weights of the errors of each rating, at most ``cap``.
+
+    Control items need no weights: where one is unknown, so is their cost.
+    """
     limit = None if cap is None else Fraction(repr(float(cap)))
     scale = math.lcm(weights.scale, 1 if limit is None else limit.denominator)
     known: dict[tuple[str, str], int] = {}
     units, heaviest = np.full(len(ratings), np.nan), np.full(len(ratings), np.nan)
+    judged = ratings.is_item("system", "repeat")
     for row, errors in enumerate(ratings.errors or ()):
-        if errors is None:
+        if errors is None or not (judged[row] or weights.cover(errors)):
             continue
         costs = []
         for error in errors:
@@ -197,7 +220,7 @@ def error_rows(ratings: Ratings, weights: Weights) -> list[dict[str, Any]]:
     for row, size in zip(rows.tolist(), n[place].tolist(), strict=True):
         for error in ratings.errors[row] or ():
             category = "/".join(_parts(error.category)) or _BLANK
-            key = (int(ratings.system[row]), category, error.severity.casefold().strip())
+            key = (int(ratings.system[row]), category, errorlists.severity(error.severity))
             number[key] += 1
             share[key] += Fraction(1, size)
             cost[key] += weights.weight(error) / size

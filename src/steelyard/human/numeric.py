@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -156,7 +156,9 @@ class _DirectAssessment(Protocol):
         name, raw = self.names(options)
         found = self.costs(ratings, options, weights)
         if found is not None:
-            ratings = replace(ratings, value=-found.units / found.scale + 0.0)
+            cost = -found.units / found.scale + 0.0
+            tests = ratings.is_item("attention")
+            ratings = replace(ratings, value=np.where(tests, ratings.value, cost))
         scale = raters.rater_scale(ratings)
         z = raters.standardise(ratings, scale)
         rows = ratings.is_item("system", "repeat") & ~np.isnan(ratings.value)
@@ -168,7 +170,11 @@ class _DirectAssessment(Protocol):
             averages = average(ratings, {raw: ratings.value}, rows)
         averages = self.widened(averages, ratings, weights)
         if not len(averages.n):
-            why = "no rater has a deviation to standardise by" if self.z(options) else "empty"
+            why = (
+                "no rater has a deviation to standardise by"
+                if self.z(options)
+                else "none has a score"
+            )
             raise DegenerateError(f"no rating can be used: {why}")
         return _Scored(ratings, scale, z, _chosen(averages, options), found)
 
@@ -229,8 +235,9 @@ class _Weighted(_DirectAssessment):
     standardises = False
     test = "permutation"
 
-    def severities(self, options: HumanOptions) -> Any:
-        return mqm.read_weights(options.weights or "wmt").severities
+    def unweighed(self, counts: Mapping[str, int], weights: mqm.Weights) -> str:
+        """Say what is left out because errors have no weight, or refuse to go on without."""
+        raise UsageError(errorlists.no_weight(counts, weights.severities))
 
     def rate(
         self,
@@ -248,8 +255,14 @@ class _Weighted(_DirectAssessment):
             if weights.name != "wmt":
                 today = 'weights="wmt" for today\'s'
                 notes = (f"categories of 2020-21: weights {weights.name} ({today})",)
-        result = super().rate(ratings, options, rng, weights)
-        used = {"weights": weights.name, "cap": options.cap}
+        further = dict(options.severity)
+        weights = weights.widened(further)
+        unknown = weights.unknown(ratings)
+        if unknown:
+            notes = (*notes, self.unweighed(unknown, weights))
+        result = super().rate(ratings, options, rng, None if unknown else weights)
+        used: dict[str, Any] = {"weights": weights.name, "cap": options.cap}
+        used |= {"severity": further} if further else {}
         more = {**result.more, "weights": used}
         return replace(result, warnings=(*notes, *result.warnings), more=more)
 
@@ -272,6 +285,10 @@ class _Mqm(_Weighted):
         assert weights is not None  # rate chooses some
         return mqm.penalties(ratings, weights, options.cap)
 
+    def severities(self, options: HumanOptions) -> Collection[str]:
+        weights = mqm.read_weights(options.weights or "wmt")
+        return weights.widened(dict(options.severity)).severities
+
     def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
         found = super().signed(options, result)
         del found["score"]
@@ -285,6 +302,10 @@ class _Esa(_Weighted):
     expected = "rater, system, segment, errors and value"
     rated = (errorlists.FORMAT, directassessment.FORMAT)
     raw = "esa"
+
+    def unweighed(self, counts: Mapping[str, int], weights: mqm.Weights) -> str:
+        lacking = errorlists.no_weight(counts, weights.severities)
+        return f"esa_spans and the error profile are left out: {lacking}"
 
     def widened(
         self, averages: Averages, ratings: Ratings, weights: mqm.Weights | None
@@ -328,6 +349,7 @@ def _duplicates(ratings: Ratings) -> NDArray[np.int64]:
     columns = [ratings.rater, ratings.system, ratings.segment]
     columns += [np.broadcast_to(x, len(ratings)) for x in (items, units)]
     order = np.lexsort(columns)
+    order = order[~ratings.is_item("attention")[order]]  # which may be many on one output
     same = np.ones(max(0, len(order) - 1), dtype=bool)
     for column in columns:
         same &= column[order][1:] == column[order][:-1]

@@ -10,6 +10,7 @@ from typing import Any
 from steelyard.core import bounds
 from steelyard.core.options import (
     Options,
+    amounts,
     choice,
     flag,
     fraction,
@@ -61,6 +62,9 @@ class HumanOptions(Options):
     weights: str | Path | None = source(  # noqa: RUF009
         None, "What errors cost (mqm, esa): a file, wmt or wmt21.", metavar="FILE.toml"
     )
+    severity: Any = amounts(  # noqa: RUF009
+        "Weights of further severities, as undecided=0 (mqm, esa).", least=0
+    )
     cap: float | None = number(
         None, "The most that one rating may cost (mqm).", least=0, strict=True, metavar="X"
     )
@@ -84,6 +88,11 @@ class HumanOptions(Options):
     )
     n_bootstrap: int = whole(
         1000, "Resamples for intervals.", least=0, flag="--bootstrap", metavar="B"
+    )
+    raters: Any = source(  # noqa: RUF009
+        None,
+        "Who has which logins: JSON {person: [logins]}, or columns login, person.",
+        metavar="FILE",
     )
     human: str | None = text(
         None, "The human score of a table (darr), or the ratings of a set.", metavar="NAME"

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import InputFile
+from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
-from steelyard.data.judgements import BattleLog, Rankings, Ratings
+from steelyard.data.judgements import BattleLog, Rankings, Ratings, encode
 from steelyard.formats import roles
 from steelyard.formats.format import TableFormat
-from steelyard.formats.judged import directassessment, errorlists
+from steelyard.formats.judged import directassessment, errorlists, raterfile
 from steelyard.formats.load import check_columns
 from steelyard.formats.reading import Reading, read_all
 from steelyard.formats.streams import kept
@@ -115,7 +116,27 @@ def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOption
         else:
             sets.append(one.value)
     files = [file for one in found for file in one.files or getattr(one.value, "inputs", ())]
-    return Inputs(_together(judged), join(sets) if sets else None, tuple(files), tuple(notes))
+    together = _together(judged)
+    if options.raters is not None:
+        together, said = _merged(together, raterfile.read(options.raters))
+        notes.append(said)
+    return Inputs(together, join(sets) if sets else None, tuple(files), tuple(notes))
+
+
+def _merged(judged: Any, person: Mapping[str, str]) -> tuple[Any, str]:
+    """Make the logins of one person one rater, and say how many are left."""
+    if not isinstance(judged, (Ratings, Rankings)):
+        raise UsageError("raters=... merges logins, which these judgements do not have")
+    own = [person.get(login, login) for login in judged.raters]
+    names, codes = encode(own)
+    unused = sorted(person.keys() - set(judged.raters))
+    said = f"raters: {plural(len(judged.raters), 'login')} are {plural(len(names), 'rater')}"
+    alone = len(set(judged.raters) - person.keys())
+    said += f"; {plural(alone, 'login')} not in the file, each a rater" if alone else ""
+    if unused:
+        said += f"; {plural(len(unused), 'login')} of the file without a judgement: "
+        said += listed(unused, 5)
+    return replace(judged, raters=names, rater=codes[judged.rater]), said
 
 
 def _inspected(

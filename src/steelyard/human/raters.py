@@ -28,6 +28,7 @@ _COLUMNS = {"rater": None, "n_ratings": None, "mean": 1, "sd": 1, "low": 1, "hig
             "range_use": 2, "n_shared": None, "bias": 2, "r": 2}  # fmt: skip
 _CHECKS = {"bad_ref_n": None, "bad_ref_gap": 1, "bad_ref_p": 3, "repeat_n": None, "repeat_gap": 1,
            "repeat_p": 3, "seconds": 1, "verdict": None, "reason": None}  # fmt: skip
+_TESTS = {"attention_found": None, "attention_n": None, "attention": None}
 _NOTES = (
     "n_shared: outputs that others rated too; bias: mean difference to them; r: correlation",
     "range_use: width of the middle 90 % of the ratings, to that of all raters together",
@@ -51,9 +52,12 @@ class RaterScale:
 
 
 def rater_scale(ratings: Ratings) -> RaterScale:
-    """Measure how each rater uses the scale, over all of the rater's rows, controls included."""
+    """Measure how each rater uses the scale, over all of the rater's rows, controls included.
+
+    Attention tests are no ratings: found or missed is not on the scale.
+    """
     size = len(ratings.raters)
-    known = ~np.isnan(ratings.value)
+    known = ~np.isnan(ratings.value) & ~ratings.is_item("attention")
     rater, value = ratings.rater[known], ratings.value[known]
     n = np.bincount(rater, minlength=size).astype(np.int64)
     mean = ratio(group_sums(rater, value, size), n)
@@ -84,7 +88,38 @@ def standardise(ratings: Ratings, scale: RaterScale | None = None) -> Floats:
     found = rater_scale(ratings) if scale is None else scale
     sd = np.where(found.usable, found.sd, np.nan)
     result: Floats = (ratings.value - found.mean[ratings.rater]) / sd[ratings.rater]
-    return result
+    return np.where(ratings.is_item("attention"), np.nan, result)
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """How many attention tests each rater had, and how many of them the rater found."""
+
+    n: Counts
+    found: Counts
+
+
+def attention(ratings: Ratings) -> Attention | None:
+    """Count the attention tests of each rater; None if nobody was tested.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_labels(
+    ...     ["A"] * 3, ["1"] * 3, ["r", "r", "s"], np.array([1.0, 0.0, 1.0]), item=["attention"] * 3
+    ... )
+    >>> tests = attention(ratings)
+    >>> tests.found.tolist(), tests.n.tolist()
+    ([1, 1], [2, 1])
+    """
+    tests = ratings.is_item("attention") & ~np.isnan(ratings.value)
+    if not tests.any():
+        return None
+    size = len(ratings.raters)
+    passed = tests & (ratings.value > 0)
+    return Attention(
+        np.bincount(ratings.rater[tests], minlength=size).astype(np.int64),
+        np.bincount(ratings.rater[passed], minlength=size).astype(np.int64),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +191,7 @@ def quality_control(
     bad = _control(ratings, "bad-ref", "greater")
     repeat = _control(ratings, "repeat", "two-sided")
     times = np.full(len(ratings), np.nan) if ratings.seconds is None else ratings.seconds
+    times = np.where(ratings.is_item("attention"), np.nan, times)
     seconds = _each_rater(len(ratings.raters), ratings.rater, times, np.median)
     reasons: list[tuple[str, ...]] = []
     tested = []
@@ -334,11 +370,15 @@ def rater_table(
     others = with_others(opinions(ratings, ratings.value, rows), size)
     alike = with_others(opinions(ratings, comparable, rows), size)
     used = range_use(ratings, rows)
+    tests = attention(ratings)
     found: list[tuple[Cell, ...]] = []
     for code, name in enumerate(ratings.raters):
         row: list[Cell] = [name, int(scale.n[code])]
         row += [float(x[code]) for x in (scale.mean, scale.sd, scale.low, scale.high, used)]
         row += [int(others.n[code]), float(others.bias[code]), float(alike.r[code])]
+        if tests is not None:
+            passed, n = int(tests.found[code]), int(tests.n[code])
+            row += [passed, n, f"{passed}/{n}" if n else None]
         if checks is not None:
             for control in (checks.bad_reference, checks.repeat):
                 row += [int(control.n[code]), float(control.gap[code]), float(control.p[code])]
@@ -350,9 +390,11 @@ def rater_table(
         range(size),
         key=lambda i: (i not in failed, np.nan_to_num(alike.r[i], nan=2.0), ratings.raters[i]),
     )
-    digits = _COLUMNS if checks is None else _COLUMNS | _CHECKS
+    digits = _COLUMNS | (_TESTS if tests is not None else {})
+    digits |= _CHECKS if checks is not None else {}
     columns = tuple(Column(name, digits=n) for name, n in digits.items())
-    return Table("Raters", columns, tuple(found[i] for i in order), _NOTES)
+    notes = _NOTES + (("attention: tests that were found, of all",) if tests is not None else ())
+    return Table("Raters", columns, tuple(found[i] for i in order), notes)
 
 
 def agreements(

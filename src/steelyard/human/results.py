@@ -231,7 +231,7 @@ def _brief_raters(table: Table, every: str) -> Table:
 
 
 _SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "range_use", "n_shared", "bias", "r",
-          "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
+          "attention", "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
 COEFFICIENTS = {
     "alpha_interval": "Krippendorff's alpha (interval)",
     "alpha_ordinal": "Krippendorff's alpha (ordinal)",

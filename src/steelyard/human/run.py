@@ -33,6 +33,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     alpha: float = 0.05,
     correction: str = "none",
     weights: str | Path | None = None,
+    severity: Mapping[str, float] | Iterable[tuple[str, float]] = (),
     cap: float | None = None,
     threshold: float | None = None,
     thresholds: Sequence[float] = (),
@@ -42,6 +43,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     each: bool = False,
     by: str = "trueskill",
     held_back: Any = None,
+    raters: str | Path | Mapping[str, Sequence[str]] | None = None,
     human: str | None = None,
     systems: Collection[str] | None = None,
     drop_systems: Collection[str] = (),
@@ -71,9 +73,10 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     clusters, test, alpha, correction
         How systems are put into clusters: rule ``wmt``, ``strict``, ``neighbours`` or ``none``;
         test ``rank-sum`` (default for ``da``) or ``permutation`` (paired; for ``mqm`` and ``esa``).
-    weights, cap
+    weights, severity, cap
         MQM: the weights (``wmt``, ``wmt21`` or a TOML file; by default what fits the
-        categories), and the most that one rating may cost.
+        categories), those of further severities (``{"undecided": 0}``; a blank one is ``none``),
+        and the most that one rating may cost.
     threshold, thresholds, identical_ties, keep_ties, metrics, each
         DARR: the difference that decides a pair (25 for raw scores); thresholds for the curve;
         whether identical texts are ties, and whether ties are kept; whose ties are counted;
@@ -81,6 +84,9 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     by, held_back
         Rankings: the model that systems are ordered by (``trueskill``, ``bt``,
         ``expected-wins``), and rankings whose pairs the models shall predict.
+    raters
+        Who has which logins, so that a person is one rater: ``{person: [logins]}``, or a file of
+        that as JSON, or of a table with columns ``login`` and ``person``.
     human
         The human score (or the ratings) of inputs that hold several.
     systems, drop_systems, where, ignore, columns, format, lp

@@ -24,7 +24,13 @@ ITEMS = {
     **dict.fromkeys(("repeat", "chk"), "repeat"),
     "ref": "ref",
     **dict.fromkeys(("bad_ref", "bad-ref", "bad"), "bad-ref"),
+    "attention": "attention",
 }
+
+
+def counts(kind: str | None) -> bool:
+    """Tell whether an item of this type is judged for its score, and not to control a rater."""
+    return ITEMS.get((kind or "system").casefold(), "system") in ("system", "repeat")
 
 
 def _packed(table: RawTable) -> bool:
@@ -88,6 +94,10 @@ def check_scale(
     column = one_of(table, names, "score")
     if column is not None:
         values = table.numbers(column)
+        item = one_of(table, roles.ITEM, "item type")
+        if item is not None:  # tests of raters have a scale of their own
+            test = [text == "attention" for text in table.texts(item)]
+            values = np.where(test, np.nan, values)
         for row in np.flatnonzero((values < low) | (values > high))[:1]:
             refuse(column, values[row], int(row))
 

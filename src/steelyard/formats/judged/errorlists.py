@@ -8,13 +8,15 @@ hold ratings as the same objects.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from steelyard.core.errors import InputError, hint
+from steelyard.core.words import plural
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.formats import files, roles
 from steelyard.formats.cells import parse_number
@@ -23,6 +25,7 @@ from steelyard.formats.judged import directassessment as da
 from steelyard.formats.tables import RawTable, one_of
 
 _SPAN = re.compile(r"<v>(.*?)</v>", re.DOTALL)
+NO_SEVERITY = "none"  # what a blank one is called where weights are given
 
 
 class Rating(NamedTuple):
@@ -174,33 +177,72 @@ def _listed(table: RawTable, row: int) -> Any:
 
 
 def check_severities(table: RawTable, known: Collection[str]) -> None:
-    """Refuse a severity that has no weight, with its line."""
+    """Refuse severities that have no weight, counted, with the line of the first."""
+    counts: Counter[str] = Counter()
+    first = None
+    for row, given in _severities(table):
+        if severity(given) not in known:
+            counts[given] += 1
+            first = row if first is None else first
+    if first is not None:
+        table.fail(no_weight(counts, known), first)
+
+
+def severity(given: str) -> str:
+    """Give the name by which a severity has its weight."""
+    return given.casefold().strip() or NO_SEVERITY
+
+
+def no_weight(counts: Mapping[str, int], known: Collection[str]) -> str:
+    """Say which severities have no weight, and how to give them one.
+
+    Examples
+    --------
+    >>> print(no_weight({"undecided": 2, "": 1}, ["major"]))
+    severities 'undecided' (2 errors), 'none' (1 error) have no weight; known: major
+    (severity={"undecided": 0} sets one, or weights=FILE.toml)
+    """
+    names = {given.strip() or NO_SEVERITY: n for given, n in counts.items()}
+    shown = ", ".join(f"'{name}' ({plural(n, 'error')})" for name, n in names.items())
+    what = f"severity {shown} has" if len(names) == 1 else f"severities {shown} have"
+    one = next(iter(names))
+    return f"{what} no weight; {hint(one, known)} ({weighing(one)})"
+
+
+def weighing(name: str) -> str:
+    """Say how to give a severity a weight."""
+    return f'severity={{"{name}": 0}} sets one, or weights=FILE.toml'
+
+
+def _severities(table: RawTable) -> Iterator[tuple[int, str]]:
+    """Go through the severities of the errors that count, each with its row."""
+    kinds = table.texts("type") if "type" in table else [None] * table.n_rows
+    rows = [row for row, kind in enumerate(kinds) if da.counts(kind)]
     if "errors" not in table:
-        pairs = zip(table.labels("category"), table.labels("severity"), strict=True)
-        for row, (category, severity) in enumerate(pairs):
-            if not _no_error(category, severity) and severity.casefold() not in known:
-                _unknown_severity(table, severity, known, row)
+        categories, severities = _blank(table, "category"), _blank(table, "severity")
+        for row in rows:
+            if not _no_error(categories[row], severities[row]):
+                yield row, severities[row]
         return
-    for row in range(table.n_rows):
+    for row in rows:
         listed = _listed(table, row)
         for error in listed if isinstance(listed, list) else ():
-            given = error.get("severity") if isinstance(error, dict) else None
-            if isinstance(given, str) and given.casefold() not in known:
-                _unknown_severity(table, given, known, row)
+            given = error.get("severity", "") if isinstance(error, dict) else ""
+            if isinstance(given, str | None) and isinstance(error, dict):
+                yield row, given or ""
+
+
+def _blank(table: RawTable, column: str) -> list[str]:
+    return [text or "" for text in table.texts(column)]
 
 
 def _no_error(category: str, severity: str) -> bool:
-    """Tell whether a row says that a rater found nothing wrong."""
-    return "no-error" in (category.casefold(), severity.casefold())
-
-
-def _unknown_severity(table: RawTable, found: str, known: Collection[str], row: int) -> NoReturn:
-    listed = hint(found, known)
-    table.fail(f"severity '{found}' has no weight; {listed} (weights=FILE.toml adds more)", row)
+    """Tell whether a row says that a rater found nothing wrong, or says nothing at all."""
+    return "no-error" in (category.casefold(), severity.casefold()) or not (category or severity)
 
 
 def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Ratings:
-    categories, severities = table.labels("category"), table.labels("severity")
+    categories, severities = _blank(table, "category"), _blank(table, "severity")
     targets = table.texts("target") if "target" in table else [None] * table.n_rows
     documents = da.documents(table) or [None] * table.n_rows
     found: dict[tuple[str, str, str], list[ErrorSpan]] = {}

@@ -1,0 +1,392 @@
+"""Exports of Appraise: what counts of a campaign, spans, places in batches, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from steelyard import human_scores
+from steelyard.cli.main import run
+from steelyard.core.errors import InputError, UsageError
+from steelyard.data.judgements import Ratings
+from steelyard.formats.reading import Read, read_all
+
+SAMPLES = Path(__file__).parent / "samples" / "appraise"
+WAVES = {"en-ja": ("wave2", "wave3"), "en-hi": ("wave2",), "en-cs": ("wave2",)}
+
+
+def read(*paths: Path) -> Read:
+    (found,) = read_all(paths)
+    return found
+
+
+def of_systems(ratings: Ratings) -> Ratings:
+    return ratings.take(ratings.is_item("system"))
+
+
+def by_output(ratings: Ratings) -> dict[tuple[str, str, str], int]:
+    """Give the row of each system, segment and rater."""
+    keys = zip(ratings.system, ratings.segment, ratings.rater, strict=True)
+    return {
+        (ratings.systems[s], ratings.segments[g], ratings.raters[r]): row
+        for row, (s, g, r) in enumerate(keys)
+    }
+
+
+def export(tmp_path: Path, *rows: str, name: str = "x.csv") -> Path:
+    path = tmp_path / name
+    path.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def row(
+    item: object,
+    score: object = 50,
+    *,
+    login: str = "r",
+    system: str = "A",
+    kind: str = "TGT",
+    doc: str = "d",
+    spans: str = "[]",
+    end: float = 1700000001,
+) -> str:
+    quoted = '"' + spans.replace('"', '""') + '"'
+    return f"{login},{system},{item},{kind},eng,ces,{score},{doc},False,{quoted},1700000000,{end}"
+
+
+# Real campaigns.
+
+
+@pytest.mark.parametrize(
+    ("lp", "n_rows", "n_used", "n_segments", "n_systems"),
+    [
+        ("en-ja", 10674, 8242, 634, 13),
+        ("en-hi", 4239, 3267, 297, 11),
+        ("en-cs", 6120, 4752, 297, 16),
+    ],
+)
+def test_wmt24_esa(shared, lp, n_rows, n_used, n_segments, n_systems):
+    folder = shared / "wmt24-esa"
+    start = time.perf_counter()
+    found = read(*(folder / f"{lp}.appraise.{wave}.csv.gz" for wave in WAVES[lp]))
+    assert time.perf_counter() - start < 5  # a tenth of it on an idle machine
+    assert f"of {n_rows:,} rows left out" in found.notes[0]
+    used = of_systems(found.value)
+    sizes = (len(used), len(used.segments), len(used.systems))
+    assert sizes == (n_used, n_segments, n_systems)
+    with gzip.open(folder / f"{lp}.expected.segments.csv.gz", "rt") as stream:
+        expected = {(r["system"], r["segment"]): r for r in csv.DictReader(stream)}
+    with gzip.open(folder / f"{lp}.text.jsonl.gz", "rt") as stream:
+        texts = {str(own["seg"]): own["out"] for own in map(json.loads, stream)}
+    rows = by_output(used)
+    assert len(rows) == len(expected)
+    for (system, segment, _), place in rows.items():
+        own = expected[system, segment]
+        assert used.value[place] == float(own["esa"])
+        assert used.document is not None
+        assert used.document[place] == own["doc"]
+    n_spans = 0
+    with gzip.open(folder / f"{lp}.esa.jsonl.gz", "rt") as stream:
+        for value in map(json.loads, stream):
+            place = rows[value["system"], value["seg"], value["rater"]]
+            size = len(texts[value["seg"]][value["system"]])
+            assert used.errors is not None
+            mine = [  # a few marks go one character beyond the text
+                (e.start, e.end and min(e.end, size), e.severity, e.category or "unspecified")
+                for e in used.errors[place] or ()
+            ]
+            theirs = [
+                (e.get("start"), e.get("end"), e["severity"], e["category"])
+                for e in value["errors"]
+            ]
+            assert mine == theirs
+            n_spans += len(mine)
+    assert n_spans > 2000
+
+
+@pytest.mark.parametrize("name", ["ESA-1", "MQM-1"])
+def test_places_in_batches_of_the_esa_study(shared, name):
+    folder = shared / "wmt23-spans"
+    found = read(folder / f"raw.{name}.appraise.csv.gz")
+    used = of_systems(found.value)
+    # The campaign had 207 segments; 156 of them were judged in all of the campaigns compared.
+    assert (len(used), len(used.segments), len(used.systems)) == (2691, 207, 13)
+    assert any("the place in a batch" in note for note in found.notes)
+    with gzip.open(folder / "en-de.text.jsonl.gz", "rt") as stream:
+        texts = {str(own["seg"]): own for own in map(json.loads, stream)}
+    theirs = defaultdict(list)
+    with gzip.open(folder / f"en-de.{name}.jsonl.gz", "rt") as stream:
+        for value in sorted(map(json.loads, stream), key=lambda own: int(own["seg"])):
+            text = texts[str(value["seg"])]
+            spans = sorted((e["start"], e["end"], e["severity"]) for e in value["errors"])
+            judged = (value["rater"], value.get("value", 0.0), spans)
+            theirs[value["system"], text["doc"]].append(judged)
+    mine = defaultdict(list)
+    assert used.errors is not None
+    for (system, segment, rater), place in by_output(used).items():
+        doc, _, number = segment.rpartition(":")
+        spans = sorted(
+            (e.start, e.end, e.severity)
+            for e in used.errors[place] or ()
+            if e.start is not None and e.severity != "undecided"
+        )
+        value = 0.0 if np.isnan(used.value[place]) else used.value[place]
+        mine[system.removeprefix("wmt23."), doc].append((int(number), rater, value, spans))
+    n_whole = n_spans = 0
+    for key, judged in theirs.items():
+        own = [tuple(rest) for _, *rest in sorted(mine[key])]
+        if len(own) == len(judged):  # the whole document is there: segment by segment
+            assert own == judged
+            n_whole += 1
+        for one in judged:
+            own.remove(one)  # the rest of a document in any order
+            n_spans += len(one[2])
+    assert n_whole == 637
+    assert n_spans == {"ESA-1": 657, "MQM-1": 912}[name]
+
+
+def test_the_command_ranks_two_waves(shared, capsys):
+    files = [str(shared / "wmt24-esa" / f"en-ja.appraise.{wave}.csv.gz") for wave in WAVES["en-ja"]]
+    assert run(["human", *files, "--protocol", "esa", "--bootstrap", "0", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    best = result["systems"][0]
+    assert (best["system"], round(best["score"], 2)) == ("refA", 92.67)
+    assert {system["n_segments"] for system in result["systems"]} == {634}
+    left = [w for w in result["warnings"] if "left out: severity 'undecided' (1 error)" in w]
+    assert len(left) == 1
+    assert "errors" not in result
+    weighed = ["--severity", "undecided=0", "--protocol", "esa", "--bootstrap", "0", "--json"]
+    assert run(["human", *files, *weighed]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert not any("undecided" in warning for warning in result["warnings"])
+    assert {row["category"] for row in result["errors"]} == {"(no category)", "omission"}
+
+
+# Samples.
+
+
+def test_direct_assessment():
+    found = read(SAMPLES / "made-up.da.csv")
+    assert found.form == "Appraise direct assessment"
+    ratings = found.value
+    assert (len(ratings), ratings.systems, ratings.raters) == (
+        12, ("sysA", "sysB"), ("deueng01", "deueng11"))  # fmt: skip
+    place = by_output(ratings)["sysB", "2", "deueng01"]
+    assert (ratings.value[place], ratings.document[place], ratings.seconds[place]) == (
+        68, "doc1", 30.25)  # fmt: skip
+    assert sum(ratings.is_item("bad-ref")) == 2
+    result = human_scores(SAMPLES / "made-up.da.csv", protocol="da", n_bootstrap=0)
+    assert [s.n_segments for s in result.systems] == [5, 5]
+
+
+def test_mqm():
+    found = read(SAMPLES / "made-up.mqm.csv")
+    assert found.form == "Appraise"
+    ratings = found.value
+    assert len(ratings) == 11
+    (error,) = ratings.errors[by_output(ratings)["sysA", "2", "deueng11"]]
+    assert (error.start, error.end, error.category) == (10, 23, "Accuracy/Mistranslation")
+    one, other = ratings.errors[by_output(ratings)["sysB", "1", "deueng01"]]
+    assert (one.start, one.end, other.severity) == (0, 1, "major")
+    assert "1 of 12 rows left out: 1 of incomplete documents" in found.notes[0]
+    with pytest.raises(InputError, match=r"mqm\.csv:10: severity 'undecided' \(1 error\) has no"):
+        human_scores(SAMPLES / "made-up.mqm.csv", protocol="mqm")
+    weighed = {"undecided": 0}
+    result = human_scores(
+        SAMPLES / "made-up.mqm.csv", protocol="mqm", severity=weighed, n_bootstrap=0
+    )
+    assert {s.system: s.score for s in result.systems} == {"sysA": -1 / 6, "sysB": -6 / 5}
+    assert result.more["weights"]["severity"] == weighed
+
+
+# Traps, one by one.
+
+
+def test_rows_that_do_not_count(tmp_path):
+    path = export(
+        tmp_path,
+        row(1, system="en-tutorial1"),
+        row(1, doc="en-tutorial2"),
+        row(1, 10),
+        row(2, 20, doc="d#dup"),
+        row(2, 20, doc="d#dup#dup"),
+        row(2, 20, doc="d#duplicate3"),
+        row(3, 30, doc="d#incomplete"),
+        row(3, 30, doc="d#incomplete#bad", kind="BAD"),
+        row(1, 3, doc="d#bad", kind="BAD"),
+        row(1, 11, kind="CHK"),
+        row(1, 100, system="ref", kind="REF"),
+    )
+    found = read(path)
+    ratings = found.value
+    assert sorted(zip(ratings.item, ratings.value, strict=True)) == [
+        ("bad-ref", 3), ("ref", 100), ("repeat", 11), ("system", 10)]  # fmt: skip
+    assert set(ratings.document) == {"d"}
+    assert found.notes[0].endswith(
+        "7 of 11 rows left out: 2 of tutorials, 3 of documents shown again (#dup), 2 of incomplete "
+        "documents (#incomplete)"
+    )
+    (system, *_) = human_scores(path, protocol="esa", n_bootstrap=0).systems
+    assert (system.system, system.score, system.n_segments) == ("A", 10.5, 1)
+
+
+def test_the_latest_judgement_counts_across_files(tmp_path):
+    one = export(
+        tmp_path, row(1, 10, end=1700000009), row(2, 20), row(1, 5, login="q"), name="1.csv"
+    )
+    two = export(tmp_path, row(1, 99, end=1700000003), row(2, 30, end=1700000002), name="2.csv")
+    found = read(one, two)
+    values = {key: found.value.value[place] for key, place in by_output(found.value).items()}
+    assert values == {("A", "1", "r"): 10, ("A", "2", "r"): 30, ("A", "1", "q"): 5}
+    assert "1.csv and 1 other file: 2 of 5 rows left out: 2 that the same login" in found.notes[0]
+    both = human_scores(tmp_path, protocol="esa", n_bootstrap=0)  # as a folder
+    assert both.systems[0].n_ratings == 3
+    later = row(1, "high", end=1700000002)
+    with pytest.raises(InputError, match=r"2\.csv:1: column 'score': 'high' is not a number"):
+        read(one, export(tmp_path, later, name="2.csv"))
+
+
+def test_places_in_a_batch(tmp_path):
+    rows = [row(5 + k, k, doc="x#A") for k in range(3)]
+    rows += [row(90 + k, 10 + k, system="wmt.B", doc="x#B") for k in range(3)]
+    # Of C the first segment is in one batch, the others in the next.
+    rows += [row(99, 20, login="r1", system="C", doc="x#C")]
+    rows += [row(3 + k, 21 + k, login="r2", system="C", doc="x#C") for k in range(2)]
+    rows += [
+        row(50 + k, 31 + k, login="r2", system="C", doc="x#C#bad1", kind="BAD") for k in (0, 1)
+    ]
+    # A whole document by somebody else is no continuation.
+    rows += [row(7 + k, 40 + k, login="s", doc="x#A") for k in range(3)]
+    # Of which segment is this?
+    rows += [row(70, 1, doc="x#A#bad1", kind="BAD")]
+    rows += [row(5, 50, login="t", doc="y#A")]
+    found = read(export(tmp_path, *rows))
+    ratings = of_systems(found.value)
+    values = {key: ratings.value[place] for key, place in by_output(ratings).items()}
+    assert values == {
+        ("A", "x:1", "r"): 0, ("A", "x:2", "r"): 1, ("A", "x:3", "r"): 2,
+        ("wmt.B", "x:1", "r"): 10, ("wmt.B", "x:2", "r"): 11, ("wmt.B", "x:3", "r"): 12,
+        ("C", "x:1", "r1"): 20, ("C", "x:2", "r2"): 21, ("C", "x:3", "r2"): 22,
+        ("A", "x:1", "s"): 40, ("A", "x:2", "s"): 41, ("A", "x:3", "s"): 42,
+        ("A", "y:1", "t"): 50,
+    }  # fmt: skip
+    bad = found.value.take(found.value.is_item("bad-ref"))
+    assert [bad.segments[code] for code in bad.segment] == ["x:2", "x:3"]
+    assert "1 of control items whose segment is not known" in found.notes[0]
+
+
+def test_a_small_batch_is_known_by_the_systems_in_its_documents(tmp_path):
+    rows = [row(1, doc="x#A"), row(2, doc="x#A"), row(3, system="B", doc="x#B")]
+    assert read(export(tmp_path, *rows)).value.segments == ("x:1", "x:2")
+    plain = [row(1, doc="x"), row(2, doc="x"), row(3, system="B", doc="x")]
+    assert read(export(tmp_path, *plain)).value.segments == ("1", "2", "3")
+    named = [row(1, doc="x#1"), row(1, system="B", doc="x#1")]  # a name like any other
+    assert set(read(export(tmp_path, *named)).value.document) == {"x#1"}
+
+
+def test_spans(tmp_path):
+    spans = [
+        {"start_i": 3, "end_i": 7, "severity": "minor", "error_type": None},
+        {"start_i": "missing", "end_i": "missing", "severity": "major"},
+        {"start_i": 0, "end_i": 0, "severity": "critical", "error_type": "Style"},
+        {"start_i": 1, "end_i": 1, "severity": None, "error_type": []},
+    ]
+    (found,) = read(export(tmp_path, row(1, spans=json.dumps(spans)))).value.errors
+    assert [(e.start, e.end, e.category, e.severity) for e in found] == [
+        (3, 8, "", "minor"), (None, None, "omission", "major"), (0, 1, "Style", "critical"),
+        (1, 2, "", "")]  # fmt: skip
+
+
+def test_time_is_that_of_the_document(tmp_path):
+    rows = [row(1, 10, end=1700000000), row(2, 20, end=1700000060), row(3, doc="e", end=1700000005)]
+    assert sorted(read(export(tmp_path, *rows)).value.seconds) == [5, 30, 30]
+
+
+def test_several_pairs_of_languages(tmp_path):
+    path = export(tmp_path, row(1), row(1, 80).replace("eng,ces", "eng,deu"))
+    with pytest.raises(InputError, match="mixes 2 language pairs"):
+        human_scores(path, protocol="esa")
+    (one,) = human_scores(path, protocol="esa", where={"lp": "eng-deu"}, n_bootstrap=0).systems
+    assert one.score == 80
+
+
+@pytest.mark.parametrize(
+    ("rest", "unit", "seconds", "document"),
+    [
+        ("", None, None, None),
+        (",1700000000,1700000005", None, 5, None),
+        (",1700000000,1700000005,7,1234", "7", 5, None),
+        (",d,False", None, None, "d"),
+        (",d,False,7,1234,0", "7", None, "d"),
+        (",d,False,1700000000,1700000005,7,1234", "7", 5, "d"),
+    ],
+)
+def test_exports_with_more_or_fewer_columns(tmp_path, rest, unit, seconds, document):
+    ratings = read(export(tmp_path, f"r,A,1,TGT,eng,ces,70{rest}")).value
+    assert ratings.value.tolist() == [70]
+    assert (ratings.unit or (None,))[0] == unit
+    assert (None if ratings.seconds is None else ratings.seconds[0]) == seconds
+    assert (ratings.document or (None,))[0] == document
+
+
+def test_a_rating_of_a_whole_document_is_left_out(tmp_path):
+    rows = [f"r,A,{k},TGT,eng,ces,70,d,{whole}" for k, whole in ((1, "False"), (2, "True"))]
+    found = read(export(tmp_path, *rows))
+    assert len(found.value) == 1
+    assert "1 that rate whole documents" in found.notes[0]
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (row("line 7"), "item 'line 7', expected a whole number"),
+        (row("9" * 5000), "expected a whole number"),
+        (row("-1"), "item '-1', expected a whole number"),
+        (row(2, kind="TXT"), "type 'TXT', expected one of TGT, CHK, REF, BAD"),
+        (row(2) + ",1", "13 cells, expected 12 as in the first row"),
+        ("A text, in between.", "2 cells, expected 12"),
+        (row(2, "good"), "column 'score': 'good' is not a number"),
+        (row(2, 101), "101, expected a score from 0 to 100"),
+        (row(2, spans="{}"), "spans '{}', expected a list of objects"),
+        (row(2, spans="[1]"), "span 1, expected an object"),
+        (row(2, spans="[{"), "not valid JSON"),
+        (row(2, spans='[{"start_i": "x"}]'), "start_i 'x' of a span, expected a whole number"),
+        (row(2, spans='[{"start_i": true}]'), "start_i True of a span"),
+        (row(2, spans='[{"start_i": 3}]'), "one of start_i and end_i"),
+        (row(2, spans='[{"severity": 3}]'), "severity 3 of a span, expected text"),
+        (row(2, spans='[{"error_type": [3]}]'), "error_type [3] of a span"),
+        (row(2, login=""), "column 'column 1' is empty, expected a name"),
+        (row(2, end="x"), "column 'end_time': 'x' is not a number"),  # type: ignore[arg-type]
+        ('r,"A', "not valid CSV"),
+    ],
+)
+def test_bad_rows_are_errors_with_their_line(tmp_path, bad, said):
+    path = export(tmp_path, row(1), bad)
+    with pytest.raises(InputError) as caught:
+        human_scores(path, protocol="esa", n_bootstrap=0)
+    assert said in caught.value.message
+    assert (caught.value.path, caught.value.line) == (str(path), 2)
+    assert "\n" not in str(caught.value)
+
+
+def test_nothing_that_counts(tmp_path):
+    with pytest.raises(InputError, match="no row counts: 1 of tutorials"):
+        read(export(tmp_path, row(1, doc="tutorial")))
+
+
+def test_a_column_that_is_needed_is_not_taken_away(tmp_path):
+    path = export(tmp_path, row(1), row(1, system="B"))
+    with pytest.raises(UsageError, match="Appraise can't be read without column system"):
+        human_scores(path, protocol="esa", where={"system": "A"})
+    with pytest.raises(UsageError, match="no input has a column 'whole'"):
+        human_scores(path, protocol="esa", ignore=["whole"])

@@ -1,0 +1,176 @@
+"""MQM files of Google: columns of every year, marks in target and source, tests of raters."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from steelyard import human_scores
+from steelyard.cli.main import run
+from steelyard.core.errors import InputError
+from steelyard.formats.reading import Read, read_all
+
+NEW = ["system", "doc", "docSegId", "globalSegId", "rater", "source", "target", "category",
+       "severity"]  # fmt: skip
+OLD = ["system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity"]
+
+
+def tsv(tmp_path: Path, *rows: list[str], header: list[str] | None = None) -> Path:
+    path = tmp_path / "x.tsv"
+    lines = [NEW if header is None else header, *rows]
+    path.write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def row(
+    category: str, severity: str, target: str = "b", source: str = "a", **own: str
+) -> list[str]:
+    cells = {"system": "A", "doc": "d", "docSegId": "1", "globalSegId": "7", "rater": "r"} | own
+    return [*cells.values(), source, target, category, severity]
+
+
+def read(path: Path) -> Read:
+    (found,) = read_all([path])
+    return found
+
+
+def test_three_ratings_of_each_output(shared):
+    folder = shared / "mqm-sxs23"
+    found = read(folder / "ende.tsv.gz")
+    ratings = found.value
+    assert Counter(ratings.item) == {"system": 3120, "attention": 245}
+    tests = ratings.value[ratings.is_item("attention")]
+    assert (tests == 1).sum() == 220
+    assert (tests == 0).sum() == 25
+    assert "named by globalSegId" in found.notes[0]
+    result = human_scores(folder / "ende.tsv.gz", protocol="mqm", n_bootstrap=0)
+    with (folder / "ende.expected.systems.csv").open() as stream:
+        expected = {r["system"]: float(r["mqm"]) for r in csv.DictReader(stream)}
+    assert {s.system: s.score for s in result.systems} == pytest.approx(expected, abs=1e-12)
+    with gzip.open(folder / "ende.expected.segments.csv.gz", "rt") as stream:
+        segments = {
+            (r["system"], r["globalSegId"]): float(r["mqm"]) for r in csv.DictReader(stream)
+        }
+    own = result.averages
+    assert own is not None
+    mine = {
+        (own.systems[s], own.segments[g]): value
+        for s, g, value in zip(own.system, own.segment, own.values["mqm"], strict=True)
+    }
+    assert len(mine) == 1040
+    assert set(own.n) == {3}
+    assert mine == pytest.approx(segments, abs=1e-12)
+
+
+def test_who_found_the_planted_errors(shared, capsys):
+    path = shared / "mqm-sxs23" / "ende.tsv.gz"
+    with gzip.open(path, "rt", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    expected: dict[str, Counter[str]] = {}
+    for own in rows:
+        if own["severity"] == "HOTW-test":
+            expected.setdefault(own["rater"], Counter())[own["category"]] += 1
+    assert run(["human", str(path), "--protocol", "mqm", "--bootstrap", "0", "--json"]) == 0
+    for rater in json.loads(capsys.readouterr().out)["raters"]:
+        own = expected[rater["rater"]]
+        assert rater["attention_found"] == own["Found"]
+        assert rater["attention_n"] == own.total()
+        assert rater["attention"] == f"{own['Found']}/{own.total()}"
+    assert run(["human", str(path), "--protocol", "mqm", "--bootstrap", "0"]) == 0
+    assert "22/32" in capsys.readouterr().out
+
+
+def test_the_file_as_published(shared):
+    """The header has a comment behind the columns, which the rows do not have."""
+    ratings = read(shared / "mqm-sxs23" / "raw-head.tsv").value
+    assert len(ratings.take(ratings.is_item("system"))) == 19
+    assert set(ratings.document) == {"news_aj-english.33941:en-de"}
+
+
+def test_marks_in_target_and_source(tmp_path):
+    path = tsv(
+        tmp_path,
+        row("Style", "Minor", 'say "<v>b</v>" now'),
+        row("Accuracy/Omission", "Major", source="a <v>bc</v>"),
+        row("Other", "Minor"),
+        row("Fluency", "Minor", "<v></v>x"),
+    )
+    (errors,) = read(path).value.errors
+    places = [(e.start, e.end, e.in_source) for e in errors]
+    assert places == [(5, 6, False), (2, 4, True), (None, None, False), (0, 0, False)]
+
+
+def test_quotes_are_characters(tmp_path):
+    path = tsv(tmp_path, row("Style", "Minor", '"x <v>b</v>'), row("Style", "Major", 'y" <v>c</v>'))
+    (errors,) = read(path).value.errors
+    assert [(e.start, e.severity) for e in errors] == [(3, "Minor"), (3, "Major")]
+
+
+def test_no_error_in_every_spelling(tmp_path):
+    path = tsv(
+        tmp_path,
+        row("No-error", "No-error", rater="1"),
+        row("", "", rater="2"),
+        row("Style", "", rater="3"),
+        row("no-error", "Neutral", rater="4"),
+    )
+    assert read(path).value.errors == ((), (), (), ())
+
+
+def test_columns_of_2020_to_2022(tmp_path):
+    path = tsv(tmp_path, row("Style", "Major"), row("Style", "Minor", rater="s"), header=OLD)
+    found = read(path)
+    assert (found.form, found.value.segments, found.notes) == ("Google MQM", ("7",), ())
+    assert human_scores(path, protocol="mqm", n_bootstrap=0).systems[0].score == -3
+
+
+def test_segments_without_a_global_number(tmp_path):
+    header = ["system", "doc", "docSegId", "rater", "target", "category", "severity"]
+    rows = [["A", doc, "1", "r", "b", "Style", "Minor"] for doc in "de"]
+    found = read(tsv(tmp_path, *rows, header=header))
+    assert found.value.segments == ("d:1", "e:1")
+    assert found.notes == (f"{tmp_path / 'x.tsv'}: segments are named by doc:docSegId",)
+
+
+def test_attention_tests_are_no_scores(tmp_path):
+    path = tsv(
+        tmp_path,
+        row("Style", "Major"),
+        row("Found", "HOTW-test"),
+        row("Missed", "HOTW-test"),
+        row("Missed", "HOTW-test", system="B"),
+        row("Style", "Minor", system="B", rater="s"),
+    )
+    result = human_scores(path, protocol="mqm", n_bootstrap=0)
+    assert {s.system: (s.score, s.n_ratings) for s in result.systems} == {
+        "A": (-5, 1), "B": (-1, 1)}  # fmt: skip
+    raters = {r["rater"]: r for r in result.to_dict()["raters"]}
+    assert (raters["r"]["attention"], raters["s"]["attention"]) == ("1/3", None)
+    assert (raters["r"]["n_ratings"], raters["r"]["mean"], raters["r"]["high"]) == (1, -5, -5)
+    assert not any("further ratings" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "said"),
+    [
+        ([row("Style", "Minor")[:-1]], 2, "8 cells, expected 9 as in the header"),
+        ([row("Style", "Minor"), [*row("Style", "Minor"), "x"]], 3, "10 cells, expected 9"),
+        ([row("Lost", "HOTW-test")], 2, "test of a rater 'Lost', expected Found or Missed"),
+        ([row("Style", "Minor", system=" ")], 2, "column 'system' is empty, expected a name"),
+        ([row("Style", "Minor", globalSegId="")], 2, "column 'globalSegId' is empty"),
+        ([row("Style", "Minor", rater="")], 2, "column 'rater' is empty"),
+        ([row("Found", "HOTW-test")], None, "holds no rating"),
+        ([], None, "holds no rating"),
+    ],
+)
+def test_bad_rows(tmp_path, rows, line, said):
+    path = tsv(tmp_path, *rows)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert said in caught.value.message
+    assert (caught.value.path, caught.value.line) == (str(path), line)

@@ -1,0 +1,263 @@
+"""What campaigns need: severities without a weight, people with several logins, attention tests."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard import human_scores
+from steelyard.cli.main import run
+from steelyard.core.errors import InputError, SteelyardError, UsageError
+from steelyard.data.judgements import ErrorSpan, Ratings
+from steelyard.human import raters
+from steelyard.human.mqm import read_weights
+
+NAN = float("nan")
+
+
+def errors(path: Path, *severities: str | None, **more: Any) -> Path:
+    """Write one rating per severity, of systems A and B by turns."""
+    rows = [
+        {"rater": f"r{k}", "system": "AB"[k % 2], "seg": k // 2, "value": 10.0 * k,
+         "errors": [{"category": None, "severity": severity}], **more}
+        for k, severity in enumerate(severities)
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(own) + "\n" for own in rows))
+    return path
+
+
+# Severities without a weight.
+
+
+def test_mqm_names_and_counts_every_severity_without_a_weight(tmp_path):
+    path = errors(tmp_path / "x.jsonl", "minor", "undecided", "odd", None, "undecided", "")
+    said = (
+        r"x\.jsonl:2: severities 'undecided' \(2 errors\), 'odd' \(1 error\), 'none' \(2 errors\) "
+        r"have no weight; .*severity=\{\"undecided\": 0\} sets one, or weights=FILE.toml"
+    )
+    with pytest.raises(InputError, match=said):
+        human_scores(path, protocol="mqm")
+    ratings = Ratings.from_labels(
+        ["A"] * 2, ["1", "2"], ["r"] * 2, np.full(2, NAN),
+        errors=((ErrorSpan("x", "odd"), ErrorSpan("x", "odd")), (ErrorSpan("x", "minor"),)),
+    )  # fmt: skip
+    with pytest.raises(UsageError, match=r"^severity 'odd' \(2 errors\) has no weight"):
+        human_scores(ratings, protocol="mqm")
+
+
+def test_weights_of_further_severities(tmp_path, capsys):
+    path = errors(tmp_path / "x.jsonl", "minor", "Undecided", None, "critical")
+    own = {"undecided": 0.5, "none": 2}
+    for severity in (own, tuple(own.items())):
+        result = human_scores(path, protocol="mqm", severity=severity, n_bootstrap=0)
+        assert {s.system: s.score for s in result.systems} == {"A": -1.5, "B": -2.75}
+    assert result.provenance is not None
+    assert "undecided" in json.dumps(result.provenance.to_dict())
+    arguments = ["human", str(path), "--protocol", "mqm", "--bootstrap", "0"]
+    assert run([*arguments, "--severity", "undecided=.5,none=2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["systems"][0]["score"] == -1.5
+    assert run(arguments) == 2
+    assert "(--severity Undecided=0 sets one, or --weights FILE.toml)" in capsys.readouterr().err
+    for bad in ("undecided", "undecided=x", "=1", "undecided=nan"):
+        assert run([*arguments, "--severity", bad]) == 2
+        assert "is not of the form NAME=NUMBER" in capsys.readouterr().err
+    assert run([*arguments, "--severity", "undecided=-1"]) == 2
+
+
+def test_esa_ranks_without_weights(tmp_path):
+    path = errors(tmp_path / "x.jsonl", "minor", "undecided", "odd", None)
+    result = human_scores(path, protocol="esa", n_bootstrap=0)
+    assert {s.system: s.score for s in result.systems} == {"A": 10, "B": 20}
+    assert result.averages is not None
+    assert set(result.averages.values) == {"esa"}
+    assert "profile" not in result.tables
+    (said,) = [warning for warning in result.warnings if "weight" in warning]
+    assert said.startswith(
+        "esa_spans and the error profile are left out: severities 'none' (1 error), 'odd' (1 error)"
+    )
+    weighed = {"undecided": 0, "odd": 1, "none": 0}
+    result = human_scores(path, protocol="esa", severity=weighed, n_bootstrap=0)
+    assert not any("weight" in warning for warning in result.warnings)
+    assert result.averages is not None
+    assert result.averages.means("esa_spans").tolist() == [-1, 0]
+    assert result.tables["profile"].columns[2].name == "(no category)"
+
+
+def test_severities_of_control_items_need_no_weight(tmp_path):
+    path = tmp_path / "x.jsonl"
+    marked = [{"category": "x", "severity": "odd"}]
+    rows = [
+        {"rater": "r", "system": "A", "seg": 1, "value": 50, "errors": []},
+        {"rater": "r", "system": "A", "seg": 1, "value": 5, "errors": marked, "type": "bad-ref"},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for protocol, score in (("mqm", 0), ("esa", 50)):
+        result = human_scores(path, protocol=protocol, n_bootstrap=0)
+        assert result.systems[0].score == score
+        assert not any("weight" in warning for warning in result.warnings)
+
+
+def test_blank_categories_in_a_table_of_errors(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("system,seg,rater,category,severity\nA,1,r,,Major\nA,2,r,,\nB,1,r,x,Minor\n")
+    result = human_scores(path, protocol="mqm", n_bootstrap=0)
+    assert {s.system: s.score for s in result.systems} == {"A": -2.5, "B": -1}
+    assert result.more["errors"][0]["category"] == "(no category)"
+    path.write_text("system,seg,rater,category,severity\nA,1,r,x,\n")
+    with pytest.raises(InputError, match=r"x\.csv:2: severity 'none' \(1 error\) has no weight"):
+        human_scores(path, protocol="mqm")
+
+
+def test_the_weights_of_wmt24_know_critical_errors():
+    assert read_weights().weight(ErrorSpan("accuracy", "critical")) == 5
+    with pytest.raises(UsageError, match="severity 'critical'"):
+        read_weights("wmt21").weight(ErrorSpan("accuracy", "critical"))
+
+
+# People with several logins.
+
+
+@pytest.fixture
+def ratings(tmp_path) -> Path:
+    path = tmp_path / "ratings.csv"
+    lines = [f"r{k},{'AB'[k % 2]},{s},{50 + k + s}" for k in range(4) for s in range(3)]
+    path.write_text("rater,system,segment,raw\n" + "\n".join(lines) + "\n")
+    return path
+
+
+FILES = {
+    "x.json": '{"Ann": ["r0", "r1", "r9"], "Bo": ["r2"]}',
+    "x.csv": "login,person\nr0,Ann\nr1,Ann\nr9,Ann\nr2,Bo\n",
+    "x.tsv": "person\trater\nAnn\tr0\nAnn\tr1\nAnn\tr9\nBo\tr2\n",
+    "y.csv": "login,annotator,note\nr0,Ann,\nr1,Ann,\nr9,Ann,x\nr2,Bo,\n",
+    "x.jsonl": "".join(
+        json.dumps({"login": login, "person": person}) + "\n"
+        for login, person in (("r0", "Ann"), ("r1", "Ann"), ("r9", "Ann"), ("r2", "Bo"))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_raters_of_a_file(tmp_path, ratings, name):
+    path = tmp_path / name
+    path.write_text(FILES[name])
+    result = human_scores(ratings, protocol="da", raters=path, n_bootstrap=0)
+    found = {r["rater"]: r["n_ratings"] for r in result.to_dict()["raters"]}
+    assert found == {"Ann": 6, "Bo": 3, "r3": 3}
+    assert result.warnings[0] == (
+        "raters: 4 logins are 3 raters; 1 login not in the file, each a rater; 1 login of the file "
+        "without a judgement: r9"
+    )
+
+
+def test_raters_of_python_and_of_the_command(tmp_path, ratings, capsys):
+    same = {"Ann": ["r0", "r1"], "Bo": ["r2", "r3"]}
+    result = human_scores(ratings, protocol="da", raters=same, n_bootstrap=0)
+    assert result.warnings[0] == "raters: 4 logins are 2 raters"
+    # As if the file had said so itself.
+    lines = ratings.read_text().replace("r0,", "Ann,").replace("r1,", "Ann,")
+    lines = lines.replace("r2,", "Bo,").replace("r3,", "Bo,")
+    ratings.with_name("y.csv").write_text(lines)
+    direct = human_scores(ratings.with_name("y.csv"), protocol="da", n_bootstrap=0)
+    assert [s.to_dict() for s in direct.systems] == [s.to_dict() for s in result.systems]
+    assert direct.to_dict()["raters"] == result.to_dict()["raters"]
+    path = tmp_path / "people.json"
+    path.write_text(json.dumps(same))
+    arguments = ["human", str(ratings), "--protocol", "da", "--bootstrap", "0", "--json"]
+    assert run([*arguments, "--raters", str(path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {rater["rater"] for rater in found["raters"]} == {"Ann", "Bo"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("x.json", '{"Ann": "r0"}', "'Ann': 'r0', expected a person and a list of logins"),
+        ("x.json", '{"Ann": [3]}', "expected a person and a list of logins"),
+        ("x.json", '{"Ann": ["r0"], "Bo": ["r0"]}', "login 'r0' is of 'Ann' and 'Bo'"),
+        ("x.json", "{", "JSON"),
+        ("x.csv", "login,person\nr0,Ann\nr0,Bo\n", "x.csv:3: login 'r0' is of 'Ann' and 'Bo'"),
+        ("x.csv", "login,name\nr0,Ann\n", "columns login, name, expected login and person"),
+        ("x.csv", "login,person\n,Ann\n", "x.csv:2: column 'login' is empty"),
+        ("x.csv", "", "empty file"),
+    ],
+)
+def test_bad_files_of_raters(tmp_path, ratings, name, text, said):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(SteelyardError) as caught:
+        human_scores(ratings, protocol="da", raters=path)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# Attention tests.
+
+kinds = st.sampled_from(["system", "repeat", "bad-ref", "attention"])
+judged = st.tuples(st.sampled_from("AB"), st.sampled_from("12"), st.sampled_from("rst"), kinds,
+                   st.integers(0, 100))  # fmt: skip
+
+
+@given(st.lists(judged, min_size=1, max_size=30))
+def test_attention_tests_against_a_loop(rows):
+    values = np.array([v % 2 if kind == "attention" else v for *_, kind, v in rows], dtype=float)
+    every = Ratings.from_labels(
+        [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows], values,
+        item=tuple(r[3] for r in rows),
+    )  # fmt: skip
+    tests: defaultdict[str, list[float]] = defaultdict(list)
+    scores: defaultdict[str, list[float]] = defaultdict(list)
+    for (_, _, rater, kind, _), value in zip(rows, values, strict=True):
+        (tests if kind == "attention" else scores)[rater].append(float(value))
+    found = raters.attention(every)
+    scale = raters.rater_scale(every)
+    assert (found is None) == (not tests)
+    for code, name in enumerate(every.raters):
+        if found is not None:
+            assert (found.n[code], found.found[code]) == (len(tests[name]), sum(tests[name]))
+        assert scale.n[code] == len(scores[name])
+        if scores[name]:
+            assert scale.mean[code] == pytest.approx(np.mean(scores[name]))
+            assert (scale.low[code], scale.high[code]) == (min(scores[name]), max(scores[name]))
+        if len(scores[name]) > 1:
+            assert scale.sd[code] == pytest.approx(np.std(scores[name], ddof=1), abs=1e-9)
+    assert np.isnan(raters.standardise(every)[every.is_item("attention")]).all()
+
+
+def test_attention_tests_change_nothing_but_their_column():
+    rng = np.random.default_rng(5)
+    rows = [(s, str(k), r) for s in "AB" for k in range(8) for r in "pq"]
+    value = rng.integers(0, 101, len(rows)).astype(float)
+    plain = Ratings.from_labels(*map(list, zip(*rows, strict=True)), value)
+    n = 5
+    tested = Ratings.from_labels(
+        *map(list, zip(*rows, *([("A", "1", "p")] * n), strict=True)),
+        np.r_[value, np.array([1, 0, 1, 1, 0.0])],
+        item=("system",) * len(rows) + ("attention",) * n,
+        seconds=np.r_[np.full(len(rows), 9.0), np.zeros(n)],
+    )
+    for protocol in ("da", "esa"):
+        one = human_scores(plain, protocol=protocol, n_bootstrap=0).to_dict()
+        other = human_scores(tested, protocol=protocol, n_bootstrap=0, scale=(0, 100)).to_dict()
+        assert one["systems"] == other["systems"]
+        assert repr(one["agreement"]) == repr(other["agreement"])  # NaN and all
+        both = zip(one["raters"], other["raters"], strict=True)
+        same = ("rater", "n_ratings", "mean", "sd", "low", "high", "bias", "r", "reason")
+        assert all(a[key] == b[key] for a, b in both for key in same)
+        assert [r["attention"] for r in other["raters"] if r["rater"] == "p"] == ["3/5"]
+
+
+def test_attention_tests_are_on_no_scale(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(
+        "rater,system,segment,type,raw\nr,A,1,system,2\nr,A,2,TGT,4\nr,A,1,attention,0\n"
+    )
+    result = human_scores(path, protocol="da", standardised=False, scale=(1, 5), n_bootstrap=0)
+    assert result.systems[0].score == 3
