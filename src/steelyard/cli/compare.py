@@ -138,8 +138,8 @@ def _load(
 
     try:
         es = texts.load(inputs, options)
-    except JudgementsError as found:
-        if len(inputs) > 1 or not isinstance(found.value, (BattleLog, Rankings)):
+    except JudgementsError as error:
+        if len(inputs) > 1 or not isinstance(error.value, (BattleLog, Rankings)):
             raise
         return None
     forms = {each.format for each in es.inputs}

@@ -174,7 +174,12 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     form = parts[0].form
     whole = stacked([part.table for part in parts])
     present = frozenset(name for part in parts for name in part.columns)
-    table = form.becomes.prepare(reading.narrow(whole))
+    narrowed = reading.narrow(whole)
+    lost = sorted(roles.present(whole) - roles.present(narrowed))
+    if lost and form.becomes.recognise(whole) and not form.becomes.recognise(narrowed):
+        gone = ", ".join(name[1:] for name in lost if name.startswith("."))
+        raise UsageError(f"{whole.place}: a {form.becomes.name} is nothing without {gone}")
+    table = form.becomes.prepare(narrowed)
     if reading.inspect is not None:
         reading.inspect(form.becomes, table)
     value = form.becomes.read(table)

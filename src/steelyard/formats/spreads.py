@@ -17,6 +17,8 @@ def spread(table: RawTable, name: str, value: str, *, repeated: bool = False) ->
     Other columns are taken from the first row of a system and segment. Where scores may be
     ``repeated``, the n-th of an item is that of epoch n; else a second one is an error.
     """
+    if value not in table:
+        table.fail(f"no column '{value}' is left")
     n = table.n_rows
     names = table.labels(name) if name in table else [value] * n
     for row, own in enumerate(names):

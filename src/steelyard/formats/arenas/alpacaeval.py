@@ -7,11 +7,19 @@ model's outcome. Null is a verdict that could not be parsed, and 0 stands for a 
 from __future__ import annotations
 
 from steelyard.data.judgements import BattleLog
-from steelyard.formats.arenas.verdicts import BATTLES, Battles
+from steelyard.formats.arenas.verdicts import BATTLES, Battles, Verdict
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.recordfields import records
 from steelyard.formats.tables import RawTable
 from steelyard.formats.view import FileView
+
+
+def _verdict(preference: float | None) -> Verdict:
+    if preference is None:
+        return Verdict(None, ("annotation", "without a preference"))
+    if preference == 0:
+        return Verdict(0.5, ("annotation", "with preference 0: a draw"))
+    return Verdict(preference - 1)
 
 
 def _unfold(view: FileView) -> RawTable:
@@ -22,11 +30,9 @@ def _unfold(view: FileView) -> RawTable:
             record.wrong("preference", "a number in 1..2, or 0 for a draw")
         found.add(
             record,
-            left_out=("annotation", "without a preference") if preference is None else None,
-            told=("annotation", "with preference 0: a draw") if preference == 0 else None,
+            _verdict(preference),
             left=record.name("generator_2"),
             right=record.name("generator_1"),
-            outcome=(preference or 1.5) - 1,
             unit=record.name("instruction"),
             judge=record.name("annotator") if "annotator" in record.values else "unknown",
             dataset=record.text("dataset"),

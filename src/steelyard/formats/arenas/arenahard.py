@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog
-from steelyard.formats.arenas.verdicts import BATTLES, Battles, judge_of
+from steelyard.formats.arenas.verdicts import BATTLES, Battles, Verdict, judge_of
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.recordfields import Record, records
 from steelyard.formats.tables import RawTable
@@ -59,15 +59,15 @@ def _unfold(view: FileView) -> RawTable:
         named = record.values.get("baseline") is not None
         if not named and len(notes) == 1:
             notes.append(f"the files do not name the baseline: it is called '{BASELINE}'")
+        whole = None not in verdicts or not newer
         for verdict in verdicts:
-            unknown = None in verdicts if newer else verdict is None
-            outcome, weight = verdict or (0.5, 1.0)
+            outcome, weight = verdict or (None, 1.0)
+            gone = Verdict(None, _ITEM_GONE if newer else _GAME_GONE)
             found.add(
                 record,
-                left_out=(_ITEM_GONE if newer else _GAME_GONE) if unknown else None,
+                gone if outcome is None or not whole else Verdict(outcome),
                 left=record.name("model"),
                 right=record.name("baseline") if named else BASELINE,
-                outcome=outcome,
                 weight=weight,
                 unit=record.name("uid" if newer else "question_id"),
                 judge=judge_of(record),

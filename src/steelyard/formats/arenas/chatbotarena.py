@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.data.judgements import BattleLog
-from steelyard.formats.arenas.verdicts import VOTES, Battles
+from steelyard.formats.arenas.verdicts import VOTES, Battles, Verdict
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import ForeignFormat, ForeignTable
 from steelyard.formats.judged import battlelogs
@@ -32,14 +32,14 @@ def _votes(view: FileView) -> RawTable:
         row: dict[str, Any] = {
             "left": record.name("model_a"),
             "right": record.name("model_b"),
-            "outcome": battlelogs.WORDS[record.choice("winner", battlelogs.WORDS)],
             "time": record.number("tstamp"),
             "anony": None if hidden is None else str(hidden).lower(),
         }
         if record.values.get("question_id") is not None:
             row["unit"] = record.name("question_id")
         row |= {key: record.values.get(key) for key in ("judge", "turn", "language")}
-        found.add(record, told=_OPEN if hidden is False else None, **row)
+        outcome = battlelogs.WORDS[record.choice("winner", battlelogs.WORDS)]
+        found.add(record, Verdict(outcome, _OPEN if hidden is False else None), **row)
     given = {"left": "model_a", "right": "model_b", "outcome": "winner", "time": "tstamp",
              "unit": "question_id"}  # fmt: skip
     table = found.table(given)

@@ -6,11 +6,12 @@ otherwise, as in FastChat's own tables; a pair with a game that failed is left o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
-from steelyard.formats.arenas.verdicts import BATTLES, JUDGE, SCORES, Battles, judge_of
+from steelyard.formats.arenas.verdicts import BATTLES, JUDGE, SCORES, Battles, Verdict, judge_of
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.recordfields import records
 from steelyard.formats.tables import RawTable, ScoreFacts
@@ -51,18 +52,22 @@ def _single(view: FileView) -> RawTable:
     return replace(table, notes=tuple(notes))
 
 
+def _verdict(games: Sequence[str]) -> Verdict:
+    if "error" in games:
+        return Verdict(None, ("pair", "with a game that failed"))
+    if games[0] != games[1]:
+        return Verdict(0.5, ("pair", "on which the orders differ: a tie"))
+    return Verdict({"model_1": 1.0, "model_2": 0.0, "tie": 0.5}[games[0]])
+
+
 def _pairs(view: FileView) -> RawTable:
     found = Battles(view)
     for record in records(view):
-        games = [record.choice(key, _WINNERS) for key in ("g1_winner", "g2_winner")]
-        agree = games[0] == games[1]
         found.add(
             record,
-            left_out=("pair", "with a game that failed") if "error" in games else None,
-            told=None if agree else ("pair", "that the order decided: a tie"),
+            _verdict([record.choice(key, _WINNERS) for key in ("g1_winner", "g2_winner")]),
             left=record.name("model_1"),
             right=record.name("model_2"),
-            outcome={"model_1": 1.0, "model_2": 0.0}.get(games[0], 0.5) if agree else 0.5,
             unit=record.name("question_id"),
             judge=judge_of(record),
             turn=record.values.get("turn"),

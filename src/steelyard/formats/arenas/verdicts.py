@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,31 +18,34 @@ from steelyard.formats.spreads import spread
 from steelyard.formats.tables import RawTable
 from steelyard.formats.view import FileView
 
-Said = tuple[str, str]  # a noun, and what is said of those that are counted
+JUDGE, OUTCOME = "judge", "outcome"
+Said = tuple[str, str]  # a noun, and what is said of all that it counts
 
-JUDGE = "judge"
-_LEFT_OUT, _TOLD = " left out", " told"  # columns that are gone before a log is read
+
+class Verdict(NamedTuple):
+    """The outcome of a battle, None if it is left out; and what is said of such battles."""
+
+    outcome: float | None
+    said: Said | None = None
 
 
 @dataclass
 class Battles:
     """Battles of a file as they are found, with the line of each.
 
-    What is left out, or was taken for something, is counted when all files are together and rows
-    are chosen: such a row has a word about it, a noun and what is said of those.
+    Their outcomes are verdicts until all files are together and rows are chosen: what was left out
+    is counted then.
     """
 
     view: FileView
     rows: list[dict[str, Any]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
 
-    def add(
-        self, record: Record, *, left_out: Said | None = None, told: Said | None = None, **row: Any
-    ) -> None:
-        """Take a row of a log: left, right, outcome, unit, ..."""
+    def add(self, record: Record, verdict: Verdict, **row: Any) -> None:
+        """Take a row of a log: left, right, unit, ..."""
         if row["left"] == row["right"]:
-            left_out = ("battle", "of a system with itself")
-        self.rows.append(row | {_LEFT_OUT: left_out, _TOLD: told if left_out is None else None})
+            verdict = Verdict(None, ("battle", "of a system with itself"))
+        self.rows.append(row | {OUTCOME: verdict})
         self.lines.append(record.line or 1)
 
     def table(self, given: Mapping[str, str], *notes: str) -> RawTable:
@@ -63,23 +66,19 @@ class Battles:
 
 
 def _counted(table: RawTable) -> RawTable:
-    """Leave out what has no verdict, and say how many there were of what."""
-    left_out, told = (table.columns[name] for name in (_LEFT_OUT, _TOLD))
+    """Leave out what has no outcome, and say how many there were of what."""
+    verdicts: Any = table.columns[OUTCOME]
     place = table.place if table.path_of is None else f"{table.place} and others"
-    counts = Counter(said for said in (*left_out, *told) if said is not None)
-    whats = {said: ": left out" if said in left_out else "" for said in counts}
+    counts = Counter((v.said, v.outcome is None) for v in verdicts if v.said is not None)
     notes = [
-        f"{place}: {plural(count, noun)} {what}{whats[noun, what]}"
-        for (noun, what), count in counts.items()
+        f"{place}: {plural(count, noun)} {what}{': left out' if gone else ''}"
+        for ((noun, what), gone), count in counts.items()
     ]
-    rows = [row for row, said in enumerate(left_out) if said is None]
+    rows = [row for row, verdict in enumerate(verdicts) if verdict.outcome is not None]
     if not rows:
         table.fail(f"no battle is left ({'; '.join(notes)})")
-    columns = {
-        name: [cells[row] for row in rows]
-        for name, cells in table.columns.items()
-        if name not in (_LEFT_OUT, _TOLD)
-    }
+    columns = {name: [cells[row] for row in rows] for name, cells in table.columns.items()}
+    columns[OUTCOME] = [verdict.outcome for verdict in columns[OUTCOME]]
     kept = np.array(rows) if table.rows is None else table.rows[rows]
     notes = [*table.notes, *notes]
     return replace(table, columns=columns, n_rows=len(rows), rows=kept, notes=tuple(notes))

@@ -198,8 +198,9 @@ def read_counts(
     path, columns, workers = Path(path), columns or LogColumns(), workers or Workers()
     foreign = _read_foreign(path, columns)
     if foreign is not None:
-        counted = from_log(foreign.value, by_unit=by_unit, in_order=in_order, form=foreign.form)
-        return replace(counted, inputs=foreign.files, notes=foreign.notes)
+        log, form = foreign.value, foreign.form
+        own = from_log(log, by_unit=by_unit, in_order=in_order, form=form)
+        return replace(own, inputs=foreign.files, notes=foreign.notes)
     paths = log_files(path)
     asked = workers.cluster is not None or workers.resume is not None
     if asked or len(paths) > 1 or bigtables.is_parquet(paths[0]) or _is_long(paths[0]):

@@ -40,7 +40,9 @@ def _recognise(view: FileView) -> bool:
     document = view.document
     if not isinstance(document, dict) or not all(isinstance(v, list) for v in document.values()):
         return False
-    return any(isinstance(v, dict) and SCORE in v for own in document.values() for v in own)
+    return any(
+        isinstance(v, dict) and {"mt", SCORE} <= v.keys() for own in document.values() for v in own
+    )
 
 
 def _unfold(view: FileView) -> RawTable:
@@ -62,10 +64,9 @@ def _unfold(view: FileView) -> RawTable:
     cells = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
     if all(text is None for text in cells["reference"]):
         del cells["reference"]  # the model needs none
-    place = shown_path(view.path)
     notes = [_NAMED]
     if errors:
-        notes.append(f"{place}: {errors} error spans are not read, only the scores")
+        notes.append(f"{shown_path(view.path)}: {errors} error spans are not read, only the scores")
     given = {"output": "mt", "source": "src", "reference": "ref"}
     return RawTable(view.path, cells, len(rows), lambda _row: 1, blank_is_missing=False,
                     given=given, facts=_FACTS, notes=tuple(notes))  # fmt: skip
