@@ -344,6 +344,7 @@ def test_compare_takes_a_log_with_and_without_battles(
 def test_notes_and_inputs_are_in_the_result() -> None:
     found = compare_battles(HARD / "arena-hard-v2.0", intervals=None)
     assert found.n_battles == 14
+    assert found.provenance is not None
     assert any("counts thrice" in text for text in found.warnings)
     assert [Path(each.path).name for each in found.provenance.inputs] == [
         "alpha.jsonl",

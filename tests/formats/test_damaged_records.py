@@ -29,7 +29,20 @@ NAMES = (
     "subset2evaluate/items.jsonl",
 )
 GONE = object()
-BAD = (GONE, None, True, -7.5, "", "x", "system", [], {}, [None], {"score": []}, 10**400)
+BAD: tuple[Any, ...] = (
+    GONE,
+    None,
+    True,
+    -7.5,
+    "",
+    "x",
+    "system",
+    [],
+    {},
+    [None],
+    {"score": []},
+    10**400,
+)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -291,9 +291,9 @@ def test_items_are_written_again(tmp_path: Path, capsys: Capture) -> None:
         assert np.array_equal(again[name].values, table.values, equal_nan=True)
     assert again.outputs == es.outputs
     assert again.segments == es.segments
-    table = tmp_path / "long.csv"
-    table.write_text("system,segment,mqm,m\nA,x,-1,5\nA,y,0,6\nB,x,-2,7\nB,y,,8\n")
-    command = ["data", "convert", str(table), str(path), "--to", "subset2evaluate", "--force"]
+    long = tmp_path / "long.csv"
+    long.write_text("system,segment,mqm,m\nA,x,-1,5\nA,y,0,6\nB,x,-2,7\nB,y,,8\n")
+    command = ["data", "convert", str(long), str(path), "--to", "subset2evaluate", "--force"]
     assert run([*command, "--human", "mqm", "--lower-is-better", "m"]) == 0
     assert "which scores are better when lower" in capsys.readouterr().err
     named = load(path)
@@ -369,7 +369,7 @@ def test_several_language_pairs(tmp_path: Path, refusal: Refusal) -> None:
     assert 'choose one with where={"lp": "cs-uk_UA"}' in refusal(path)
     assert column_values(path, column="lp") == ["en-is_IS", "cs-uk_UA"]
     for chosen in ({"lp": "cs-uk_UA"}, {"where": {"lp": "cs-uk_UA"}}):
-        es = load(path, **chosen)  # type: ignore[arg-type]
+        es = load(path, **chosen)
         assert (es.language_pair, es.n_segments) == ("cs-uk_UA", 6)
     assert "mixes 2 language pairs" in refusal(path, lp="de-en")
 

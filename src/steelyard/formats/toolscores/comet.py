@@ -99,7 +99,7 @@ def _totals(view: FileView) -> RawTable:
 FORMAT = ForeignFormat(
     name="COMET scores",
     gives=EvalSet,
-    known_by="comet-score --to_json: {FILE: [{src, mt, COMET}]}",
+    known_by="JSON of comet-score: {FILE: [{src, mt, COMET}]}",
     example='{"sysA.txt": [{"src": "...", "mt": "...", "ref": "...", "COMET": 0.83}]}',
     recognise=_recognise,
     files=("*.json",),
@@ -118,7 +118,7 @@ OUTPUT = ForeignFormat(
 SYSTEMS = ForeignFormat(
     name="COMET system output",
     gives=EvalSet,
-    known_by="comet-score --only_system: FILE, score: X",
+    known_by="lines that comet-score prints: FILE, score: X alone",
     example="sysA.txt\tscore: 0.8033",
     recognise=lambda view: any(_TOTAL.fullmatch(line) for line in view.first_lines),
     unfold=_totals,

@@ -141,7 +141,7 @@ SYSTEMS = ForeignFormat(
 LINES = ForeignFormat(
     name="sacreBLEU sentence scores",
     gives=EvalSet,
-    known_by="sacrebleu --sentence-level: METRIC|SIGNATURE = SCORE per line",
+    known_by="lines METRIC|SIGNATURE = SCORE, one per segment",
     example="chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0 = 67.6",
     recognise=lambda view: _n_lines(view) > 1,
     unfold=_printed(segments=True),
