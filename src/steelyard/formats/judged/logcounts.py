@@ -4,8 +4,8 @@ Short logs are read whole (:mod:`steelyard.formats.judged.battlelogs`); long one
 folders of logs are counted out of core (:mod:`steelyard.formats.judged.biglogs`), on several
 workers where there are some. All ways give the same arrays. A log with units (prompts, segments) is
 counted per unit, too: in memory as far as it is short or has weights, else in parts on disk, in
-bounded memory. ``docs/design/big-logs.md`` says why. Logs of other tools, which are short, are
-unfolded in memory.
+bounded memory. ``docs/design/big-logs.md`` says why. Logs of other tools are short, and unfolded
+in memory (:mod:`steelyard.formats.judged.foreignlogs`).
 """
 
 from __future__ import annotations
@@ -27,15 +27,12 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile
 from steelyard.data.judgements import BattleLog
-from steelyard.formats import bigtables, files, registry, roles, tables
-from steelyard.formats.format import ForeignFormat, ForeignTable
+from steelyard.formats import bigtables, files, tables
 from steelyard.formats.judged import battlelogs, biglogs
 from steelyard.formats.judged.battlelogs import LogColumns
 from steelyard.formats.judged.biglogs import DrawTask, GatherTask, RowTask, scanned
-from steelyard.formats.load import check_columns
-from steelyard.formats.reading import Read, Reading, read_all
+from steelyard.formats.judged.foreignlogs import read_foreign
 from steelyard.formats.streams import kept, on_disk
-from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.battlelog import Battles, UnitCounts, battle_pairs
 from steelyard.stats.strength.wins import PairWins, WinCounts, pair_tables
@@ -196,7 +193,7 @@ def read_counts(
         What long logs are counted on.
     """
     path, columns, workers = Path(path), columns or LogColumns(), workers or Workers()
-    foreign = _read_foreign(path, columns)
+    foreign = read_foreign(path, columns)
     if foreign is not None:
         log, form = foreign.value, foreign.form
         own = from_log(log, by_unit=by_unit, in_order=in_order, form=form)
@@ -215,52 +212,6 @@ def read_counts(
             return counted
     log, form = _read(paths[0], columns)
     return from_log(log, by_unit=by_unit, in_order=in_order, form=form)
-
-
-def _read_foreign(path: Path, columns: LogColumns) -> Read | None:
-    """Read a log of another tool; None for one of ours, or whose columns are named as if it were.
-
-    The beginnings of files show what they are: logs of ours may be too long to be looked through.
-    """
-    form = None if columns.form is None else registry.named(columns.form)
-    if form is not None and form not in (battlelogs.FORMAT, battlelogs.RANKINGS, *_OTHERS):
-        raise UsageError(f'format="{form.name}" is no log of battles')
-    if form in (battlelogs.FORMAT, battlelogs.RANKINGS) or any(columns.named[:3]):
-        return None
-    if files.is_folder(path):
-        found = registry.logs_in(path, form, BattleLog)
-        _refuse_mixed(path, [view.path for _, view in found])
-        paths = [view.path for _, view in found]
-    else:
-        log_files(path)  # which must be there
-        paths = [path] if (form or registry.foreign(FileView(path))) in _OTHERS else []
-    if not paths:
-        return None
-    unit = () if columns.unit is None else (("unit", columns.unit),)
-    reading = Reading(columns.where, columns.ignore, columns=unit, form=columns.form)
-    (read,) = read_all(paths, reading)
-    check_columns([read], reading)
-    return read
-
-
-#: Formats of other tools that hold battles.
-_OTHERS = tuple(
-    form
-    for form in registry.FORMATS
-    if isinstance(form, (ForeignFormat, ForeignTable)) and issubclass(form.gives, BattleLog)
-)
-
-
-def _refuse_mixed(folder: Path, known: Sequence[Path]) -> None:
-    """Refuse a folder with logs of a tool in which a log of ours would be passed over."""
-    for path in sorted(folder.iterdir()) if known else ():
-        if path in known or not path.is_file() or files.suffix(path) not in _SUFFIXES:
-            continue
-        names = set(FileView(path).names)
-        sides = all(names & set(role) for role in (roles.LEFT, roles.RIGHT, roles.OUTCOME))
-        if sides or {roles.BETTER, roles.WORSE} <= names:
-            message = f"a battle log among logs of another format, such as {known[0].name}"
-            raise InputError(f"{message}: expected one kind in a folder", path=path)
 
 
 def _is_long(path: Path) -> bool:
