@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 # What report.figures.comparison draws; importing it would cost start-up.
 PLOTS = ("forest", "pairwise", "density", "differences", "wins", "ranks", "disagreement")
 PAIR_PLOTS = ("density", "differences", "wins")
-_COLUMNS = ("left", "right", "outcome", "unit")
+_SIDES = ("left", "right", "outcome")
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(
     ("by", "tests", "alternative", "correction", "pairwise", *RankOptions.declared())
@@ -76,7 +76,7 @@ _NOT_ON_THE_CARD = frozenset(
     metavar="LOG",
     help="Rank by a log of battles, or by a folder of logs, instead of scores.",
 )
-@from_fields(BattleOptions, *_COLUMNS)
+@from_fields(BattleOptions, *_SIDES, "unit")
 @click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
 @plot_option(PLOTS)
 @text_options
@@ -97,23 +97,28 @@ def compare(
     it is a file for each system: plain text (with --ref and --metric), or a number per line; two of
     these give the decision card.
     With --battles LOG, systems are compared by who won against whom instead; long logs are split
-    over --jobs or a --cluster.
+    over --jobs or a --cluster. INPUT is taken for such a log if it looks like one.
     """
     known = PLOTS if settings["pair"] is None else PAIR_PLOTS
     plots = wanted_figures(settings["plot"], output, known)
     asked = _Asked(settings, options, output.seed)
-    if settings["battles"] is not None:
-        if inputs:
-            raise UsageError("--battles LOG: expected no other input")
-        with workers_with_progress("counting", workers, output) as shown:
-            found = asked.of_log(shown)
-    else:
-        refuse_workers(workers, "only a log of battles is split (--battles LOG)")
-        for option in _COLUMNS:
+    log, loaded = settings["battles"], None
+    if log is None:
+        for option in _SIDES:
             if settings[option] is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
         need_inputs(inputs, "steelyard compare scores.csv --score chrF")
-        es, pair = _load(inputs, texts, options)
+        loaded = _load(inputs, texts, options)
+    elif inputs:
+        raise UsageError("--battles LOG: expected no other input")
+    if loaded is None:
+        with workers_with_progress("counting", workers, output) as shown:
+            found = asked.of_log(log or inputs[0], shown)
+    else:
+        refuse_workers(workers, "only a log of battles is split (--battles LOG)")
+        if settings["unit"] is not None:
+            raise UsageError("--unit names a column of a log: --battles LOG is missing")
+        es, pair = loaded
         if pair and settings["pair"] is None:  # two plain files: figures of two systems
             plots = wanted_figures(settings["plot"], output, PAIR_PLOTS)
         found = asked.of_scores(es, settings["pair"] or pair)
@@ -122,11 +127,21 @@ def compare(
 
 def _load(
     inputs: tuple[str, ...], texts: TextOptions, options: InputOptions
-) -> tuple[EvalSet, tuple[str, ...] | None]:
-    """Load, and score texts if metrics are named; two plain files are a pair, in their order."""
-    from steelyard.formats import plaintext
+) -> tuple[EvalSet, tuple[str, ...] | None] | None:
+    """Load, and score texts if metrics are named; two plain files are a pair, in their order.
 
-    es = texts.load(inputs, options)
+    None for a log of battles, or rankings.
+    """
+    from steelyard.data.judgements import BattleLog, Rankings
+    from steelyard.formats import plaintext
+    from steelyard.formats.load import JudgementsError
+
+    try:
+        es = texts.load(inputs, options)
+    except JudgementsError as error:
+        if len(inputs) > 1 or not isinstance(error.value, (BattleLog, Rankings)):
+            raise
+        return None
     forms = {each.format for each in es.inputs}
     pair = None
     if len(inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
@@ -189,7 +204,7 @@ class _Asked:
         card = replace(card, warnings=(*card.warnings, *unused))
         return _Found(card.to_dict(), [card.table()], partial(_draw_pair, es, card))
 
-    def of_log(self, workers: Workers) -> _Found:
+    def of_log(self, log: str, workers: Workers) -> _Found:
         from steelyard.comparison.logs import compare_log
 
         self.inputs.only_rows_and_columns()
@@ -199,12 +214,17 @@ class _Asked:
             if given(option):
                 raise UsageError(f"--{option} applies to scores, not to a log of battles")
         settings: dict[str, Any] = {"where": self.inputs.where, "ignore": self.inputs.ignore}
+        settings |= {"format": self.inputs.format}
         settings |= {name: value for name, value in self.settings.items() if name != "tolerance"}
+        for role, column in self.inputs.columns:
+            if role not in (*_SIDES, "unit"):
+                raise UsageError(f"--columns {role}={column}: a log of battles has no {role}")
+            settings[role] = settings[role] or column
         for option in ("by", "orders"):  # what is usual differs for logs
             if not given(option):
                 del settings[option]
         options = BattleOptions.of(settings)
-        return self._shown(compare_log(settings["battles"], options, self.seed, workers))
+        return self._shown(compare_log(log, options, self.seed, workers))
 
     def _shown(self, found: Comparison | BattleComparison, es: EvalSet | None = None) -> _Found:
         found = replace(found, notes=tuple(map(spoken, found.notes)))

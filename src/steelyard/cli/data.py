@@ -158,8 +158,8 @@ def formats(output: OutputOptions) -> None:
     epilog="Example: steelyard data convert human.csv metrics.csv wmt23.parquet --human mqm"
 )
 @click.argument("inputs", nargs=-1, metavar="IN... OUT")
-@click.option("--to", metavar="FORMAT", help="native, mtme, long, wide, system, text, submission "
-              "or submission-sys; by default OUT's suffix decides.")  # fmt: skip
+@click.option("--to", metavar="FORMAT", help="native, mtme, long, wide, system, text, submission, "
+              "submission-sys or subset2evaluate; by default OUT's suffix decides.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 @input_options
 @output_options

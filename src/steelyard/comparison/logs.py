@@ -98,6 +98,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     unit: str | None = None,
     where: Sequence[tuple[str, str]] = (),
     ignore: Sequence[str] = (),
+    format: str | None = None,  # noqa: A002 - the word that people use
     by: str | Sequence[str] = DEFAULT,
     ties: str = "half",
     prior: float = 0.0,
@@ -118,13 +119,16 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     ----------
     log
         A table of battles (CSV, TSV, JSON lines, also ``.gz``, or Parquet) or of rankings, which
-        unfold into battles; a folder of tables of battles; or a log in memory. Long files are
-        counted out of core.
+        unfold into battles; a file of another tool that holds battles; a folder of tables, or of
+        such files; or a log in memory. Long tables are counted out of core.
     left, right, outcome, unit
         Columns, where they do not have one of the usual names. The last names what battles share
         and intervals resample: a prompt, a segment, or the user who judged.
     where, ignore
         Columns and values that select rows; columns to skip.
+    format
+        The name of the format (``steelyard data formats`` lists them), where the log looks like
+        another.
     by
         Rankings: ``mean`` (the share of battles won, ties as half), ``bt``, ``elo``, ``trueskill``.
     ties, prior, method
@@ -176,17 +180,16 @@ def compare_log(
             unit=options.unit,
             where=options.where,
             ignore=tuple(options.ignore),
+            form=options.format,
         )
         counted = read_counts(log, columns, by_unit=by_unit, in_order=in_order, workers=workers)
-        paths = log_files(Path(log))
-        root = None if paths == [Path(log)] else Path(log)
-        digest = provenance.sha256([on_disk(path) for path in paths], root)
-        inputs = (InputFile(str(log), counted.form, digest),)
+        inputs = counted.inputs or _inputs(Path(log), counted.form)
     options = replace(options, orders=n_orders(options.orders, counted.n_battles))
     sample = LogSample(counted, options.n_bootstrap if options.intervals else 0)
     found = rank_log(sample, options, stream)
     pairs = _pairs(sample, found, options)
-    warnings = [*_unit_warnings(sample), *(text for own in found.values() for text in own.warnings)]
+    warnings = [*counted.notes, *_unit_warnings(sample)]
+    warnings += [text for own in found.values() for text in own.warnings]
     settings = options.settings(options.by, tuple(pairs.tests))
     if sample.n_resamples:
         resampled = "battle" if counted.n_units is None else options.unit or "unit"
@@ -206,6 +209,12 @@ def compare_log(
         provenance=Provenance.of("compare", settings, inputs, rng),
         alpha=options.alpha,
     )
+
+
+def _inputs(log: Path, form: str) -> tuple[InputFile, ...]:
+    paths = log_files(log)
+    root = None if paths == [log] else log
+    return (InputFile(str(log), form, provenance.sha256([on_disk(own) for own in paths], root)),)
 
 
 @dataclass(frozen=True, slots=True)

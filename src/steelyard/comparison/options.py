@@ -123,7 +123,7 @@ class CompareOptions(_Both):
 class BattleOptions(_Both):
     """What :func:`steelyard.compare_battles` is asked; None is the usual number of orders.
 
-    The last six name columns of a log, rows to keep, and columns to skip.
+    The last seven name columns of a log, rows to keep, columns to skip, and the format.
     """
 
     units: ClassVar[tuple[str, ...]] = ("segment", "battle")
@@ -138,6 +138,7 @@ class BattleOptions(_Both):
     )
     where: tuple[tuple[str, str], ...] = ()
     ignore: Sequence[str] = names(())
+    format: str | None = text(None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by", tuple(dict.fromkeys(bounds.listed(by=self.by))))

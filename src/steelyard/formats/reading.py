@@ -16,6 +16,7 @@ from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet
 from steelyard.data.trusted import changed
 from steelyard.formats import files, frames, guessing, registry, roles, tables
+from steelyard.formats.cells import label
 from steelyard.formats.format import (
     ForeignFormat,
     ForeignTable,
@@ -44,7 +45,16 @@ class Reading:
         for column, value in self.where:
             if column in table:
                 table = table.where(column, value)
+        table = self._of_language_pair(table)
         return roles.assigned(table.without(self.ignore), self.columns)
+
+    def _of_language_pair(self, table: RawTable) -> RawTable:
+        """Keep the rows of the language pair that is wanted, if the table has several."""
+        column = next((name for name in roles.LANGUAGES if name in table), None)
+        if self.lp is None or column is None or column in self.ignore:
+            return table
+        found = {label(cell) for cell in table.columns[column]}
+        return table.where(column, self.lp) if len(found) > 1 and self.lp in found else table
 
     def table(self, path: Path) -> RawTable:
         """Read a file's table, with the columns that select rows as text."""

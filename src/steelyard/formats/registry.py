@@ -14,6 +14,7 @@ from typing import NoReturn
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.words import listed
 from steelyard.formats import entityfiles, files, roles, scoretables, submission
+from steelyard.formats.arenas import alpacaeval, arenahard, chatbotarena, fastchat
 from steelyard.formats.folders import mtme, native
 from steelyard.formats.format import (
     FileFormat,
@@ -30,6 +31,7 @@ from steelyard.formats.judged import (
     googlemqm,
 )
 from steelyard.formats.tables import RawTable
+from steelyard.formats.toolscores import comet, metricx, sacrebleujson, subset2evaluate, wmtautorank
 from steelyard.formats.view import FileView
 
 FORMATS: tuple[Format, ...] = (
@@ -39,6 +41,22 @@ FORMATS: tuple[Format, ...] = (
     appraise.FORMAT,
     appraise.SCORES,
     googlemqm.FORMAT,
+    fastchat.FORMAT,
+    fastchat.PAIRS,
+    arenahard.FORMAT,
+    chatbotarena.FORMAT,
+    chatbotarena.KAGGLE,
+    alpacaeval.FORMAT,
+    comet.FORMAT,
+    comet.OUTPUT,
+    comet.SYSTEMS,
+    metricx.FORMAT,
+    sacrebleujson.FORMAT,
+    sacrebleujson.SYSTEMS,
+    sacrebleujson.LINES,
+    sacrebleujson.LINE,
+    subset2evaluate.FORMAT,
+    wmtautorank.FORMAT,
     errorlists.FORMAT,
     battlelogs.RANKINGS,
     battlelogs.FORMAT,
@@ -96,23 +114,30 @@ def runs(folder: Path, form: Format | None = None) -> list[tuple[Foreign, FileVi
 
     What else is there is left alone: tools put their settings and summaries beside their logs.
     """
-    found: list[tuple[Foreign, FileView]] = []
-    known: list[Foreign] = [f for f in FORMATS if isinstance(f, (ForeignFormat, ForeignTable))]
-    for path in _files_in(folder):
-        own = [f for f in known if form is None or f is form]
-        candidates = [f for f in own if any(fnmatchcase(path.name, glob) for glob in f.files)]
-        if not candidates:
-            continue
-        view = FileView(path)
-        seen = next((f for f in candidates if _is_of(view, f)), None)
-        if seen is not None:
-            found.append((seen, view))
+    found = logs_in(folder, form)
     if not found:
         raise InputError(
             "folder is neither laid out like mt-metrics-eval (documents/, sources/, ...) nor holds "
             "a log that is known (steelyard data formats lists them)",
             path=folder,
         )
+    return found
+
+
+def logs_in(
+    folder: Path, form: Format | None = None, gives: type = object
+) -> list[tuple[Foreign, FileView]]:
+    """Find the logs that give what is wanted, which all are of one format; maybe there are none."""
+    found: list[tuple[Foreign, FileView]] = []
+    known = [f for f in _foreign() if issubclass(f.gives, gives) and (form is None or f is form)]
+    for path in _files_in(folder):
+        candidates = [f for f in known if any(fnmatchcase(path.name, glob) for glob in f.files)]
+        if not candidates:
+            continue
+        view = FileView(path)
+        seen = next((f for f in candidates if _is_of(view, f)), None)
+        if seen is not None:
+            found.append((seen, view))
     counts = Counter(form.name for form, _ in found)
     if len(counts) > 1:
         shown = ", ".join(f"{count} of {name}" for name, count in sorted(counts.items()))
@@ -121,11 +146,19 @@ def runs(folder: Path, form: Format | None = None) -> list[tuple[Foreign, FileVi
     return found
 
 
+def _foreign() -> list[Foreign]:
+    return [form for form in FORMATS if isinstance(form, (ForeignFormat, ForeignTable))]
+
+
+def foreign(view: FileView) -> Foreign | None:
+    """Give the foreign format of a file by a look at its beginning; None if it has none."""
+    return next((form for form in _foreign() if _is_of(view, form)), None)
+
+
 def _is_of(view: FileView, form: Foreign) -> bool:
     if isinstance(form, ForeignFormat):
         return form.sees(view)
-    record = view.record
-    return record is not None and form.marked_by({f".{name}" for name in record})
+    return form.marked_by({f".{name}" for name in view.names})
 
 
 def _files_in(folder: Path) -> Iterable[Path]:

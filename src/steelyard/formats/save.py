@@ -50,8 +50,9 @@ def save(
 ) -> list[str]:
     """Write a set or judgements, whole or not at all; gives back what the format had no place for.
 
-    ``to`` is one of ``native mtme long wide system text submission submission-sys``; by default the
-    suffix decides: a folder is mt-metrics-eval, ``.parquet`` native, other tables are long.
+    ``to`` is one of ``native mtme long wide system text submission submission-sys
+    subset2evaluate``; by default the suffix decides: a folder is mt-metrics-eval, ``.parquet``
+    native, other tables are long.
     """
     bounds.instance((str, Path), "a path", path=path)
     saved = tuple({form.gives for form in FORMATS})

@@ -104,6 +104,15 @@ class FileView:
                 value = next((own for _, own in self._safe_records()), None)
         return value if isinstance(value, dict) else None
 
+    @property
+    def names(self) -> list[str]:
+        """The keys of the first object, or the cells of the first line of another text."""
+        if self._begins_json:
+            return list(self.record or ())
+        first = self.first_lines[0] if self.first_lines else ""
+        delimiter = tables.delimiter_of(first, self.kind)
+        return [name.strip('" ') for name in first.split(delimiter)]
+
     def _first_of_list(self) -> dict[str, Any] | None:
         value = files.first_element(self.head)
         if value is None:

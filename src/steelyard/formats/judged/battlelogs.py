@@ -53,6 +53,7 @@ class LogColumns:
     unit: str | None = None
     where: tuple[tuple[str, str], ...] = ()
     ignore: tuple[str, ...] = ()
+    form: str | None = None  # the format, whatever the log looks like
 
     @property
     def named(self) -> tuple[str | None, ...]:

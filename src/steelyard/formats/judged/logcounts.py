@@ -4,7 +4,8 @@ Short logs are read whole (:mod:`steelyard.formats.judged.battlelogs`); long one
 folders of logs are counted out of core (:mod:`steelyard.formats.judged.biglogs`), on several
 workers where there are some. All ways give the same arrays. A log with units (prompts, segments) is
 counted per unit, too: in memory as far as it is short or has weights, else in parts on disk, in
-bounded memory. ``docs/design/big-logs.md`` says why.
+bounded memory. ``docs/design/big-logs.md`` says why. Logs of other tools are short, and unfolded
+in memory (:mod:`steelyard.formats.judged.foreignlogs`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,13 @@ from numpy.typing import NDArray
 from steelyard.core import provenance
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.parallel import Workers
+from steelyard.core.provenance import InputFile
 from steelyard.data.judgements import BattleLog
 from steelyard.formats import bigtables, files, tables
 from steelyard.formats.judged import battlelogs, biglogs
 from steelyard.formats.judged.battlelogs import LogColumns
 from steelyard.formats.judged.biglogs import DrawTask, GatherTask, RowTask, scanned
+from steelyard.formats.judged.foreignlogs import read_foreign
 from steelyard.formats.streams import kept, on_disk
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.battlelog import Battles, UnitCounts, battle_pairs
@@ -119,6 +122,8 @@ class CountedLog:
         these are held in memory.
     form
         What the file was taken for.
+    inputs, notes
+        The files of a log of another tool, and what was left out or assumed of it.
     """
 
     systems: tuple[str, ...]
@@ -129,6 +134,8 @@ class CountedLog:
     played: Battles | None = None
     unit: NDArray[np.int32] | None = None
     form: str = "battle log"
+    inputs: tuple[InputFile, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def log_files(path: Path) -> list[Path]:
@@ -175,7 +182,7 @@ def read_counts(
     ----------
     path
         CSV, TSV, JSON lines (all of them also ``.gz``) or Parquet; or a folder of such logs; ``-``
-        is standard input.
+        is standard input. Also a file of another tool that holds battles, or a folder of these.
     columns
         How the columns are called, where not by the usual names.
     by_unit
@@ -186,6 +193,11 @@ def read_counts(
         What long logs are counted on.
     """
     path, columns, workers = Path(path), columns or LogColumns(), workers or Workers()
+    foreign = read_foreign(path, columns)
+    if foreign is not None:
+        log, form = foreign.value, foreign.form
+        own = from_log(log, by_unit=by_unit, in_order=in_order, form=form)
+        return replace(own, inputs=foreign.files, notes=foreign.notes)
     paths = log_files(path)
     asked = workers.cluster is not None or workers.resume is not None
     if asked or len(paths) > 1 or bigtables.is_parquet(paths[0]) or _is_long(paths[0]):

@@ -1,0 +1,1 @@
+"""Battles and verdicts as arenas, and benchmarks with a judge, write them."""

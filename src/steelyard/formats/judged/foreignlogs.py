@@ -1,0 +1,59 @@
+"""Battles in files of other tools, or in folders of these, where a log is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from steelyard.core.errors import InputError, UsageError
+from steelyard.data.judgements import BattleLog
+from steelyard.formats import files, registry, roles
+from steelyard.formats.format import ForeignFormat, ForeignTable
+from steelyard.formats.judged import battlelogs
+from steelyard.formats.judged.battlelogs import LogColumns
+from steelyard.formats.load import check_columns
+from steelyard.formats.reading import Read, Reading, read_all
+from steelyard.formats.view import FileView
+
+_OWN = (battlelogs.FORMAT, battlelogs.RANKINGS)
+_FOREIGN = tuple(
+    form
+    for form in registry.FORMATS
+    if isinstance(form, (ForeignFormat, ForeignTable)) and issubclass(form.gives, BattleLog)
+)
+
+
+def read_foreign(path: Path, columns: LogColumns) -> Read | None:
+    """Read a log of another tool; None for one of ours, or whose sides are named as if it were.
+
+    The beginnings of files show what they are: logs of ours may be too long to be looked through.
+    """
+    form = None if columns.form is None else registry.named(columns.form)
+    if form is not None and form not in (*_OWN, *_FOREIGN):
+        raise UsageError(f'format="{form.name}" is no log of battles')
+    if form in _OWN or any((columns.left, columns.right, columns.outcome)):
+        return None
+    if files.is_folder(path):
+        paths = [view.path for _, view in registry.logs_in(path, form, BattleLog)]
+        _refuse_mixed(path, paths)
+    else:
+        paths = [path] if (form or registry.foreign(FileView(path))) in _FOREIGN else []
+    if not paths:
+        return None
+    unit = () if columns.unit is None else (("unit", columns.unit),)
+    reading = Reading(columns.where, columns.ignore, columns=unit, form=columns.form)
+    (read,) = read_all(paths, reading)
+    check_columns([read], reading)
+    return read
+
+
+def _refuse_mixed(folder: Path, known: Sequence[Path]) -> None:
+    """Refuse a folder with logs of a tool in which a log of ours would be passed over."""
+    for path in sorted(folder.iterdir()) if known else ():
+        if path in known or not path.is_file():
+            continue
+        names = set(FileView(path).names)
+        sides = all(names & set(role) for role in (roles.LEFT, roles.RIGHT, roles.OUTCOME))
+        if sides or {roles.BETTER, roles.WORSE} <= names:
+            message = f"a battle log among logs of another format, such as {known[0].name}"
+            raise InputError(f"{message}: expected one kind in a folder", path=path)

@@ -1,0 +1,1 @@
+"""Scores as the tools that compute metrics write them."""

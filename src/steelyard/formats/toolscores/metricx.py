@@ -1,0 +1,71 @@
+"""What MetricX writes: its input with a prediction, which counts errors from 0 to 25.
+
+Its own evaluation wants ``system_id``, ``segment_id`` and the human ``label``; other files have the
+texts alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from steelyard.core.words import listed
+from steelyard.data.evalset import EvalSet
+from steelyard.formats import roles
+from steelyard.formats.format import ForeignTable
+from steelyard.formats.plaintext import stem
+from steelyard.formats.scoretables import LONG
+from steelyard.formats.tables import RawTable, ScoreFacts
+
+SCORE, LABEL = "MetricX", "label"
+_CALLED = {
+    "system": ("system_id",),
+    "segment": ("segment_id",),
+    "output": ("hypothesis",),
+    SCORE: ("prediction",),
+}
+
+
+def _unfold(table: RawTable) -> RawTable:
+    given = {
+        role: next((name for name in (*names, role) if name in table), None)
+        for role, names in _CALLED.items()
+    }
+    columns: dict[str, Any] = {
+        role: table.columns[name] for role, name in given.items() if name is not None
+    }
+    notes = list(table.notes)
+    if given["system"] is None:
+        columns["system"] = [stem(table.path)] * table.n_rows
+        notes.append("MetricX: without system_id, a system is called as its file")
+    if given["segment"] is None:
+        columns["segment"] = [str(table.line(row)) for row in range(table.n_rows)]
+        notes.append("MetricX: without segment_id, segments are lines, from 1")
+    used = {name for name in given.values() if name is not None}
+    left = []
+    for name, cells in table.columns.items():
+        if name in used:
+            continue
+        if name == LABEL or roles.is_text(name):
+            columns[name] = cells
+        else:
+            left.append(name)
+    if not any(columns.get("reference", ())):
+        columns.pop("reference", None)  # empty where the model uses none
+    if left:
+        notes.append(f"{table.place}: not read: {listed(left, 5)}")
+    facts = {SCORE: ScoreFacts(higher_is_better=False), LABEL: ScoreFacts("human", True)}
+    called = {role: name for role, name in given.items() if name not in (None, role)}
+    return replace(table, columns=columns, given=called, facts=facts, notes=tuple(notes))
+
+
+FORMAT = ForeignTable(
+    name="MetricX output",
+    gives=EvalSet,
+    known_by="JSON lines with hypothesis and prediction",
+    example='{"source": "...", "hypothesis": "...", "reference": "...", "prediction": 1.742}',
+    marks=(".hypothesis .prediction",),
+    files=("*.jsonl",),
+    unfold=_unfold,
+    becomes=LONG,
+)
