@@ -287,8 +287,7 @@ def test_a_closed_pipe_is_no_traceback(scores):
         shown = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
     finally:
         os.close(writer)
-    assert (shown.returncode, shown.stderr.count(b"\n")) == (1, 1)
-    assert shown.stderr.startswith(b"read ")
+    assert (shown.returncode, shown.stderr) == (1, b"")
 
 
 def test_names_do_not_steer_the_terminal(tmp_path, capsys):

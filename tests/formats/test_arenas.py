@@ -385,7 +385,7 @@ def test_columns_of_another_tools_log(refusal: Refusal) -> None:
     assert compare_battles(ALPACA, unit="judge", intervals=None).n_segments == 2
     message = refusal(compare_battles, ALPACA, unit="annotator")
     assert message.startswith("no input has a column 'annotator'")
-    assert "a battle log is nothing without outcome" in refusal(
+    assert "annotations can't be read without column outcome" in refusal(
         compare_battles, ALPACA, ignore=["outcome"]
     )
     assert "is no log of battles" in refusal(compare_battles, SINGLE, format="FastChat scores")
