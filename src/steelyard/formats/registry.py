@@ -23,6 +23,7 @@ from steelyard.formats.format import (
     TableFormat,
 )
 from steelyard.formats.judged import battlelogs, directassessment, errorlists
+from steelyard.formats.logs import deepeval, helm, inspectai, lmeval, openaievals, promptfoo
 from steelyard.formats.tables import RawTable
 from steelyard.formats.view import FileView
 
@@ -30,6 +31,12 @@ FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
     entityfiles.FORMAT,
+    inspectai.FORMAT,
+    lmeval.FORMAT,
+    promptfoo.FORMAT,
+    deepeval.FORMAT,
+    helm.FORMAT,
+    openaievals.FORMAT,
     errorlists.FORMAT,
     battlelogs.RANKINGS,
     battlelogs.FORMAT,

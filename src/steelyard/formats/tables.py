@@ -71,9 +71,17 @@ class RawTable:
         """Raise an InputError at a row."""
         if row is None:
             raise InputError(message, path=self.path)
+        raise InputError(message, path=self._file(row), line=self.line(row))
+
+    def _file(self, row: int) -> Path:
         own = int(row if self.rows is None else self.rows[row])
-        path = self.path if self.path_of is None else self.path_of(own)
-        raise InputError(message, path=path, line=self.line(row))
+        return self.path if self.path_of is None else self.path_of(own)
+
+    def stands(self, row: int, other: int) -> str:
+        """Say where a row stands, to somebody who looks at another one."""
+        if self._file(row) == self._file(other):
+            return f"on line {self.line(row)}"
+        return f"on line {self.line(row)} of {shown_path(self._file(row))}"
 
     def named(self, column: str) -> str:
         """Give the column as messages call it: by the name that it has in the file."""
