@@ -46,6 +46,13 @@ class Reading:
                 table = table.where(column, value)
         return roles.assigned(table.without(self.ignore), self.columns)
 
+    def placed(self, table: RawTable) -> RawTable:
+        """Add the file and the folder of a log as columns, where the user asks for them."""
+        asked = {column for column, _ in self.where} | {column for _, column in self.columns}
+        own = {"file": str(table.path), "folder": str(table.path.parent)}
+        added = {name: [own[name]] * table.n_rows for name in asked & own.keys()}
+        return replace(table, columns={**added, **table.columns})
+
     def table(self, path: Path) -> RawTable:
         """Read a file's table, with the columns that select rows as text."""
         names = {column for column, _ in self.where}
@@ -146,7 +153,7 @@ def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
 
 def _unfolded(form: registry.Foreign, view: FileView, reading: Reading) -> _Unfolded:
     if isinstance(form, ForeignFormat):
-        table = form.unfold(view)
+        table = reading.placed(form.unfold(view))
         return _Unfolded(form, table, frozenset(table.columns), view.path)
     raw = reading.table(view.path)
     return _of_foreign_table(form, raw, reading, view.path)
@@ -155,7 +162,7 @@ def _unfolded(form: registry.Foreign, view: FileView, reading: Reading) -> _Unfo
 def _of_foreign_table(
     form: ForeignTable, raw: RawTable, reading: Reading, path: Path | None
 ) -> _Unfolded:
-    table = form.unfold(reading.narrow(raw))
+    table = reading.placed(form.unfold(reading.narrow(raw)))
     return _Unfolded(form, table, frozenset((*raw.columns, *table.columns)), path)
 
 

@@ -77,6 +77,11 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and not is_nan
 
 
+def recognise(view: FileView) -> bool:
+    """Tell by the first key, before a large file of another tool is parsed, and then by others."""
+    return '"testCases"' in view.head and view.has("testCases", "metricsScores")
+
+
 def unfold(view: FileView) -> RawTable:
     """Give a row per case, with a column per metric."""
     document = an_object(view.document, "the log", view.fail)
@@ -114,22 +119,22 @@ def unfold(view: FileView) -> RawTable:
             reference=text(case.get("expectedOutput")) or None,
         )
     evidence.remark(rows)
-    given = {"segment": "name", "source": "input", "output": "actualOutput",
-             "reference": "expectedOutput"}  # fmt: skip
+    given = {"system": "hyperparameters.model", "segment": "name", "source": "input",
+             "output": "actualOutput", "reference": "expectedOutput"}  # fmt: skip
     return rows.table(given, evidence.facts())
 
 
 def _system(view: FileView, document: Mapping[str, Any], rows: Rows) -> str:
     """Name what was tested, and say by what."""
     parameters = optional_object(document.get("hyperparameters"), "'hyperparameters'", view.fail)
-    own = parameters.get("model")
-    by = "hyperparameters.model"
-    if words(own) is None:
-        own, by = document.get("identifier"), "the identifier of the run"
-    if words(own) is None:
+    own, by = words(parameters.get("model")), ""
+    if own is None:
+        own, by = words(document.get("identifier")), "the identifier of the run"
+    if own is None:
         own, by = folder_name(view), "the name of the folder"
-    rows.note(f"system '{own}' is {by}")
-    return str(own)
+    if by:
+        rows.note(f"system '{own}' is {by}: 'hyperparameters.model' names none")
+    return own
 
 
 FORMAT = ForeignFormat(
@@ -138,7 +143,7 @@ FORMAT = ForeignFormat(
     known_by="JSON with testCases, metricsScores, testPassed and testFailed",
     example='{"testCases": [{"name": "item_0", "metricsData": [{"name": "Answer Relevancy", '
     '"score": 0.9, "threshold": 0.5, "success": true}]}], "metricsScores": []}',
-    keys=("testCases", "metricsScores"),
+    recognise=recognise,
     files=("*.json",),
     unfold=unfold,
     becomes=scoretables.LONG,

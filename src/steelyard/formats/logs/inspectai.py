@@ -51,8 +51,8 @@ def recognise(view: FileView) -> bool:
     """Tell an archive, or a document with a model, a task and a status."""
     if view.kind == "eval" or archives.is_zip(view.path):
         return True  # any other archive is refused by name
-    if not view.has("version", "status", "eval"):
-        return False
+    if '"eval"' not in view.head or not view.has("version", "status", "eval"):
+        return False  # the head, since other logs are too large to be parsed for this
     assert view.record is not None
     own = view.record["eval"]
     return isinstance(own, dict) and "model" in own and "task" in own

@@ -48,8 +48,8 @@ class _Result:
     column: object  # the pair of a provider and a prompt
     provider: str
     prompt: str
-    number: int  # of the test, by which tests are in order
-    test: str  # what the test is
+    number: int | None  # of the test, the same for all systems; old files have none
+    test: str  # what the test is, the same for its repeats
     source: str | None
     output: str | None
     scores: Mapping[str, Any]
@@ -60,6 +60,8 @@ def recognise(view: FileView) -> bool:
     """Tell a document of results, a line of it, or its table."""
     if view.kind == "csv":
         return f",{','.join(_CSV_BLOCK)}," in view.head
+    if '"provider"' not in view.head:  # other logs are too large to be parsed for this
+        return False
     if view.has(*_OF_ROW):
         return True
     results = (view.record or {}).get("results")
@@ -89,19 +91,22 @@ def unfold(view: FileView) -> RawTable:
 
 
 def _table(rows: Rows, results: list[_Result]) -> RawTable:
-    results.sort(key=lambda one: one.number)  # threads finish in any order
-    items = {test: str(i) for i, test in enumerate(dict.fromkeys(one.test for one in results))}
+    results.sort(key=lambda one: one.number or 0)  # threads finish in any order
     systems = _systems(rows, results)
+    numbered: dict[int, _Result] = {}
+    items: dict[str, tuple[str, str | None]] = {}  # with what was asked
     seen: Counter[tuple[object, str]] = Counter()
     for one in results:
-        seen[one.column, one.test] += 1
+        test = one if one.number is None else numbered.setdefault(one.number, one)
+        item, source = items.setdefault(test.test, (str(len(items)), test.source))
+        seen[one.column, item] += 1
         rows.add(
             one.place,
             {} if one.fate else one.scores,
             system=systems[one.column],
-            segment=items[one.test],
-            epoch=str(seen[one.column, one.test]),
-            source=one.source,
+            segment=item,
+            epoch=str(seen[one.column, item]),
+            source=source,
             output=one.output,
         )
     fates = Counter(one.fate for one in results)
@@ -162,11 +167,10 @@ def _result(place: int, record: Mapping[str, Any], fail: Callable[[str], NoRetur
     )
 
 
-def _index(value: object, fail: Fail) -> int:
-    """Give the number of a test; old files have none, and stay in their order."""
+def _index(value: object, fail: Fail) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
         fail(f"'testIdx' is {brief(value)}, expected a whole number")
-    return value if isinstance(value, int) else 0
+    return value if isinstance(value, int) else None
 
 
 def _source(variables: Mapping[str, Any]) -> str | None:
