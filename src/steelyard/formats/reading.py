@@ -171,11 +171,20 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     form = parts[0].form
     whole = stacked([part.table for part in parts])
     present = frozenset(name for part in parts for name in part.columns)
-    table = form.becomes.prepare(reading.narrow(whole))
+    narrowed = reading.narrow(whole)
+    others = [name for name in narrowed.columns if _is_emptied(name, narrowed, whole)]
+    table = form.becomes.prepare(narrowed.without(others))
     if reading.inspect is not None:
         reading.inspect(form.becomes, table)
     value = form.becomes.read(table)
     return _finished(form, value, table, present, [p.file for p in parts if p.file is not None])
+
+
+def _is_emptied(name: str, table: RawTable, whole: RawTable) -> bool:
+    """Tell whether a column is one of rows only that were not selected."""
+    if name not in whole or any(cell is not None for cell in table.columns[name]):
+        return False
+    return any(cell is not None for cell in whole.columns[name])
 
 
 def _finished(

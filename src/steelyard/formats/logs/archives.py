@@ -7,6 +7,7 @@ Method 93 (Zstandard), which Inspect writes, is unpacked here, as Python's zipfi
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 import zipfile
@@ -124,14 +125,15 @@ def _checked(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
         name = member.filename
         if name in members:
             fail(f"the archive has two members named '{name}'")
-        if name.startswith("/") or "\\" in name or ":" in name[:2] or ".." in name.split("/"):
+        parts = re.split(r"[/\\]", name)
+        if not parts[0] or ":" in name[:2] or ".." in parts:
             fail(f"the member '{name}' leads out of the archive's folder")
         if member.flag_bits & _ENCRYPTED:
             fail(f"the member '{name}' is encrypted")
         members[name] = member
     ordered = sorted(members.values(), key=lambda own: own.header_offset)
-    for member, following in zip(ordered, [*ordered[1:], None], strict=True):
-        last = archive.start_dir if following is None else following.header_offset
+    ends = [*(own.header_offset for own in ordered[1:]), archive.start_dir]
+    for member, last in zip(ordered, ends, strict=False):
         size = _LOCAL.size + len(member.orig_filename) + member.compress_size  # at the least
         if member.header_offset + size > last:
             fail(f"the member '{member.filename}' lies over another one")

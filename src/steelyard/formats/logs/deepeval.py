@@ -48,11 +48,10 @@ class _Evidence:
         if metric.get("error") is not None:
             self.errors += 1
             return None
-        score, threshold = metric.get("score"), metric.get("threshold")
-        success = metric.get("success")
-        compared = _is_number(score) and _is_number(threshold) and isinstance(success, bool)
-        if compared and score != threshold:
-            self.ways.setdefault(name, set()).add((score > threshold) == success)
+        score, threshold = metric.get("score"), _number(metric.get("threshold"))
+        value, success = _number(score), metric.get("success")
+        if value is not None and threshold is not None and value != threshold:
+            self.ways.setdefault(name, set()).add((value > threshold) == (success is True))
         return score
 
     def remark(self, rows: Rows) -> None:
@@ -72,9 +71,11 @@ class _Evidence:
         return {name: ScoreFacts(higher_is_better=True in ways) for name, ways in proven.items()}
 
 
-def _is_number(value: object) -> bool:
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and not is_nan
+def _number(value: object) -> float | None:
+    """Give a value that can be compared, None for all others."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        return None
+    return value
 
 
 def recognise(view: FileView) -> bool:
