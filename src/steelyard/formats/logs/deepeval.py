@@ -96,11 +96,15 @@ def unfold(view: FileView) -> RawTable:
     evidence = _Evidence()
     system = _system(view, document, rows)
     seen: Counter[str] = Counter()
+    asked: dict[str, str | None] = {}
     for place, (_, number, value) in enumerate(cases):
         fail = rows.failing(place)
         case = an_object(value, f"case {number + 1}", fail)
         item = a_name(case.get("name", f"test_case_{number}"), f"'name' of case {number + 1}", fail)
         seen[item] += 1
+        source = text(case.get("input")) or None
+        if asked.setdefault(item, source) != source:  # else it is the same case once more
+            fail(f"another case is named '{item}', with another input; expected a name each")
         scores: dict[str, Any] = {}
         metrics = case.get("metricsData")
         for one in a_list([] if metrics is None else metrics, f"'metricsData' of '{item}'", fail):
@@ -115,7 +119,7 @@ def unfold(view: FileView) -> RawTable:
             system=system,
             segment=item,
             epoch=str(seen[item]),
-            source=text(case.get("input")) or None,
+            source=source,
             output=text(case.get("actualOutput")),
             reference=text(case.get("expectedOutput")) or None,
         )

@@ -172,8 +172,7 @@ def _of_archive(view: FileView, archive: Archive) -> _Log:
     name = "header.json" if whole else "_journal/start.json"
     header = an_object(archive.json(name), name, view.fail)
     samples = list(_samples(view, archive))
-    broken = not whole or "summaries.json" not in archive
-    return _Log(header, samples, lambda _place: None, brief=True, broken=broken)
+    return _Log(header, samples, lambda _place: None, brief=True, broken=not whole)
 
 
 def _samples(view: FileView, archive: Archive) -> Iterator[Any]:
