@@ -6,6 +6,7 @@ import json
 import os
 import zipfile
 import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +23,9 @@ SUMMARIES = json.dumps([{"id": 1, "epoch": 1, "scores": {"s": {"value": "C"}}}])
 GOOD = {"header.json": HEADER, "summaries.json": SUMMARIES}
 
 
-def _zip(path: Path, members: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
+def _zip(
+    path: Path, members: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED
+) -> Path:
     with zipfile.ZipFile(path, "w", method) as archive:
         for name, content in members.items():
             archive.writestr(name, content)

@@ -7,6 +7,7 @@ import json
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ BETA_ARCHIVE = next((SAMPLES / "logs-eval-deflate").glob("*Tm83*"))
 ERRORS = next((SAMPLES / "logs-with-error").iterdir())
 
 
-def _log(*samples: dict, **eval_: object) -> dict:
+def _log(*samples: dict[str, Any], **eval_: object) -> dict[str, Any]:
     return {
         "version": 2,
         "status": "success",
@@ -28,11 +29,11 @@ def _log(*samples: dict, **eval_: object) -> dict:
     }
 
 
-def _sample(item: object = 1, value: object = 1.0, **more: object) -> dict:
+def _sample(item: object = 1, value: object = 1.0, **more: object) -> dict[str, Any]:
     return {"id": item, "epoch": 1, "target": "x", "scores": {"s": {"value": value}}, **more}
 
 
-def _write(path: Path, log: dict) -> Path:
+def _write(path: Path, log: dict[str, Any]) -> Path:
     path.write_text(json.dumps(log, indent=1), encoding="utf-8")
     return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,15 +18,15 @@ NAN = float("nan")
 DEEP = {"testCases": [], "conversationalTestCases": [], "metricsScores": [], "testPassed": 0}
 
 
-def _same(es, score: str, expected: list) -> bool:
+def _same(es, score: str, expected: list[Any]) -> bool:
     return np.array_equal(es[score].values, expected, equal_nan=True)
 
 
-def _case(name: str = "a", *metrics: dict, **more: object) -> dict:
+def _case(name: object = "a", *metrics: object, **more: object) -> dict[str, Any]:
     return {"name": name, "input": "i", "actualOutput": "o", "metricsData": list(metrics), **more}
 
 
-def _metric(score: object = 0.5, threshold: object = 0.3, success: object = True) -> dict:
+def _metric(score: object = 0.5, threshold: object = 0.3, success: object = True) -> dict[str, Any]:
     return {"name": "m", "score": score, "threshold": threshold, "success": success}
 
 
@@ -138,7 +139,7 @@ def _helm(path: Path, *rows: object) -> Path:
     return path
 
 
-def _row(item: object = "a", trial: object = 0, **stats: object) -> dict:
+def _row(item: object = "a", trial: object = 0, **stats: object) -> dict[str, Any]:
     own = [{"name": {"name": name}, "count": 1, "mean": value} for name, value in stats.items()]
     return {"instance_id": item, "train_trial_index": trial, "stats": own}
 
@@ -210,7 +211,7 @@ def _events(path: Path, *events: object, spec: object = SPEC) -> Path:
     return path
 
 
-def _event(kind: str, item: object = "e.1", **data: object) -> dict:
+def _event(kind: str, item: object = "e.1", **data: object) -> dict[str, Any]:
     return {"sample_id": item, "type": kind, "data": data}
 
 
@@ -251,3 +252,11 @@ def test_evals_without_a_model(functions, tmp_path):
 def test_evals_bad_values(event, message, tmp_path, refusal):
     path = _events(tmp_path / "a.jsonl", _event("match", correct=True), event)
     assert refusal(path).startswith(f"{path}:3: {message}")
+
+
+def test_deepeval_files_that_contradict_each_other(tmp_path):
+    for name, score in (("x", 0.9), ("y", 0.1)):
+        more = {"hyperparameters": {"model": name}}
+        _deep(tmp_path / f"{name}.json", _case("a", _metric(score)), **more)
+    assert load(tmp_path / "x.json")["m"].direction_given
+    assert not load(tmp_path)["m"].direction_given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ ROW = {
 NAN = float("nan")
 
 
-def _write(path: Path, *rows: dict) -> Path:
+def _write(path: Path, *rows: dict[str, Any]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
@@ -54,7 +55,8 @@ def test_two_providers(name):
     assert np.array_equal(judge, [NAN, NAN, 0.3, NAN, NAN, NAN], equal_nan=True)
     assert es["score"].direction_given
     assert es.outputs["canned-b"][:2] == ("six legs", "Velm")
-    assert json.loads(es.segments.sources[0])["target"] == "six"
+    assert es.segments.sources is not None
+    assert json.loads(es.segments.sources[0] or "")["target"] == "six"
     notes = " ".join(es.notes)
     assert "1 of 12 results are errors of the provider" in notes
     assert "2 of 12 results assert nothing" in notes

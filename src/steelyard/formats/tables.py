@@ -183,10 +183,22 @@ def stacked(parts: Sequence[RawTable]) -> RawTable:
         lambda row: place[row][0].line(place[row][1]),
         blank_is_missing=parts[0].blank_is_missing,
         given=parts[0].given,
-        facts={name: fact for part in parts for name, fact in part.facts.items()},
+        facts=_agreed(parts),
         notes=_gathered(parts),
         path_of=lambda row: place[row][0].path,
     )
+
+
+def _agreed(parts: Sequence[RawTable]) -> dict[str, ScoreFacts]:
+    """Give what parts say of scores; a direction only where they do not contradict each other."""
+    found: dict[str, ScoreFacts] = {}
+    ways: dict[str, set[bool | None]] = {}
+    for name, fact in (pair for part in parts for pair in part.facts.items()):
+        ways.setdefault(name, set()).add(fact.higher_is_better)
+        stated = ways[name] - {None}
+        way = next(iter(stated)) if len(stated) == 1 else None
+        found[name] = fact._replace(higher_is_better=way)
+    return found
 
 
 def _gathered(parts: Sequence[RawTable]) -> tuple[str, ...]:
