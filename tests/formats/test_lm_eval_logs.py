@@ -106,6 +106,18 @@ def test_runs_in_folders_of_one_model_are_kept_apart_by_folder(tmp_path):
     assert es.systems == tuple(str(tmp_path / n / ONE.name) for n in ("after", "before"))
 
 
+def test_documents_that_are_not_the_same_are_refused(tmp_path, refusal):
+    for model, second in (("m", "h2"), ("n", "h3")):
+        (tmp_path / model).mkdir()
+        rows = [ROW | {"doc_hash": "h1"}, ROW | {"doc_id": 1, "doc_hash": second}]
+        _write(tmp_path / model / "samples_t.jsonl", *rows)
+    message = refusal(tmp_path)
+    assert f"{tmp_path / 'n' / 'samples_t.jsonl'}:2: doc_id '1' is another document" in message
+    assert f"than on line 2 of {tmp_path / 'm' / 'samples_t.jsonl'}: its doc_hash" in message
+    assert load(tmp_path, ignore=["doc_hash"]).n_segments == 2
+    assert load(tmp_path, columns={"segment": "doc_hash"}).segments.ids == ("h1", "h2", "h3")
+
+
 def test_files_before_filters_and_metrics_were_named(tmp_path, refusal):
     old = {key: value for key, value in ROW.items() if key not in ("filter", "metrics")}
     path = _write(tmp_path / "samples_t.jsonl", old, old | {"doc_id": 1, "acc": 0.0})

@@ -87,3 +87,10 @@ def test_the_same_run_in_two_files_is_refused_by_both_names(tmp_path, refusal):
     for name in ("a", "b"):
         shutil.copytree(SAMPLES / "evals", tmp_path / name)
     assert f"of {tmp_path / 'a'}" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("column", ["system", "segment"])
+@pytest.mark.parametrize("where", TOOLS)
+def test_without_a_column_that_is_needed(where, column, refusal):
+    message = refusal(SAMPLES / where, ignore=[column])
+    assert message.endswith("without the columns that were left out it is no long table")

@@ -143,6 +143,18 @@ def test_named_scores_that_are_called_like_others(tmp_path):
     }  # fmt: skip
 
 
+def test_judges_are_named(tmp_path):
+    asked = [
+        {"type": "llm-rubric", "metric": "kind", "provider": "openai:gpt"},
+        {"type": "factuality", "provider": {"id": "local"}},
+        {"type": "equals", "provider": 3},
+        "odd",
+    ]
+    row = ROW | {"testCase": {"vars": {"x": "a"}, "assert": asked}}
+    (note,) = load(_write(tmp_path / "a.jsonl", row)).notes
+    assert note.endswith("scores that a model gave: 'factuality' by local, 'kind' by openai:gpt")
+
+
 def test_old_files_without_numbers(tmp_path):
     keys = ("provider", "prompt", "vars", "success", "score", "namedScores", "gradingResult")
     old = {key: ROW[key] for key in keys} | {"provider": "p", "error": "no", "gradingResult": None}

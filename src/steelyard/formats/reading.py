@@ -172,6 +172,10 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     whole = stacked([part.table for part in parts])
     present = frozenset(name for part in parts for name in part.columns)
     narrowed = reading.narrow(whole)
+    if (reading.ignore or reading.columns) and not form.becomes.recognise(narrowed):
+        raise UsageError(
+            f"{whole.place}: without the columns that were left out it is no {form.becomes.name}"
+        )
     others = [name for name in narrowed.columns if _is_emptied(name, narrowed, whole)]
     table = form.becomes.prepare(narrowed.without(others))
     if reading.inspect is not None:

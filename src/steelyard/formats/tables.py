@@ -78,12 +78,17 @@ class RawTable:
         own = int(row if self.rows is None else self.rows[row])
         return self.path if self.path_of is None else self.path_of(own)
 
+    def place_of(self, row: int) -> str:
+        """Say where a row stands, to somebody who looks at one of another file."""
+        return f"on line {self.line(row)} of {shown_path(self._file(row))}"
+
     def already(self, row: int, again: int) -> str:
         """Say that what a row holds stands elsewhere already, and what to do about it."""
         if self._file(row) == self._file(again):
             return f"stand on line {self.line(row)} already (where={{COL: VALUE}} selects rows)"
-        place = f"on line {self.line(row)} of {shown_path(self._file(row))}"
-        return f'stand {place} already (columns={{"system": "file"}} keeps files apart)'
+        return (
+            f'stand {self.place_of(row)} already (columns={{"system": "file"}} keeps files apart)'
+        )
 
     def named(self, column: str) -> str:
         """Give the column as messages call it: by the name that it has in the file."""

@@ -7,11 +7,12 @@ The samples do not name the model: that stands in the results of the same folder
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import scoretables
+from steelyard.formats import repeats, scoretables
+from steelyard.formats.cells import skipping
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.logs.jsonvalues import (
     Fail,
@@ -30,6 +31,7 @@ from steelyard.formats.view import FileView
 _NAME = re.compile(
     r"samples_(?P<task>.+?)(_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d[.\d]*))?\.jsonl"
 )
+_HASH = "doc_hash"
 _ONLY = "none"  # the filter of tasks that have no other
 #: Keys of a row that are no metrics, where a row does not name its metrics (before 0.4.5).
 _OTHERS = frozenset(
@@ -45,6 +47,7 @@ class _Document:
     line: int
     output: str | None
     target: str | None
+    hash: str | None
     values: dict[tuple[str, str], Any] = field(default_factory=dict)
     filters: set[str] = field(default_factory=set)
 
@@ -64,8 +67,8 @@ def unfold(view: FileView) -> RawTable:
     for item, own in documents.items():
         scores = {_score(m, f, len(filters)): value for (m, f), value in own.values.items()}
         reference = own.target if own.output is not None else None  # else it numbers a choice
-        rows.add(own.line, scores, system=system, segment=item, task=task, output=own.output,
-                 reference=reference)  # fmt: skip
+        names = {"system": system, "segment": item, "task": task, _HASH: own.hash}
+        rows.add(own.line, scores, output=own.output, reference=reference, **names)
     metrics = {metric for own in documents.values() for metric, _ in own.values}
     stated = _directions(results, task)
     facts = {
@@ -90,7 +93,8 @@ def _documents(view: FileView, rows: Rows) -> dict[str, _Document]:
         name = a_name(record.get("filter", _ONLY), "'filter'", fail)
         own = documents.get(item)
         if own is None:
-            own = _Document(line, _answer(record.get("resps")), text(record.get("target")))
+            answer, target = _answer(record.get("resps")), text(record.get("target"))
+            own = _Document(line, answer, target, words(record.get(_HASH)))
             documents[item] = own
         if name in own.filters:
             fail(f"doc_id '{item}' with filter '{name}' stands on line {own.line} already")
@@ -128,6 +132,23 @@ def _directions(results: dict[str, Any] | None, task: str) -> dict[str, bool]:
     return {metric: higher for metric, higher in own.items() if isinstance(higher, bool)}
 
 
+def _matched(table: RawTable) -> RawTable:
+    """Refuse documents that have one number and are not the same in all runs."""
+    hashes = table.columns.get(_HASH, [None] * table.n_rows)
+    tasks = table.columns.get("task", [None] * table.n_rows)
+    first: dict[tuple[Any, Any], int] = {}
+    for row, key in enumerate(zip(tasks, table.columns["segment"], strict=True)):
+        earlier = row if hashes[row] is None else first.setdefault(key, row)
+        if hashes[earlier] != hashes[row]:
+            table.fail(
+                f"doc_id '{key[1]}' is another document than {table.place_of(earlier)}: its "
+                f"{_HASH} differs ({skipping(_HASH)} compares them all the same, "
+                f'columns={{"segment": "{_HASH}"}} those that agree)',
+                row,
+            )
+    return repeats.folded(table.without([_HASH]))
+
+
 FORMAT = ForeignFormat(
     name="lm-evaluation-harness samples",
     gives=EvalSet,
@@ -136,5 +157,5 @@ FORMAT = ForeignFormat(
     keys=("doc_id", "resps", "filtered_resps"),
     files=("samples_*.jsonl*",),
     unfold=unfold,
-    becomes=scoretables.LONG,
+    becomes=replace(scoretables.LONG, prepare=_matched),
 )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from steelyard.core.table import dumps
+from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import scoretables, tables
 from steelyard.formats.format import ForeignFormat
@@ -54,6 +55,7 @@ class _Result:
     output: str | None
     scores: Mapping[str, Any]
     fate: str = ""  # "error" or "unasserted" if nothing was measured
+    judges: frozenset[str] = frozenset()
 
 
 def recognise(view: FileView) -> bool:
@@ -112,6 +114,9 @@ def _table(rows: Rows, results: list[_Result]) -> RawTable:
     fates = Counter(one.fate for one in results)
     rows.count(fates["error"], "results are errors of the provider: their scores are missing")
     rows.count(fates["unasserted"], "results assert nothing: their scores are missing")
+    judges = sorted({judge for one in results for judge in one.judges})
+    if judges:
+        rows.note(f"scores that a model gave: {listed(judges, 6)}")
     given = {"system": "provider", "segment": "place of the test", "epoch": "repeat",
              "source": "vars", "output": "response.output"}  # fmt: skip
     return rows.table(given, dict.fromkeys(("score", "success"), ScoreFacts(higher_is_better=True)))
@@ -164,6 +169,7 @@ def _result(place: int, record: Mapping[str, Any], fail: Callable[[str], NoRetur
         text(response.get("output")) if isinstance(response, dict) else None,
         _scores(record, fail),
         _fate(record, case),
+        _judges(case.get("assert")),
     )
 
 
@@ -200,6 +206,17 @@ def _fate(record: Mapping[str, Any], case: Mapping[str, Any]) -> str:
         return "error"
     parts = grading.get("componentResults") if isinstance(grading, dict) else None
     return "" if parts or case.get("assert") else "unasserted"
+
+
+def _judges(assertions: object) -> frozenset[str]:
+    """Give the models that assertions ask, each with what it judges."""
+    found = set()
+    for one in assertions if isinstance(assertions, list) else []:
+        judge = one.get("provider") if isinstance(one, dict) else None
+        judge = judge.get("id") if isinstance(judge, dict) else judge
+        if words(judge) is not None:
+            found.add(f"'{words(one.get('metric')) or one.get('type')}' by {judge}")
+    return frozenset(found)
 
 
 def _of_csv(view: FileView, rows: Rows) -> Iterator[_Result]:
