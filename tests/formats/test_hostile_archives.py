@@ -268,3 +268,9 @@ def test_several_frames_of_zstandard(tmp_path):
     path = _raw(tmp_path / "a.eval", packed, 93, zlib.crc32(SUMMARIES.encode()))
     _patched(path, "summaries.json", CENTRAL, size=len(SUMMARIES))
     assert load(path)["s"].values == 1
+
+
+def test_millions_of_tiny_frames(tmp_path, refusal):
+    packed = archives._zstandard().compress(b"") * 200_000
+    path = _raw(tmp_path / "a.eval", packed, 93, 0)
+    assert refusal(path) == f"{path}: summaries.json: damaged (more than 1,000 frames)"

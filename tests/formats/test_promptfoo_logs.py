@@ -195,6 +195,19 @@ def test_odd_values_that_do_not_matter(damage, tmp_path):
     assert load(_write(tmp_path / "a.jsonl", ROW | damage))["score"].values == 1
 
 
+@pytest.mark.parametrize("depth", [300, 900, 5000])
+@pytest.mark.parametrize("key", ['"vars"', '"testIdx"', '"score"'])
+def test_values_of_many_levels(depth, key, tmp_path, refusal):
+    path = tmp_path / "a.jsonl"
+    deep = '{"x": ' * depth + "1" + "}" * depth
+    row = json.dumps(ROW).replace(f"{key}: ", f'{key}: {deep}, {key[:-1]}_": ', 1)
+    path.write_text(f"{json.dumps(ROW)}\n{row}\n")
+    if depth > 300 or key != '"vars"':
+        assert "expected" in (message := refusal(path)) or "nested too deeply" in message
+    else:
+        assert load(path).n_segments == 1  # the number of the test says so
+
+
 def test_documents_of_another_shape(tmp_path, refusal):
     path = _document(tmp_path / "a.json", ROW, 3)
     assert "result 2 is 3, expected an object" in refusal(path)

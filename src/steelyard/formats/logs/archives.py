@@ -25,6 +25,8 @@ from steelyard.formats.streams import on_disk
 LIMIT = 1 << 30  # bytes that all members together may hold that are read of an archive
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
 _LOCAL = struct.Struct("<4s22xHH")  # signature, lengths of the name and of the extra field
+_PIECE = 1 << 16  # packed bytes that are looked at together
+_FRAMES = 1000  # that a member may have
 _STORED, _DEFLATED, _ZSTANDARD = 0, 8, 93
 _MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and empty
 
@@ -47,8 +49,8 @@ class Archive:
         return name in self._members
 
     def names(self, folder: str) -> list[str]:
-        """Give the members of a folder, in the order of the archive."""
-        return [name for name in self._members if name.startswith(folder)]
+        """Give the JSON members of a folder, in the order of the archive."""
+        return [n for n in self._members if n.startswith(folder) and n.endswith(".json")]
 
     def json(self, name: str) -> Any:
         """Read a member that is one JSON value."""
@@ -153,13 +155,23 @@ def _unpacked(data: bytes, member: zipfile.ZipInfo) -> bytes:
 
 
 def _frames(data: bytes, most: int) -> bytes:
-    """Unpack frames of Zstandard, which may stand behind each other."""
-    found = b""
-    while data and len(found) < most:
-        unpacker = _zstandard().ZstdDecompressor()
-        found += unpacker.decompress(data, most - len(found))
-        data = unpacker.unused_data if unpacker.eof else b""
-    return found
+    """Unpack frames of Zstandard, of which a few may stand behind each other.
+
+    Millions of tiny ones would take for ever: what is behind a frame is copied, so the packed bytes
+    are gone through piece by piece.
+    """
+    found = bytearray()
+    unpacker, frames = _zstandard().ZstdDecompressor(), 1
+    for start in range(0, len(data), _PIECE):
+        rest = data[start : start + _PIECE]
+        while rest and len(found) < most:
+            if unpacker.eof:
+                unpacker, frames = _zstandard().ZstdDecompressor(), frames + 1
+            if frames > _FRAMES:
+                raise ValueError(f"more than {_FRAMES:,} frames")
+            found += unpacker.decompress(rest, most - len(found))
+            rest = unpacker.unused_data if unpacker.eof else b""
+    return bytes(found)
 
 
 def _zstandard() -> Any:

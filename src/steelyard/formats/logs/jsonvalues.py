@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import STDIN, InputError
+from steelyard.core.table import dumps
 from steelyard.formats import files
 from steelyard.formats.view import FileView
 
@@ -22,7 +23,10 @@ _BLANK = re.compile(r"\s*")
 
 def brief(value: object) -> str:
     """Show a value of a log in a message."""
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except RecursionError:
+        shown = f"a {type(value).__name__} of many levels"
     return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
@@ -60,6 +64,15 @@ def text(value: object) -> str | None:
 def words(value: object) -> str | None:
     """Give a value that is text and not blank, None for all others."""
     return value if isinstance(value, str) and value.strip() else None
+
+
+def written(value: Any, what: str, fail: Fail) -> str:
+    """Write a value as JSON again, or fail."""
+    try:
+        return dumps(value, indent=None)
+    except RecursionError:
+        fail(f"{what} is nested too deeply")
+        raise
 
 
 def beside(view: FileView, name: str) -> dict[str, Any] | None:

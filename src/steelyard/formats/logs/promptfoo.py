@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from steelyard.core.table import dumps
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import scoretables, tables
@@ -29,12 +28,14 @@ from steelyard.formats.logs.jsonvalues import (
     optional_object,
     text,
     words,
+    written,
 )
 from steelyard.formats.logs.logrows import Rows
 from steelyard.formats.tables import RawTable, ScoreFacts
 from steelyard.formats.view import FileView
 
 _OF_ROW = ("promptIdx", "testIdx", "testCase", "provider", "success", "score")
+_EARLY = ('"evalId"', '"gradingResult"', '"provider"')  # one of them stands near the beginning
 _PROVIDER_ERROR = 2  # of failureReason; 1 is an assertion that failed
 _CSV_BLOCK = ["Status", "Score", "Named Scores"]
 _UNASSERTED = "No assertions"
@@ -62,8 +63,8 @@ def recognise(view: FileView) -> bool:
     """Tell a document of results, a line of it, or its table."""
     if view.kind == "csv":
         return f",{','.join(_CSV_BLOCK)}," in view.head
-    if '"provider"' not in view.head:  # other logs are too large to be parsed for this
-        return False
+    if not any(key in view.head for key in _EARLY):
+        return False  # other logs are too large to be parsed for this
     if view.has(*_OF_ROW):
         return True
     results = (view.record or {}).get("results")
@@ -155,7 +156,7 @@ def _result(place: int, record: Mapping[str, Any], fail: Callable[[str], NoRetur
     case = optional_object(record.get("testCase"), "'testCase'", fail)
     own = case.get("vars") if isinstance(case.get("vars"), dict) else record.get("vars")
     variables = optional_object(own, "'vars'", fail)
-    test = dumps([variables, case.get("description"), case.get("assert")], indent=None)
+    test = written([variables, case.get("description"), case.get("assert")], "'testCase'", fail)
     response = record.get("response")
     column = record.get("promptIdx")
     return _Result(
@@ -165,7 +166,7 @@ def _result(place: int, record: Mapping[str, Any], fail: Callable[[str], NoRetur
         label,
         _index(record.get("testIdx"), fail),
         test,
-        _source(variables),
+        _source(variables, fail),
         text(response.get("output")) if isinstance(response, dict) else None,
         _scores(record, fail),
         _fate(record, case),
@@ -179,13 +180,13 @@ def _index(value: object, fail: Fail) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _source(variables: Mapping[str, Any]) -> str | None:
+def _source(variables: Mapping[str, Any], fail: Fail) -> str | None:
     """Give what was asked: it must be the same in all runs that are compared."""
     if len(variables) == 1:
         (only,) = variables.values()
         if isinstance(only, str):
             return only or None
-    return dumps(dict(variables), indent=None) if variables else None
+    return written(dict(variables), "'vars'", fail) if variables else None
 
 
 def _scores(record: Mapping[str, Any], fail: Fail) -> dict[str, Any]:
@@ -237,7 +238,8 @@ def _of_csv(view: FileView, rows: Rows) -> Iterator[_Result]:
             rows.fail(f"{len(cells)} cells, expected {len(header)} as in the header", line)
         variables = dict(zip(header[: starts[0]], cells[: starts[0]], strict=True))
         description = variables.pop("Description", "")
-        test = dumps([variables, description], indent=None)
+        fail = rows.failing(line)
+        test = written([variables, description], "the test", fail)
         for start, end in zip(starts, ends, strict=True):
             found = re.fullmatch(r"\[(.*?)\] ?(.*)", header[start], re.DOTALL)
             provider, prompt = (found[1], found[2]) if found else (header[start], "")
@@ -245,14 +247,14 @@ def _of_csv(view: FileView, rows: Rows) -> Iterator[_Result]:
             unasserted = block.get("Grader Reason") == _UNASSERTED
             fates = {"ERROR": "error", "PASS": "unasserted" if unasserted else "", "FAIL": ""}
             if block["Status"] not in fates:
-                rows.fail(f"Status is {brief(block['Status'])}, expected PASS, FAIL or ERROR", line)
+                fail(f"Status is {brief(block['Status'])}, expected PASS, FAIL or ERROR")
             scores = {"score": block["Score"] or None, "success": block["Status"] == "PASS"} | {
                 _named(name.removeprefix("Metric: ")): value or None
                 for name, value in block.items()
                 if name.startswith("Metric: ")
             }
             yield _Result(line, start, provider.strip() or header[start], prompt, number, test,
-                          _source(variables), cells[start] or None, scores,
+                          _source(variables, fail), cells[start] or None, scores,
                           fates[block["Status"]])  # fmt: skip
 
 
