@@ -56,6 +56,13 @@ class Reading:
         found = {label(cell) for cell in table.columns[column]}
         return table.where(column, self.lp) if len(found) > 1 and self.lp in found else table
 
+    def placed(self, table: RawTable) -> RawTable:
+        """Add the file and the folder of a log as columns, where the user asks for them."""
+        asked = {column for column, _ in self.where} | {column for _, column in self.columns}
+        own = {"file": str(table.path), "folder": str(table.path.parent)}
+        added = {name: [own[name]] * table.n_rows for name in asked & own.keys()}
+        return replace(table, columns={**added, **table.columns})
+
     def table(self, path: Path) -> RawTable:
         """Read a file's table, with the columns that select rows as text."""
         names = {column for column, _ in self.where}
@@ -156,7 +163,7 @@ def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
 
 def _unfolded(form: registry.Foreign, view: FileView, reading: Reading) -> _Unfolded:
     if isinstance(form, ForeignFormat):
-        table = form.unfold(view)
+        table = reading.placed(form.unfold(view))
         return _Unfolded(form, table, frozenset(table.columns), view.path)
     raw = reading.table(view.path)
     return _of_foreign_table(form, raw, reading, view.path)
@@ -165,7 +172,7 @@ def _unfolded(form: registry.Foreign, view: FileView, reading: Reading) -> _Unfo
 def _of_foreign_table(
     form: ForeignTable, raw: RawTable, reading: Reading, path: Path | None
 ) -> _Unfolded:
-    table = form.unfold(reading.narrow(raw))
+    table = reading.placed(form.unfold(reading.narrow(raw)))
     return _Unfolded(form, table, frozenset((*raw.columns, *table.columns)), path)
 
 
@@ -181,11 +188,19 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     if form.becomes.recognise(whole) and not form.becomes.recognise(narrowed):
         gone = ", ".join(name for name in whole.columns if name not in narrowed)
         raise UsageError(f"{whole.place}: {form.name} can't be read without column {gone}")
-    table = form.becomes.prepare(narrowed)
+    others = [name for name in narrowed.columns if _is_emptied(name, narrowed, whole)]
+    table = form.becomes.prepare(narrowed.without(others))
     if reading.inspect is not None:
         reading.inspect(form.becomes, table)
     value = form.becomes.read(table)
     return _finished(form, value, table, present, [p.file for p in parts if p.file is not None])
+
+
+def _is_emptied(name: str, table: RawTable, whole: RawTable) -> bool:
+    """Tell whether a column is one of rows only that were not selected."""
+    if name not in whole or any(cell is not None for cell in table.columns[name]):
+        return False
+    return any(cell is not None for cell in whole.columns[name])
 
 
 def _finished(

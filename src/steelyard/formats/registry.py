@@ -30,6 +30,7 @@ from steelyard.formats.judged import (
     errorlists,
     googlemqm,
 )
+from steelyard.formats.logs import deepeval, helm, inspectai, lmeval, openaievals, promptfoo
 from steelyard.formats.tables import RawTable
 from steelyard.formats.toolscores import comet, metricx, sacrebleujson, subset2evaluate, wmtautorank
 from steelyard.formats.view import FileView
@@ -57,6 +58,12 @@ FORMATS: tuple[Format, ...] = (
     sacrebleujson.LINE,
     subset2evaluate.FORMAT,
     wmtautorank.FORMAT,
+    inspectai.FORMAT,
+    lmeval.FORMAT,
+    promptfoo.FORMAT,
+    deepeval.FORMAT,
+    helm.FORMAT,
+    openaievals.FORMAT,
     errorlists.FORMAT,
     battlelogs.RANKINGS,
     battlelogs.FORMAT,

@@ -57,8 +57,8 @@ def _without_epochs(table: RawTable) -> RawTable:
         earlier = seen.setdefault((*key, own), row)
         if earlier != row:
             table.fail(
-                f"system '{key[0]}', item '{key[1]}' and epoch '{own}' stand on line "
-                f"{table.line(earlier)} already (where={{COL: VALUE}} selects rows)",
+                f"system '{key[0]}', item '{key[1]}' and epoch '{own}' "
+                f"{table.already(earlier, row)}",
                 row,
             )
     rest = table.without([epoch])

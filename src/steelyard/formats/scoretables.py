@@ -123,9 +123,8 @@ def read_long(table: RawTable) -> EvalSet:
     if repeat is not None:
         first, second = repeat
         table.fail(
-            f"system '{systems[system[second]]}' and segment '{ids[segment[second]]}' stand on "
-            f"line {table.line(first)} already; expected one row each "
-            "(where={COL: VALUE} selects rows)",
+            f"system '{systems[system[second]]}' and segment '{ids[segment[second]]}' "
+            f"{table.already(first, second)}",
             second,
         )
     segments = described.read(table, ids, segment)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError, hint, shown_path
 from steelyard.core.table import delimited, dumps, guarded, missing
+from steelyard.core.words import plural
 from steelyard.data.evalset import Kind
 from steelyard.data.judgements import Floats
 from steelyard.formats import duck, files
@@ -71,9 +72,23 @@ class RawTable:
         """Raise an InputError at a row."""
         if row is None:
             raise InputError(message, path=self.path)
+        raise InputError(message, path=self._file(row), line=self.line(row))
+
+    def _file(self, row: int) -> Path:
         own = int(row if self.rows is None else self.rows[row])
-        path = self.path if self.path_of is None else self.path_of(own)
-        raise InputError(message, path=path, line=self.line(row))
+        return self.path if self.path_of is None else self.path_of(own)
+
+    def place_of(self, row: int) -> str:
+        """Say where a row stands, to somebody who looks at one of another file."""
+        return f"on line {self.line(row)} of {shown_path(self._file(row))}"
+
+    def already(self, row: int, again: int) -> str:
+        """Say that what a row holds stands elsewhere already, and what to do about it."""
+        if self._file(row) == self._file(again):
+            return f"stand on line {self.line(row)} already (where={{COL: VALUE}} selects rows)"
+        return (
+            f'stand {self.place_of(row)} already (columns={{"system": "file"}} keeps files apart)'
+        )
 
     def named(self, column: str) -> str:
         """Give the column as messages call it: by the name that it has in the file."""
@@ -177,10 +192,39 @@ def stacked(parts: Sequence[RawTable]) -> RawTable:
         lambda row: place[row][0].line(place[row][1]),
         blank_is_missing=parts[0].blank_is_missing,
         given=parts[0].given,
-        facts={name: fact for part in parts for name, fact in part.facts.items()},
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        facts=_agreed(parts),
+        notes=_gathered(parts),
         path_of=lambda row: place[row][0].path,
     )
+
+
+def _agreed(parts: Sequence[RawTable]) -> dict[str, ScoreFacts]:
+    """Give what parts say of scores; a direction only where they do not contradict each other."""
+    found: dict[str, ScoreFacts] = {}
+    ways: dict[str, set[bool | None]] = {}
+    for name, fact in (pair for part in parts for pair in part.facts.items()):
+        ways.setdefault(name, set()).add(fact.higher_is_better)
+        stated = ways[name] - {None}
+        way = next(iter(stated)) if len(stated) == 1 else None
+        found[name] = fact._replace(higher_is_better=way)
+    return found
+
+
+def _gathered(parts: Sequence[RawTable]) -> tuple[str, ...]:
+    """Give the notes on all parts; what holds of several files is said once."""
+    places: dict[str, list[str]] = {}
+    for part in parts:
+        for note in part.notes:
+            place = f"{part.place}: " if note.startswith(f"{part.place}: ") else ""
+            places.setdefault(note.removeprefix(place), []).append(place)
+
+    def said(rest: str, own: Sequence[str]) -> str:
+        others = len(set(own)) - 1
+        if not others:
+            return f"{own[0]}{rest}"
+        return f"{own[0].removesuffix(': ')} and {plural(others, 'more file')}: {rest}"
+
+    return tuple(said(rest, own) for rest, own in places.items())
 
 
 def _brief(cell: object) -> str:

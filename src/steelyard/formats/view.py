@@ -96,6 +96,8 @@ class FileView:
         if self._begins_json == "[":
             return self._first_of_list()
         first = next((line for line in self.first_lines if line.strip()), "")
+        if len(self.first_lines) == 1 and first.startswith("{"):  # it may be longer than the head
+            first = files.first_line(self.path)
         try:
             value = files.parse_json(first, self.path, 1)
         except InputError:

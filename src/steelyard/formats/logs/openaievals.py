@@ -1,0 +1,123 @@
+"""Logs of OpenAI evals (``oaieval --record_path``): a line that names the run, then events.
+
+Events of an item stand anywhere, as threads wrote them. An item that was scored several times has
+an epoch for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.core.words import listed
+from steelyard.data.evalset import EvalSet
+from steelyard.formats import scoretables
+from steelyard.formats.format import ForeignFormat
+from steelyard.formats.logs.jsonvalues import (
+    Fail,
+    a_name,
+    an_object,
+    json_lines,
+    optional_object,
+    text,
+    words,
+)
+from steelyard.formats.logs.logrows import Rows
+from steelyard.formats.tables import RawTable, ScoreFacts
+from steelyard.formats.view import FileView
+
+_INVALID = "__invalid__"  # the choice of a judge whose words could not be read
+
+
+@dataclass
+class _Item:
+    """What the events say of one item."""
+
+    line: int
+    output: str | None = None
+    reference: str | None = None
+    scores: list[dict[str, Any]] = field(default_factory=list)  # by epoch
+
+    def score(self, values: Mapping[str, Any]) -> None:
+        """Put values into the first epoch that has none of them."""
+        free = (own for own in self.scores if own.keys().isdisjoint(values))
+        epoch = next(free, None)
+        if epoch is None:
+            epoch = {}
+            self.scores.append(epoch)
+        epoch.update(values)
+
+
+def unfold(view: FileView) -> RawTable:
+    """Give a row per item and epoch, with a column per score."""
+    rows = Rows(view)
+    items: dict[str, _Item] = {}
+    spec: dict[str, Any] = {}
+    ended, invalid = False, 0
+    for line, record in json_lines(view):
+        fail = rows.failing(line)
+        if "spec" in record:
+            spec = an_object(record["spec"], "'spec'", fail)
+        elif "final_report" in record:
+            ended = True
+        elif record.get("sample_id") is not None:
+            name = a_name(record["sample_id"], "'sample_id'", fail)
+            invalid += _event(items.setdefault(name, _Item(line)), record, fail)
+    systems = _models(spec)
+    system = systems[0] if systems else view.name.rpartition(".")[0] or view.name
+    if not systems:
+        rows.note(f"system '{system}' is the name of the file: 'spec.completion_fns' names none")
+    task = words(spec.get("base_eval")) or words(spec.get("eval_name")) or "eval"
+    for name, item in items.items():
+        for epoch, scores in enumerate(item.scores or [{}], 1):
+            rows.add(item.line, scores, system=system, segment=name, task=task, epoch=str(epoch),
+                     output=item.output, reference=item.reference)  # fmt: skip
+    rows.count(sum(not own.scores for own in items.values()), "items have no score")
+    rows.count(invalid, f"choices of the judge are {_INVALID}: their scores are missing")
+    if systems[1:]:
+        rows.note(f"models that helped or judged: {listed(systems[1:])}")
+    if not ended:
+        rows.note("has no final report: the run broke off")
+    given = {"system": "spec.completion_fns[0]", "segment": "sample_id", "task": "spec.base_eval",
+             "output": "data.sampled", "reference": "data.expected"}  # fmt: skip
+    return rows.table(given, {"correct": ScoreFacts(higher_is_better=True)})
+
+
+def _models(spec: Mapping[str, Any]) -> list[str]:
+    found = spec.get("completion_fns")
+    return [one for one in found if words(one)] if isinstance(found, list) else []
+
+
+def _event(item: _Item, record: Mapping[str, Any], fail: Fail) -> bool:
+    """Take what an event says of an item; tell whether a judge's choice could not be read."""
+    data = optional_object(record.get("data"), "'data'", fail)
+    kind = record.get("type")
+    if kind == "sampling" and item.output is None:
+        sampled = data.get("sampled")
+        item.output = text(sampled[0] if isinstance(sampled, list) and sampled else sampled)
+    elif kind == "match":
+        item.score({"correct": data.get("correct")})
+        item.reference = words(data.get("expected"))
+    elif kind == "metrics":
+        invalid = data.get("choice") == _INVALID
+        values = {name: value for name, value in data.items() if name != "choice"}
+        item.score(dict.fromkeys(values) if invalid else values)
+        return invalid
+    return False
+
+
+FORMAT = ForeignFormat(
+    name="OpenAI evals log",
+    gives=EvalSet,
+    known_by="JSONL that begins with spec (completion_fns, eval_name)",
+    example='{"spec": {"completion_fns": ["m"], "eval_name": "e.dev.v0", "base_eval": "e"}}',
+    keys=("spec",),
+    recognise=lambda view: (
+        isinstance((view.record or {})["spec"], dict)
+        and "completion_fns" in (view.record or {})["spec"]
+    ),
+    files=("*.jsonl*",),
+    unfold=unfold,
+    becomes=scoretables.LONG,
+)
