@@ -41,6 +41,8 @@ class Format:
         suit, the first in the registry is taken.
     drops
         What it has no place for, in the words of :data:`steelyard.formats.save.LOSSES`.
+    takes
+        Arguments of ``save`` that ``write`` takes beside the path.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Format:
     to: str | None = None
     suits: Callable[[Any, Path], bool] = lambda _value, _path: False
     drops: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
     folder: bool = False
 
 

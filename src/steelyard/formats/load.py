@@ -252,7 +252,8 @@ def _settle(es: EvalSet, options: LoadOptions) -> EvalSet:
     """Apply what the user said of single scores, and what their names say once texts are known."""
     people, machines = options.people, options.machines
     for name in (*people, *machines, *options.lower_is_better, *options.higher_is_better):
-        es[name]  # an unknown name is an error that shows the known ones
+        if name not in es.ratings:
+            es[name]  # an unknown name is an error that shows the known ones
     for name in set(options.lower_is_better) & set(options.higher_is_better):
         raise UsageError(f"'{name}': both lower and higher is said to be better")
 

@@ -22,13 +22,23 @@ from steelyard.formats.format import (
     Format,
     TableFormat,
 )
-from steelyard.formats.judged import battlelogs, directassessment, errorlists
+from steelyard.formats.judged import (
+    battlelogs,
+    directassessment,
+    errorlists,
+    segratings,
+    standalone,
+    unified,
+)
 from steelyard.formats.tables import RawTable
 from steelyard.formats.view import FileView
 
 FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
+    unified.FORMAT,
+    standalone.FORMAT,
+    segratings.FORMAT,
     entityfiles.FORMAT,
     errorlists.FORMAT,
     battlelogs.RANKINGS,

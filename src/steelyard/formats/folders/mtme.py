@@ -29,6 +29,7 @@ from steelyard.formats.folders import mtme_writer
 from steelyard.formats.folders.mtme_writer import NO_TRANSLATION, TEXT_FIELDS, Sidecar, owner_of
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errorlists
+from steelyard.formats.judged.segratings import rating_lines
 
 Level = Literal["sys", "domain", "doc", "seg"]
 LEVELS: tuple[Level, ...] = ("sys", "domain", "doc", "seg")
@@ -338,24 +339,17 @@ class _Reader:
     def _rating_rows(self, path: Path, name: str) -> Iterable[errorlists.Rating]:
         seen: dict[str, int] = {}
         known = set(self.systems)
-        for line, row in enumerate(files.lines(self._text(path)), 1):
-            fields = row.split("\t")
-            if len(fields) not in (2, 3):
-                raise InputError("expected SYSTEM, JSON or None[, RATER]", path=path, line=line)
-            system = fields[0]
+        for line, system, place, value, rater in rating_lines(files.lines(self._text(path)), path):
             if system not in known:
                 message = f"unknown system '{system}'; {hint(system, known)}"
                 raise InputError(message, path=path, line=line)
-            place = seen[system] = seen.get(system, -1) + 1
+            seen[system] = place
             if place >= len(self.segments):
                 message = f"more than {len(self.segments)} ratings of system '{system}'"
                 raise InputError(message, path=path, line=line)
-            if fields[1] != "None":
-                value = files.parse_json(fields[1], path, line)
-                told = value.get("rater") if isinstance(value, dict) else None
-                rater = told if isinstance(told, str) else fields[2] if len(fields) == 3 else name
-                segment = self.segments.ids[place]
-                yield errorlists.parse(value, (system, segment, rater), path, line)
+            if value is not None:
+                names = (system, self.segments.ids[place], name if rater is None else rater)
+                yield errorlists.parse(value, names, path, line)
         for system, last in seen.items():
             if last + 1 != len(self.segments):
                 message = f"{last + 1} ratings of '{system}', expected {len(self.segments)}"
