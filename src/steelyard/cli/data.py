@@ -83,7 +83,7 @@ def judgement_facts(value: Any) -> dict[str, Any]:
         if value.errors is not None:
             marked = [error for errors in value.errors for error in errors or ()]
             facts["errors"] = len(marked)
-            facts["severities"] = dict(sorted(Counter(e.severity for e in marked).items()))
+            facts["severities"] = dict(sorted(Counter(e.severity or "none" for e in marked).items()))
         return facts
     if isinstance(value, Rankings):
         per_row = int((value.system >= 0).sum(axis=1).max(initial=0))

@@ -130,12 +130,14 @@ class ForeignFormat(FileFormat):
     ``unfold`` gives a table with our names of columns (``system``, ``segment``, ``task``,
     ``epoch``, ...) that the format ``becomes`` reads: all that is said of tables (which rows, which
     columns) holds for it, too. In a folder it is looked for in files whose names match ``files``,
-    and several files of the format are one table.
+    and several files of the format are one table. ``counts`` are a column and the value that rows
+    must have to count, if nobody selects others.
     """
 
     unfold: Callable[[FileView], RawTable]
     becomes: TableFormat
     files: tuple[str, ...] = ()
+    counts: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

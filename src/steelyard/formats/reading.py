@@ -13,6 +13,7 @@ from typing import Any
 
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
+from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.trusted import changed
 from steelyard.formats import files, frames, registry, roles, tables
@@ -147,7 +148,9 @@ def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
 def _unfolded(form: registry.Foreign, view: FileView, reading: Reading) -> _Unfolded:
     if isinstance(form, ForeignFormat):
         table = form.unfold(view)
-        return _Unfolded(form, table, frozenset(table.columns), view.path)
+        return _Unfolded(
+            form, table, frozenset((*table.columns, *table.given.values())), view.path
+        )
     raw = reading.table(view.path)
     return _of_foreign_table(form, raw, reading, view.path)
 
@@ -164,11 +167,32 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     form = parts[0].form
     whole = stacked([part.table for part in parts])
     present = frozenset(name for part in parts for name in part.columns)
-    table = form.becomes.prepare(reading.narrow(whole))
+    whole = reading.narrow(_counting(form, whole, reading))
+    for role, said in whole.needed.items():
+        if not any(name in whole for name in roles.ASSIGNED[role]):
+            whole.fail(said)
+    table = form.becomes.prepare(whole)
     if reading.inspect is not None:
         reading.inspect(form.becomes, table)
     value = form.becomes.read(table)
     return _finished(form, value, table, present, [p.file for p in parts if p.file is not None])
+
+
+def _counting(form: registry.Foreign, table: RawTable, reading: Reading) -> RawTable:
+    """Leave out the rows that do not count, unless others are selected."""
+    if not isinstance(form, ForeignFormat) or form.counts is None:
+        return table
+    column, value = form.counts
+    if column not in table or any(column == name for name, _ in reading.where):
+        return table
+    others = sorted({own for own in table.labels(column) if own != value})
+    if not others:
+        return table.without([column])
+    kept = table.where(column, value)
+    n = table.n_rows - kept.n_rows
+    said = f'{plural(n, "row")} left out, whose {column} is not {value} but {listed(others)}'
+    choose = f'(where={{"{column}": "{others[0]}"}} selects them)'
+    return replace(kept, notes=(*kept.notes, f"{table.place}: {said} {choose}"))
 
 
 def _finished(

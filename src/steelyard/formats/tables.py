@@ -54,6 +54,7 @@ class RawTable:
     facts: Mapping[str, ScoreFacts] = field(default_factory=dict)  # what it says of scores
     notes: tuple[str, ...] = ()  # what was left out or assumed so far
     path_of: Callable[[int], Path] | None = field(repr=False, default=None)  # rows of several files
+    needed: Mapping[str, str] = field(default_factory=dict)  # roles, and what to say without one
 
     def __contains__(self, column: str) -> bool:
         return column in self.columns
@@ -176,6 +177,7 @@ def stacked(parts: Sequence[RawTable]) -> RawTable:
         facts={name: fact for part in parts for name, fact in part.facts.items()},
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         path_of=lambda row: place[row][0].path,
+        needed={role: said for part in parts for role, said in part.needed.items()},
     )
 
 
