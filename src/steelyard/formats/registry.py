@@ -27,9 +27,12 @@ from steelyard.formats.judged import (
     directassessment,
     errorlists,
     labelstudio,
+    pearmut,
     segratings,
     standalone,
     unified,
+    wmt25tasks,
+    wmtqe,
 )
 from steelyard.formats.tables import RawTable
 from steelyard.formats.view import FileView
@@ -39,7 +42,12 @@ FORMATS: tuple[Format, ...] = (
     mtme.FORMAT,
     unified.FORMAT,
     standalone.FORMAT,
+    pearmut.FORMAT,
     segratings.FORMAT,
+    wmtqe.FORMAT,
+    wmt25tasks.SCORES,
+    wmt25tasks.ERRORS,
+    wmt25tasks.EDITS,
     labelstudio.PAIRS,
     labelstudio.ERRORS,
     labelstudio.RATINGS,
