@@ -83,7 +83,9 @@ def judgement_facts(value: Any) -> dict[str, Any]:
         if value.errors is not None:
             marked = [error for errors in value.errors for error in errors or ()]
             facts["errors"] = len(marked)
-            facts["severities"] = dict(sorted(Counter(e.severity or "none" for e in marked).items()))
+            facts["severities"] = dict(
+                sorted(Counter(e.severity or "none" for e in marked).items())
+            )
         return facts
     if isinstance(value, Rankings):
         per_row = int((value.system >= 0).sum(axis=1).max(initial=0))
@@ -111,7 +113,7 @@ def _sizes(value: Ratings | Rankings) -> dict[str, Any]:
 )
 @click.argument("inputs", nargs=-1, metavar="IN... OUT")
 @click.option("--to", metavar="FORMAT", help="native, mtme, long, wide, system, text, submission, "
-              "submission-sys, unified or standalone; by default OUT's suffix decides.")  # fmt: skip
+              "submission-sys, unified, standalone; by default OUT's suffix decides.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 @click.option("--anonymise-raters", is_flag=True, help="Call raters rater1, rater2, ...")
 @click.option("--rater-key", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",

@@ -148,9 +148,7 @@ def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
 def _unfolded(form: registry.Foreign, view: FileView, reading: Reading) -> _Unfolded:
     if isinstance(form, ForeignFormat):
         table = form.unfold(view)
-        return _Unfolded(
-            form, table, frozenset((*table.columns, *table.given.values())), view.path
-        )
+        return _Unfolded(form, table, frozenset((*table.columns, *table.given.values())), view.path)
     raw = reading.table(view.path)
     return _of_foreign_table(form, raw, reading, view.path)
 
@@ -190,7 +188,7 @@ def _counting(form: registry.Foreign, table: RawTable, reading: Reading) -> RawT
         return table.without([column])
     kept = table.where(column, value)
     n = table.n_rows - kept.n_rows
-    said = f'{plural(n, "row")} left out, whose {column} is not {value} but {listed(others)}'
+    said = f"{plural(n, 'row')} left out, whose {column} is not {value} but {listed(others)}"
     choose = f'(where={{"{column}": "{others[0]}"}} selects them)'
     return replace(kept, notes=(*kept.notes, f"{table.place}: {said} {choose}"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.judged.gathering import means
 from steelyard.formats.registry import FORMATS
 
-_V = TypeVar("_V", EvalSet, Ratings, Rankings, BattleLog, EntityAnnotations)
+Saved = EvalSet | Ratings | Rankings | BattleLog | EntityAnnotations
 
 #: The formats of sets, by what ``to`` calls them.
 NAMED = {form.to: form for form in FORMATS if form.to is not None}
@@ -73,7 +73,7 @@ LOSSES: dict[str, Callable[[EvalSet], bool]] = {
 
 
 def save(
-    value: EvalSet | Ratings | Rankings | BattleLog | EntityAnnotations,
+    value: Saved,
     path: str | Path,
     *,
     to: str | None = None,
@@ -103,7 +103,7 @@ def save(
     else:
         form = NAMED[to]
     assert form.write is not None  # only these are named, or suit
-    more = {"overwrite": overwrite} if form.folder else {}
+    more: dict[str, Any] = {"overwrite": overwrite} if form.folder else {}
     more |= {"human": human} if "human" in form.takes else {}
     form.write(value, path, **more)
     if not isinstance(value, EvalSet):
@@ -113,17 +113,16 @@ def save(
     return [what for what in drops if LOSSES[what](value)]
 
 
-def anonymous(value: _V) -> tuple[_V, dict[str, str]]:
+def anonymous(value: Saved) -> tuple[Saved, dict[str, str]]:
     """Call the raters rater1, rater2, ... in the order of their names; give the key to these, too.
 
     A rater of several ratings of a set has the same name in all.
     """
+    names: list[str] = []
     if isinstance(value, EvalSet):
         names = sorted({name for own in value.ratings.values() for name in own.raters})
     elif isinstance(value, (Ratings, Rankings)):
         names = sorted(value.raters)
-    else:
-        names = []
     if not names:
         raise UsageError("anonymise_raters=True: the input names no raters")
     key = {f"rater{number}": name for number, name in enumerate(names, 1)}

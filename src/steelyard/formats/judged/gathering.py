@@ -17,7 +17,6 @@ from steelyard.formats.view import FileView
 
 HUMAN = "human"  # what judgements are called whose protocol is not named
 NOBODY = "unknown"  # a rater without a name
-_DESCRIBED = ("document", "domain", "source")
 
 
 @dataclass
@@ -50,9 +49,7 @@ class Gathering:
         own = self.outputs.setdefault(system, {})
         self._note(own, segment, text, f"output of '{system}' for segment '{segment}'", line)
 
-    def _note(
-        self, own: dict[str, str], key: str, text: str | None, what: str, line: int
-    ) -> None:
+    def _note(self, own: dict[str, str], key: str, text: str | None, what: str, line: int) -> None:
         if text is not None and own.setdefault(key, text) != text:
             earlier = f"{own[key][:40]!r} on an earlier line"
             self.view.fail(f"{what} is {text[:40]!r}, but {earlier}", line)
@@ -73,15 +70,16 @@ class Gathering:
         def texts(found: Mapping[str, str]) -> Texts:
             return tuple(found.get(segment) for segment in ids)
 
-        described = {
-            f"{what}s": tuple(self.described[segment].get(what) for segment in ids)
-            for what in _DESCRIBED
-        }
+        def told(what: str) -> Texts | None:
+            own = tuple(self.described[segment].get(what) for segment in ids)
+            return own if any(text is not None for text in own) else None
+
         segments = Segments(
             ids,
-            **{what: own if any(t is not None for t in own) else None
-               for what, own in described.items()},  # fmt: skip
-            references={name: texts(own) for name, own in self.references.items() if own},
+            told("document"),
+            told("domain"),
+            told("source"),
+            {name: texts(own) for name, own in self.references.items() if own},
         )
         place = {name: i for i, name in enumerate(systems)}
         where = {name: i for i, name in enumerate(ids)}

@@ -57,7 +57,7 @@ class Fields:
             self.fail(key, "a finite number or null")
         return number
 
-    def object(self, key: str) -> Fields | None:
+    def inner(self, key: str) -> Fields | None:
         """Give an object; None where it is null or absent."""
         value = self.values.get(key)
         if value is None:
@@ -66,7 +66,7 @@ class Fields:
             self.fail(key, "an object")
         return Fields(self.view, self.line, value, f"{self.within}{key}.")
 
-    def list(self, key: str) -> list[Any] | None:
+    def elements(self, key: str) -> list[Any] | None:
         """Give a list of whatever; None where it is null or absent."""
         value = self.values.get(key)
         if not isinstance(value, list | None):
@@ -75,7 +75,7 @@ class Fields:
 
     def objects(self, key: str) -> Iterator[Fields]:
         """Yield the objects of a list, none where it is null or absent."""
-        for place, value in enumerate(self.list(key) or ()):
+        for place, value in enumerate(self.elements(key) or ()):
             if not isinstance(value, dict):
                 self.fail(key, "a list of objects")
             yield Fields(self.view, self.line, value, f"{self.within}{key}[{place}].")

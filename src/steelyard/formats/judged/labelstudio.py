@@ -65,7 +65,7 @@ class _Export:
 
     def _tasks(self) -> Iterator[_Annotation]:
         for task in records(self.view):
-            data = task.object("data")
+            data = task.inner("data")
             if data is None:
                 task.fail("data", "an object")
             for made in task.objects("annotations"):
@@ -83,7 +83,7 @@ class _Export:
                 took = made.number("lead_time")
                 own = _Annotation(made.line, rater or NOBODY, data.values, took)
                 for result in made.objects("result"):
-                    kind, value = result.text("type") or "", result.object("value")
+                    kind, value = result.text("type") or "", result.inner("value")
                     name = result.text("from_name") or kind
                     if value is not None:
                         self._answer(own, name, value)
@@ -154,12 +154,12 @@ class _Export:
 
     def _span(self, own: _Annotation, value: Fields) -> dict[str, Any]:
         key = "labels" if "labels" in value.values else "hypertextlabels"
-        labels = value.list(key) or []
+        labels = value.elements(key) or []
         if not labels or not all(isinstance(one, str) for one in labels):
             value.fail(key, "a list of texts")
         severity = next((one for one in labels if one.casefold() in _SEVERITIES), labels[0])
         others = [one for one in labels if one != severity]
-        place = value.object("globalOffsets") or value
+        place = value.inner("globalOffsets") or value
         start, end = place.get("start"), place.get("end")
         if isinstance(start, str) and isinstance(end, str):
             start = end = None  # paths in a page, which no text of the task answers to
@@ -175,9 +175,7 @@ class _Export:
         kind = "/".join(others) or None
         return {"start": start, "end": end, "category": kind, "severity": severity}
 
-    def _checked(
-        self, own: _Annotation, text: str | None, start: int, end: int
-    ) -> tuple[int, int]:
+    def _checked(self, own: _Annotation, text: str | None, start: int, end: int) -> tuple[int, int]:
         """Look for the marked text: a browser may have counted UTF-16 units."""
         shown = [cell for cell in own.data.values() if isinstance(cell, str)]
         if text is None or any(cell[start:end] == text for cell in shown):
@@ -324,7 +322,10 @@ def unfold_pairs(view: FileView) -> RawTable:
     export.found = answered
     if not answered:
         view.fail("holds no choice of left or right")
-    judged = {"judge": [own.rater for own in answered], "outcome": [o.selected for o in answered]}
+    judged: dict[str, list[Any]] = {
+        "judge": [own.rater for own in answered],
+        "outcome": [o.selected for o in answered],
+    }
     return export.table(judged, {
         side: f'no data of a task names the {side} system; columns={{"{side}": "KEY"}} says which'
         for side in ("left", "right")

@@ -99,9 +99,7 @@ class _Reader:
             noun, _, rest = what.partition(" ")
             notes.append(f"{place}: {plural(count, noun)} {rest}")
         if any(not np.isnan(row.seconds) for row in rated):
-            notes.append(
-                f"{place}: the time that a document took is shared equally by its ratings"
-            )
+            notes.append(f"{place}: the time that a document took is shared equally by its ratings")
         return notes
 
     def entry(self, entry: Fields) -> None:
@@ -154,7 +152,7 @@ class _Reader:
         known = found.described.get(segment, {}).get("document", document)
         found.describe(segment, line, document=known, source=item.text("src"))
         found.refer("ref", segment, item.text("ref"), line)
-        texts = item.object("tgt")
+        texts = item.inner("tgt")
         for system in () if texts is None else texts.names():
             assert texts is not None
             found.output(system, segment, texts.text(system), line)
@@ -164,9 +162,9 @@ class _Reader:
     ) -> Iterator[Rating]:
         person = entry.need_name("user_id")
         document = self.found.described[segment]["document"]
-        texts = item.object("tgt")
+        texts = item.inner("tgt")
         for system in answers.names():
-            own = answers.object(system)
+            own = answers.inner(system)
             if own is None:
                 self.counts["output without an answer left out"] += 1
                 continue
@@ -175,7 +173,7 @@ class _Reader:
                 value = _slid(own)
             text = None if texts is None else texts.text(system)
             spans = tuple(self._span(error, text or "") for error in own.objects("error_spans"))
-            marked = None if own.list("error_spans") is None else spans
+            marked = None if own.elements("error_spans") is None else spans
             yield Rating(system, segment, person, value, marked, document=document)
 
     def _span(self, error: Fields, text: str) -> ErrorSpan:
@@ -188,7 +186,7 @@ class _Reader:
 
     def _check(self, entry: Fields) -> None:
         """Read attention checks: one result for each item, for the systems that it checks."""
-        passed = entry.list("validations")
+        passed = entry.elements("validations")
         if passed is None:
             return
         if not all(isinstance(one, bool | None) for one in passed):
@@ -199,7 +197,7 @@ class _Reader:
         items, _ = _parallel(entry)
         person = entry.need_name("user_id")
         for k, (item, one) in enumerate(zip(items, passed, strict=False)):
-            checked = item.object("validation")
+            checked = item.inner("validation")
             for system in () if one is None or checked is None else checked.names():
                 segment = item.name("item_id") or f"{entry.name('item_i')}/{k}"
                 self.found.describe(segment, entry.line)
@@ -213,15 +211,15 @@ def _parallel(entry: Fields) -> tuple[list[Fields], list[Any]]:
     if isinstance(items, dict) and isinstance(judged, dict):
         return [Fields(entry.view, entry.line, items, "item.")], [judged]
     found = list(entry.objects("item"))
-    listed_ = entry.list("annotation") or []
-    if len(found) != len(listed_):
+    answers = entry.elements("annotation") or []
+    if len(found) != len(answers):
         entry.fail("annotation", f"a list of {len(found)}, as many as items")
-    return found, listed_
+    return found, answers
 
 
 def _slid(own: Fields) -> float:
     """Give the mean of sliders, where they are instead of a score."""
-    sliders = own.object("sliders")
+    sliders = own.inner("sliders")
     if sliders is None:
         return float("nan")
     values = [sliders.number(name) for name in sliders.names()]
@@ -242,7 +240,9 @@ def _is_download(view: FileView) -> bool:
         return False
     lists = [own for own in view.document.values() if own]
     return bool(lists) and all(
-        isinstance(own, list) and isinstance(own[0], dict) and {"user_id", "annotation"} <= own[0].keys()
+        isinstance(own, list)
+        and isinstance(own[0], dict)
+        and {"user_id", "annotation"} <= own[0].keys()
         for own in lists
     )
 

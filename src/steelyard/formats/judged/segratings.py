@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, shown_path
 from steelyard.data.judgements import Ratings
 from steelyard.formats import files
 from steelyard.formats.format import ForeignFormat
@@ -58,22 +58,7 @@ def unfold(view: FileView) -> RawTable:
     """Give a row per rating; a file without raters has one, named like the file."""
     named = _NAMED.fullmatch(view.name.removesuffix(SUFFIX))
     lp, stem = named.groups() if named else (None, view.name.removesuffix(SUFFIX))
-    found = list(rating_lines(view.lines, view.path))
-    counts: dict[str, int] = {}
-    for own in found:
-        counts[own.system] = own.place + 1
-    first = next(iter(counts), "")
-    for system, count in counts.items():
-        if count != counts[first]:
-            view.fail(f"{count} lines of '{system}', expected {counts[first]} as of '{first}'")
-    rated = [own for own in found if own.value is not None]
-    if not rated:
-        view.fail("holds no rating")
-    for own in rated:
-        if not isinstance(own.value, dict):
-            view.fail("expected an object with 'errors' or None", own.line)
-        if not own.system.strip():
-            view.fail("expected SYSTEM, JSON or None[, RATER]", own.line)
+    rated = _rated(view)
     columns: dict[str, list[Any]] = {
         "system": [own.system for own in rated],
         "segment": [str(own.place) for own in rated],
@@ -84,20 +69,33 @@ def unfold(view: FileView) -> RawTable:
     for key, column in _COLUMNS.items():
         if key == "errors" or any(key in own.value for own in rated):
             columns[column] = [own.value.get(key) for own in rated]
-    notes = []
-    if any(own.rater is None for own in rated):
-        unnamed = sum(own.rater is None for own in rated)
-        notes.append(
-            f"{view.path}: {unnamed:,} of {len(rated):,} ratings name no rater: all by '{stem}'"
-        )
+    unnamed = sum(not own.rater for own in rated)
+    said = f"{unnamed:,} of {len(rated):,} ratings name no rater: these are by '{stem}'"
     return RawTable(
         view.path,
         columns,
         len(rated),
         lambda row: rated[row].line,
         blank_is_missing=False,
-        notes=tuple(notes),
+        notes=(f"{shown_path(view.path)}: {said}",) if unnamed else (),
     )
+
+
+def _rated(view: FileView) -> list[RatingLine]:
+    """Give the lines that hold a rating; every system must have as many lines."""
+    found = list(rating_lines(view.lines, view.path))
+    counts = {own.system: own.place + 1 for own in found}
+    first = next(iter(counts), "")
+    for system, count in counts.items():
+        if count != counts[first]:
+            view.fail(f"{count} lines of '{system}', expected {counts[first]} as of '{first}'")
+    rated = [own for own in found if own.value is not None]
+    if not rated:
+        view.fail("holds no rating")
+    for own in rated:
+        if not isinstance(own.value, dict):
+            view.fail("expected an object with 'errors' or None", own.line)
+    return rated
 
 
 def recognise(view: FileView) -> bool:
@@ -111,7 +109,7 @@ def recognise(view: FileView) -> bool:
 FORMAT = ForeignFormat(
     name="mt-metrics-eval ratings",
     gives=Ratings,
-    known_by="name ends in .seg.rating; lines of a system and {\"errors\": ...} or None",
+    known_by='name ends in .seg.rating; lines of a system and {"errors": ...} or None',
     example='ONLINE-B\t{"errors": [{"start": 3, "end": 8, "category": "accuracy/mistranslation", '
     '"severity": "major"}]}\trater1',
     recognise=recognise,

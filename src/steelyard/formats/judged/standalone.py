@@ -54,7 +54,7 @@ def read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> 
         found.describe(segment, row.line, document=document, source=row.text("source"))
         found.output(own, segment, row.text("hypothesis"), row.line)
         names = (own, segment, row.name("rater_id") or NOBODY)
-        value = {"errors": row.list("errors") or [], "document": document}
+        value = {"errors": row.elements("errors") or [], "document": document}
         found.rate(HUMAN, errorlists.parse(value, names, view.path, row.line))
     return found.evalset(lp, notes)
 
@@ -105,9 +105,7 @@ def _segments(rows: list[Fields]) -> list[str]:
 def write(es: EvalSet, path: Path, *, human: str | None = None) -> None:
     """Write one kind of ratings: ``human``, and those whose names begin with it and a dot."""
     chosen = [
-        own
-        for name, own in es.ratings.items()
-        if human is None or owner_of(name, [human]) == human
+        own for name, own in es.ratings.items() if human is None or owner_of(name, [human]) == human
     ]
     if not es.ratings:
         raise UsageError(f"{path}: the set has no ratings to write")

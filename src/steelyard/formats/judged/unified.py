@@ -1,7 +1,7 @@
 """Human evaluation as WMT publishes it since 2024: a JSON object per segment, with all systems.
 
-``doc_id`` is ``LP_#_domain_#_document_#_segment``, ``src_text`` and ``tgt_text`` hold the texts, and
-``scores`` per system a list of judgements, or (older) ``human1``, ``errors1``, ``annotator1``,
+``doc_id`` is ``LP_#_domain_#_document_#_segment``, ``src_text`` and ``tgt_text`` are the texts, and
+``scores`` has per system a list of judgements, or (older) ``human1``, ``errors1``, ``annotator1``,
 ``human2`` and so on. Ends of spans are included.
 """
 
@@ -109,16 +109,16 @@ class _Reader:
             found.view.fail(f"'doc_id': {view_id!r} stands on an earlier line already", line)
         source = record.text("src_text")
         found.describe(segment, line, document=place.document, domain=place.domain, source=source)
-        texts = record.object("tgt_text")
+        texts = record.inner("tgt_text")
         for system in () if texts is None else texts.names():
             assert texts is not None
             found.output(system, segment, texts.text(system), line)
-        scores = record.object("scores")
+        scores = record.inner("scores")
         for system in () if scores is None else scores.names():
             assert scores is not None
             found.outputs.setdefault(system, {})
             if isinstance(scores.get(system), dict):
-                self._numbered(scores.object(system), system, segment)
+                self._numbered(scores.inner(system), system, segment)
                 continue
             for judged in scores.objects(system):
                 name = judged.name("protocol") or HUMAN
@@ -149,7 +149,7 @@ class _Reader:
         score, errors, times = keys
         value = judged.number(score)
         marked = None
-        if judged.list(errors) is not None:
+        if judged.elements(errors) is not None:
             marked = tuple(offsets.included(error) for error in judged.objects(errors))
         # The older shape has both judgements everywhere, made or not.
         if np.isnan(value) and (marked is None or (not marked and keys != _KEYS)):
@@ -164,7 +164,7 @@ class _Reader:
 
 def _seconds(judged: Fields, key: str) -> float:
     """Give how long a judgement took: from the first of its times to the last."""
-    times = judged.list(key) or []
+    times = judged.elements(key) or []
     if not times:
         return float("nan")
     if not all(isinstance(t, (int, float)) and not isinstance(t, bool) for t in times):

@@ -130,7 +130,9 @@ def unfold_scores(view: FileView) -> RawTable:
             view.fail(f"'{row.cells['method']}' scored this output on an earlier line", row.line)
         own[key] = number
     rows = list(first.values())
-    scores = {name: np.array([own.get(key, np.nan) for key in first]) for name, own in found.items()}
+    scores = {
+        name: np.array([own.get(key, np.nan) for key in first]) for name, own in found.items()
+    }
     columns = {**task.described(rows), "output": [r.cells["hypothesis_segment"] for r in rows]}
     for name in scores.keys() & {*columns, "system", "segment", "doc", "lp", "set_id"}:
         view.fail(f"a method is called '{name}', which is a column's name")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from steelyard.core.errors import shown_path
 from steelyard.data.judgements import Ratings
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import errorlists, wordspans
@@ -60,7 +61,7 @@ def unfold(view: FileView) -> RawTable:
         },
         len(rows),
         starts.__getitem__,
-        notes=(f"{view.path}: the system is not named, and is called '{_SYSTEM}'",),
+        notes=(f"{shown_path(view.path)}: the system is not named, and is called '{_SYSTEM}'",),
     )
 
 
