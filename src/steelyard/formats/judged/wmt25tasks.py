@@ -27,6 +27,7 @@ _SHARED = ("doc_id", "segment_id", "source_lang", "target_lang", "set_id", "syst
 _TEXTS = {"source": "source_segment", "reference": "reference_segment"}
 _GIVEN = {"system": "system_id", "segment": "segment_id", "doc": "doc_id", "domain": "domain_name"}
 _SCORE, _EDIT = "overall", "post_edit"
+_SCORES, _EDITS = ("hypothesis_segment", _SCORE), ("hypothesis_segment", _EDIT)
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,10 @@ class _Row:
 class _Task:
     """The rows of a file, and the columns that all three tasks have."""
 
-    def __init__(self, view: FileView) -> None:
+    def __init__(self, view: FileView, *names: str) -> None:
         self.view = view
         self.notes: list[str] = []
-        self.rows = list(self._read())
+        self.rows = list(self._read(names))
         if not self.rows:
             view.fail("has a header but no rows")
         pairs: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
@@ -64,9 +65,14 @@ class _Task:
     def note(self, said: str) -> None:
         self.notes.append(f"{shown_path(self.view.path)}: {said}")
 
-    def _read(self) -> Iterator[_Row]:
-        header = self.view.lines[0].split("\t")
-        for line, content in enumerate(self.view.lines[1:], 2):
+    def _read(self, names: tuple[str, ...]) -> Iterator[_Row]:
+        first, *rest = self.view.lines or [""]
+        header = first.split("\t")
+        for name in (*_SHARED, *names):
+            if header.count(name) != 1:
+                found = "no column" if name not in header else "more than one column"
+                self.view.fail(f"{found} '{name}' in the header", 1)
+        for line, content in enumerate(rest, 2):
             if not content:
                 continue
             cells = content.split("\t")
@@ -115,7 +121,7 @@ class _Task:
 
 def unfold_scores(view: FileView) -> RawTable:
     """Give a row per output and a column for every method."""
-    task = _Task(view)
+    task = _Task(view, *_SCORES)
     first: dict[tuple[str, ...], _Row] = {}
     found: dict[str, dict[tuple[str, ...], float]] = {}
     for row in task.rows:
@@ -145,7 +151,7 @@ def unfold_scores(view: FileView) -> RawTable:
 
 def unfold_errors(view: FileView) -> RawTable:
     """Give a row per output and method, which is the rater."""
-    task = _Task(view)
+    task = _Task(view, *wordspans.COLUMNS)
     marked = [
         wordspans.errors(view, row.line, *(row.cells[name] for name in wordspans.COLUMNS))
         for row in task.rows
@@ -156,7 +162,7 @@ def unfold_errors(view: FileView) -> RawTable:
 
 def unfold_edits(view: FileView) -> RawTable:
     """Give a row per output and one per correction, as of a system SYSTEM+METHOD."""
-    task = _Task(view)
+    task = _Task(view, *_EDITS)
     task.note("corrected outputs are of systems SYSTEM+METHOD, beside the outputs as they were")
     first: dict[tuple[str, ...], _Row] = {}
     for row in task.rows:
@@ -186,7 +192,7 @@ SCORES = ForeignFormat(
     gives=EvalSet,
     known_by="TSV with set_id, system_id, method and overall",
     example=f"{_EXAMPLE}{_SCORE}",
-    recognise=_with("hypothesis_segment", _SCORE),
+    recognise=_with(*_SCORES),
     unfold=unfold_scores,
     becomes=LONG,
     counts=_COUNTS,
@@ -206,7 +212,7 @@ EDITS = ForeignFormat(
     gives=EvalSet,
     known_by="TSV with set_id, system_id, method and post_edit",
     example=f"{_EXAMPLE}{_EDIT}",
-    recognise=_with("hypothesis_segment", _EDIT),
+    recognise=_with(*_EDITS),
     unfold=unfold_edits,
     becomes=LONG,
     counts=_COUNTS,
