@@ -397,9 +397,7 @@ def test_mqm_of_a_rating_file(capsys: Any, tmp_path: Path) -> None:
     assert json.loads(capsys.readouterr().out)["protocol"] == "mqm"
 
 
-def test_files_of_two_language_pairs_are_not_put_together(
-    tmp_path: Path, refusal: Refusal
-) -> None:
+def test_files_of_two_language_pairs_are_not_put_together(tmp_path: Path, refusal: Refusal) -> None:
     paths = [tmp_path / f"{lp}.mqm.seg.rating" for lp in ("de-en", "en-cs_CZ")]
     for path in paths:
         path.write_bytes(RATING.read_bytes())

@@ -66,6 +66,10 @@ LOSSES: dict[str, Callable[[EvalSet], bool]] = {
     "values and times of ratings": _any_rating(
         lambda r: not np.isnan(r.value).all() or r.seconds is not None
     ),
+    "segment ids that begin with their document": lambda es: any(
+        document and segment.startswith(f"{document}_#_")
+        for segment, document in zip(es.segments.ids, es.segments.documents or (), strict=False)
+    ),
     "batches and controls of ratings": _any_rating(
         lambda r: r.unit is not None or not r.is_item("system").all()
     ),

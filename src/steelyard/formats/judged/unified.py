@@ -198,18 +198,18 @@ def write(es: EvalSet, path: Path) -> None:
 
 
 def _doc_id(es: EvalSet, i: int) -> str:
-    """Name a segment; a set that was read from such a file may call it so already."""
+    """Name a segment, whose id may be such a name already, or begin with its document."""
     unknown = (None,) * es.n_segments
-    segment = es.segments.ids[i]
+    lp, segment = str(es.language_pair), es.segments.ids[i]
+    if segment.startswith(f"{lp}{_MARK}") and segment.count(_MARK) >= 3:
+        return segment
     domain = (es.segments.domains or unknown)[i] or "all"
     document = (es.segments.documents or unknown)[i] or "all"
-    head = _MARK.join((str(es.language_pair), domain, document))
-    if segment.startswith(f"{head}{_MARK}"):
-        return segment
-    for name in (str(es.language_pair), domain, segment):
+    segment = segment.removeprefix(f"{document}{_MARK}")
+    for name in (lp, domain, segment):
         if _MARK in name:
             raise UsageError(f"'{name}' holds {_MARK}, which parts the names in doc_id")
-    return f"{head}{_MARK}{segment}"
+    return _MARK.join((lp, domain, document, segment))
 
 
 def _judgements(es: EvalSet) -> dict[tuple[str, str], list[dict[str, Any]]]:
@@ -246,5 +246,10 @@ FORMAT = SetFormat(
     columns=COLUMNS,
     write=write,
     to="unified",
-    drops=("references", "scores that are no means of ratings", "batches and controls of ratings"),
+    drops=(
+        "references",
+        "scores that are no means of ratings",
+        "batches and controls of ratings",
+        "segment ids that begin with their document",
+    ),
 )
