@@ -104,6 +104,14 @@ def test_one_number_is_the_score(tmp_path: Path) -> None:
     assert read(path, ("score", "quality")).identical(found)  # it may be named all the same
 
 
+def test_a_name_of_the_file_is_no_column_that_selects(tmp_path: Path, refusal: Refusal) -> None:
+    from steelyard import human_scores
+
+    path = written(tmp_path / "x.json", task(1, result("q", "rating", rating=3)))
+    message = refusal(human_scores, path, protocol="da", where={"q": "3"})
+    assert "no input has a column 'q'" in message
+
+
 def test_choices_that_are_numbers_are_scores(tmp_path: Path) -> None:
     tasks = [task(i, result("q", "choices", choices=[str(i)])) for i in range(3)]
     assert read(written(tmp_path / "x.json", *tasks)).value.tolist() == [0, 1, 2]

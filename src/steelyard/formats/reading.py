@@ -63,6 +63,7 @@ class Read:
     columns: frozenset[str] = frozenset()  # that rows can be selected by
     files: tuple[InputFile, ...] = ()
     notes: tuple[str, ...] = ()  # which a set has as its own
+    called: frozenset[tuple[str, str]] = frozenset()  # roles, and what a foreign file calls them
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
 def _unfolded(form: registry.Foreign, view: FileView, reading: Reading) -> _Unfolded:
     if isinstance(form, ForeignFormat):
         table = form.unfold(view)
-        return _Unfolded(form, table, frozenset((*table.columns, *table.given.values())), view.path)
+        return _Unfolded(form, table, frozenset(table.columns), view.path)
     raw = reading.table(view.path)
     return _of_foreign_table(form, raw, reading, view.path)
 
@@ -173,7 +174,9 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     if reading.inspect is not None:
         reading.inspect(form.becomes, table)
     value = form.becomes.read(table)
-    return _finished(form, value, table, present, [p.file for p in parts if p.file is not None])
+    paths = [part.file for part in parts if part.file is not None]
+    called = frozenset(pair for part in parts for pair in part.table.given.items())
+    return replace(_finished(form, value, table, present, paths), called=called)
 
 
 def _counting(form: registry.Foreign, table: RawTable, reading: Reading) -> RawTable:

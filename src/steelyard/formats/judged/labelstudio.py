@@ -92,32 +92,28 @@ class _Export:
     def _rows(self) -> Iterator[_Annotation]:
         """Read a flat export: cells that are lists or objects are answers, others are data."""
         table = tables.read(self.view.path, is_text=lambda name: name != "lead_time")
-        rows = [
-            Fields(
-                self.view,
-                table.line(row),
-                {n: self._unpacked(cells[row], table.line(row)) for n, cells in columns.items()},
-            )
-            for columns in [_plain(table)]
-            for row in range(table.n_rows)
-        ]
+        columns = {
+            name: cells.tolist() if isinstance(cells, np.ndarray) else cells
+            for name, cells in table.columns.items()
+        }
+        rows = []
+        for row in range(table.n_rows):
+            line = table.line(row)
+            values = {name: self._unpacked(cells[row], line) for name, cells in columns.items()}
+            rows.append(Fields(self.view, line, values))
         answers = {n for row in rows for n, cell in row.values.items() if _is_answer(cell)}
-        for row in rows:
-            data = {n: c for n, c in row.values.items() if n not in _OWN and n not in answers}
-            rater = row.name("annotator") or NOBODY
-            own = _Annotation(row.line, rater, data, row.number("lead_time"))
-            for name in row.values:
-                if name not in answers:
-                    continue
-                cell = row.get(name)
+        for made in rows:
+            data = {n: c for n, c in made.values.items() if n not in _OWN and n not in answers}
+            rater = made.name("annotator") or NOBODY
+            own = _Annotation(made.line, rater, data, made.number("lead_time"))
+            for name in sorted(answers & made.values.keys()):
+                cell = made.get(name)
                 if isinstance(cell, list):
-                    for value in row.objects(name):
+                    for value in made.objects(name):
                         self._answer(own, name, value)
-                elif isinstance(cell, dict):
-                    self._answer(own, name, Fields(self.view, row.line, cell, f"{name}."))
-                elif isinstance(cell, str) and cell:  # one choice, where others chose several
-                    one = {"choices": [cell]}
-                    self._answer(own, name, Fields(self.view, row.line, one, f"{name}."))
+                elif cell:  # one choice stands alone, several in an object
+                    one = cell if isinstance(cell, dict) else {"choices": [cell]}
+                    self._answer(own, name, Fields(self.view, made.line, one, f"{name}."))
             yield own
 
     def _unpacked(self, cell: Any, line: int) -> Any:
@@ -227,13 +223,6 @@ class _Export:
             notes=tuple(notes),
             needed=needed,
         )
-
-
-def _plain(table: RawTable) -> dict[str, list[Any]]:
-    return {
-        name: cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
-        for name, cells in table.columns.items()
-    }
 
 
 def _is_answer(cell: object) -> bool:
