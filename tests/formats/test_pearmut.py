@@ -83,13 +83,18 @@ def test_documents_without_ids_are_told_by_their_texts(tmp_path: Path) -> None:
 
 
 def test_sliders_stand_for_a_score(tmp_path: Path) -> None:
-    judged = {"A": {"score": None, "error_spans": [], "sliders": {"x": 40, "y": 80, "z": None}}}
+    judged: dict[str, Any] = {
+        "A": {"score": None, "error_spans": [], "sliders": {"x": 40, "y": 80, "z": None}}
+    }
     es = load(written(tmp_path / "x.jsonl", entry(annotation=[judged])))
     assert es.ratings["human"].value.tolist() == [60]
 
 
 def test_a_log_without_any_score_is_mqm(tmp_path: Path) -> None:
-    judged = {"A": {"score": None, "error_spans": []}, "B": {"score": None, "error_spans": []}}
+    judged: dict[str, Any] = {
+        "A": {"score": None, "error_spans": []},
+        "B": {"score": None, "error_spans": []},
+    }
     es = load(written(tmp_path / "x.jsonl", entry(annotation=[judged])))
     assert not es.scores
     assert es.ratings["human"].errors == ((), ())

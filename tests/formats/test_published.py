@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -436,3 +437,32 @@ def test_a_folder_may_hold_errors_without_category_or_severity(tmp_path: Path, c
     assert run(["meta", str(folder), "--human", "mqm", "--json"]) == 0
     save(load(folder), tmp_path / "again")
     assert load(tmp_path / "again").ratings["mqm"].identical(ratings)
+
+
+@pytest.mark.parametrize(
+    ("named", "whole", "raters", "n"),
+    [
+        (True, False, ("rater1", "rater2"), 11),
+        (False, False, ("mqm.merged",), 11),  # the other rater has no file
+        (False, True, ("mqm.rater1",), 11),
+    ],
+)
+def test_ratings_that_stand_twice_in_a_folder_count_once(
+    tmp_path: Path, *, named: bool, whole: bool, raters: tuple[str, ...], n: int
+) -> None:
+    folder = tmp_path / "wmt"
+    for part in ("documents", "human-scores"):
+        (folder / part).mkdir(parents=True)
+    (folder / "documents" / "de-en.docs").write_text("news\tdoc0\n" * 6)
+    without = re.sub(r"\trater.", "", RATING.read_text())
+    single = RATING.with_name("de-en.mqm.rater1.seg.rating").read_text()
+    for name, text in (
+        ("de-en.mqm.seg.score", RATING.with_name("de-en.mqm.seg.score").read_text()),
+        ("de-en.mqm.rater1.seg.rating", without if whole else single),
+        (RATING.name, RATING.read_text() if named else without),
+    ):
+        (folder / "human-scores" / name).write_text(text)
+    es = load(folder)
+    assert (es.ratings["mqm"].raters, len(es.ratings["mqm"])) == (raters, n)
+    (note,) = es.notes
+    assert "would count them twice" in note
