@@ -20,7 +20,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
-from steelyard.core.table import Column, Table
+from steelyard.core.table import Column, Table, dumps
 from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 
@@ -83,7 +83,9 @@ def judgement_facts(value: Any) -> dict[str, Any]:
         if value.errors is not None:
             marked = [error for errors in value.errors for error in errors or ()]
             facts["errors"] = len(marked)
-            facts["severities"] = dict(sorted(Counter(e.severity for e in marked).items()))
+            facts["severities"] = dict(
+                sorted(Counter(e.severity or "none" for e in marked).items())
+            )
         return facts
     if isinstance(value, Rankings):
         per_row = int((value.system >= 0).sum(axis=1).max(initial=0))
@@ -159,14 +161,20 @@ def formats(output: OutputOptions) -> None:
 )
 @click.argument("inputs", nargs=-1, metavar="IN... OUT")
 @click.option("--to", metavar="FORMAT", help="native, mtme, long, wide, system, text, submission, "
-              "submission-sys or subset2evaluate; by default OUT's suffix decides.")  # fmt: skip
+              "submission-sys, unified, standalone or subset2evaluate; by default OUT's suffix "
+              "decides.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option("--anonymise-raters", is_flag=True, help="Call raters rater1, rater2, ...")
+@click.option("--rater-key", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
+              help="Write which rater is who; keep it apart from OUT.")  # fmt: skip
 @input_options
 @output_options
 def convert(
     inputs: tuple[str, ...],
     to: str | None,
     force: bool,  # noqa: FBT001
+    anonymise_raters: bool,  # noqa: FBT001
+    rater_key: Path | None,
     options: InputOptions,
     output: OutputOptions,
 ) -> None:
@@ -175,8 +183,9 @@ def convert(
     A folder becomes mt-metrics-eval, .parquet the native format, .csv, .tsv and .jsonl (also .gz)
     a long table. What the target has no place for is named.
     """
+    from steelyard.formats import files
     from steelyard.formats.load import JudgementsError
-    from steelyard.formats.save import save
+    from steelyard.formats.save import anonymous, save
 
     if len(inputs) < 2:
         raise UsageError("expected IN and OUT; for example: steelyard data convert a.csv a.parquet")
@@ -184,6 +193,10 @@ def convert(
     target = Path(name)
     if target.is_file() and not force:
         raise UsageError(f"{target} exists already; --force overwrites it")
+    if rater_key is not None and not anonymise_raters:
+        raise UsageError("--rater-key goes with --anonymise-raters")
+    if rater_key is not None and rater_key.exists() and not force:
+        raise UsageError(f"{rater_key} exists already; --force overwrites it")
     value: Any
     try:
         value = options.load(tuple(sources))
@@ -194,7 +207,11 @@ def convert(
         if to is not None:
             raise UsageError("--to applies to scores: raw judgements keep their format") from None
         value = found.value
-    lost = save(value, target, to=to, overwrite=force)
+    if anonymise_raters:
+        value, key = anonymous(value)
+    lost = save(value, target, to=to, overwrite=force, human=options.human)
+    if rater_key is not None:
+        files.write_text(rater_key, dumps(key) + "\n")
     warnings = [f"{target} has no place for: {', '.join(lost)}"] if lost else []
     table = Table("", (Column("out"),), ((name,),))
     emit({"out": name, "warnings": warnings}, [table], output, f"wrote {target}")

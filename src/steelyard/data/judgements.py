@@ -6,7 +6,7 @@ codes into them, so that millions of judgements are a few arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -127,6 +127,15 @@ def same_bits(mine: Floats, theirs: Floats) -> bool:
     return bool(((one == other) | both_missing).all())
 
 
+def _renamed(
+    names: Sequence[str], codes: Codes, mapping: Mapping[str, str]
+) -> tuple[tuple[str, ...], Codes]:
+    """Call the names behind codes otherwise; those that the mapping lacks stay."""
+    renamed = [mapping.get(name, name) for name in names]
+    sorted_names, place = encode(renamed)
+    return sorted_names, place[codes]
+
+
 _PER_ROW = ("errors", "item", "unit", "document")  # what ratings have as tuples, or not at all
 
 
@@ -229,6 +238,21 @@ class Ratings(_Columns):
         kept["seconds"] = None if self.seconds is None else self.seconds[rows]
         return replace(self, value=self.value[rows], **kept)
 
+    def renamed_raters(self, mapping: Mapping[str, str]) -> Ratings:
+        """Call raters by other names; those that the mapping lacks keep theirs.
+
+        Two raters who get the same name are one from then on.
+
+        Examples
+        --------
+        >>> one = Ratings.from_labels(["A", "A"], ["1", "1"], ["ann", "bo"], np.array([5.0, 1.0]))
+        >>> new = one.renamed_raters({"ann": "rater2", "bo": "rater1"})
+        >>> new.raters, new.rater.tolist(), new.value.tolist()
+        (('rater1', 'rater2'), [0, 1], [1.0, 5.0])
+        """
+        raters, rater = _renamed(self.raters, self.rater, mapping)
+        return replace(self, raters=raters, rater=rater)
+
     def is_item(self, *kinds: str) -> NDArray[np.bool_]:
         """Tell which rows show an item of these kinds; where kinds are unknown, all are ``system``.
 
@@ -287,6 +311,11 @@ class Rankings(_Columns):
 
     def __len__(self) -> int:
         return len(self.segment)
+
+    def renamed_raters(self, mapping: Mapping[str, str]) -> Rankings:
+        """Call raters by other names; those that the mapping lacks keep theirs."""
+        raters, rater = _renamed(self.raters, self.rater, mapping)
+        return replace(self, raters=raters, rater=rater)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

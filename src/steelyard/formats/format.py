@@ -45,6 +45,8 @@ class Format:
         suit, the first in the registry is taken.
     drops
         What it has no place for, in the words of :data:`steelyard.formats.save.LOSSES`.
+    takes
+        Arguments of ``save`` that ``write`` takes beside the path.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Format:
     to: str | None = None
     suits: Callable[[Any, Path], bool] = lambda _value, _path: False
     drops: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
     folder: bool = False
 
 
@@ -134,13 +137,15 @@ class ForeignFormat(FileFormat):
     ``epoch``, ...) that the format ``becomes`` reads: all that is said of tables (which rows, which
     columns) holds for it, too. In a folder it is looked for in files whose names match ``files``,
     and several files of the format are one table, which ``settle`` looks through first: what the
-    rows of one file do to those of another is decided there.
+    rows of one file do to those of another is decided there. ``counts`` are a column and the value
+    that rows must have to count, if nobody selects others.
     """
 
     unfold: Callable[[FileView], RawTable]
     becomes: TableFormat
     files: tuple[str, ...] = ()
     settle: Callable[[RawTable], RawTable] = lambda table: table
+    counts: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

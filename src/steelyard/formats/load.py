@@ -142,8 +142,10 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
 def check_columns(found: Sequence[Read], reading: Reading) -> None:
     """Refuse a column that was named and that no input has."""
     known = {name for one in found for name in one.columns}
+    called = {pair for one in found for pair in one.called}
     selects = (column for column, _ in reading.where)
-    for column in (*reading.ignore, *selects, *(column for _, column in reading.columns)):
+    given = (pair[1] for pair in reading.columns if pair not in called)
+    for column in (*reading.ignore, *selects, *given):
         if known and column not in known:
             raise UsageError(f"no input has a column '{column}'; {hint(column, known)}")
 
@@ -252,7 +254,8 @@ def _settle(es: EvalSet, options: LoadOptions) -> EvalSet:
     """Apply what the user said of single scores, and what their names say once texts are known."""
     people, machines = options.people, options.machines
     for name in (*people, *machines, *options.lower_is_better, *options.higher_is_better):
-        es[name]  # an unknown name is an error that shows the known ones
+        if name != options.human or name not in es.ratings:
+            es[name]  # an unknown name is an error that shows the known ones
     for name in set(options.lower_is_better) & set(options.higher_is_better):
         raise UsageError(f"'{name}': both lower and higher is said to be better")
 

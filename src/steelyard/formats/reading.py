@@ -13,6 +13,7 @@ from typing import Any
 
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
+from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.trusted import changed
 from steelyard.formats import files, frames, guessing, registry, roles, tables
@@ -79,6 +80,7 @@ class Read:
     columns: frozenset[str] = frozenset()  # that rows can be selected by
     files: tuple[InputFile, ...] = ()
     notes: tuple[str, ...] = ()  # which a set has as its own
+    called: frozenset[tuple[str, str]] = frozenset()  # roles, and what a foreign file calls them
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,10 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     if isinstance(form, ForeignFormat):
         before, whole = whole, form.settle(whole)
         present = (present - frozenset(before.columns)) | frozenset(whole.columns)
-    narrowed = reading.narrow(whole)
+    narrowed = reading.narrow(_counting(form, whole, reading))
+    for role, said in whole.needed.items():
+        if not any(name in narrowed for name in roles.ASSIGNED[role]):
+            whole.fail(said)
     if form.becomes.recognise(whole) and not form.becomes.recognise(narrowed):
         gone = ", ".join(name for name in whole.columns if name not in narrowed)
         raise UsageError(f"{whole.place}: {form.name} can't be read without column {gone}")
@@ -193,7 +198,26 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     if reading.inspect is not None:
         reading.inspect(form.becomes, table)
     value = form.becomes.read(table)
-    return _finished(form, value, table, present, [p.file for p in parts if p.file is not None])
+    paths = [part.file for part in parts if part.file is not None]
+    called = frozenset(pair for part in parts for pair in part.table.given.items())
+    return replace(_finished(form, value, table, present, paths), called=called)
+
+
+def _counting(form: registry.Foreign, table: RawTable, reading: Reading) -> RawTable:
+    """Leave out the rows that do not count, unless others are selected."""
+    if not isinstance(form, ForeignFormat) or form.counts is None:
+        return table
+    column, value = form.counts
+    if column not in table or any(column == name for name, _ in reading.where):
+        return table
+    others = sorted({own for own in table.labels(column) if own != value})
+    if not others:
+        return table.without([column])
+    kept = table.where(column, value)
+    n = table.n_rows - kept.n_rows
+    said = f"{plural(n, 'row')} left out, whose {column} is not {value} but {listed(others)}"
+    choose = f'(where={{"{column}": "{others[0]}"}} selects them)'
+    return replace(kept, notes=(*kept.notes, f"{table.place}: {said} {choose}"))
 
 
 def _is_emptied(name: str, table: RawTable, whole: RawTable) -> bool:

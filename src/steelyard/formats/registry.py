@@ -29,6 +29,13 @@ from steelyard.formats.judged import (
     directassessment,
     errorlists,
     googlemqm,
+    labelstudio,
+    pearmut,
+    segratings,
+    standalone,
+    unified,
+    wmt25tasks,
+    wmtqe,
 )
 from steelyard.formats.logs import deepeval, helm, inspectai, lmeval, openaievals, promptfoo
 from steelyard.formats.tables import RawTable
@@ -38,6 +45,17 @@ from steelyard.formats.view import FileView
 FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
+    unified.FORMAT,
+    standalone.FORMAT,
+    pearmut.FORMAT,
+    segratings.FORMAT,
+    wmtqe.FORMAT,
+    wmt25tasks.SCORES,
+    wmt25tasks.ERRORS,
+    wmt25tasks.EDITS,
+    labelstudio.PAIRS,
+    labelstudio.ERRORS,
+    labelstudio.RATINGS,
     entityfiles.FORMAT,
     appraise.FORMAT,
     appraise.SCORES,

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from steelyard.core import bounds
-from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.core.errors import UsageError
+from steelyard.data.evalset import EvalSet, ScoreTable, revised
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.judged.gathering import means
 from steelyard.formats.registry import FORMATS
+
+Saved = EvalSet | Ratings | Rankings | BattleLog | EntityAnnotations
 
 #: The formats of sets, by what ``to`` calls them.
 NAMED = {form.to: form for form in FORMATS if form.to is not None}
@@ -17,6 +24,21 @@ NAMED = {form.to: form for form in FORMATS if form.to is not None}
 
 def _any(test: Callable[[ScoreTable], bool]) -> Callable[[EvalSet], bool]:
     return lambda es: any(test(table) for table in es.scores.values())
+
+
+def _any_rating(test: Callable[[Ratings], bool]) -> Callable[[EvalSet], bool]:
+    return lambda es: any(test(ratings) for ratings in es.ratings.values())
+
+
+def _other_scores(es: EvalSet) -> bool:
+    """Tell whether there is a score that the mean of its ratings does not give again."""
+    place = {name: i for i, name in enumerate(es.systems)}
+    where = {name: i for i, name in enumerate(es.segments.ids)}
+    return any(
+        name not in es.ratings
+        or not np.allclose(means(es.ratings[name], place, where), table.values, equal_nan=True)
+        for name, table in es.scores.items()
+    )
 
 
 #: What a format may have no place for, and how to tell whether a set has it.
@@ -38,37 +60,80 @@ LOSSES: dict[str, Callable[[EvalSet], bool]] = {
         not es[n].uses or not n.endswith("-" + ".".join(es[n].uses)) for n in es.metrics
     ),
     "statistics of corpus scores": _any(lambda t: t.statistics is not None),
+    "domains": lambda es: es.segments.domains is not None,
+    "references": lambda es: bool(es.segments.references),
+    "scores that are no means of ratings": _other_scores,
+    "values and times of ratings": _any_rating(
+        lambda r: not np.isnan(r.value).all() or r.seconds is not None
+    ),
+    "segment ids that begin with their document": lambda es: any(
+        document and segment.startswith(f"{document}_#_")
+        for segment, document in zip(es.segments.ids, es.segments.documents or (), strict=False)
+    ),
+    "batches and controls of ratings": _any_rating(
+        lambda r: r.unit is not None or not r.is_item("system").all()
+    ),
 }
 
 
 def save(
-    value: EvalSet | Ratings | Rankings | BattleLog | EntityAnnotations,
+    value: Saved,
     path: str | Path,
     *,
     to: str | None = None,
     overwrite: bool = False,
+    human: str | None = None,
+    anonymise_raters: bool = False,
 ) -> list[str]:
     """Write a set or judgements, whole or not at all; gives back what the format had no place for.
 
-    ``to`` is one of ``native mtme long wide system text submission submission-sys
-    subset2evaluate``; by default the suffix decides: a folder is mt-metrics-eval, ``.parquet``
-    native, other tables are long.
+    ``to`` is one of ``native mtme long wide system text submission submission-sys unified
+    standalone subset2evaluate``; by default the suffix decides: a folder is mt-metrics-eval,
+    ``.parquet`` native, other tables are long. ``human`` names the ratings to write, where a format
+    holds those of one name and the set has several. With ``anonymise_raters`` raters are called
+    rater1, rater2, ...
     """
     bounds.instance((str, Path), "a path", path=path)
     saved = tuple({form.gives for form in FORMATS})
     bounds.instance(saved, "an EvalSet or judgements", value=value)
     bounds.choice(tuple(NAMED), optional=True, to=to)
-    bounds.flag(overwrite=overwrite)
+    bounds.flag(overwrite=overwrite, anonymise_raters=anonymise_raters)
+    bounds.instance(str, "the name of ratings", optional=True, human=human)
     path = Path(path)
+    if anonymise_raters:
+        value, _ = anonymous(value)
     if to is None or not isinstance(value, EvalSet):
         own = (form for form in FORMATS if isinstance(value, form.gives))
         form = next(form for form in own if form.suits(value, path))
     else:
         form = NAMED[to]
     assert form.write is not None  # only these are named, or suit
-    form.write(value, path, **({"overwrite": overwrite} if form.folder else {}))
+    more: dict[str, Any] = {"overwrite": overwrite} if form.folder else {}
+    more |= {"human": human} if "human" in form.takes else {}
+    form.write(value, path, **more)
     if not isinstance(value, EvalSet):
         return []
     # No file keeps the statistics; whatever drops all scores need not say so.
     drops = form.drops if "scores" in form.drops else (*form.drops, "statistics of corpus scores")
     return [what for what in drops if LOSSES[what](value)]
+
+
+def anonymous(value: Saved) -> tuple[Saved, dict[str, str]]:
+    """Call the raters rater1, rater2, ... in the order of their names; give the key to these, too.
+
+    A rater of several ratings of a set has the same name in all.
+    """
+    names: list[str] = []
+    if isinstance(value, EvalSet):
+        names = sorted({name for own in value.ratings.values() for name in own.raters})
+    elif isinstance(value, (Ratings, Rankings)):
+        names = sorted(value.raters)
+    if not names:
+        raise UsageError("anonymise_raters=True: the input names no raters")
+    key = {f"rater{number}": name for number, name in enumerate(names, 1)}
+    new = {name: other for other, name in key.items()}
+    if isinstance(value, EvalSet):
+        ratings = {name: own.renamed_raters(new) for name, own in value.ratings.items()}
+        return revised(value, ratings=ratings), key
+    assert isinstance(value, (Ratings, Rankings))
+    return value.renamed_raters(new), key

@@ -55,6 +55,7 @@ class RawTable:
     facts: Mapping[str, ScoreFacts] = field(default_factory=dict)  # what it says of scores
     notes: tuple[str, ...] = ()  # what was left out or assumed so far
     path_of: Callable[[int], Path] | None = field(repr=False, default=None)  # rows of several files
+    needed: Mapping[str, str] = field(default_factory=dict)  # roles, and what to say without one
 
     def __contains__(self, column: str) -> bool:
         return column in self.columns
@@ -195,6 +196,7 @@ def stacked(parts: Sequence[RawTable]) -> RawTable:
         facts=_agreed(parts),
         notes=_gathered(parts),
         path_of=lambda row: place[row][0].path,
+        needed={role: said for part in parts for role, said in part.needed.items()},
     )
 
 

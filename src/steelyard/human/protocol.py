@@ -112,6 +112,7 @@ def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOption
         if not isinstance(one.value, EvalSet):
             judged.append(one.value)
         elif protocol.of_sets:
+            notes.extend(one.value.notes)
             judged.append(_own_ratings(one.value, options.human))
         else:
             sets.append(one.value)

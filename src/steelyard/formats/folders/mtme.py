@@ -29,6 +29,7 @@ from steelyard.formats.folders import mtme_writer
 from steelyard.formats.folders.mtme_writer import NO_TRANSLATION, TEXT_FIELDS, Sidecar, owner_of
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errorlists
+from steelyard.formats.judged.segratings import rating_lines
 
 Level = Literal["sys", "domain", "doc", "seg"]
 LEVELS: tuple[Level, ...] = ("sys", "domain", "doc", "seg")
@@ -76,6 +77,7 @@ class _Reader:
     def __init__(self, folder: Path, lp: str) -> None:
         self.folder, self.lp = folder, lp
         self.used: list[Path] = []
+        self.notes: list[str] = []
         self.extra = Sidecar.read(folder, lp)
         if self.extra.facts:
             self.used.append(self.extra.path)
@@ -108,6 +110,7 @@ class _Reader:
             name=self.folder.resolve().name,
             language_pair=self.lp,
             inputs=(InputFile(str(self.folder), "mt-metrics-eval", digest),),
+            notes=tuple(self.notes),
         )
 
     def _text(self, path: Path) -> str:
@@ -327,35 +330,51 @@ class _Reader:
             path.name.removeprefix(f"{self.lp}.").removesuffix(".seg.rating"): path
             for path in (self.folder / "human-scores").glob(pattern)
         }
+        by_owner: dict[str, dict[str, list[errorlists.Rating]]] = {}
         for name, path in sorted(found.items()):
             owner = owners.get(name) or owner_of(name, human)
-            rows.setdefault(owner, []).extend(self._rating_rows(path, name))
+            by_owner.setdefault(owner, {})[name] = list(self._rating_rows(path, name))
+        for owner, parts in by_owner.items():
+            own = parts if owners.keys() & parts.keys() else self._once(owner, parts)
+            rows[owner] = [row for part in own.values() for row in part]
         for owner in owners.values():
             rows.setdefault(owner, [])
         told = set(owners.values())
         return {n: errorlists.ratings(own) for n, own in rows.items() if own or n in told}
 
+    def _once(
+        self, owner: str, parts: dict[str, list[errorlists.Rating]]
+    ) -> dict[str, list[errorlists.Rating]]:
+        """Leave out what stands twice: ratings of single raters, and the same put together."""
+        merged = f"{owner}.merged"
+        if merged not in parts or len(parts) == 1:
+            return parts
+        cells = {n: {(row.system, row.segment) for row in own} for n, own in parts.items()}
+        single = set().union(*(own for n, own in cells.items() if n != merged))
+        # Single raters are better known, unless the file of all names them or has more.
+        apart = cells[merged] <= single and any(row.rater == merged for row in parts[merged])
+        kept = {n: own for n, own in parts.items() if (n == merged) != apart}
+        left = ", ".join(name for name in parts if name not in kept)
+        self.notes.append(
+            f"{self.folder}: ratings '{owner}' are those of {', '.join(kept)}; {left} would count "
+            "them twice"
+        )
+        return kept
+
     def _rating_rows(self, path: Path, name: str) -> Iterable[errorlists.Rating]:
         seen: dict[str, int] = {}
         known = set(self.systems)
-        for line, row in enumerate(files.lines(self._text(path)), 1):
-            fields = row.split("\t")
-            if len(fields) not in (2, 3):
-                raise InputError("expected SYSTEM, JSON or None[, RATER]", path=path, line=line)
-            system = fields[0]
+        for line, system, place, value, rater in rating_lines(files.lines(self._text(path)), path):
             if system not in known:
                 message = f"unknown system '{system}'; {hint(system, known)}"
                 raise InputError(message, path=path, line=line)
-            place = seen[system] = seen.get(system, -1) + 1
+            seen[system] = place
             if place >= len(self.segments):
                 message = f"more than {len(self.segments)} ratings of system '{system}'"
                 raise InputError(message, path=path, line=line)
-            if fields[1] != "None":
-                value = files.parse_json(fields[1], path, line)
-                told = value.get("rater") if isinstance(value, dict) else None
-                rater = told if isinstance(told, str) else fields[2] if len(fields) == 3 else name
-                segment = self.segments.ids[place]
-                yield errorlists.parse(value, (system, segment, rater), path, line)
+            if value is not None:
+                names = (system, self.segments.ids[place], name if rater is None else rater)
+                yield errorlists.parse(value, names, path, line)
         for system, last in seen.items():
             if last + 1 != len(self.segments):
                 message = f"{last + 1} ratings of '{system}', expected {len(self.segments)}"

@@ -1,0 +1,264 @@
+"""Logs of pearmut: an entry per document that a person submitted, with its texts.
+
+``item`` and ``annotation`` are parallel lists, one element per segment; an annotation holds scores
+and spans per system. A person may submit a document again or be reset, so that only the last entry
+counts. Spans include their end and count UTF-16 units, as browsers do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import UsageError, shown_path
+from steelyard.core.words import listed, plural
+from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import ErrorSpan
+from steelyard.formats.format import SetFormat
+from steelyard.formats.judged import offsets
+from steelyard.formats.judged.directassessment import ITEMS
+from steelyard.formats.judged.errorlists import Rating
+from steelyard.formats.judged.gathering import HUMAN, Gathering
+from steelyard.formats.judged.jsonfields import Fields, records
+from steelyard.formats.view import FileView
+
+_RESET = "__RESET__"
+_CHECK = "random_"
+_NO_DATA = ("welcome_", _CHECK, "goodbye_")
+ATTENTION = "attention"
+_DOWNLOAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[\s*\{')
+_MARK = "_#_"
+
+
+def read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> EvalSet:
+    """Read what counts of a log: texts, ratings with their spans, and the mean of the scores."""
+    reader = _Reader(view)
+    for entry in _last(_entries(view, dict(where).get("campaign"))):
+        reader.entry(entry)
+    return reader.found.evalset(lp, reader.notes())
+
+
+def _entries(view: FileView, campaign: str | None) -> Iterator[Fields]:
+    """Yield all entries: the lines of a log, or those of one campaign of a download."""
+    if not _is_download(view):
+        own = view.name.rpartition(".")[0]
+        if campaign not in (None, own):
+            view.fail(f"no campaign '{campaign}'; the log is of '{own}'")
+        yield from records(view)
+        return
+    campaigns = Fields(view, 1, view.document)
+    names = list(campaigns.values)
+    if campaign is None and len(names) > 1:
+        raise UsageError(
+            f"{view.path}: holds {len(names)} campaigns ({listed(names, 8)}); choose one with "
+            f'where={{"campaign": "{names[0]}"}}'
+        )
+    chosen = campaign or names[0]
+    if chosen not in names:
+        view.fail(f"no campaign '{chosen}'; found: {listed(names, 8)}")
+    yield from campaigns.objects(chosen)
+
+
+def _last(entries: Iterator[Fields]) -> list[Fields]:
+    """Keep the last entry of every person and document, since the last reset."""
+    kept: dict[str, dict[str, Fields]] = {}
+    for entry in entries:
+        person = entry.need_name("user_id")
+        if entry.get("annotation") == _RESET:
+            kept.pop(person, None)
+            continue
+        own = kept.setdefault(person, {})
+        document = entry.need_name("item_i")
+        own.pop(document, None)
+        own[document] = entry
+    return [entry for own in kept.values() for entry in own.values()]
+
+
+class _Reader:
+    def __init__(self, view: FileView) -> None:
+        self.found = Gathering(view)
+        self.counts: Counter[str] = Counter()
+        self.documents: dict[tuple[str, ...], str] = {}
+        self.unscored: list[Rating] = []
+
+    def notes(self) -> list[str]:
+        """Say what does not count; judgements without a score do where nobody gave any."""
+        rated = self.found.rated.get(HUMAN, [])
+        if all(np.isnan(row.value) for row in rated if row.item == "system"):
+            for row in self.unscored:
+                self.found.rate(HUMAN, row)
+        elif self.unscored:
+            self.counts["output without a score or a span left out"] = len(self.unscored)
+        place = shown_path(self.found.view.path)
+        notes = []
+        for what, count in sorted(self.counts.items()):
+            noun, _, rest = what.partition(" ")
+            notes.append(f"{place}: {plural(count, noun)} {rest}")
+        if any(not np.isnan(row.seconds) for row in rated):
+            notes.append(f"{place}: the time that a document took is shared equally by its ratings")
+        return notes
+
+    def entry(self, entry: Fields) -> None:
+        """Read what a person said of a document."""
+        given = entry.name("item_i") or ""
+        if given.startswith(_CHECK):
+            self._check(entry)
+        if given.startswith(_NO_DATA):
+            return
+        items, judged = _parallel(entry)
+        names = [item.name("item_id") for item in items]
+        document = self._document(given, names, items)
+        rows: list[Rating] = []
+        for k, (item, own) in enumerate(zip(items, judged, strict=True)):
+            segment = names[k] or f"{document}/{k}"
+            if own is None:
+                self.counts["item without an answer left out"] += 1
+            elif not isinstance(own, dict):
+                self.counts["item with the answer of a form left out"] += 1
+            else:
+                self._describe(segment, document, item)
+                answers = Fields(entry.view, entry.line, own, f"annotation[{k}].")
+                rows += self._ratings(entry, segment, item, answers)
+        took = _seconds(entry) / max(len(rows), 1)
+        for row in rows:
+            timed = row._replace(seconds=took)
+            if np.isnan(row.value) and not row.errors:
+                self.unscored.append(timed)
+            else:
+                self.found.rate(HUMAN, timed)
+
+    def _document(self, given: str, names: list[str | None], items: list[Fields]) -> str:
+        """Name a document: by what its segments' ids share, else by the person's count.
+
+        The same count of two people may be two documents: the texts tell.
+        """
+        key = tuple(n or i.text("src") or "" for n, i in zip(names, items, strict=True))
+        if key not in self.documents:
+            shared = {n.rpartition(_MARK)[0] for n in names if n is not None and _MARK in n}
+            name = shared.pop() if len(shared) == 1 and None not in names else f"doc{given}"
+            taken, number = set(self.documents.values()), 2
+            own = name
+            while own in taken:
+                own, number = f"{name}.{number}", number + 1
+            self.documents[key] = own
+        return self.documents[key]
+
+    def _describe(self, segment: str, document: str, item: Fields) -> None:
+        found, line = self.found, item.line
+        known = found.described.get(segment, {}).get("document", document)
+        found.describe(segment, line, document=known, source=item.text("src"))
+        found.refer("ref", segment, item.text("ref"), line)
+        texts = item.inner("tgt")
+        for system in () if texts is None else texts.names():
+            assert texts is not None
+            found.output(system, segment, texts.text(system), line)
+
+    def _ratings(
+        self, entry: Fields, segment: str, item: Fields, answers: Fields
+    ) -> Iterator[Rating]:
+        person = entry.need_name("user_id")
+        document = self.found.described[segment]["document"]
+        texts = item.inner("tgt")
+        for system in answers.names():
+            own = answers.inner(system)
+            if own is None:
+                self.counts["output without an answer left out"] += 1
+                continue
+            value = own.number("score")
+            if np.isnan(value):
+                value = _slid(own)
+            text = None if texts is None else texts.text(system)
+            spans = tuple(self._span(error, text or "") for error in own.objects("error_spans"))
+            marked = None if own.elements("error_spans") is None else spans
+            yield Rating(system, segment, person, value, marked, document=document)
+
+    def _span(self, error: Fields, text: str) -> ErrorSpan:
+        """Read a span; what is marked behind the end of the output is missing in it."""
+        found = offsets.included(error, text)
+        if found.start is not None and text and found.start >= len(text):
+            self.counts["span behind the end of the output taken as an omission"] += 1
+            return ErrorSpan(found.category, found.severity, None, None, found.score)
+        return found
+
+    def _check(self, entry: Fields) -> None:
+        """Read attention checks: one result for each item, for the systems that it checks."""
+        passed = entry.elements("validations")
+        if passed is None:
+            return
+        if not all(isinstance(one, bool | None) for one in passed):
+            entry.fail("validations", "a list of true, false or null")
+        if ATTENTION not in ITEMS:
+            self.counts["attention check left out"] += sum(one is not None for one in passed)
+            return
+        items, _ = _parallel(entry)
+        person = entry.need_name("user_id")
+        for k, (item, one) in enumerate(zip(items, passed, strict=False)):
+            checked = item.inner("validation")
+            for system in () if one is None or checked is None else checked.names():
+                segment = item.name("item_id") or f"{entry.name('item_i')}/{k}"
+                self.found.describe(segment, entry.line)
+                row = Rating(system, segment, person, float(one), None, item=ATTENTION)
+                self.found.rate(HUMAN, row)
+
+
+def _parallel(entry: Fields) -> tuple[list[Fields], list[Any]]:
+    """Give the items and what was said of each; older logs have one of both, not lists."""
+    items, judged = entry.get("item"), entry.get("annotation")
+    if isinstance(items, dict) and isinstance(judged, dict):
+        return [Fields(entry.view, entry.line, items, "item.")], [judged]
+    found = list(entry.objects("item"))
+    answers = entry.elements("annotation") or []
+    if len(found) != len(answers):
+        entry.fail("annotation", f"a list of {len(found)}, as many as items")
+    return found, answers
+
+
+def _slid(own: Fields) -> float:
+    """Give the mean of sliders, where they are instead of a score."""
+    sliders = own.inner("sliders")
+    if sliders is None:
+        return float("nan")
+    values = [sliders.number(name) for name in sliders.names()]
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def _seconds(entry: Fields) -> float:
+    """Give the time from the first action to the last."""
+    times = [action.number("time") for action in entry.objects("actions")]
+    known = [time for time in times if not np.isnan(time)]
+    return max(known) - min(known) if known else float("nan")
+
+
+def _is_download(view: FileView) -> bool:
+    """Tell a download of all campaigns: an object of lists of entries."""
+    if not _DOWNLOAD.match(view.head) or not isinstance(view.document, dict):
+        return False
+    lists = [own for own in view.document.values() if own]
+    return bool(lists) and all(
+        isinstance(own, list)
+        and isinstance(own[0], dict)
+        and {"user_id", "annotation"} <= own[0].keys()
+        for own in lists
+    )
+
+
+def recognise(view: FileView) -> bool:
+    """Tell a log, or a download, by the keys of its entries."""
+    return view.has("user_id", "annotation") or _is_download(view)
+
+
+FORMAT = SetFormat(
+    name="pearmut",
+    gives=EvalSet,
+    known_by="JSON lines with user_id, item_i, item and annotation; or the dashboard's download",
+    example='{"user_id": "u1", "item_i": 0, "item": [{"item_id": "d_#_0", "src": "...", '
+    '"tgt": {"A": "..."}}], "annotation": [{"A": {"score": 90, "error_spans": []}}]}',
+    recognise=recognise,
+    read=read,
+    columns=frozenset(("campaign",)),
+)

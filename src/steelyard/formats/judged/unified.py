@@ -1,0 +1,255 @@
+"""Human evaluation as WMT publishes it since 2024: a JSON object per segment, with all systems.
+
+``doc_id`` is ``LP_#_domain_#_document_#_segment``, ``src_text`` and ``tgt_text`` are the texts, and
+``scores`` has per system a list of judgements, or (older) ``human1``, ``errors1``, ``annotator1``,
+``human2`` and so on. Ends of spans are included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from steelyard.core.errors import UsageError, shown_path
+from steelyard.core.table import dumps
+from steelyard.core.words import listed
+from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import Ratings
+from steelyard.formats import files
+from steelyard.formats.format import SetFormat
+from steelyard.formats.judged import offsets
+from steelyard.formats.judged.errorlists import Rating
+from steelyard.formats.judged.gathering import HUMAN, NOBODY, Gathering, torn
+from steelyard.formats.judged.jsonfields import Fields, records
+from steelyard.formats.view import FileView
+
+_MARK = "_#_"
+_KEYS = ("score", "errors", "times")
+_NUMBERED = re.compile(r"(human|errors|annotator|times|protocol)([1-9][0-9]*)")
+
+
+class _Place(NamedTuple):
+    """What a ``doc_id`` says."""
+
+    lp: str
+    domain: str
+    document: str
+    segment: str
+
+    @classmethod
+    def of(cls, record: Fields) -> _Place:
+        parts = (record.text("doc_id") or "").split(_MARK)
+        if len(parts) < 4 or not all(part.strip() for part in parts):
+            record.fail("doc_id", f"LP{_MARK}domain{_MARK}document{_MARK}segment")
+        return cls(parts[0], parts[1], _MARK.join(parts[2:-1]), parts[-1])
+
+
+def read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> EvalSet:
+    """Read the segments of one language pair: texts, documents, domains, ratings, their means."""
+    chosen = [(_Place.of(record), record) for record in records(view)]
+    lp = _language_pair(view, lp, {place.lp for place, _ in chosen})
+    wanted = [(column, value) for column, value in where if column in COLUMNS]
+    chosen = [
+        (place, record)
+        for place, record in chosen
+        if place.lp == lp and all(_fact(place, c) == value for c, value in wanted)
+    ]
+    if not chosen:
+        said = " and ".join(f"{column}={value}" for column, value in wanted)
+        view.fail(f"no segment has {said}")
+    whole = torn([(place.segment, f"{place.domain}{_MARK}{place.document}") for place, _ in chosen])
+    reader = _Reader(view)
+    for place, record in chosen:
+        segment = str(record.get("doc_id")) if whole else place.segment
+        reader.segment(segment, place, record)
+    return reader.found.evalset(lp, reader.notes(whole=whole))
+
+
+def _fact(place: _Place, column: str) -> str:
+    return place.document if column == "doc" else str(getattr(place, column))
+
+
+def _language_pair(view: FileView, lp: str | None, found: set[str]) -> str:
+    known = sorted(found)
+    if lp is None and len(known) == 1:
+        return known[0]
+    if lp is None:
+        shown = listed(known, 12)
+        raise UsageError(f"{view.path}: choose a language pair with lp=...; found: {shown}")
+    if lp not in found:
+        view.fail(f"no language pair '{lp}'; found: {listed(known, 12)}")
+    return lp
+
+
+class _Reader:
+    def __init__(self, view: FileView) -> None:
+        self.found = Gathering(view)
+        self.others: Counter[str] = Counter()  # keys that are no judgement
+        self.skipped = 0
+
+    def notes(self, *, whole: bool) -> list[str]:
+        place = shown_path(self.found.view.path)
+        notes = []
+        if whole:
+            notes.append(f"{place}: documents number their segments anew: segments go by doc_id")
+        if self.skipped:
+            notes.append(f"{place}: {self.skipped:,} judgements without a score or errors left out")
+        if self.others:
+            notes.append(f"{place}: not used of scores: {listed(sorted(self.others), 8)}")
+        return notes
+
+    def segment(self, segment: str, place: _Place, record: Fields) -> None:
+        found, line = self.found, record.line
+        if segment in found.described:
+            view_id = record.get("doc_id")
+            found.view.fail(f"'doc_id': {view_id!r} stands on an earlier line already", line)
+        source = record.text("src_text")
+        found.describe(segment, line, document=place.document, domain=place.domain, source=source)
+        texts = record.inner("tgt_text")
+        for system in () if texts is None else texts.names():
+            assert texts is not None
+            found.output(system, segment, texts.text(system), line)
+        scores = record.inner("scores")
+        for system in () if scores is None else scores.names():
+            assert scores is not None
+            found.outputs.setdefault(system, {})
+            if isinstance(scores.get(system), dict):
+                self._numbered(scores.inner(system), system, segment)
+                continue
+            for judged in scores.objects(system):
+                name = judged.name("protocol") or HUMAN
+                rater = judged.name("annotator") or NOBODY
+                self._rate(name, judged, _KEYS, (system, segment, rater))
+
+    def _numbered(self, judged: Fields | None, system: str, segment: str) -> None:
+        """Read the older shape, in which the number belongs to the key."""
+        assert judged is not None
+        numbers = set()
+        for key in judged.names():
+            match = _NUMBERED.fullmatch(key)
+            if match:
+                numbers.add(match[2])
+            else:
+                self.others[key] += 1
+        for n in sorted(numbers, key=int):
+            rater = judged.name(f"annotator{n}") or f"{HUMAN}{n}"
+            keys = (f"human{n}", f"errors{n}", f"times{n}")
+            name = judged.name(f"protocol{n}") or HUMAN
+            value = self._rate(name, judged, keys, (system, segment, rater))
+            if not np.isnan(value):
+                self.found.scored.setdefault(f"{HUMAN}{n}", {})[system, segment] = value
+
+    def _rate(
+        self, name: str, judged: Fields, keys: tuple[str, ...], who: tuple[str, str, str]
+    ) -> float:
+        score, errors, times = keys
+        value = judged.number(score)
+        marked = None
+        if judged.elements(errors) is not None:
+            marked = tuple(offsets.included(error) for error in judged.objects(errors))
+        # The older shape has both judgements everywhere, made or not.
+        if np.isnan(value) and (marked is None or (not marked and keys != _KEYS)):
+            self.skipped += 1
+            return value
+        document = self.found.described[who[1]]["document"]
+        seconds = _seconds(judged, times)
+        rating = Rating(*who, value, marked, seconds=seconds, document=document)
+        self.found.rate(name, rating)
+        return value
+
+
+def _seconds(judged: Fields, key: str) -> float:
+    """Give how long a judgement took: from the first of its times to the last."""
+    times = judged.elements(key) or []
+    if not times:
+        return float("nan")
+    if not all(isinstance(t, (int, float)) and not isinstance(t, bool) for t in times):
+        judged.fail(key, "a list of times in seconds")
+    took = float(max(times)) - float(min(times))
+    if not np.isfinite(took):
+        judged.fail(key, "a list of finite times")
+    return took
+
+
+def write(es: EvalSet, path: Path) -> None:
+    """Write all segments with outputs and ratings, as lists; control items are left out.
+
+    Times begin at 0, since a set keeps how long a rating took and not when.
+    """
+    if es.language_pair is None:
+        raise UsageError("doc_id names the language pair: say lp=SRC-TGT")
+    judged = _judgements(es)
+    rows = []
+    for i, segment in enumerate(es.segments.ids):
+        texts = {name: own[i] for name, own in es.outputs.items() if own[i] is not None}
+        sources = es.segments.sources
+        row: dict[str, Any] = {
+            "doc_id": _doc_id(es, i),
+            "src_text": None if sources is None else sources[i],
+            "tgt_text": texts,
+            "scores": {system: judged.get((system, segment), []) for system in es.systems},
+        }
+        rows.append(dumps(row, indent=None) + "\n")
+    files.write_text(path, "".join(rows))
+
+
+def _doc_id(es: EvalSet, i: int) -> str:
+    """Name a segment, whose id may be such a name already, or begin with its document."""
+    unknown = (None,) * es.n_segments
+    lp, segment = str(es.language_pair), es.segments.ids[i]
+    if segment.startswith(f"{lp}{_MARK}") and segment.count(_MARK) >= 3:
+        return segment
+    domain = (es.segments.domains or unknown)[i] or "all"
+    document = (es.segments.documents or unknown)[i] or "all"
+    segment = segment.removeprefix(f"{document}{_MARK}")
+    for name in (lp, domain, segment):
+        if _MARK in name:
+            raise UsageError(f"'{name}' holds {_MARK}, which parts the names in doc_id")
+    return _MARK.join((lp, domain, document, segment))
+
+
+def _judgements(es: EvalSet) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for name, ratings in es.ratings.items():
+        for row in np.flatnonzero(ratings.is_item("system", "repeat")):
+            cell = (ratings.systems[ratings.system[row]], ratings.segments[ratings.segment[row]])
+            found.setdefault(cell, []).append(_judgement(name, ratings, int(row)))
+    return found
+
+
+def _judgement(name: str, ratings: Ratings, row: int) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "score": float(ratings.value[row]),
+        "annotator": ratings.raters[ratings.rater[row]],
+    }
+    marked = None if ratings.errors is None else ratings.errors[row]
+    if marked is not None:
+        value["errors"] = [offsets.to_included(error) for error in marked]
+    if ratings.seconds is not None and not np.isnan(ratings.seconds[row]):
+        value["times"] = [0, float(ratings.seconds[row])]
+    return value | ({} if name == HUMAN else {"protocol": name})
+
+
+COLUMNS = frozenset(("lp", "domain", "doc"))
+FORMAT = SetFormat(
+    name="WMT unified",
+    gives=EvalSet,
+    known_by="JSON lines with doc_id, src_text, tgt_text and scores",
+    example='{"doc_id": "en-cs_#_news_#_doc1_#_0", "src_text": "...", "tgt_text": {"A": "..."}, '
+    '"scores": {"A": [{"score": 88, "annotator": "r1", "errors": []}]}}',
+    keys=("doc_id", "src_text", "tgt_text"),
+    read=read,
+    columns=COLUMNS,
+    write=write,
+    to="unified",
+    drops=(
+        "references",
+        "scores that are no means of ratings",
+        "batches and controls of ratings",
+        "segment ids that begin with their document",
+    ),
+)

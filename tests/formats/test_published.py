@@ -1,0 +1,468 @@
+"""Human evaluation as it is published: WMT unified files, standalone ratings, rating files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steelyard import EvalSet, Rankings, Ratings, load, save
+from steelyard.cli.main import run
+from steelyard.data.judgements import ErrorSpan
+from steelyard.formats.reading import Reading, read_any
+from steelyard.formats.save import anonymous
+
+SAMPLES = Path(__file__).parent / "samples"
+UNIFIED = SAMPLES / "wmt-unified" / "genmt-humeval.jsonl"
+OLDER = SAMPLES / "wmt-unified" / "genmt-humeval.human1-human2.jsonl"
+STANDALONE = SAMPLES / "mtme" / "standalone.ratings.jsonl"
+RATING = SAMPLES / "mtme" / "human-scores" / "de-en.mqm.merged.seg.rating"
+Refusal = Callable[..., str]
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def written(path: Path, records: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
+    return path
+
+
+def named(ratings: Ratings, system: str, segment: str) -> list[tuple[str, float, Any, float]]:
+    return [
+        (
+            ratings.raters[ratings.rater[row]],
+            float(ratings.value[row]),
+            None if ratings.errors is None else ratings.errors[row],
+            float("nan") if ratings.seconds is None else float(ratings.seconds[row]),
+        )
+        for row in range(len(ratings))
+        if ratings.systems[ratings.system[row]] == system
+        and ratings.segments[ratings.segment[row]] == segment
+    ]
+
+
+# WMT unified.
+
+
+def test_a_unified_file_is_a_set_with_texts_and_ratings() -> None:
+    es = load(UNIFIED)
+    assert (es.systems, es.n_segments, es.language_pair) == (("sysA", "sysB"), 6, "de-en_US")
+    assert es.segments.ids == ("0", "1", "2", "3", "4", "5")
+    assert es.segments.documents == ("doc0", "doc0", "doc1", "doc1", "doc2", "doc2")
+    assert es.segments.domains == ("news", "speech") * 3
+    assert es.segments.sources is not None
+    assert es.segments.sources[0] == "Die Katze saß auf der warmen Matte."
+    assert es.outputs["sysB"][2] == 'She says "we see us tomorrow".'
+    assert es.human == ("ESA",)
+    assert es["ESA"].values[0, 0] == (95 + 88) / 2
+    assert es["ESA"].direction_given
+    assert named(es.ratings["ESA"], "sysB", "0") == [
+        (
+            "engcze00",
+            91.0,
+            (ErrorSpan("", "minor", 0, 1), ErrorSpan("", "major", 2, 16)),
+            40.0,
+        ),
+        ("engcze99", 88.0, (), 30.0),
+    ]
+    omission = named(es.ratings["ESA"], "sysA", "2")[0][2]
+    assert omission == (ErrorSpan("", "major", None, None),)
+    assert es.ratings["ESA"].document is not None
+    assert set(es.ratings["ESA"].document) == {"doc0", "doc1", "doc2"}
+
+
+def test_the_older_shape_has_both_scores_and_their_mean() -> None:
+    es = load(OLDER)
+    assert es.human == ("human", "human1", "human2")
+    assert es["human1"].values[0].tolist() == [95, 89, 83, 77, 71, 65]
+    assert str(es["human2"].values[0].tolist()) == "[88.0, 83.0, 78.0, 73.0, nan, 63.0]"
+    assert es["human"].values[0].tolist() == [91.5, 86, 80.5, 75, 71, 64]
+    assert len(es.ratings["human"]) == 22
+    assert any("2 judgements without a score" in note for note in es.notes)
+    assert np.array_equal(es["human"].values, load(UNIFIED)["ESA"].values)
+
+
+def test_several_language_pairs_are_chosen_from(tmp_path: Path, refusal: Refusal) -> None:
+    records = rows(UNIFIED)
+    other = [r | {"doc_id": r["doc_id"].replace("de-en_US", "en-cs_CZ")} for r in records[:2]]
+    path = written(tmp_path / "both.jsonl", records + other)
+    assert refusal(path).endswith("choose a language pair with lp=...; found: de-en_US, en-cs_CZ")
+    assert load(path, lp="en-cs_CZ").n_segments == 2
+    assert load(path, where={"lp": "en-cs_CZ"}).language_pair == "en-cs_CZ"
+    assert load(path, where={"lp": "de-en_US", "domain": "news"}).segments.ids == ("0", "2", "4")
+    assert "no language pair 'xx'" in refusal(path, lp="xx")
+    assert "no segment has domain=poems" in refusal(UNIFIED, where={"domain": "poems"})
+    assert "no input has a column 'year'" in refusal(UNIFIED, where={"year": "1"})
+
+
+def test_segments_that_documents_number_anew_go_by_doc_id(tmp_path: Path) -> None:
+    records = rows(UNIFIED)[:2]
+    records[1]["doc_id"] = "de-en_US_#_news_#_doc7_#_0"
+    es = load(written(tmp_path / "x.jsonl", records))
+    assert es.segments.ids == ("de-en_US_#_news_#_doc0_#_0", "de-en_US_#_news_#_doc7_#_0")
+    assert any("go by doc_id" in note for note in es.notes)
+    save(es, tmp_path / "again.jsonl", to="unified")
+    assert load(tmp_path / "again.jsonl").identical(es)
+
+
+def test_other_keys_of_scores_are_said(tmp_path: Path) -> None:
+    records = rows(OLDER)[:1]
+    records[0]["scores"]["sysA"]["chrF"] = 50.0
+    es = load(written(tmp_path / "x.jsonl", records))
+    assert any("not used of scores: chrF" in note for note in es.notes)
+
+
+@pytest.mark.parametrize("to", ["unified", "native", "mtme"])
+def test_a_unified_file_comes_back(tmp_path: Path, to: str) -> None:
+    es = load(UNIFIED)
+    out = tmp_path / {"unified": "x.jsonl", "native": "x.parquet", "mtme": "x"}[to]
+    assert save(es, out, to=to) == []
+    assert load(out).identical(es)
+
+
+def test_what_a_unified_file_has_no_place_for_is_named(tmp_path: Path) -> None:
+    lost = save(load(OLDER), tmp_path / "x.jsonl", to="unified")
+    assert lost == ["scores that are no means of ratings"]
+    again = load(tmp_path / "x.jsonl")
+    assert again.ratings["human"].identical(load(OLDER).ratings["human"])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"doc_id": "a_#_b"}, "expected LP_#_domain_#_document_#_segment"),
+        ({"doc_id": 7}, "expected text or null"),
+        ({"src_text": 7}, "'src_text': found 7, expected text or null"),
+        ({"tgt_text": []}, "'tgt_text': found [], expected an object"),
+        ({"tgt_text": {"sysA": 1}}, "'tgt_text.sysA': found 1, expected text or null"),
+        ({"scores": 5}, "'scores': found 5, expected an object"),
+        ({"scores": {"A": 5}}, "'scores.A': found 5, expected a list"),
+        ({"scores": {"A": [5]}}, "expected a list of objects"),
+        ({"scores": {"A": [{"score": "x"}]}}, "'scores.A[0].score': found 'x'"),
+        ({"scores": {"A": [{"score": 1, "annotator": []}]}}, "expected a name"),
+        ({"scores": {"A": [{"score": 1, "times": ["a"]}]}}, "expected a list of times"),
+        ({"scores": {"A": [{"score": 1, "errors": [{"start_i": 1.5}]}]}}, "a whole number"),
+        ({"scores": {"A": {"human1": []}}}, "'scores.A.human1': found []"),
+    ],
+)
+def test_bad_unified_files_are_refused(
+    tmp_path: Path, refusal: Refusal, change: dict[str, Any], words: str
+) -> None:
+    records = rows(UNIFIED)[:2]
+    path = written(tmp_path / "x.jsonl", [records[0], records[1] | change])
+    message = refusal(path)
+    assert f"{path}:2" in message
+    assert words in message
+
+
+def test_a_segment_stands_once(tmp_path: Path, refusal: Refusal) -> None:
+    path = written(tmp_path / "x.jsonl", rows(UNIFIED)[:1] * 2)
+    assert "stands on an earlier line already" in refusal(path)
+
+
+def test_a_metric_joins_a_unified_file(tmp_path: Path) -> None:
+    table = tmp_path / "metric.csv"
+    lines = [f"{s},{i},{v + i}" for v, s in enumerate(("sysA", "sysB")) for i in range(6)]
+    table.write_text("system,segment,chrF\n" + "\n".join(lines) + "\n")
+    es = load(UNIFIED, table, human="ESA")
+    assert (es.human, es.metrics, es.n_segments) == (("ESA",), ("chrF",), 6)
+
+
+# Standalone ratings.
+
+
+def test_standalone_ratings_are_a_set() -> None:
+    es = load(STANDALONE)
+    assert (es.systems, es.n_segments, es.language_pair) == (("sysA", "sysB"), 6, "de-en")
+    assert es.segments.documents == ("doc0", "doc0", "doc0", "doc1", "doc1", "doc1")
+    assert es.outputs["sysA"][0] == "The cat sat on the warm mat."
+    assert not es.scores
+    ratings = es.ratings["human"]
+    assert (len(ratings), ratings.raters) == (12, ("rater1", "rater2"))
+    assert named(ratings, "sysB", "0")[0][2] == (
+        ErrorSpan("Fluency/Grammar", "minor", 0, 1),
+        ErrorSpan("", "major", 2, 16),
+    )
+    assert named(ratings, "sysB", "2")[0][2][0].in_source
+    assert named(ratings, "sysB", "3")[0][2] == (ErrorSpan("Style/Awkward", "", 0, 50, 2.5),)
+
+
+def test_all_but_the_texts_may_be_null(tmp_path: Path) -> None:
+    es = load(SAMPLES / "mtme" / "standalone.minimal.ratings.jsonl")
+    assert es.ratings["human"].raters == ("unknown",)
+    assert es.language_pair is None
+    bare = [
+        {"source": r["source"], "hypothesis": r["hypothesis"], "errors": []}
+        for r in rows(STANDALONE)[:6]
+    ]
+    es = load(written(tmp_path / "palm.mqm.jsonl", bare))
+    assert (es.systems, es.segments.ids) == (("palm",), ("0", "1", "2", "3", "4", "5"))
+    assert any("segments are numbered by their sources" in note for note in es.notes)
+    assert any("system_id is null in 6 ratings: the system is 'palm'" in n for n in es.notes)
+
+
+def test_segments_of_standalone_ratings_may_be_numbered_by_document(tmp_path: Path) -> None:
+    records = rows(STANDALONE)
+    for record in records:
+        record["segment_id"] %= 3
+    es = load(written(tmp_path / "x.jsonl", records))
+    assert es.segments.ids == ("doc0/0", "doc0/1", "doc0/2", "doc1/0", "doc1/1", "doc1/2")
+    assert any("DOCUMENT/ID" in note for note in es.notes)
+
+
+def test_languages_of_standalone_ratings_are_chosen(tmp_path: Path, refusal: Refusal) -> None:
+    records = rows(STANDALONE)
+    others = [r | {"tgt_lang": "fr"} for r in records[:3]]
+    path = written(tmp_path / "x.jsonl", records + others)
+    assert "found: de-en, de-fr" in refusal(path)
+    assert len(load(path, lp="de-fr").ratings["human"]) == 3
+    assert len(load(path, where={"lp": "de-fr", "rater_id": "rater2"}).ratings["human"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"errors": 5}, "'errors': found 5, expected a list"),
+        ({"errors": [5]}, "expected an object"),
+        ({"errors": [{"category": 1, "severity": None}]}, "text or null"),
+        ({"system_id": []}, "'system_id': found [], expected a name"),
+        ({"segment_id": True}, "'segment_id': found True"),
+        ({"source": 3}, "'source': found 3"),
+        ({"segment_id": 0}, "source of segment '0' is"),
+    ],
+)
+def test_bad_standalone_ratings_are_refused(
+    tmp_path: Path, refusal: Refusal, change: dict[str, Any], words: str
+) -> None:
+    records = rows(STANDALONE)[:2]
+    path = written(tmp_path / "x.jsonl", [records[0], records[1] | change])
+    message = refusal(path)
+    assert f"{path}:2" in message
+    assert words in message
+
+
+def test_standalone_ratings_come_back(tmp_path: Path) -> None:
+    es = load(STANDALONE)
+    assert save(es, tmp_path / "x.jsonl", to="standalone") == []
+    assert load(tmp_path / "x.jsonl").identical(es)
+    assert rows(tmp_path / "x.jsonl") == sorted(
+        rows(STANDALONE), key=lambda r: (r["system_id"], r["segment_id"])
+    )
+
+
+def test_one_of_several_ratings_is_written(tmp_path: Path, refusal: Refusal) -> None:
+    es = load(STANDALONE)
+    own = es.ratings["human"]
+    both = EvalSet(
+        es.systems,
+        es.segments,
+        {},
+        es.outputs,
+        {"mqm.r1": own.take(own.rater == 0), "mqm.r2": own.take(own.rater == 1), "esa": own},
+        language_pair="de-en",
+    )
+    out = tmp_path / "x.jsonl"
+    message = refusal(save, both, out, to="standalone")
+    assert message.endswith("(esa, mqm.r1, mqm.r2): choose with human=NAME")
+    assert "no ratings 'x'" in refusal(save, both, out, to="standalone", human="x")
+    save(both, out, to="standalone", human="mqm.r2")
+    assert load(out).ratings["human"].raters == ("rater2",)
+    save(both, out, to="standalone", human="mqm")  # raters together
+    assert load(out).ratings["human"].identical(own)
+
+
+def test_standalone_ratings_need_ratings_and_texts(tmp_path: Path, refusal: Refusal) -> None:
+    es = load(STANDALONE)
+    bare = EvalSet(es.systems, es.segments, ratings=es.ratings)
+    assert "no texts" in refusal(save, bare, tmp_path / "x", to="standalone")
+    bare = EvalSet(es.systems, es.segments, outputs=es.outputs)
+    assert "no ratings to write" in refusal(save, bare, tmp_path / "x", to="standalone")
+
+
+# Anonymous raters.
+
+
+def test_raters_are_made_anonymous_whatever_the_target(tmp_path: Path) -> None:
+    es = load(UNIFIED)
+    for to in ("unified", "standalone", "native"):
+        out = tmp_path / ("x.parquet" if to == "native" else f"{to}.jsonl")
+        save(es, out, to=to, anonymise_raters=True)
+        (ratings,) = load(out).ratings.values()
+        assert ratings.raters == tuple(f"rater{n}" for n in range(1, 8))
+        assert b"engcze" not in out.read_bytes()
+
+
+def test_the_key_to_raters_tells_who_is_who() -> None:
+    es = load(UNIFIED)
+    made, key = anonymous(es)
+    assert (key["rater1"], key["rater7"]) == ("engcze00", "engcze99")
+    assert isinstance(made, EvalSet)
+    assert made.ratings["ESA"].renamed_raters(key).identical(es.ratings["ESA"])
+
+
+def test_more_than_nine_raters_keep_their_order() -> None:
+    names = [f"{n:02d}" for n in range(12)]
+    one = Ratings.from_labels(["A"] * 12, ["1"] * 12, names, np.arange(12.0))
+    made, key = anonymous(one)
+    assert isinstance(made, Ratings)
+    assert made.raters[:3] == ("rater1", "rater10", "rater11")
+    assert made.renamed_raters(key).identical(one)
+
+
+def test_rankings_are_made_anonymous_and_battles_have_no_raters(refusal: Refusal) -> None:
+    code = np.zeros(1, dtype=np.int32)
+    rank = np.array([[1.0, 2.0]])
+    one = Rankings(("A", "B"), ("1",), ("Ann",), code, code, np.array([[0, 1]], np.int32), rank)
+    made, _ = anonymous(one)
+    assert isinstance(made, Rankings)
+    assert made.raters == ("rater1",)
+    es = load(STANDALONE)
+    bare = EvalSet(es.systems, es.segments)
+    assert "names no raters" in refusal(anonymous, bare)
+
+
+def test_convert_makes_raters_anonymous(tmp_path: Path, capsys: Any) -> None:
+    out, key = tmp_path / "x.jsonl", tmp_path / "key.json"
+    command = ["data", "convert", str(UNIFIED), str(out), "--to", "standalone"]
+    assert run([*command, "--rater-key", str(key)]) == 2
+    assert "--rater-key goes with --anonymise-raters" in capsys.readouterr().err
+    assert run([*command, "--anonymise-raters", "--rater-key", str(key)]) == 0
+    assert "has no place for: domains, scores, values and times" in capsys.readouterr().err
+    assert {row["rater_id"] for row in rows(out)} == {f"rater{n}" for n in range(1, 8)}
+    assert json.loads(key.read_text())["rater2"] == "engcze01"
+    assert run([*command, "--anonymise-raters", "--force"]) == 0
+    assert run([*command, "--anonymise-raters", "--rater-key", str(key)]) == 2
+
+
+def test_convert_makes_raters_of_a_table_anonymous(tmp_path: Path) -> None:
+    table = tmp_path / "da.csv"
+    table.write_text("rater,system,segment,score\nAnn,A,1,50\nBo,A,1,60\n")
+    out = tmp_path / "out.csv"
+    assert run(["data", "convert", str(table), str(out), "--anonymise-raters"]) == 0
+    assert read_any(out)[1].raters == ("rater1", "rater2")
+
+
+# Rating files.
+
+
+def test_a_rating_file_stands_alone() -> None:
+    form, ratings, _ = read_any(RATING)
+    assert form == "mt-metrics-eval ratings"
+    assert isinstance(ratings, Ratings)
+    assert (len(ratings), ratings.raters) == (11, ("rater1", "rater2"))
+    assert named(ratings, "sysB", "3")[0][2] == (ErrorSpan("Style/Awkward", "", 0, 50, 2.5),)
+    assert named(ratings, "sysB", "5") == []
+
+
+def test_without_a_rater_the_file_is_one(tmp_path: Path) -> None:
+    path = RATING.with_name("de-en.mqm.rater1.seg.rating")
+    assert read_any(path)[1].raters == ("mqm.rater1",)
+    other = tmp_path / "ratings.txt"  # known by its lines
+    other.write_bytes(path.read_bytes())
+    assert read_any(other)[1].raters == ("ratings.txt",)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("A\tNone\nA\n", ":2: expected SYSTEM, JSON or None[, RATER]"),
+        ('A\t{"errors": []}\nA\t[]\n', ":2: expected an object with 'errors' or None"),
+        ('A\t{"errors": []}\nA\tnull\n', ":2: expected an object with 'errors' or None"),
+        ('A\t{"errors": []}\nA\t{"errors": 5}\n', ":2: 'errors' should be a list"),
+        ('A\t{"errors": []}\nA\t{"errors": [\n', ":2: not valid JSON"),
+        ('A\t{"errors": []}\nA\tNone\nB\tNone\n', "1 lines of 'B', expected 2 as of 'A'"),
+        ("A\tNone\n", "holds no rating"),
+        ("", "holds no rating"),
+        ('\t{"errors": []}\n', ":1: column 'system' is empty"),
+    ],
+)
+def test_bad_rating_files_are_refused(
+    tmp_path: Path, refusal: Refusal, text: str, words: str
+) -> None:
+    path = tmp_path / "x.seg.rating"
+    path.write_text(text)
+    assert words in refusal(read_any, path)
+
+
+def test_mqm_of_a_rating_file(capsys: Any, tmp_path: Path) -> None:
+    path = tmp_path / "x.seg.rating"
+    path.write_text(RATING.read_text().replace('"severity": null', '"severity": "minor"'))
+    assert run(["human", str(path), "--protocol", "mqm", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["protocol"] == "mqm"
+
+
+def test_files_of_two_language_pairs_are_not_put_together(tmp_path: Path, refusal: Refusal) -> None:
+    paths = [tmp_path / f"{lp}.mqm.seg.rating" for lp in ("de-en", "en-cs_CZ")]
+    for path in paths:
+        path.write_bytes(RATING.read_bytes())
+    from steelyard import human_scores
+
+    assert "mixes 2 language pairs" in refusal(human_scores, *paths, protocol="mqm")
+
+
+def test_the_published_rating_file(shared: Path) -> None:
+    path = shared / "wmt23-spans" / "raw.en-de.mqm.merged.seg.rating.gz"
+    ratings = read_any(path, Reading())[1]
+    assert (len(ratings), len(ratings.systems)) == (460 * 13, 13)
+    assert len(ratings.segments) == 460
+    assert ratings.raters == ("raw.en-de.mqm.merged",)
+    assert ratings.errors is not None
+    assert sum(len(errors or ()) for errors in ratings.errors) == 19569
+
+
+# Errors without a category or a severity, in folders.
+
+
+def test_a_folder_may_hold_errors_without_category_or_severity(tmp_path: Path, capsys: Any) -> None:
+    folder = tmp_path / "wmt"
+    for part in ("documents", "human-scores", "metric-scores/de-en"):
+        (folder / part).mkdir(parents=True)
+    (folder / "documents" / "de-en.docs").write_text("news\tdoc0\n" * 6)
+    for name in (RATING.name, "de-en.mqm.seg.score"):
+        (folder / "human-scores" / name).write_bytes(RATING.with_name(name).read_bytes())
+    scores = "".join(f"{s}\t0.{i}\n" for s in ("sysA", "sysB") for i in range(6))
+    (folder / "metric-scores" / "de-en" / "toy-refA.seg.score").write_text(scores)
+    ratings = load(folder).ratings["mqm"]
+    assert named(ratings, "sysB", "0")[0][2][1] == ErrorSpan("", "major", 2, 16)
+    assert named(ratings, "sysB", "3")[0][2] == (ErrorSpan("Style/Awkward", "", 0, 50, 2.5),)
+    assert run(["data", "info", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_human"] == 1
+    assert run(["meta", str(folder), "--human", "mqm", "--json"]) == 0
+    save(load(folder), tmp_path / "again")
+    assert load(tmp_path / "again").ratings["mqm"].identical(ratings)
+
+
+@pytest.mark.parametrize(
+    ("named", "whole", "raters", "n"),
+    [
+        (True, False, ("rater1", "rater2"), 11),
+        (False, False, ("mqm.merged",), 11),  # the other rater has no file
+        (False, True, ("mqm.rater1",), 11),
+    ],
+)
+def test_ratings_that_stand_twice_in_a_folder_count_once(
+    tmp_path: Path, *, named: bool, whole: bool, raters: tuple[str, ...], n: int
+) -> None:
+    folder = tmp_path / "wmt"
+    for part in ("documents", "human-scores"):
+        (folder / part).mkdir(parents=True)
+    (folder / "documents" / "de-en.docs").write_text("news\tdoc0\n" * 6)
+    without = re.sub(r"\trater.", "", RATING.read_text())
+    single = RATING.with_name("de-en.mqm.rater1.seg.rating").read_text()
+    for name, text in (
+        ("de-en.mqm.seg.score", RATING.with_name("de-en.mqm.seg.score").read_text()),
+        ("de-en.mqm.rater1.seg.rating", without if whole else single),
+        (RATING.name, RATING.read_text() if named else without),
+    ):
+        (folder / "human-scores" / name).write_text(text)
+    es = load(folder)
+    assert (es.ratings["mqm"].raters, len(es.ratings["mqm"])) == (raters, n)
+    (note,) = es.notes
+    assert "would count them twice" in note
