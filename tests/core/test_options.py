@@ -172,7 +172,7 @@ CASES = [
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
          {"log": "set", "method": "known name", "k": "above 0", "workers": "object?",
           "left": "text?", "right": "text?", "outcome": "text?", "unit": "text?",
-          "where": "where", "ignore": "names", "orders": "count?"}
+          "where": "where", "ignore": "names", "format": "text?", "orders": "count?"}
          | {k: v for k, v in RANK.items() if k not in ("tolerance", "orders")} | TEST),
     Case(decide, {"es": ES, "pair": ("A", "B"), "score": "m", "n_bootstrap": 10},
          {"es": "set", "pair": "pair", "score": "known name?", "human": "known name?",
@@ -214,7 +214,8 @@ CASES = [
          READ | {"sources": "sources", "kind": "kinds?", "lower_is_better": "names",
                  "higher_is_better": "names", "domain": "text?"}),
     Case(sy.save, {"value": ES, "path": "somewhere.csv"},
-         {"value": "set", "path": "file", "to": "known name?", "overwrite": "flag"}),
+         {"value": "set", "path": "file", "to": "known name?", "overwrite": "flag",
+          "human": "text?", "anonymise_raters": "flag"}),
     Case(sy.make_report, {"es": ES, "human": "people", "n_bootstrap": 10, "n_resamples": 10},
          {"es": "set", "human": "known name?", "score": "known name?", "metrics": "known names?",
           "explored": "known names", "comparison": "object?", "meta": "object?",

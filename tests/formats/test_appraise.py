@@ -8,6 +8,7 @@ import json
 import time
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,14 +122,14 @@ def test_places_in_batches_of_the_esa_study(shared, name):
     assert any("the place in a batch" in note for note in found.notes)
     with gzip.open(folder / "en-de.text.jsonl.gz", "rt") as stream:
         texts = {str(own["seg"]): own for own in map(json.loads, stream)}
-    theirs = defaultdict(list)
+    theirs: dict[Any, list[Any]] = defaultdict(list)
     with gzip.open(folder / f"en-de.{name}.jsonl.gz", "rt") as stream:
         for value in sorted(map(json.loads, stream), key=lambda own: int(own["seg"])):
             text = texts[str(value["seg"])]
             spans = sorted((e["start"], e["end"], e["severity"]) for e in value["errors"])
             judged = (value["rater"], value.get("value", 0.0), spans)
             theirs[value["system"], text["doc"]].append(judged)
-    mine = defaultdict(list)
+    mine: dict[Any, list[Any]] = defaultdict(list)
     assert used.errors is not None
     for (system, segment, rater), place in by_output(used).items():
         doc, _, number = segment.rpartition(":")
@@ -145,9 +146,9 @@ def test_places_in_batches_of_the_esa_study(shared, name):
         if len(own) == len(judged):  # the whole document is there: segment by segment
             assert own == judged
             n_whole += 1
-        for one in judged:
-            own.remove(one)  # the rest of a document in any order
-            n_spans += len(one[2])
+        for each in judged:
+            own.remove(each)  # the rest of a document in any order
+            n_spans += len(each[2])
     assert n_whole == 637
     assert n_spans == {"ESA-1": 657, "MQM-1": 912}[name]
 

@@ -77,10 +77,10 @@ def test_who_found_the_planted_errors(shared, capsys):
             expected.setdefault(own["rater"], Counter())[own["category"]] += 1
     assert run(["human", str(path), "--protocol", "mqm", "--bootstrap", "0", "--json"]) == 0
     for rater in json.loads(capsys.readouterr().out)["raters"]:
-        own = expected[rater["rater"]]
-        assert rater["attention_found"] == own["Found"]
-        assert rater["attention_n"] == own.total()
-        assert rater["attention"] == f"{own['Found']}/{own.total()}"
+        tests = expected[rater["rater"]]
+        assert rater["attention_found"] == tests["Found"]
+        assert rater["attention_n"] == tests.total()
+        assert rater["attention"] == f"{tests['Found']}/{tests.total()}"
     assert run(["human", str(path), "--protocol", "mqm", "--bootstrap", "0"]) == 0
     assert "22/32" in capsys.readouterr().out
 

@@ -131,12 +131,12 @@ def test_the_system_goes_by_other_names(tmp_path: Path, refusal: Refusal) -> Non
     said = notes(path)
     assert "'model' is taken as the system" in said
     assert "'example_id' is taken as the segment" in said
-    path = written(tmp_path / "y.json", task(1, rating, data={"engine": "M", "sentence": 7}))
+    path = written(tmp_path / "y.json", task(1, rating, data={"machine": "M", "sentence": 7}))
     message = refusal(read_any, path)
     assert (
-        'no data of a task names the system (found engine, sentence); columns={"system"' in message
+        'no data of a task names the system (found machine, sentence); columns={"system"' in message
     )
-    found = read(path, ("system", "engine"), ("segment", "sentence"))
+    found = read(path, ("system", "machine"), ("segment", "sentence"))
     assert (found.systems, found.segments) == (("M",), ("7",))
 
 

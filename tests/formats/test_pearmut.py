@@ -13,7 +13,6 @@ import pytest
 from steelyard import load
 from steelyard.cli.main import run
 from steelyard.data.judgements import ErrorSpan
-from steelyard.formats.judged import directassessment
 
 SAMPLES = Path(__file__).parent / "samples" / "pearmut"
 LOG = SAMPLES / "data" / "annotations" / "made_up_esa.jsonl"
@@ -48,7 +47,7 @@ def test_a_log_is_a_set_with_texts_and_ratings(path: Path) -> None:
     assert ratings.raters == ("grandiose-colt-404", "round-backyard-074")
     assert ratings.item is None
     said = "\n".join(es.notes)
-    assert "1 attention check left out" in said
+    assert "attention checks passed: " in said
     assert "2 outputs without a score or a span left out" in said
     assert "shared equally" in said
 
@@ -116,18 +115,15 @@ def test_forms_and_gaps_are_counted(tmp_path: Path) -> None:
         assert f"1 {what}" in said
 
 
-def test_attention_checks_are_rows_where_the_house_knows_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(directassessment.ITEMS, "attention", "attention")
-    es = load(LOG)
-    ratings = es.ratings["human"]
-    rows = np.flatnonzero(ratings.is_item("attention"))
-    assert ratings.value[rows].tolist() == [1]
-    assert ratings.segments[ratings.segment[rows[0]]] == "check1"
-    check = es.segments.ids.index("check1")
-    assert np.isnan(es["human"].values[:, check]).all()
-    assert not any("attention" in note for note in es.notes)
+def test_attention_checks_are_counted_by_rater(tmp_path: Path) -> None:
+    checks = [
+        entry("u1", item_i="random_0", validations=[True]),
+        entry("u1", item_i="random_1", validations=[False]),
+        entry("u2", item_i="random_0", validations=[None]),
+    ]
+    es = load(written(tmp_path / "x.jsonl", entry("u1"), *checks))
+    assert any(note.endswith("attention checks passed: u1 1 of 2, u2 0 of 0") for note in es.notes)
+    assert es.n_segments == 1
 
 
 def test_one_of_several_campaigns_is_chosen(tmp_path: Path, refusal: Refusal) -> None:

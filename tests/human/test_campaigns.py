@@ -125,7 +125,7 @@ def test_the_weights_of_wmt24_know_critical_errors():
 
 
 @pytest.fixture
-def ratings(tmp_path) -> Path:
+def ratings(tmp_path: Path) -> Path:
     path = tmp_path / "ratings.csv"
     lines = [f"r{k},{'AB'[k % 2]},{s},{50 + k + s}" for k in range(4) for s in range(3)]
     path.write_text("rater,system,segment,raw\n" + "\n".join(lines) + "\n")
@@ -235,10 +235,13 @@ def test_attention_tests_change_nothing_but_their_column():
     rng = np.random.default_rng(5)
     rows = [(s, str(k), r) for s in "AB" for k in range(8) for r in "pq"]
     value = rng.integers(0, 101, len(rows)).astype(float)
-    plain = Ratings.from_labels(*map(list, zip(*rows, strict=True)), value)
+    systems, segments, people = map(list, zip(*rows, strict=True))
+    plain = Ratings.from_labels(systems, segments, people, value)
     n = 5
     tested = Ratings.from_labels(
-        *map(list, zip(*rows, *([("A", "1", "p")] * n), strict=True)),
+        [*systems, *"A" * n],
+        [*segments, *"1" * n],
+        [*people, *"p" * n],
         np.r_[value, np.array([1, 0, 1, 1, 0.0])],
         item=("system",) * len(rows) + ("attention",) * n,
         seconds=np.r_[np.full(len(rows), 9.0), np.zeros(n)],

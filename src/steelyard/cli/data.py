@@ -121,7 +121,7 @@ def formats(output: OutputOptions) -> None:
         "BattleLog": ("compare", "data"),
         "EntityAnnotations": ("report", "kb", "data"),
     }
-    rows = []
+    rows: list[dict[str, Any]] = []
     for form in FORMATS:
         commands = taken_by[form.gives.__name__] if readable(form) else ()
         commands = (*commands[:1], "human", *commands[1:]) if form.rated else commands

@@ -41,9 +41,9 @@ def _plain(value: Any) -> Any:
             )
         return value.with_format("arrow")[:]  # in its own order, whatever was selected or shuffled
     if package == "pyarrow" and type(value).__name__ == "RecordBatch":
-        import pyarrow as pa
+        from importlib import import_module
 
-        return pa.Table.from_batches([value])
+        return import_module("pyarrow").Table.from_batches([value])
     return value
 
 

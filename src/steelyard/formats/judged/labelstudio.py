@@ -17,7 +17,7 @@ import numpy as np
 from steelyard.core.errors import shown_path
 from steelyard.core.words import listed, plural
 from steelyard.data.judgements import BattleLog, Ratings
-from steelyard.formats import files, roles, tables
+from steelyard.formats import files, guessing, roles, tables
 from steelyard.formats.cells import GAPS, label, parse_number
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import battlelogs, directassessment, errorlists, offsets
@@ -248,7 +248,7 @@ def _named(table: RawTable) -> RawTable:
             notes.append(f"{table.place}: '{also}' is taken as the system")
     said: list[str] = []
     if sum(roles.says_id(name) for name in table.columns) == 1:
-        table, said = roles.numbered(table)
+        table, said = guessing.numbered(table)
     needed = {
         role: f'no data of a task names the {role} (found {keys}); columns={{"{role}": "KEY"}} '
         "says which does"

@@ -20,7 +20,6 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import offsets
-from steelyard.formats.judged.directassessment import ITEMS
 from steelyard.formats.judged.errorlists import Rating
 from steelyard.formats.judged.gathering import HUMAN, Gathering
 from steelyard.formats.judged.jsonfields import Fields, records
@@ -29,7 +28,6 @@ from steelyard.formats.view import FileView
 _RESET = "__RESET__"
 _CHECK = "random_"
 _NO_DATA = ("welcome_", _CHECK, "goodbye_")
-ATTENTION = "attention"
 _DOWNLOAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[\s*\{')
 _MARK = "_#_"
 
@@ -82,6 +80,7 @@ class _Reader:
     def __init__(self, view: FileView) -> None:
         self.found = Gathering(view)
         self.counts: Counter[str] = Counter()
+        self.checks: dict[str, list[int]] = {}  # attention checks passed, and all, by rater
         self.documents: dict[tuple[str, ...], str] = {}
         self.unscored: list[Rating] = []
 
@@ -98,6 +97,9 @@ class _Reader:
         for what, count in sorted(self.counts.items()):
             noun, _, rest = what.partition(" ")
             notes.append(f"{place}: {plural(count, noun)} {rest}")
+        if self.checks:
+            passed = [f"{who} {found} of {all_}" for who, (found, all_) in self.checks.items()]
+            notes.append(f"{place}: attention checks passed: {listed(sorted(passed), 20)}")
         if any(not np.isnan(row.seconds) for row in rated):
             notes.append(f"{place}: the time that a document took is shared equally by its ratings")
         return notes
@@ -185,24 +187,16 @@ class _Reader:
         return found
 
     def _check(self, entry: Fields) -> None:
-        """Read attention checks: one result for each item, for the systems that it checks."""
+        """Count the attention checks that a rater passed; their items are no segments."""
         passed = entry.elements("validations")
         if passed is None:
             return
         if not all(isinstance(one, bool | None) for one in passed):
             entry.fail("validations", "a list of true, false or null")
-        if ATTENTION not in ITEMS:
-            self.counts["attention check left out"] += sum(one is not None for one in passed)
-            return
-        items, _ = _parallel(entry)
         person = entry.need_name("user_id")
-        for k, (item, one) in enumerate(zip(items, passed, strict=False)):
-            checked = item.inner("validation")
-            for system in () if one is None or checked is None else checked.names():
-                segment = item.name("item_id") or f"{entry.name('item_i')}/{k}"
-                self.found.describe(segment, entry.line)
-                row = Rating(system, segment, person, float(one), None, item=ATTENTION)
-                self.found.rate(HUMAN, row)
+        found = self.checks.setdefault(person, [0, 0])
+        found[0] += sum(one is True for one in passed)
+        found[1] += sum(one is not None for one in passed)
 
 
 def _parallel(entry: Fields) -> tuple[list[Fields], list[Any]]:
