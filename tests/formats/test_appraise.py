@@ -141,12 +141,12 @@ def test_places_in_batches_of_the_esa_study(shared, name):
         value = 0.0 if np.isnan(used.value[place]) else used.value[place]
         mine[system.removeprefix("wmt23."), doc].append((int(number), rater, value, spans))
     n_whole = n_spans = 0
-    for key, judged in theirs.items():
+    for key, listed in theirs.items():
         own = [tuple(rest) for _, *rest in sorted(mine[key])]
-        if len(own) == len(judged):  # the whole document is there: segment by segment
-            assert own == judged
+        if len(own) == len(listed):  # the whole document is there: segment by segment
+            assert own == listed
             n_whole += 1
-        for each in judged:
+        for each in listed:
             own.remove(each)  # the rest of a document in any order
             n_spans += len(each[2])
     assert n_whole == 637
