@@ -55,6 +55,7 @@ def info(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) 
             "path": inputs[0],
             "format": found.read.form,
             **facts,
+            "read": [file.taken_for() for file in found.read.files],
             "warnings": list(found.read.notes),
         }
         rows = tuple((key, _shown(value)) for key, value in facts.items())

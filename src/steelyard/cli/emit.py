@@ -7,7 +7,7 @@ elsewhere, nothing if quiet.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,9 +18,8 @@ import click
 from steelyard.cli.options import FIGURES, F, Names, OutputOptions
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError, printable, shown_path
-from steelyard.core.provenance import taken_as
+from steelyard.core.provenance import taken_alike
 from steelyard.core.table import Table, dumps
-from steelyard.core.words import listed
 from steelyard.formats import files
 
 if TYPE_CHECKING:
@@ -90,33 +89,19 @@ def said(
 ) -> dict[str, Any]:
     """Say what was read and what is to be minded; give the result in the command's own words."""
     result = result | {"warnings": [spoken(text) for text in result["warnings"]]}
-    told = set()
-    for line, guesses in _taken_for(result.get("read", ())):
-        told |= guesses
-        if not quiet_read:
-            note(line, output)
+    read = result.get("read", ())
+    if not quiet_read:
+        for line, _ in taken_alike(read):
+            note(f"read {line}", output)
+    told = {
+        f"{shown_path(one['file'])}: column '{name}' is taken as the {role}"
+        for one in read
+        for role, name in one["columns"].items()
+    }
     for warning in result["warnings"]:
         if warning not in told:
             note(f"warning: {warning}", output)
     return result
-
-
-def _taken_for(read: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, set[str]]]:
-    """Say what each input was taken for and by which columns; files that are alike in one line.
-
-    Beside each line stand the warnings that say no more than it does.
-    """
-    alike: dict[str, list[str]] = {}
-    guesses: dict[str, set[str]] = {}
-    for one in read:
-        what = taken_as(one)
-        alike.setdefault(what, []).append(one["file"])
-        guesses.setdefault(what, set()).update(
-            f"{shown_path(one['file'])}: column '{name}' is taken as the {role}"
-            for role, name in one["columns"].items()
-        )
-    for what, paths in alike.items():
-        yield f"read {listed(paths, 2)} as {what}", guesses[what]
 
 
 def plot_option(names: Sequence[str]) -> Callable[[F], F]:

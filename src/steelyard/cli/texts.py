@@ -153,7 +153,7 @@ class Program(Named):
         words = text.split()
         scripts = (word for word in words if word.endswith((".py", ".sh", ".pl", ".rb")))
         program = next(scripts, words[0] if words else "")
-        if not program:
+        if not program or text.startswith("="):
             raise ValueError(f"'{text}' is not of the form {self.name}")
         return Path(program).stem, text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,24 @@ def taken_as(read: Mapping[str, Any], most: int = 4) -> str:
         for role, names in read["columns"].items()
     )
     return f"{read['format']} ({columns})" if columns else str(read["format"])
+
+
+def taken_alike(
+    read: Sequence[Mapping[str, Any]], most: int = 4, files: int = 2
+) -> Iterator[tuple[str, list[str]]]:
+    """Say what inputs were taken for, those that are alike in one line, with their files.
+
+    Examples
+    --------
+    >>> both = [InputFile(name, "text").taken_for() for name in ("a.jsonl", "b.jsonl")]
+    >>> list(taken_alike(both))
+    [('a.jsonl, b.jsonl as text', ['a.jsonl', 'b.jsonl'])]
+    """
+    alike: dict[str, list[str]] = {}
+    for one in read:
+        alike.setdefault(taken_as(one, most), []).append(one["file"])
+    for what, paths in alike.items():
+        yield f"{listed(paths, files)} as {what}", paths
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import printable
-from steelyard.core.provenance import taken_as
+from steelyard.core.provenance import taken_alike
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.stats.arrays import missing_share, range_of, tie_share
 from steelyard.stats.correlation import cell_pearson
 
-_ALL = 1000  # names of columns that are shown
+_ALL = 1000  # names of files and columns that are shown
 #: Words in the names of scores of which less is usually better.
 _LESS_IS_BETTER = frozenset(
     ("latency", "delay", "duration", "time", "times", "seconds", "cost", "costs", "price", "loss",
@@ -126,7 +126,8 @@ class Overview:
         size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
         kinds = f"{plural(len(es.human), 'human score')}, {plural(len(es.metrics), 'metric')}"
         lines = [f"{' '.join(named) or 'set'}: {size}, {kinds}"]
-        lines += [f"read: {i.path} as {taken_as(i.taken_for(), _ALL)}" for i in es.inputs]
+        read = [file.taken_for() for file in es.inputs]
+        lines += [f"read: {line}" for line, _ in taken_alike(read, _ALL, _ALL)]
         lines.append(f"systems: {', '.join(es.systems)}")
         known = [plural(len(es.documents), "document")] if es.documents else []
         known += [f"outputs of {plural(len(es.outputs), 'system')}"] if es.outputs else []

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from steelyard.core.errors import UsageError
+from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import unguarded
 from steelyard.core.words import listed, plural
 from steelyard.formats import cells, roles
@@ -186,11 +186,21 @@ def _doubted(table: RawTable, named: Named) -> tuple[RawTable, list[str]]:
             for name in _scores(table)
             if name not in named.scores and _counts(table, name)
         ]
+    _refuse_numbers_as_names(table)
     if named.systems is not None:
         others = [n for n in _scores(table) if says_id(n) and n not in named.systems]
         return table.without(others), []
     _refuse_ids(table, (), 'systems=["{name}", ...] takes it for a system')
     return table, _odd_systems(table)
+
+
+def _refuse_numbers_as_names(table: RawTable) -> None:
+    """Refuse a wide table whose columns are all called by numbers: it has no header."""
+    names = _scores(table)
+    headless = table.blank_is_missing and names and len(names) == len(table.columns)
+    if headless and all(cells.parse_number(name) is not None for name in names):
+        message = f"the first line holds numbers ({listed(names)}), expected names of columns"
+        raise InputError(message, path=table.path, line=1)
 
 
 def _refuse_running_ids(table: RawTable) -> None:

@@ -22,7 +22,11 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats import files
 from steelyard.formats.cells import parse_number
+from steelyard.formats.format import ForeignFormat
+from steelyard.formats.scoretables import LONG
 from steelyard.formats.streams import kept
+from steelyard.formats.tables import RawTable
+from steelyard.formats.view import FileView
 
 TEXTS, SCORES = "plain text", "plain scores"  # names of the formats
 SCORE = "score"  # what numbers without a name are called
@@ -177,3 +181,33 @@ def read_scores(paths: Sequence[Path], name: str = SCORE) -> EvalSet:
     inputs = _inputs(paths, SCORES)
     scores = {name: table}
     return EvalSet(tuple(systems), Segments(ids), scores, inputs=inputs, notes=tuple(notes))
+
+
+def _recognise(view: FileView) -> bool:
+    """Tell whether a file holds a number on each line that is seen, and nothing else."""
+    seen = [] if view.kind in ("json", "jsonl", "ndjson") else view.first_lines
+    return bool(seen) and all(_number(line) is not None for line in seen)
+
+
+def _unfold(view: FileView) -> RawTable:
+    values = numbers(view.data, view.path, None, "one per line")
+    (system,) = named([view.path], "system")
+    columns = {
+        "system": [system] * len(values),
+        "segment": [str(k + 1) for k in range(len(values))],
+        SCORE: values,
+    }
+    given = {"system": "the file", "segment": "the line", SCORE: "the line"}
+    return RawTable(view.path, columns, len(values), given=given, blank_is_missing=False)
+
+
+FORMAT = ForeignFormat(
+    name=SCORES,
+    gives=EvalSet,
+    known_by="a number on each line, and nothing else",
+    example="61.2\n70.5\n",
+    example_name="A.txt",
+    recognise=_recognise,
+    unfold=_unfold,
+    becomes=LONG,
+)

@@ -13,7 +13,15 @@ from typing import NoReturn
 
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.words import listed
-from steelyard.formats import entityfiles, files, roles, scoretables, submission
+from steelyard.formats import (
+    entityfiles,
+    files,
+    plaintext,
+    roles,
+    scoretables,
+    submission,
+    tables,
+)
 from steelyard.formats.arenas import alpacaeval, arenahard, chatbotarena, fastchat
 from steelyard.formats.folders import mtme, native
 from steelyard.formats.format import (
@@ -82,6 +90,7 @@ FORMATS: tuple[Format, ...] = (
     deepeval.FORMAT,
     helm.FORMAT,
     openaievals.FORMAT,
+    plaintext.FORMAT,
     errorlists.FORMAT,
     battlelogs.RANKINGS,
     battlelogs.FORMAT,
@@ -131,6 +140,8 @@ def of_table(table: RawTable) -> TableFormat | ForeignTable:
 def refuse_table(table: RawTable) -> NoReturn:
     """Refuse a table that no format knows, and say which it is near to."""
     columns, near = listed(list(table.columns), 8), _nearest(roles.of_names(table.columns))
+    if len(table.columns) == 1:
+        near = tables.PLAIN
     raise InputError(f"no known format has columns {columns}; {near}", path=table.path)
 
 

@@ -31,6 +31,7 @@ from steelyard.formats.cells import SQL_GAPS, Cells, fast_numbers, label, parse_
 _ROLES = "system, segment, doc, domain, source, reference or output"
 #: Keys of ours that hold lists or objects.
 NESTED = {"out", "refs", "errors", "entities", "annotated_sentence"}
+PLAIN = 'plain texts, a line for each segment, are for "steelyard score"'
 _FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
 
 
@@ -363,6 +364,7 @@ def _read_delimited(path: Path, text: str, delimiter: str) -> RawTable:
     for line, cells in records[1:]:
         if len(cells) != len(header):
             message = f"{len(cells)} cells, expected {len(header)} as in the header"
+            message += f"; {PLAIN}" if len(header) == 1 else ""
             raise InputError(message, path=path, line=line)
     if len(records) == 1:
         raise InputError("has a header but no rows", path=path)

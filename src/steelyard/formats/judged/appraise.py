@@ -114,7 +114,10 @@ def unfold(view: FileView) -> RawTable:
         columns |= {"start_time": cells[layout.start], "end_time": cells[layout.start + 1]}
     if layout.batch is not None:
         columns["unit"] = cells[layout.batch]
-    given = {"rater": "column 1", "system": "column 2", "segment": "column 3", "type": "column 4"}
+    names = ("rater", "system", "segment", "type", "lp", "lp", "score")
+    given = {name: f"column {k}" for k, name in enumerate(names, 1)} | {"lp": "columns 5, 6"}
+    others = {"doc": layout.document, "errors": layout.spans, "unit": layout.batch}
+    given |= {name: f"column {k + 1}" for name, k in others.items() if k is not None}
     return RawTable(view.path, columns, len(lines), lines.__getitem__, given=given)
 
 
