@@ -213,6 +213,35 @@ def test_tasks_keep_their_items_apart(tmp_path: Path) -> None:
     assert load(path, where={"task": "law"}).segments.ids == ("1",)
 
 
+def test_labels_by_item_join_the_answers_of_one_system(tmp_path: Path) -> None:
+    answers, labels = tmp_path / "answers.csv", tmp_path / "labels.csv"
+    answers.write_text("system,item,judge\nA,1,0.5\nA,2,1\n")
+    labels.write_text("item,label,second\n1,0,1\n2,1,1\n")
+    es = load(answers, labels, human="label")
+    assert es.systems == ("A",)
+    assert es.human == ("label", "second")
+    assert es["label"].values.tolist() == [[0.0, 1.0]]
+    said = f"{labels}: 'label' and 'second' taken for scores of A, the only system"
+    assert said in es.notes
+    answers.write_text("system,item,judge\nA,1,0.5\nB,1,1\n")
+    with pytest.raises(UsageError, match="'label' and 'second' without a system, beside 2 sys"):
+        load(answers, labels, human="label")
+    assert load(labels).systems == ("label", "second")
+
+
+def test_a_number_on_each_line_is_no_header(tmp_path: Path) -> None:
+    one, two = tmp_path / "A.txt", tmp_path / "B.txt"
+    one.write_text("0.5\n0.25\n")
+    two.write_text("1\n0\n")
+    es = load(one, two)
+    assert (es.systems, es.segments.ids) == (("A", "B"), ("1", "2"))
+    assert es["score"].values.tolist() == [[0.5, 0.25], [1.0, 0.0]]
+    path = tmp_path / "x.csv"
+    path.write_text("1,2\n3,4\n")
+    with pytest.raises(InputError, match=":1: the first line holds numbers .1, 2., expected names"):
+        load(path)
+
+
 @pytest.mark.parametrize("cell", ["True", "true", "TRUE", True])
 def test_true_is_one(cell: Any) -> None:
     no = {"True": "False", "true": "false", "TRUE": "FALSE", True: False}[cell]

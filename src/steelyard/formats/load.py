@@ -16,6 +16,7 @@ from steelyard.formats import files, frames, guessing, registry, roles
 from steelyard.formats.format import ForeignFormat, SetFormat
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.reading import Read, Reading, read_all
+from steelyard.formats.scoretables import WIDE
 from steelyard.formats.streams import kept
 from steelyard.formats.view import FileView
 
@@ -127,7 +128,7 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     for one in found:
         if not isinstance(one.value, EvalSet):
             raise JudgementsError(one, one.files[0].path if one.files else frames.PLACE)
-    sets: list[EvalSet] = [one.value for one in found]
+    sets: list[EvalSet] = _with_their_system(found, said)
     check_columns(found, reading)
     joined = _settle(join(_with_kinds(sets, options.human)), options)
     if lp is not None and joined.language_pair not in (None, lp):
@@ -137,6 +138,38 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     if options.drop_systems:
         joined = joined.drop(systems=options.drop_systems)
     return replace(joined)  # which checks, once and for all, what tables drafted
+
+
+def _with_their_system(found: Sequence[Read], named: Collection[str]) -> list[EvalSet]:
+    """Take columns of a wide table for scores if they are named so, beside sets of one system.
+
+    That is a table of labels by item, for the answers of a single system.
+    """
+    labels = [
+        o for o in found if o.form == WIDE.name and not set(named).isdisjoint(o.value.systems)
+    ]
+    systems = {s for one in found if one not in labels for s in one.value.systems}
+    if not labels or len(labels) == len(found):
+        return [one.value for one in found]
+    sets = []
+    for one in found:
+        es = one.value
+        if one in labels:
+            names = " and ".join(f"'{name}'" for name in es.systems)
+            place = one.files[0].path if one.files else str(frames.PLACE)
+            if len(systems) != 1:
+                raise UsageError(
+                    f"{place}: {names} without a system, beside {len(systems)} systems; "
+                    "expected a column system"
+                )
+            (system,) = systems
+            rows = next(iter(es.scores.values())).values
+            scores = {n: ScoreTable(row[None]) for n, row in zip(es.systems, rows, strict=True)}
+            note = f"{place}: {names} taken for scores of {system}, the only system"
+            notes = (*es.notes, note)
+            es = EvalSet((system,), es.segments, scores, inputs=es.inputs, notes=notes)
+        sets.append(es)
+    return sets
 
 
 def check_columns(found: Sequence[Read], reading: Reading) -> None:
