@@ -28,6 +28,7 @@ from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog
+from steelyard.formats import bigtables
 from steelyard.formats.judged.battlelogs import LogColumns
 from steelyard.formats.judged.logcounts import (
     CountedLog,
@@ -38,6 +39,7 @@ from steelyard.formats.judged.logcounts import (
 )
 from steelyard.formats.load import selection
 from steelyard.formats.streams import kept, on_disk
+from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.paired.pairedtests import gap_test, sign_test_counts
 from steelyard.stats.ranks import ranks
@@ -183,7 +185,7 @@ def compare_log(
             form=options.format,
         )
         counted = read_counts(log, columns, by_unit=by_unit, in_order=in_order, workers=workers)
-        inputs = counted.inputs or _inputs(Path(log), counted.form)
+        inputs = counted.inputs or _inputs(Path(log), counted.form, columns)
     options = replace(options, orders=n_orders(options.orders, counted.n_battles))
     sample = LogSample(counted, options.n_bootstrap if options.intervals else 0)
     found = rank_log(sample, options, stream)
@@ -211,10 +213,13 @@ def compare_log(
     )
 
 
-def _inputs(log: Path, form: str) -> tuple[InputFile, ...]:
+def _inputs(log: Path, form: str, columns: LogColumns) -> tuple[InputFile, ...]:
     paths = log_files(log)
     root = None if paths == [log] else log
-    return (InputFile(str(log), form, provenance.sha256([on_disk(own) for own in paths], root)),)
+    digest = provenance.sha256([on_disk(own) for own in paths], root)
+    text = not bigtables.is_parquet(paths[0])
+    found = columns.described(FileView(paths[0]).names if text else (), log)
+    return (InputFile(str(log), form, digest, found),)
 
 
 @dataclass(frozen=True, slots=True)

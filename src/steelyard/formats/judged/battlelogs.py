@@ -112,6 +112,16 @@ class LogColumns:
             chosen.append(_present(table, given or one_of(table, names, f"{what} column") or what))
         return self._with_others(table, *chosen)
 
+    def described(
+        self, names: Collection[str], path: Path
+    ) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Give the roles of a battle and the columns that have them, by the names in a log."""
+        table = RawTable(path, dict.fromkeys(names, ()), 0)
+        if not names or self.are_rankings(table):
+            return ()
+        found = self.find(table)._asdict()
+        return tuple((role, (name,)) for role, name in found.items() if name is not None)
+
     def _with_others(
         self, table: RawTable, left: str, right: str, outcome: str | None
     ) -> BattleColumns:
