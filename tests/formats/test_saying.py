@@ -296,3 +296,33 @@ def test_formats_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["data", "formats"]) == 0
     shown = capsys.readouterr().out
     assert all(f"{form.name}\n" in shown for form in FORMATS)
+
+
+def test_a_named_format_leaves_other_inputs_what_they_are(tmp_path: Path) -> None:
+    numbers, labels = tmp_path / "A.txt", tmp_path / "labels.csv"
+    numbers.write_text("0.5\n0.25\n")
+    labels.write_text("system,segment,label\nA,1,1\nA,2,0\n")
+    es = load(numbers, labels, human="label", format="plain scores")
+    assert (es.human, es.metrics) == (("label",), ("score",))
+
+
+def test_judgements_become_what_can_hold_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rankings, out = tmp_path / "rankings.csv", tmp_path / "out.csv"
+    rankings.write_text(
+        "segmentId,judgeId,system1Id,system1rank,system2Id,system2rank\n7,j1,A,1,B,2\n8,j1,A,1,B,1\n"
+    )
+    assert run(["data", "convert", str(rankings), str(out), "--to", "battles"]) == 0
+    assert out.read_text() == "left,right,outcome,unit\nA,B,left,7\nA,B,tie,8\n"
+    errors = tmp_path / "errors.jsonl"
+    errors.write_text(
+        '{"rater": "r", "system": "A", "seg": 1, "value": 60, "errors": '
+        '[{"category": "x", "severity": "major", "start": 0, "end": 2}]}\n'
+    )
+    words = ["data", "convert", str(errors), str(out), "--to", "ratings", "--force"]
+    assert run(words) == 0
+    assert "has no place for: marked errors" in capsys.readouterr().err
+    assert out.read_text() == "rater,system,segment,raw\nr,A,1,60.0\n"
+    assert run([*words[:-2], "battles", "--force"]) == 2
+    assert "--to battles is for BattleLog, and this is Ratings" in capsys.readouterr().err

@@ -47,7 +47,7 @@ def info(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) 
     try:
         es = options.load(inputs)
     except JudgementsError as found:
-        if len(inputs) > 1:
+        if not found.alone:
             raise
         options.only_rows_and_columns()
         facts = judgement_facts(found.value)
@@ -162,8 +162,8 @@ def formats(output: OutputOptions) -> None:
 )
 @click.argument("inputs", nargs=-1, metavar="IN... OUT")
 @click.option("--to", metavar="FORMAT", help="native, mtme, long, wide, system, text, submission, "
-              "submission-sys, unified, standalone or subset2evaluate; by default OUT's suffix "
-              "decides.")  # fmt: skip
+              "submission-sys, unified, standalone or subset2evaluate; errors, ratings, rankings, "
+              "battles or entities for judgements; by default OUT's suffix decides.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 @click.option("--anonymise-raters", is_flag=True, help="Call raters rater1, rater2, ...")
 @click.option("--rater-key", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
@@ -202,20 +202,21 @@ def convert(
     try:
         value = options.load(tuple(sources))
     except JudgementsError as found:
-        if len(sources) > 1:
+        if not found.alone:
             raise
         options.only_rows_and_columns()
-        if to is not None:
-            raise UsageError("--to applies to scores: raw judgements keep their format") from None
-        value = found.value
+        value, read, notes = found.value, found.read.files, found.read.notes
+    else:
+        read, notes = value.inputs, value.notes
     if anonymise_raters:
         value, key = anonymous(value)
     lost = save(value, target, to=to, overwrite=force, human=options.human)
     if rater_key is not None:
         files.write_text(rater_key, dumps(key) + "\n")
-    warnings = [f"{target} has no place for: {', '.join(lost)}"] if lost else []
+    warnings = [*notes, *([f"{target} has no place for: {', '.join(lost)}"] if lost else [])]
+    result = {"out": name, "read": [file.taken_for() for file in read], "warnings": warnings}
     table = Table("", (Column("out"),), ((name,),))
-    emit({"out": name, "warnings": warnings}, [table], output, f"wrote {target}")
+    emit(result, [table], output, f"wrote {target}")
 
 
 @data.command(epilog="Example: steelyard data check wmt23 my-metric.tsv --lp en-de --human mqm")

@@ -169,5 +169,6 @@ FORMAT = TableFormat(
     marks=("sentence entities", "annotated_sentence"),
     read=read,
     write=write,
+    to="entities",
     suits=lambda _value, _path: True,
 )

@@ -26,9 +26,10 @@ Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
 class JudgementsError(InputError):
     """An input holds raw judgements where scores were expected; ``read`` is what it holds."""
 
-    def __init__(self, read: Read, path: object) -> None:
+    def __init__(self, read: Read, path: object, *, alone: bool = True) -> None:
         super().__init__(f"holds raw judgements ({read.form}), not scores", path=path)
         self.read = read
+        self.alone = alone  # whether there is no other input
 
     @property
     def value(self) -> Any:
@@ -127,7 +128,8 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     found = read_all(sources, reading)
     for one in found:
         if not isinstance(one.value, EvalSet):
-            raise JudgementsError(one, one.files[0].path if one.files else frames.PLACE)
+            place = one.files[0].path if one.files else frames.PLACE
+            raise JudgementsError(one, place, alone=len(found) == 1)
     sets: list[EvalSet] = _with_their_system(found, said)
     check_columns(found, reading)
     joined = _settle(join(_with_kinds(sets, options.human)), options)

@@ -19,6 +19,7 @@ from steelyard.data.trusted import changed
 from steelyard.formats import files, frames, guessing, registry, roles, tables
 from steelyard.formats.cells import label
 from steelyard.formats.format import (
+    FileFormat,
     ForeignFormat,
     ForeignTable,
     Format,
@@ -96,9 +97,12 @@ class _Unfolded:
 def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Read]:
     """Read every input; what comes of one foreign format is one result."""
     reading = reading or Reading()
+    plain = replace(reading, form=None)
+    # Beside files of the format that is named, others are what they look like.
+    claimed = [_claims(source, reading) for source in sources]
     found: list[Read | _Unfolded] = []
-    for source in sources:
-        found += _read(source, reading)
+    for source, own in zip(sources, claimed, strict=True):
+        found += _read(source, reading if own or not any(claimed) else plain)
     kin: dict[str, list[_Unfolded]] = {}
     for one in found:
         if isinstance(one, _Unfolded):
@@ -143,6 +147,19 @@ def _read(source: Any, reading: Reading) -> list[Read | _Unfolded]:
     if isinstance(form, SetFormat):
         return [_read_set(form, view, reading)]
     return [_read_table(_table(view, reading, form), reading, form)]
+
+
+def _claims(source: Any, reading: Reading) -> bool:
+    """Tell whether an input looks like the format that is named."""
+    if reading.form is None or not isinstance(source, (str, Path)):
+        return False
+    form, view = registry.named(reading.form), FileView(Path(source))
+    if files.is_folder(view.path):
+        return form.folder or bool(registry.logs_in(view.path, form))
+    if isinstance(form, FileFormat):
+        return not form.folder and form.sees(view)
+    assert isinstance(form, (TableFormat, ForeignTable))
+    return registry.of_file(view) is None and form.marked_by(roles.of_names(view.names))
 
 
 def _is_folder_format(form: Format | None) -> bool:

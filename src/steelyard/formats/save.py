@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steelyard.core import bounds
-from steelyard.core.errors import UsageError
+from steelyard.core.errors import UsageError, hint
 from steelyard.data.evalset import EvalSet, ScoreTable, revised
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.format import Format
+from steelyard.formats.judged import battlelogs, directassessment
 from steelyard.formats.judged.gathering import means
 from steelyard.formats.registry import FORMATS
 
 Saved = EvalSet | Ratings | Rankings | BattleLog | EntityAnnotations
 
-#: The formats of sets, by what ``to`` calls them.
+#: The formats that are written, by what ``to`` calls them.
 NAMED = {form.to: form for form in FORMATS if form.to is not None}
 
 
@@ -88,8 +90,9 @@ def save(
     """Write a set or judgements, whole or not at all; gives back what the format had no place for.
 
     ``to`` is one of ``native mtme long wide system text submission submission-sys unified
-    standalone subset2evaluate``; by default the suffix decides: a folder is mt-metrics-eval,
-    ``.parquet`` native, other tables are long. ``human`` names the ratings to write, where a format
+    standalone subset2evaluate`` for sets, or of ``errors ratings rankings battles entities`` for
+    judgements; by default the suffix decides: a folder is mt-metrics-eval, ``.parquet`` native,
+    other tables are long. ``human`` names the ratings to write, where a format
     holds those of one name and the set has several. With ``anonymise_raters`` raters are called
     rater1, rater2, ...
     """
@@ -102,20 +105,45 @@ def save(
     path = Path(path)
     if anonymise_raters:
         value, _ = anonymous(value)
-    if to is None or not isinstance(value, EvalSet):
+    if to is None:
         own = (form for form in FORMATS if isinstance(value, form.gives))
         form = next(form for form in own if form.suits(value, path))
+        held: Saved = value
     else:
         form = NAMED[to]
+        held = _held(value, form, human)
     assert form.write is not None  # only these are named, or suit
     more: dict[str, Any] = {"overwrite": overwrite} if form.folder else {}
     more |= {"human": human} if "human" in form.takes else {}
-    form.write(value, path, **more)
+    form.write(held, path, **more)
+    if isinstance(held, Ratings):
+        lost = held.errors is not None and form is directassessment.FORMAT
+        return _lost(value, ("texts", "scores")) + (["marked errors"] if lost else [])
     if not isinstance(value, EvalSet):
         return []
     # No file keeps the statistics; whatever drops all scores need not say so.
     drops = form.drops if "scores" in form.drops else (*form.drops, "statistics of corpus scores")
-    return [what for what in drops if LOSSES[what](value)]
+    return _lost(value, drops)
+
+
+def _lost(value: Saved, drops: Collection[str]) -> list[str]:
+    return [what for what in drops if isinstance(value, EvalSet) and LOSSES[what](value)]
+
+
+def _held(value: Saved, form: Format, human: str | None) -> Saved:
+    """Give what a format holds of a value: the ratings of a set, the battles of rankings."""
+    if isinstance(value, form.gives):
+        return value
+    if isinstance(value, EvalSet) and form.gives is Ratings:
+        name = human or next(iter(value.ratings), "")
+        if name not in value.ratings or (human is None and len(value.ratings) > 1):
+            known = hint(name, value.ratings) if value.ratings else "the set has none"
+            raise UsageError(f"name the ratings to write (human=NAME); {known}")
+        return value.ratings[name]
+    if isinstance(value, Rankings) and form.gives is BattleLog:
+        return battlelogs.unfolded(value)
+    kind = type(value).__name__
+    raise UsageError(f'to="{form.to}" is for {form.gives.__name__}, and this is {kind}')
 
 
 def anonymous(value: Saved) -> tuple[Saved, dict[str, str]]:

@@ -283,6 +283,7 @@ FORMAT = TableFormat(
     marks=("left right outcome", "better worse"),
     read=read,
     write=write,
+    to="battles",
     suits=lambda _value, _path: True,
 )
 RANKINGS = TableFormat(
@@ -294,5 +295,6 @@ RANKINGS = TableFormat(
     marks=("places",),
     read=read_rankings,
     write=write_rankings,
+    to="rankings",
     suits=lambda _value, _path: True,
 )

@@ -180,5 +180,6 @@ FORMAT = TableFormat(
     ),
     read=read,
     write=write,
+    to="ratings",
     suits=lambda _value, _path: True,
 )

@@ -288,5 +288,6 @@ FORMAT = TableFormat(
     marks=("errors system segment", "category severity system segment"),
     read=read,
     write=write,
+    to="errors",
     suits=lambda value, _path: value.errors is not None,
 )
