@@ -9,7 +9,6 @@ there: who judged an output again in a later wave has changed the first judgemen
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,12 +17,12 @@ from typing import Any, NamedTuple
 
 from steelyard.core.words import plural
 from steelyard.data.judgements import Ratings
-from steelyard.formats import files, tables
+from steelyard.formats import files
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import directassessment, errorlists
 from steelyard.formats.judged.batchorder import Shown, are_places, numbered
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
 
 _TYPES = {"TGT": "system", "CHK": "repeat", "REF": "ref", "BAD": "bad-ref"}
@@ -85,11 +84,7 @@ def _seen(view: FileView) -> _Layout | None:
 def unfold(view: FileView) -> RawTable:
     """Read all rows, of whatever kind."""
     layout = _seen(view)
-    source = io.StringIO(view.text, newline="")
-    try:
-        records = list(tables.csv_records(source, ",", quoted=True))
-    except tables.BrokenQuotesError as error:
-        view.fail(error.args[0], error.args[1])
+    records = view.csv()
     if layout is None:
         view.fail("no export of Appraise: expected login, system, item, TGT, two languages, score")
     width = len(records[0][1])

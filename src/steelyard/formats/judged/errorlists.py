@@ -22,7 +22,7 @@ from steelyard.formats import files, roles
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment as da
-from steelyard.formats.tables import RawTable, one_of
+from steelyard.formats.rawtable import RawTable, one_of
 
 _SPAN = re.compile(r"<v>(.*?)</v>", re.DOTALL)
 NO_SEVERITY = "none"  # what a blank one is called where weights are given

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from steelyard.core.errors import shown_path
 from steelyard.core.words import plural
 from steelyard.data.judgements import Ratings
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import errorlists
-from steelyard.formats.tables import RawTable, check_header
+from steelyard.formats.rawtable import RawTable
+from steelyard.formats.tables import check_header
 from steelyard.formats.view import FileView
 
 _NEEDED = ("system", "rater", "target", "category", "severity")
@@ -113,15 +113,14 @@ def _error(row: Mapping[str, str]) -> dict[str, Any] | None:
 
 
 def _notes(view: FileView, numbered: str, tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    place = shown_path(view.path)
     if numbered != "seg_id":
         named = numbered if numbered != _SEGMENT[-1] else f"doc:{numbered}"
-        yield f"{place}: segments are named by {named}"
+        yield view.note(f"segments are named by {named}")
     if tests:
         passed = sum(test["value"] == 1 for test in tests)
-        yield (
-            f"{place}: {plural(len(tests), 'attention test')} of raters (HOTW-test), {passed:,} "
-            "found: no errors of systems, see the raters"
+        yield view.note(
+            f"{plural(len(tests), 'attention test')} of raters (HOTW-test), {passed:,} found: "
+            "no errors of systems, see the raters"
         )
 
 

@@ -16,7 +16,7 @@ from steelyard.data.judgements import Ratings
 from steelyard.formats import files
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import errorlists
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
 
 SUFFIX = ".seg.rating"

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import shown_path
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import errorlists, wordspans
 from steelyard.formats.judged.gathering import HUMAN, torn
+from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.scoretables import LONG
-from steelyard.formats.tables import RawTable, ScoreFacts
 from steelyard.formats.view import FileView
 
 _SHARED = ("doc_id", "segment_id", "source_lang", "target_lang", "set_id", "system_id", "method")
@@ -63,7 +62,7 @@ class _Task:
             self.note("documents number their segments anew: segments are DOCUMENT/ID")
 
     def note(self, said: str) -> None:
-        self.notes.append(f"{shown_path(self.view.path)}: {said}")
+        self.notes.append(self.view.note(said))
 
     def _read(self, names: tuple[str, ...]) -> Iterator[_Row]:
         first, *rest = self.view.lines or [""]
@@ -143,7 +142,7 @@ def unfold_scores(view: FileView) -> RawTable:
     for name in scores.keys() & {*columns, "system", "segment", "doc", "lp", "set_id"}:
         view.fail(f"a method is called '{name}', which is a column's name")
     facts = {
-        name: ScoreFacts("human" if name == HUMAN else "metric", higher_is_better=True)
+        name: Stated("human" if name == HUMAN else "metric", higher_is_better=True)
         for name in scores
     }
     return task.table(rows, {**columns, **scores}, facts=facts)

@@ -14,8 +14,8 @@ from steelyard.data.evalset import EvalSet
 from steelyard.formats import roles
 from steelyard.formats.format import ForeignTable
 from steelyard.formats.plaintext import stem
+from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.scoretables import LONG
-from steelyard.formats.tables import RawTable, ScoreFacts
 
 SCORE, LABEL = "MetricX", "label"
 _CALLED = {
@@ -54,7 +54,7 @@ def _unfold(table: RawTable) -> RawTable:
         columns.pop("reference", None)  # empty where the model uses none
     if left:
         notes.append(f"{table.place}: not read: {listed(left, 5)}")
-    facts = {SCORE: ScoreFacts(higher_is_better=False), LABEL: ScoreFacts("human", True)}
+    facts = {SCORE: Stated(higher_is_better=False), LABEL: Stated("human", True)}
     called = {role: name for role, name in given.items() if name not in (None, role)}
     return replace(table, columns=columns, given=called, facts=facts, notes=tuple(notes))
 

@@ -16,10 +16,10 @@ from steelyard.data.evalset import EvalSet
 from steelyard.formats import files
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.plaintext import stem
-from steelyard.formats.recordfields import Record, records
+from steelyard.formats.rawtable import RawTable, Stated
+from steelyard.formats.record import Record, records
 from steelyard.formats.scoretables import LONG, SYSTEM_TABLE
 from steelyard.formats.spreads import spread
-from steelyard.formats.tables import RawTable, ScoreFacts
 from steelyard.formats.view import FileView
 
 _METRIC = re.compile(r"BLEU|chrF[0-9]*(\+\+)?|TER")
@@ -28,8 +28,8 @@ _NAMED = "sacreBLEU: a system that the file does not name is called as the file"
 _LINE = re.compile(r"(BLEU|chrF[0-9]*(?:\+\+)?|TER)\|(\S*) = (-?[0-9.]+)(?: .*)?")
 
 
-def _facts(metric: str) -> ScoreFacts:
-    return ScoreFacts(higher_is_better=metric != "TER")
+def _facts(metric: str) -> Stated:
+    return Stated(higher_is_better=metric != "TER")
 
 
 def _rows(view: FileView, rows: list[tuple[Any, ...]], lines: list[int], *notes: str) -> RawTable:
@@ -51,7 +51,7 @@ def _one_system(view: FileView) -> RawTable:
     rows, lines = [], []
     for record in records(view):
         rows.append((stem(view.path), record.name("name"), record.number("score")))
-        lines.append(record.line or 1)
+        lines.append(record.line)
     return _rows(view, rows, lines, _NAMED)
 
 
@@ -80,7 +80,7 @@ def _systems(view: FileView) -> RawTable:
             else:
                 score = record.number(metric, words=True)
             rows.append((system, metric, score))
-            lines.append(record.line or 1)
+            lines.append(record.line)
     notes = ["sacreBLEU: p-values, means and intervals of its test are not read"] if tested else []
     if not rows:
         view.fail("no scores, expected BLEU, chrF2 or TER of each system")
