@@ -339,3 +339,17 @@ def suffix(path: Path) -> str:
     """
     name = path.name.lower().removesuffix(".gz")
     return name.rpartition(".")[2] if "." in name else ""
+
+
+def stem(path: Path) -> str:
+    """Give the name without its last suffix (and without ``.gz``).
+
+    Examples
+    --------
+    >>> stem(Path("out/online-A.0.en.gz")), stem(Path("README"))
+    ('online-A.0', 'README')
+    """
+    if str(path) == STDIN:
+        return "stdin"
+    name = path.name.removesuffix(".gz")
+    return name.rpartition(".")[0] or name

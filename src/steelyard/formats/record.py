@@ -87,7 +87,7 @@ class Record:
     def text(self, key: str) -> str | None:
         """Give a text, None where it is null or absent."""
         found = self.get(key)
-        if found is not None and not isinstance(found, str):
+        if not isinstance(found, str | None):
             self.wrong(key, "text or null")
         return found
 
@@ -115,21 +115,17 @@ class Record:
             self.wrong(key, "a finite number or null", value)
         return None if math.isnan(number) else number
 
-    def whole(self, key: str, *, least: int | None = None) -> int | None:
+    def whole(self, key: str) -> int | None:
         """Give a whole number, None where it is null or absent."""
         found = self.get(key)
-        if found is None:
-            return None
-        if isinstance(found, bool) or not isinstance(found, int):
+        if isinstance(found, bool) or not isinstance(found, int | None):
             self.wrong(key, "a whole number")
-        if least is not None and found < least:
-            self.wrong(key, f"a whole number of at least {least}")
         return found
 
     def flag(self, key: str) -> bool | None:
         """Give true or false, None where it is null or absent."""
         found = self.get(key)
-        if found is not None and not isinstance(found, bool):
+        if not isinstance(found, bool | None):
             self.wrong(key, "true or false")
         return found
 
@@ -159,13 +155,6 @@ class Record:
         own = found if isinstance(found, dict) else {}
         return Record(self.view, self.start, own, f"{self.place}{key}.")
 
-    def list(self, key: str) -> list[Any]:
-        """Give a list in it."""
-        found = self.get(key)
-        if not isinstance(found, list):
-            self.wrong(key, "a list")
-        return found
-
     def elements(self, key: str) -> list[Any]:
         """Give a list in it, which is empty where it is null or absent."""
         return [] if self.get(key) is None else self.list(key)
@@ -181,6 +170,13 @@ class Record:
         for n, one in enumerate(found):
             if not isinstance(one, str):
                 self.wrong(f"{key}[{n}]", "a text", one)
+        return found
+
+    def list(self, key: str) -> list[Any]:
+        """Give a list in it."""
+        found = self.get(key)
+        if not isinstance(found, list):
+            self.wrong(key, "a list")
         return found
 
 

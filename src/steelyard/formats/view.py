@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,7 +34,7 @@ class FileView:
     @property
     def stem(self) -> str:
         """The name without its last suffix."""
-        return self.name.rpartition(".")[0] or self.name
+        return files.stem(self.path)
 
     @property
     def folder(self) -> str:
@@ -93,6 +93,15 @@ class FileView:
             return list(tables.csv_records(source, ",", quoted=True))
         except tables.BrokenQuotesError as error:
             self.fail(error.args[0], error.args[1])
+
+    def tsv(self, header: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+        """Yield (line, cells by name) of what follows the header; tabs part cells, never quoted."""
+        for line, text in enumerate(self.lines[1:], 2):
+            cells = text.split("\t")
+            if text and len(cells) != len(header):
+                self.fail(f"{len(cells)} cells, expected {len(header)} as in the header", line)
+            if text:
+                yield line, dict(zip(header, cells, strict=True))
 
     @property
     def first_lines(self) -> list[str]:

@@ -253,7 +253,7 @@ def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Rating
         errors = found.setdefault(name, [])
         document_of[name] = document
         if not _no_error(category, severity):
-            errors.append(ErrorSpan(category, severity, *_place(target)))
+            errors.append(ErrorSpan(category, severity, *marked_span(target)))
     return ratings(
         [
             Rating(*name, float("nan"), tuple(errors), document=document_of[name])
@@ -262,7 +262,7 @@ def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Rating
     )
 
 
-def _place(target: str | None) -> tuple[int, int] | tuple[None, None]:
+def marked_span(target: str | None) -> tuple[int, int] | tuple[None, None]:
     """Find the marked span, counted in the text without the marks."""
     mark = _SPAN.search(target or "")
     return (mark.start(), mark.start() + len(mark[1])) if mark else (None, None)

@@ -65,24 +65,16 @@ class _Task:
         self.notes.append(self.view.note(said))
 
     def _read(self, names: tuple[str, ...]) -> Iterator[_Row]:
-        first, *rest = self.view.lines or [""]
-        header = first.split("\t")
+        header = (self.view.lines or [""])[0].split("\t")
         for name in (*_SHARED, *names):
             if header.count(name) != 1:
                 found = "no column" if name not in header else "more than one column"
                 self.view.fail(f"{found} '{name}' in the header", 1)
-        for line, content in enumerate(rest, 2):
-            if not content:
-                continue
-            cells = content.split("\t")
-            if len(cells) != len(header):
-                expected = f"{len(header)} as in the header"
-                self.view.fail(f"{len(cells)} cells, expected {expected}", line)
-            row = _Row(line, dict(zip(header, cells, strict=True)))
+        for line, cells in self.view.tsv(header):
             for name in _SHARED:
-                if not row.cells[name].strip():
+                if not cells[name].strip():
                     self.view.fail(f"column '{name}' is empty, expected a name", line)
-            yield row
+            yield _Row(line, cells)
 
     def segment(self, row: _Row) -> str:
         cells = row.cells

@@ -92,7 +92,7 @@ def _event(item: _Item, record: Record) -> bool:
         item.score({"correct": data.get("correct")})
         item.reference = data.words("expected")
     elif kind == "metrics":
-        invalid = data.get("choice") == _INVALID
+        invalid = bool(data.get("choice") == _INVALID)
         values = {name: value for name, value in data.values.items() if name != "choice"}
         item.score(dict.fromkeys(values) if invalid else values)
         return invalid

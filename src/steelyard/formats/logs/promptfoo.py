@@ -223,8 +223,8 @@ def _of_csv(view: FileView) -> Iterator[_Result]:
             unasserted = block.get("Grader Reason") == _UNASSERTED
             fates = {"ERROR": "error", "PASS": "unasserted" if unasserted else "", "FAIL": ""}
             if block["Status"] not in fates:
-                found = brief(block["Status"])
-                view.fail(f"Status is {found}, expected PASS, FAIL or ERROR", line)
+                status = brief(block["Status"])
+                view.fail(f"Status is {status}, expected PASS, FAIL or ERROR", line)
             scores = {"score": block["Score"] or None, "success": block["Status"] == "PASS"} | {
                 _named(name.removeprefix("Metric: ")): value or None
                 for name, value in block.items()

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.data.evalset import EvalSet
+from steelyard.formats import files
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.plaintext import stem
 from steelyard.formats.rawtable import RawTable, Stated, from_rows
 from steelyard.formats.record import Start, line_at, within
 from steelyard.formats.scoretables import LONG, SYSTEM_TABLE
@@ -28,9 +28,8 @@ _FACTS = {SCORE: Stated(higher_is_better=True)}
 
 def _names(given: Iterable[str]) -> dict[str, str]:
     """Name the files that were scored by their stems, or as they are if two have the same."""
-    files = list(dict.fromkeys(given))
-    stems = {name: stem(Path(name)).strip() or name for name in files}
-    return stems if len(set(stems.values())) == len(files) else {name: name for name in files}
+    stems = {name: files.stem(Path(name)).strip() or name for name in given}
+    return stems if len(set(stems.values())) == len(stems) else {name: name for name in stems}
 
 
 def _recognise(view: FileView) -> bool:

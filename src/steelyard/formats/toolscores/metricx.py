@@ -11,9 +11,8 @@ from typing import Any
 
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import roles
+from steelyard.formats import files, roles
 from steelyard.formats.format import ForeignTable
-from steelyard.formats.plaintext import stem
 from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.scoretables import LONG
 
@@ -36,7 +35,7 @@ def _unfold(table: RawTable) -> RawTable:
     }
     notes = list(table.notes)
     if given["system"] is None:
-        columns["system"] = [stem(table.path)] * table.n_rows
+        columns["system"] = [files.stem(table.path)] * table.n_rows
         notes.append("MetricX: without system_id, a system is called as its file")
     if given["segment"] is None:
         columns["segment"] = [str(table.line(row)) for row in range(table.n_rows)]

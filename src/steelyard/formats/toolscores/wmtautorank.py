@@ -11,7 +11,6 @@ from typing import Any
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import roles
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.plaintext import stem
 from steelyard.formats.rawtable import RawTable, Stated, from_rows
 from steelyard.formats.record import Record, records
 from steelyard.formats.scoretables import LONG
@@ -19,7 +18,7 @@ from steelyard.formats.view import FileView
 
 
 def _unfold(view: FileView) -> RawTable:
-    system = stem(view.path)
+    system = view.stem
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     for record in records(view):
