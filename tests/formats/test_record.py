@@ -112,7 +112,10 @@ def test_lines_are_not_held(name: str, first: int, tmp_path: Path) -> None:
         for _ in range(300):
             stream.write(rest)
     tracemalloc.start()
-    lines = [record.line for record in records(FileView(path))]
+    view = FileView(path)
+    assert view.has("x")
+    assert view.document is None
+    lines = [record.line for record in records(view)]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert lines == list(range(1, 302))

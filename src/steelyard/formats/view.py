@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -136,7 +137,7 @@ class FileView:
         """
         if not self._begins_json:
             return None
-        if self._is_lines and len(self.first_lines) > 1:
+        if self._is_lines and next(islice(self._safe_records(), 1, None), None):
             return None
         return files.json_document(self.text, self.path)
 
@@ -147,15 +148,9 @@ class FileView:
             return None
         if self._begins_json == "[":
             return self._first_of_list()
-        first = next((line for line in self.first_lines if line.strip()), "")
-        if len(self.first_lines) == 1 and first.startswith("{"):  # it may be longer than the head
-            first = files.first_line(self.path)
-        try:
-            value = files.parse_json(first, self.path, 1)
-        except InputError:
-            value = self.document
-            if value is None:
-                value = next((own for _, own in self._safe_records()), None)
+        value = None if self._is_lines else self.document
+        if value is None:
+            value = next((own for _, own in self._safe_records()), None)
         return value if isinstance(value, dict) else None
 
     @property
