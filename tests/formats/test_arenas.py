@@ -407,12 +407,12 @@ def test_a_log_of_ours_is_not_passed_over(tmp_path: Path, refusal: Refusal) -> N
 @pytest.mark.parametrize(
     ("path", "field", "value", "message"),
     [
-        (SINGLE, "score", "7", "2: 'score' is '7', expected a number"),
+        (SINGLE, "score", "7", "2: 'score' is '7', expected a finite number"),
         (SINGLE, "judge", [], "2: 'judge' is [], expected a name"),
         (SINGLE, "model", None, "2: 'model' is None, expected a name"),
         (PAIRS, "g1_winner", "A", "2: 'g1_winner' is 'A', expected one of model_1,"),
         (NEW, "games", [None], "2: 'games' has 1 game, expected 2"),
-        (NEW, "games", [3, None], "2: 'games[0]' is a int, expected an object or null"),
+        (NEW, "games", [3, None], "2: 'games[0]' is 3, expected an object or null"),
         (NEW, "games", [{"score": "C"}, None], "2: 'games[0].score' is 'C', expected one of A>>B,"),
         (VOTES / "arena-33k.jsonl", "anony", "yes", "2: 'anony' is 'yes', expected true or false"),
         (VOTES / "arena-33k.jsonl", "winner", "A", "2: 'winner' is 'A', expected one of left,"),

@@ -225,12 +225,12 @@ def test_archives_in_archives_are_not_opened(tmp_path, refusal):
     ("members", "message"),
     [
         ({"header.json": "[" * 100_000}, "header.json: JSON nested too deeply"),
-        ({"header.json": "[1]"}, "header.json is [1], expected an object"),
-        ({"header.json": '{"eval": 3}'}, "'eval' is 3, expected an object"),
+        ({"header.json": "[1]"}, "'header.json' is [1], expected an object"),
+        ({"header.json": '{"eval": 3}'}, "'header.json/eval' is 3, expected an object"),
         ({"header.json": "{"}, "header.json: not valid JSON"),
         ({"header.json": b"\xff\xff"}, "header.json: not UTF-8"),
-        ({"summaries.json": "{}"}, "summaries.json is {}, expected a list"),
-        ({"summaries.json": "[3]"}, "sample 1 is 3, expected an object"),
+        ({"summaries.json": "{}"}, "'summaries.json' is {}, expected a list"),
+        ({"summaries.json": "[3]"}, "'summaries.json[0]' is 3, expected an object"),
         ({"summaries.json": "[]"}, "holds no samples"),
     ],
 )

@@ -165,12 +165,12 @@ def test_without_samples(tmp_path, refusal):
 @pytest.mark.parametrize(
     ("keys", "value", "message"),
     [
-        (("samples", 1), 3, ":19: sample 2 is 3, expected an object"),
-        (("samples", 1, "id"), None, ":19: 'id' of sample 2 is None, expected a name"),
-        (("samples", 1, "id"), [], ":19: 'id' of sample 2 is [], expected a name"),
-        (("samples", 1, "epoch"), {}, ":19: 'epoch' of sample '2' is {}, expected a name"),
-        (("samples", 1, "scores"), [1], ":19: 'scores' of sample '2' is [1], expected an obj"),
-        (("samples", 1, "scores", "s"), 1, ":19: score 's' of sample '2' is 1, expected an obj"),
+        (("samples", 1), 3, ":19: 'samples[1]' is 3, expected an object"),
+        (("samples", 1, "id"), None, ":19: 'samples[1].id' is None, expected a name"),
+        (("samples", 1, "id"), [], ":19: 'samples[1].id' is [], expected a name"),
+        (("samples", 1, "epoch"), {}, ":19: 'samples[1].epoch' is {}, expected a name"),
+        (("samples", 1, "scores"), [1], ":19: 'samples[1].scores' is [1], expected an obj"),
+        (("samples", 1, "scores", "s"), 1, ":19: 'samples[1].scores.s' is 1, expected an obj"),
         (("samples", 1, "scores", "s", "value"), "Q", ":19: score 's' is 'Q', expected a number"),
         (("samples", 1, "scores", "s", "value"), [1], ":19: score 's' is [1], expected a number"),
         (("samples",), {}, ": 'samples' is {}, expected a list"),

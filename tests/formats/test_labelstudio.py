@@ -176,15 +176,15 @@ def test_units_of_a_browser_are_corrected_where_the_text_proves_it(
 @pytest.mark.parametrize(
     ("results", "words"),
     [
-        ([result("q", "rating", rating="x")], "'annotations[0].result[0].value.rating': found 'x'"),
+        ([result("q", "rating", rating="x")], "'annotations[0].result[0].value.rating' is 'x'"),
         ([result("q", "rating", rating=[1])], "expected a finite number or null"),
         ([result("e", "labels", start=1, end=2, labels=5)], "expected a list"),
         ([result("e", "labels", start=1, end=2, labels=[])], "expected a list of texts"),
         ([result("e", "labels", start=1.5, end=2, labels=["a"])], "expected a whole number"),
         ([result("e", "labels", start=1, labels=["a"])], "expected a start and an end"),
-        ([result("b", "pairwise", selected="up")], "expected left or right"),
+        ([result("b", "pairwise", selected="up")], "expected one of left, right"),
         ([result("q", "choices", choices=[1])], "expected a list of texts"),
-        (["x"], "expected a list of objects"),
+        (["x"], "result[0]' is 'x', expected an object"),
     ],
 )
 def test_bad_exports_are_refused(

@@ -150,7 +150,7 @@ def test_a_score_that_is_called_like_a_column_of_ours(tmp_path):
         ({"doc_id": True}, "'doc_id' is True, expected a name or a whole number"),
         ({"doc_id": 1, "filter": {}}, "'filter' is {}, expected a name or a whole number"),
         ({"doc_id": 1, "metrics": "acc"}, "'metrics' is 'acc', expected a list"),
-        ({"doc_id": 1, "metrics": [["acc"]]}, "a name in 'metrics' is ['acc'], expected a name"),
+        ({"doc_id": 1, "metrics": [["acc"]]}, "'metrics[0]' is ['acc'], expected a text"),
         ({"doc_id": 1, "acc": [1, 2]}, "score 'acc' is [1, 2], expected a number"),
         ({"doc_id": 1, "acc": "good"}, "score 'acc' is 'good', expected a number"),
         ({"doc_id": 1, "acc": {}}, "score 'acc' is {}, expected a number"),

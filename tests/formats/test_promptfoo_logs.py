@@ -185,7 +185,8 @@ def test_bad_values_are_named_with_their_line(damage, message, tmp_path, refusal
     assert refusal(lines).startswith(f"{lines}:2: {message}")
     document = _document(tmp_path / "a.json", ROW, ROW | damage)
     second = [i for i, line in enumerate(document.read_text().splitlines(), 1) if line == "      {"]
-    assert refusal(document).startswith(f"{document}:{second[1]}: {message}")
+    placed = message.replace("'", "'results.results[1].", message.startswith("'"))
+    assert refusal(document).startswith(f"{document}:{second[1]}: {placed}")
 
 
 @pytest.mark.parametrize(
@@ -210,7 +211,7 @@ def test_values_of_many_levels(depth, key, tmp_path, refusal):
 
 def test_documents_of_another_shape(tmp_path, refusal):
     path = _document(tmp_path / "a.json", ROW, 3)
-    assert "result 2 is 3, expected an object" in refusal(path)
+    assert "'results.results[1]' is 3, expected an object" in refusal(path)
     path.write_text('{"config": {"provider": 1}, "results": {"results": 5}}')
     assert refusal(path) == f"{path}: 'results.results' is 5, expected a list"
 

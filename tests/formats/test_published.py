@@ -139,17 +139,17 @@ def test_what_a_unified_file_has_no_place_for_is_named(tmp_path: Path) -> None:
     [
         ({"doc_id": "a_#_b"}, "expected LP_#_domain_#_document_#_segment"),
         ({"doc_id": 7}, "expected text or null"),
-        ({"src_text": 7}, "'src_text': found 7, expected text or null"),
-        ({"tgt_text": []}, "'tgt_text': found [], expected an object"),
-        ({"tgt_text": {"sysA": 1}}, "'tgt_text.sysA': found 1, expected text or null"),
-        ({"scores": 5}, "'scores': found 5, expected an object"),
-        ({"scores": {"A": 5}}, "'scores.A': found 5, expected a list"),
-        ({"scores": {"A": [5]}}, "expected a list of objects"),
-        ({"scores": {"A": [{"score": "x"}]}}, "'scores.A[0].score': found 'x'"),
+        ({"src_text": 7}, "'src_text' is 7, expected text or null"),
+        ({"tgt_text": []}, "'tgt_text' is [], expected an object"),
+        ({"tgt_text": {"sysA": 1}}, "'tgt_text.sysA' is 1, expected text or null"),
+        ({"scores": 5}, "'scores' is 5, expected an object"),
+        ({"scores": {"A": 5}}, "'scores.A' is 5, expected a list"),
+        ({"scores": {"A": [5]}}, "'scores.A[0]' is 5, expected an object"),
+        ({"scores": {"A": [{"score": "x"}]}}, "'scores.A[0].score' is 'x'"),
         ({"scores": {"A": [{"score": 1, "annotator": []}]}}, "expected a name"),
         ({"scores": {"A": [{"score": 1, "times": ["a"]}]}}, "expected a list of times"),
         ({"scores": {"A": [{"score": 1, "errors": [{"start_i": 1.5}]}]}}, "a whole number"),
-        ({"scores": {"A": {"human1": []}}}, "'scores.A.human1': found []"),
+        ({"scores": {"A": {"human1": []}}}, "'scores.A.human1' is []"),
     ],
 )
 def test_bad_unified_files_are_refused(
@@ -229,12 +229,12 @@ def test_languages_of_standalone_ratings_are_chosen(tmp_path: Path, refusal: Ref
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"errors": 5}, "'errors': found 5, expected a list"),
+        ({"errors": 5}, "'errors' is 5, expected a list"),
         ({"errors": [5]}, "expected an object"),
         ({"errors": [{"category": 1, "severity": None}]}, "text or null"),
-        ({"system_id": []}, "'system_id': found [], expected a name"),
-        ({"segment_id": True}, "'segment_id': found True"),
-        ({"source": 3}, "'source': found 3"),
+        ({"system_id": []}, "'system_id' is [], expected a name"),
+        ({"segment_id": True}, "'segment_id' is True"),
+        ({"source": 3}, "'source' is 3"),
         ({"segment_id": 0}, "source of segment '0' is"),
     ],
 )

@@ -17,8 +17,8 @@ from steelyard import load
 from steelyard.core.errors import SteelyardError
 from steelyard.data.judgements import Ratings
 from steelyard.formats import tables
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Reading, read_any
-from steelyard.formats.tables import RawTable
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Fresh = Callable[[], Path]

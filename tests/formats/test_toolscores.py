@@ -80,8 +80,8 @@ def test_comet_files_with_the_same_stem_keep_their_paths(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("0.5", "'a.txt[1].COMET' is '0.5', expected a number"),
-        (True, "'a.txt[1].COMET' is True, expected a number"),
+        ("0.5", "'a.txt[1].COMET' is '0.5', expected a finite number or null"),
+        (True, "'a.txt[1].COMET' is True, expected a finite number or null"),
     ],
 )
 def test_comet_scores_are_numbers(
@@ -90,7 +90,7 @@ def test_comet_scores_are_numbers(
     path = tmp_path / "x.json"
     first, second = {"src": "a", "mt": "b", "COMET": 0.5}, {"src": "c", "mt": "d", "COMET": value}
     path.write_text(json.dumps({"a.txt": [first, second]}))
-    assert refusal(path) == f"{path}: {message}"
+    assert refusal(path) == f"{path}:1: {message}"
     second["COMET"] = float("nan")
     path.write_text(json.dumps({"a.txt": [first, second]}))
     assert np.isnan(load(path)["COMET"].values[0, 1])
@@ -248,7 +248,7 @@ def test_what_sacrebleu_leaves_when_it_breaks(tmp_path: Path, refusal: Refusal) 
     assert refusal(broken).startswith(f"{broken}:3: 'Traceback': expected METRIC|SIGNATURE = SCORE")
     odd = tmp_path / "y.json"
     odd.write_text('[{"system": "a", "BLEU": "1"},\n{"system": "b", "BLEU": "high"}]')
-    assert refusal(odd) == f"{odd}:2: 'BLEU' is 'high', expected a number"
+    assert refusal(odd) == f"{odd}:2: 'BLEU' is 'high', expected a finite number or null"
 
 
 def test_plain_files_of_sacrebleu(capsys: Capture) -> None:
@@ -312,11 +312,11 @@ def test_items_are_compared_and_joined(tmp_path: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"scores": {"A": {"m": "x"}}}, "'scores.A.m' is 'x', expected a number"),
+        ({"scores": {"A": {"m": "x"}}}, "'scores.A.m' is 'x', expected a finite number or null"),
         ({"scores": {"A": 3}}, "'scores.A' is 3, expected an object"),
         ({"scores": {"A": {"doc": 3}}}, "'scores.A' has 'doc', expected a metric's name"),
-        ({"tgt": {"A": 3}}, "'tgt.A' is 3, expected a text"),
-        ({"i": True}, "'i' is True, expected a name"),
+        ({"tgt": {"A": 3}}, "'tgt.A' is 3, expected text or null"),
+        ({"i": True}, "'i' is True, expected a name or a whole number"),
     ],
 )
 def test_items_that_are_wrong(
@@ -380,7 +380,9 @@ def test_automatic_scores_that_are_wrong(tmp_path: Path, refusal: Refusal) -> No
     path.write_text(json.dumps(record | {"metric_scores": {"X": [1], "Y": [1, 2]}}))
     assert "Y has 2 values, X has 1, expected as many" in refusal(path)
     path.write_text(json.dumps(record | {"metric_scores": {"X": [1, "a"]}}))
-    assert refusal(path) == f"{path}:1: 'metric_scores.X[1]' is 'a', expected a number"
+    assert (
+        refusal(path) == f"{path}:1: 'metric_scores.X[1]' is 'a', expected a finite number or null"
+    )
 
 
 def test_real_automatic_scores(shared: Path) -> None:

@@ -19,7 +19,7 @@ from steelyard.core.errors import InputError
 from steelyard.formats import duck, files, parquet, tables
 from steelyard.formats.cells import sql_gap, sql_number
 from steelyard.formats.duck import literal, quote
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
 
 _HEAD = 1 << 20  # bytes from which names and separators are told
 _MEMORY = "1GB"  # what DuckDB may hold before it goes to disk

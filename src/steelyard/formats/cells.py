@@ -109,6 +109,15 @@ def label(cell: object) -> str | None:
     return cell if isinstance(cell, str) else None
 
 
+def brief(value: object) -> str:
+    """Show a cell, or whatever a file holds, in a message."""
+    try:
+        shown = repr(value)
+    except RecursionError:
+        shown = f"a {type(value).__name__} of many levels"
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
 def skipping(column: str) -> str:
     """Name the argument that leaves a column out."""
     return f'ignore=["{column}"]'

@@ -15,7 +15,7 @@ from steelyard.core.errors import InputError
 from steelyard.data.segments import natural_key
 from steelyard.formats import files, roles, tables
 from steelyard.formats.format import TableFormat
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
 
 
 class EntityMention(NamedTuple):

@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -22,9 +22,16 @@ _GZIP = b"\x1f\x8b"
 
 def read_bytes(path: Path) -> bytes:
     """Read a file whole, unpacked if it is gzip (told by its first bytes, not by its name)."""
-    try:
+    with _readable(path):
         data = on_disk(path).read_bytes()
         return gzip.decompress(data) if data.startswith(_GZIP) else data
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Say why a file can't be read."""
+    try:
+        yield
     except MemoryError:
         raise InputError("too large for the memory that there is, unpacked", path=path) from None
     except FileNotFoundError:
@@ -103,6 +110,21 @@ def decode_lines(stream: Iterable[bytes], path: Path, first: int = 1) -> Iterato
         except UnicodeDecodeError as error:
             message = f"byte 0x{raw[error.start]:02x} is not UTF-8"
             raise InputError(message, path=path, line=number) from None
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line, object) of JSON lines without holding the file."""
+    with _readable(path):
+        stream = opened(path)
+    with stream:
+        found = decode_lines(stream, path)
+        while True:
+            with _readable(path):
+                line, text = next(found, (0, ""))
+            if not line:
+                return
+            if text.strip():
+                yield line, need_object(parse_json(text, path, line), path, line)
 
 
 def lines(text: str) -> list[str]:
@@ -194,6 +216,31 @@ def _elements(text: str, at: int, decoder: json.JSONDecoder, path: Path) -> Json
             raise InputError(f"not valid JSON: {what}", path=path, line=line)
         at = _blank(text, at + 1) if more else at
     return found if _blank(text, at + 1) == len(text) else None
+
+
+def element_lines(text: str, keys: Sequence[str]) -> Iterator[int]:
+    """Yield the line of each element of a list that a valid document holds under keys."""
+    decoder = json.JSONDecoder()
+    at = _blank(text, 0)
+    for key in keys:
+        at = _member(text, at, key, decoder)
+    line, seen = 1, 0
+    at = _blank(text, at + 1)
+    while text[at] != "]":
+        line, seen = line + text.count("\n", seen, at), at
+        yield line
+        at = _blank(text, decoder.raw_decode(text, at)[1])
+        at = _blank(text, at + 1) if text[at] == "," else at
+
+
+def _member(text: str, at: int, wanted: str, decoder: json.JSONDecoder) -> int:
+    """Give the place of the value that an object has for a key."""
+    while True:
+        key, at = decoder.raw_decode(text, _blank(text, at + 1))
+        at = _blank(text, _blank(text, at) + 1)  # the colon
+        if key == wanted:
+            return at
+        at = _blank(text, decoder.raw_decode(text, at)[1])  # then a comma
 
 
 def _blank(text: str, at: int) -> int:
@@ -292,3 +339,17 @@ def suffix(path: Path) -> str:
     """
     name = path.name.lower().removesuffix(".gz")
     return name.rpartition(".")[2] if "." in name else ""
+
+
+def stem(path: Path) -> str:
+    """Give the name without its last suffix (and without ``.gz``).
+
+    Examples
+    --------
+    >>> stem(Path("out/online-A.0.en.gz")), stem(Path("README"))
+    ('online-A.0', 'README')
+    """
+    if str(path) == STDIN:
+        return "stdin"
+    name = path.name.removesuffix(".gz")
+    return name.rpartition(".")[0] or name

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.formats import roles
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
 
 

@@ -16,8 +16,8 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import unguarded
 from steelyard.core.words import listed, plural
 from steelyard.formats import cells, roles
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.roles import SEGMENT, SYSTEM, is_text, says_id
-from steelyard.formats.tables import RawTable
 
 _COUNTS_FROM = 5  # rows; fewer numbers than that can be 1, 2, 3 by chance
 _FAR = 100.0  # largest scores of two systems that are so many times apart are not of one kind

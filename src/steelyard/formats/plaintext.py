@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.core.errors import STDIN, InputError, UsageError
+from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
@@ -33,20 +33,6 @@ SCORE = "score"  # what numbers without a name are called
 _NAMELESS = re.compile(r"/(dev|proc/[^/]+)/fd/[0-9]+")  # as shells hand over what they opened
 
 
-def stem(path: Path) -> str:
-    """Give the name without its last suffix (and without ``.gz``).
-
-    Examples
-    --------
-    >>> stem(Path("out/online-A.0.en.gz")), stem(Path("README"))
-    ('online-A.0', 'README')
-    """
-    if str(path) == STDIN:
-        return "stdin"
-    name = path.name.removesuffix(".gz")
-    return name.rpartition(".")[0] or name
-
-
 def named(paths: Sequence[Path], what: str) -> list[str]:
     """Name systems or references (``what``) by the stems of their files; no two are the same.
 
@@ -57,7 +43,7 @@ def named(paths: Sequence[Path], what: str) -> list[str]:
     """
     names: dict[str, Path] = {}
     for place, path in enumerate(paths, 1):
-        name = f"{what}-{place}" if _is_nameless(path) else stem(path)
+        name = f"{what}-{place}" if _is_nameless(path) else files.stem(path)
         if not name.strip():
             raise InputError(f"its stem names a {what}, and is blank; rename the file", path=path)
         if name in names:

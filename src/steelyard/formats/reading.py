@@ -26,7 +26,7 @@ from steelyard.formats.format import (
     SetFormat,
     TableFormat,
 )
-from steelyard.formats.tables import RawTable, stacked
+from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.view import FileView
 
 

@@ -46,7 +46,7 @@ from steelyard.formats.judged import (
     wmtqe,
 )
 from steelyard.formats.logs import deepeval, helm, inspectai, lmeval, openaievals, promptfoo
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.toolscores import comet, metricx, sacrebleujson, subset2evaluate, wmtautorank
 from steelyard.formats.view import FileView
 

@@ -15,8 +15,8 @@ from steelyard.core.words import plural
 from steelyard.data.judgements import Floats
 from steelyard.formats import roles
 from steelyard.formats.cells import Cells
+from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.roles import DOMAIN, SEGMENT, SYSTEM
-from steelyard.formats.tables import RawTable, one_of
 
 
 def folded(table: RawTable) -> RawTable:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.formats.tables import RawTable, one_of
+from steelyard.formats.rawtable import RawTable, one_of
 
 #: Tables of scores and texts.
 SYSTEM = ("system",)

@@ -22,8 +22,8 @@ from steelyard.data.segments import Segments, Texts
 from steelyard.data.trusted import sealed
 from steelyard.formats import files, repeats, roles, tables
 from steelyard.formats.format import TableFormat
+from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.roles import OUTPUTS, REFERENCES, SYSTEM
-from steelyard.formats.tables import RawTable, one_of
 
 
 @dataclass(frozen=True)

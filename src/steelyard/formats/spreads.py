@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from steelyard.formats import roles
-from steelyard.formats.tables import RawTable, one_of
+from steelyard.formats.rawtable import RawTable, one_of
 
 
 def spread(table: RawTable, name: str, value: str, *, repeated: bool = False) -> RawTable:
@@ -41,16 +39,12 @@ def spread(table: RawTable, name: str, value: str, *, repeated: bool = False) ->
         first.setdefault(place, row)
         cells[key[2]][place] = scores[row]
     rows = list(first.values())
-    columns: dict[str, Any] = {
-        own: [given[row] for row in rows]
-        for own, given in table.columns.items()
-        if own not in (name, value)
-    }
+    kept = table.take(rows).without([name, value])
+    columns: dict[str, Any] = dict(kept.columns)
     if any(epoch > 1 for _, _, epoch in first):
         columns[roles.EPOCH[0]] = [epoch for _, _, epoch in first]
     columns |= {own: [given.get(place) for place in first] for own, given in cells.items()}
     facts = dict(table.facts)
     if value in facts:
         facts = dict.fromkeys(cells, facts[value]) | facts
-    kept = np.array(rows) if table.rows is None else table.rows[rows]
-    return replace(table, columns=columns, n_rows=len(rows), rows=kept, facts=facts)
+    return replace(kept, columns=columns, facts=facts)

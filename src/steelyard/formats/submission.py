@@ -23,8 +23,8 @@ from steelyard.data.trusted import changed
 from steelyard.formats import files
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import Format, SetFormat
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.scoretables import read_long, read_system
-from steelyard.formats.tables import RawTable
 
 SEGMENT_COLUMNS = (
     "metric", "lp", "testset", "domain", "doc", "ref", "system", "segment", "score",

@@ -6,14 +6,16 @@ parsed once however many formats look at it.
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import STDIN, InputError, shown_path
 from steelyard.formats import files, tables
 
 _HEAD = 1 << 16  # bytes that show what a file is
@@ -29,6 +31,33 @@ class FileView:
     def name(self) -> str:
         """The name of the file, without folders and without ``.gz``."""
         return self.path.name.removesuffix(".gz")
+
+    @property
+    def stem(self) -> str:
+        """The name without its last suffix."""
+        return files.stem(self.path)
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder that the file lies in; of the file, where there is none."""
+        return (
+            self.name if str(self.path) == STDIN else self.path.resolve().parent.name or self.name
+        )
+
+    def beside(self, name: str) -> dict[str, Any]:
+        """Read an object from another file of the folder; empty if there is none to be read."""
+        path = self.path.parent / name
+        if str(self.path) == STDIN or not path.is_file():
+            return {}
+        try:
+            document = FileView(path).document
+        except InputError:
+            return {}
+        return document if isinstance(document, dict) else {}
+
+    def note(self, said: str) -> str:
+        """Say something of this file."""
+        return f"{shown_path(self.path)}: {said}"
 
     @cached_property
     def kind(self) -> str:
@@ -58,6 +87,23 @@ class FileView:
         """The lines of the whole text."""
         return files.lines(self.text)
 
+    def csv(self) -> list[tuple[int, list[str]]]:
+        """Read the lines and cells of all records, between which commas stand."""
+        source = io.StringIO(self.text, newline="")
+        try:
+            return list(tables.csv_records(source, ",", quoted=True))
+        except tables.BrokenQuotesError as error:
+            self.fail(error.args[0], error.args[1])
+
+    def tsv(self, header: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+        """Yield (line, cells by name) of what follows the header; tabs part cells, never quoted."""
+        for line, text in enumerate(self.lines[1:], 2):
+            cells = text.split("\t")
+            if text and len(cells) != len(header):
+                self.fail(f"{len(cells)} cells, expected {len(header)} as in the header", line)
+            if text:
+                yield line, dict(zip(header, cells, strict=True))
+
     @property
     def first_lines(self) -> list[str]:
         """The lines of the beginning, but for one that is cut off."""
@@ -71,6 +117,19 @@ class FileView:
         return "" if found is None or self.kind in ("csv", "tsv", "tab", "eval") else found[1]
 
     @cached_property
+    def _is_lines(self) -> bool:
+        """Whether the first line is an object of its own, so that the whole need not be read."""
+        if self._begins_json != "{":
+            return False
+        first = files.first_line(self.path)
+        if len(first) > _HEAD and self.kind in ("jsonl", "ndjson"):
+            return True  # however long
+        try:
+            return isinstance(files.parse_json(first, self.path, 1), dict)
+        except InputError:
+            return False
+
+    @cached_property
     def document(self) -> Any:
         """The whole file as one JSON object, or a list (:class:`files.JsonList`); None if neither.
 
@@ -78,14 +137,8 @@ class FileView:
         """
         if not self._begins_json:
             return None
-        first = self.first_lines[0] if self.first_lines else ""
-        if self._begins_json == "{" and len(self.first_lines) > 1 and first.rstrip().endswith("}"):
-            try:  # JSON lines, most likely: do not read the whole
-                files.parse_json(first, self.path, 1)
-            except InputError:
-                pass
-            else:
-                return None
+        if self._is_lines and next(islice(self._safe_records(), 1, None), None):
+            return None
         return files.json_document(self.text, self.path)
 
     @cached_property
@@ -95,15 +148,9 @@ class FileView:
             return None
         if self._begins_json == "[":
             return self._first_of_list()
-        first = next((line for line in self.first_lines if line.strip()), "")
-        if len(self.first_lines) == 1 and first.startswith("{"):  # it may be longer than the head
-            first = files.first_line(self.path)
-        try:
-            value = files.parse_json(first, self.path, 1)
-        except InputError:
-            value = self.document
-            if value is None:
-                value = next((own for _, own in self._safe_records()), None)
+        value = None if self._is_lines else self.document
+        if value is None:
+            value = next((own for _, own in self._safe_records()), None)
         return value if isinstance(value, dict) else None
 
     @property
@@ -132,18 +179,18 @@ class FileView:
             return
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield (line, object) of every record: of JSON lines, of a list, or of the document."""
-        document = self.document
+        """Yield (line, object) of every record: of JSON lines, of a list, or of the document.
+
+        JSON lines are read as they are asked for, and not held.
+        """
+        document = None if self._is_lines else self.document
         if isinstance(document, files.JsonList):
             for line, value in document:
                 yield line, files.need_object(value, self.path, line)
         elif document is not None:
             yield 1, files.need_object(document, self.path, 1)
         else:
-            for line, content in enumerate(self.lines, 1):
-                if content.strip():
-                    value = files.parse_json(content, self.path, line)
-                    yield line, files.need_object(value, self.path, line)
+            yield from files.json_lines(self.path)
 
     @property
     def is_log(self) -> bool:

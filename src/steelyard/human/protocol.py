@@ -19,9 +19,9 @@ from steelyard.formats import roles
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment, errorlists, raterfile
 from steelyard.formats.load import check_columns
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Reading, read_all
 from steelyard.formats.streams import kept
-from steelyard.formats.tables import RawTable
 from steelyard.human.options import HumanOptions
 from steelyard.human.results import HumanScores
 

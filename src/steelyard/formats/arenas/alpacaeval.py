@@ -9,8 +9,8 @@ from __future__ import annotations
 from steelyard.data.judgements import BattleLog
 from steelyard.formats.arenas.verdicts import BATTLES, Battles, Verdict
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.recordfields import records
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
+from steelyard.formats.record import records
 from steelyard.formats.view import FileView
 
 
@@ -34,7 +34,7 @@ def _unfold(view: FileView) -> RawTable:
             left=record.name("generator_2"),
             right=record.name("generator_1"),
             unit=record.name("instruction"),
-            judge=record.name("annotator") if "annotator" in record.values else "unknown",
+            judge=record.name("annotator", "unknown"),
             dataset=record.text("dataset"),
         )
     given = {"left": "generator_2", "right": "generator_1", "outcome": "preference",

@@ -11,8 +11,8 @@ from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog
 from steelyard.formats.arenas.verdicts import BATTLES, Battles, Verdict, judge_of
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.recordfields import Record, records
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
+from steelyard.formats.record import Record, records
 from steelyard.formats.view import FileView
 
 _CLEAR = 3.0  # what a clear win counts
@@ -39,9 +39,9 @@ def _game(record: Record, place: int, game: object) -> tuple[float, float] | Non
     if game is None:
         return None
     if not isinstance(game, dict):
-        record.fail(f"'games[{place}]' is a {type(game).__name__}, expected an object or null")
-    own = Record(record.view, record.line, game, f"games[{place}].")
-    if own.values.get("score") is None:
+        record.wrong(f"games[{place}]", "an object or null", game)
+    own = Record(record.view, record.start, game, f"games[{place}].")
+    if own.get("score") is None:
         return None
     outcome, weight = _VERDICTS[own.choice("score", _VERDICTS)]
     return (outcome if place else 1 - outcome), weight
@@ -56,7 +56,7 @@ def _unfold(view: FileView) -> RawTable:
         if len(games) != 2:
             record.fail(f"'games' has {plural(len(games), 'game')}, expected 2")
         verdicts = [_game(record, place, game) for place, game in enumerate(games)]
-        named = record.values.get("baseline") is not None
+        named = record.get("baseline") is not None
         if not named and len(notes) == 1:
             notes.append(f"the files do not name the baseline: it is called '{BASELINE}'")
         whole = None not in verdicts or not newer

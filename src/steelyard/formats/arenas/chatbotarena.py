@@ -15,8 +15,8 @@ from steelyard.formats.arenas.verdicts import VOTES, Battles, Verdict
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import ForeignFormat, ForeignTable
 from steelyard.formats.judged import battlelogs
-from steelyard.formats.recordfields import records
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
+from steelyard.formats.record import records
 from steelyard.formats.view import FileView
 
 _OPEN = ("battle", 'with names shown: the arena\'s ranking is of those where={"anony": "true"}')
@@ -26,18 +26,16 @@ _WON = ("winner_model_a", "winner_model_b", "winner_tie")
 def _votes(view: FileView) -> RawTable:
     found = Battles(view)
     for record in records(view):
-        hidden = record.values.get("anony")
-        if hidden is not None and not isinstance(hidden, bool):
-            record.wrong("anony", "true or false")
+        hidden = record.flag("anony")
         row: dict[str, Any] = {
             "left": record.name("model_a"),
             "right": record.name("model_b"),
             "time": record.number("tstamp"),
             "anony": None if hidden is None else str(hidden).lower(),
         }
-        if record.values.get("question_id") is not None:
+        if record.get("question_id") is not None:
             row["unit"] = record.name("question_id")
-        row |= {key: record.values.get(key) for key in ("judge", "turn", "language")}
+        row |= {key: record.get(key) for key in ("judge", "turn", "language")}
         outcome = battlelogs.WORDS[record.choice("winner", battlelogs.WORDS)]
         found.add(record, Verdict(outcome, _OPEN if hidden is False else None), **row)
     given = {"left": "model_a", "right": "model_b", "outcome": "winner", "time": "tstamp",

@@ -7,14 +7,13 @@ otherwise, as in FastChat's own tables; a pair with a game that failed is left o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
 from steelyard.formats.arenas.verdicts import BATTLES, JUDGE, SCORES, Battles, Verdict, judge_of
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.recordfields import records
-from steelyard.formats.tables import RawTable, ScoreFacts
+from steelyard.formats.rawtable import RawTable, Stated, from_rows
+from steelyard.formats.record import records
 from steelyard.formats.view import FileView
 
 _NO_RATING = -1  # what stands for a verdict without a score
@@ -22,8 +21,7 @@ _WINNERS = ("model_1", "model_2", "tie", "error")
 
 
 def _single(view: FileView) -> RawTable:
-    names = ("system", "segment", "doc", "domain", JUDGE, "score")
-    columns: dict[str, list[object]] = {name: [] for name in names}
+    rows: list[dict[str, object]] = []
     lines: list[int] = []
     unrated = 0
     for record in records(view):
@@ -31,25 +29,19 @@ def _single(view: FileView) -> RawTable:
         score = record.number("score")
         if score == _NO_RATING:
             score, unrated = None, unrated + 1
-        row = (record.name("model"), f"{question}/{turn}", question, f"turn {turn}",
-               judge_of(record), score)  # fmt: skip
-        for name, cell in zip(names, row, strict=True):
-            columns[name].append(cell)
-        lines.append(record.line or 1)
-    table = RawTable(
-        view.path,
-        columns,
-        len(lines),
-        lines.__getitem__,
-        blank_is_missing=False,
-        given={"system": "model", "segment": "question_id/turn", "doc": "question_id",
-               "domain": "turn", JUDGE: "judge[0]"},
-        facts={"score": ScoreFacts(higher_is_better=True)},
-    )  # fmt: skip
+        rows.append({"system": record.name("model"), "segment": f"{question}/{turn}",
+                     "doc": question, "domain": f"turn {turn}", JUDGE: judge_of(record),
+                     "score": score})  # fmt: skip
+        lines.append(record.line)
     notes = ["FastChat: items are QUESTION/TURN, the turns of a question are a document"]
     if unrated:
-        notes.append(f"{table.place}: {unrated} of {len(lines)} verdicts without a rating (-1)")
-    return replace(table, notes=tuple(notes))
+        notes.append(view.note(f"{unrated} of {len(lines)} verdicts without a rating (-1)"))
+    given = {"system": "model", "segment": "question_id/turn", "doc": "question_id",
+             "domain": "turn", JUDGE: "judge[0]"}  # fmt: skip
+    facts = {"score": Stated(higher_is_better=True)}
+    return from_rows(
+        view.path, rows, lines.__getitem__, given=given, facts=facts, notes=tuple(notes)
+    )
 
 
 def _verdict(games: Sequence[str]) -> Verdict:
@@ -70,7 +62,7 @@ def _pairs(view: FileView) -> RawTable:
             right=record.name("model_2"),
             unit=record.name("question_id"),
             judge=judge_of(record),
-            turn=record.values.get("turn"),
+            turn=record.get("turn"),
             time=record.number("tstamp"),
         )
     given = {"left": "model_1", "right": "model_2", "outcome": "g1_winner, g2_winner",

@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from steelyard.core.words import plural
 from steelyard.formats import repeats
 from steelyard.formats.judged import battlelogs
-from steelyard.formats.recordfields import Record
+from steelyard.formats.rawtable import RawTable, from_rows
+from steelyard.formats.record import Record
 from steelyard.formats.scoretables import LONG
 from steelyard.formats.spreads import spread
-from steelyard.formats.tables import RawTable
 from steelyard.formats.view import FileView
 
 JUDGE, OUTCOME = "judge", "outcome"
@@ -46,22 +44,14 @@ class Battles:
         if row["left"] == row["right"]:
             verdict = Verdict(None, ("battle", "of a system with itself"))
         self.rows.append(row | {OUTCOME: verdict})
-        self.lines.append(record.line or 1)
+        self.lines.append(record.line)
 
     def table(self, given: Mapping[str, str], *notes: str) -> RawTable:
         """Give the battles as a log, with what holds for all of them."""
         if not self.rows:
             self.view.fail("holds no battle")
-        names = dict.fromkeys(name for row in self.rows for name in row)
-        columns = {name: [row.get(name) for row in self.rows] for name in names}
-        return RawTable(
-            self.view.path,
-            columns,
-            len(self.rows),
-            self.lines.__getitem__,
-            blank_is_missing=False,
-            given=given,
-            notes=notes,
+        return from_rows(
+            self.view.path, self.rows, self.lines.__getitem__, given=given, notes=notes
         )
 
 
@@ -77,16 +67,15 @@ def _counted(table: RawTable) -> RawTable:
     rows = [row for row, verdict in enumerate(verdicts) if verdict.outcome is not None]
     if not rows:
         table.fail(f"no battle is left ({'; '.join(notes)})")
-    columns = {name: [cells[row] for row in rows] for name, cells in table.columns.items()}
-    columns[OUTCOME] = [verdict.outcome for verdict in columns[OUTCOME]]
-    kept = np.array(rows) if table.rows is None else table.rows[rows]
-    notes = [*table.notes, *notes]
-    return replace(table, columns=columns, n_rows=len(rows), rows=kept, notes=tuple(notes))
+    kept = table.take(rows)
+    outcomes = [verdicts[row].outcome for row in rows]
+    columns = {**kept.columns, OUTCOME: outcomes}
+    return replace(kept, columns=columns, notes=(*table.notes, *notes))
 
 
 def judge_of(record: Record) -> str:
     """Give the judge, which some name together with the template of its prompt."""
-    found = record.values.get(JUDGE)
+    found = record.get(JUDGE)
     if isinstance(found, list) and found and isinstance(found[0], str) and found[0].strip():
         return found[0]
     return record.name(JUDGE)

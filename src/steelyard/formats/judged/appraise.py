@@ -9,7 +9,6 @@ there: who judged an output again in a later wave has changed the first judgemen
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,18 +17,18 @@ from typing import Any, NamedTuple
 
 from steelyard.core.words import plural
 from steelyard.data.judgements import Ratings
-from steelyard.formats import files, tables
+from steelyard.formats import files
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.judged import directassessment, errorlists
+from steelyard.formats.judged import directassessment, errorlists, offsets
 from steelyard.formats.judged.batchorder import Shown, are_places, numbered
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
+from steelyard.formats.record import Record
 from steelyard.formats.view import FileView
 
 _TYPES = {"TGT": "system", "CHK": "repeat", "REF": "ref", "BAD": "bad-ref"}
 _ITEM = re.compile(r"[0-9]{1,18}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w+)*")
-_OMITTED = "missing"  # where a span has no place
 _FIXED = 7  # columns that every export has
 _UNIX = 1e8  # a time in seconds is above, the number of a batch below
 
@@ -85,11 +84,7 @@ def _seen(view: FileView) -> _Layout | None:
 def unfold(view: FileView) -> RawTable:
     """Read all rows, of whatever kind."""
     layout = _seen(view)
-    source = io.StringIO(view.text, newline="")
-    try:
-        records = list(tables.csv_records(source, ",", quoted=True))
-    except tables.BrokenQuotesError as error:
-        view.fail(error.args[0], error.args[1])
+    records = view.csv()
     if layout is None:
         view.fail("no export of Appraise: expected login, system, item, TGT, two languages, score")
     width = len(records[0][1])
@@ -140,45 +135,21 @@ def _errors(view: FileView, line: int, text: str) -> list[dict[str, Any]]:
     found = files.parse_json(text, view.path, line)
     if not isinstance(found, list):
         view.fail(f"spans {text[:40]!r}, expected a list of objects", line)
-    errors = []
-    for one in found:
-        if not isinstance(one, dict):
-            view.fail(f"span {one!r}, expected an object", line)
-        start, end = (_place(view, line, one, key) for key in ("start_i", "end_i"))
-        if (start is None) != (end is None):
-            view.fail("span with one of start_i and end_i, expected both or neither", line)
-        severity = one.get("severity")
-        if not (severity is None or isinstance(severity, str)):
-            view.fail(f"severity {severity!r} of a span, expected text", line)
-        category = _category(view, line, one.get("error_type"))
-        if category is None and start is None:
-            category = "omission"
-        errors.append(
-            {
-                "start": start,
-                "end": None if end is None else end + 1,
-                "category": category,
-                "severity": severity,
-            }
-        )
-    return errors
+    return [_error(one) for one in Record(view, line, {"spans": found}).objects("spans")]
 
 
-def _place(view: FileView, line: int, span: Mapping[str, Any], key: str) -> int | None:
-    place = span.get(key)
-    if place is None or place == _OMITTED:
-        return None
-    if isinstance(place, bool) or not isinstance(place, int) or place < 0:
-        view.fail(f"{key} {place!r} of a span, expected a whole number or '{_OMITTED}'", line)
-    return place
-
-
-def _category(view: FileView, line: int, given: Any) -> str | None:
-    if given is None or isinstance(given, str):
-        return given or None
-    if not isinstance(given, list) or not all(isinstance(part, str) for part in given):
-        view.fail(f"error_type {given!r} of a span, expected a text or a list of them", line)
-    return "/".join(given) or None
+def _error(span: Record) -> dict[str, Any]:
+    found = offsets.included(span)
+    missing = [span.get(key) in (None, offsets.MISSING) for key in ("start_i", "end_i")]
+    if any(missing) and not all(missing):
+        span.fail("span with one of start_i and end_i, expected both or neither")
+    category = found.category or ("omission" if found.start is None else None)
+    return {
+        "start": found.start,
+        "end": found.end,
+        "category": category,
+        "severity": found.severity or None,
+    }
 
 
 def settle(table: RawTable) -> RawTable:

@@ -19,8 +19,8 @@ from steelyard.data.judgements import BattleLog, Floats, Rankings, encode
 from steelyard.formats import roles, tables
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import TableFormat
+from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.roles import BETTER, WORSE
-from steelyard.formats.tables import RawTable, one_of
 
 WORDS = {
     **dict.fromkeys(("left", "model_a"), 1.0),

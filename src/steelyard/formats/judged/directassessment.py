@@ -16,8 +16,8 @@ from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.formats import roles, tables
 from steelyard.formats.cells import fast_numbers, parse_number
 from steelyard.formats.format import TableFormat
+from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.roles import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
-from steelyard.formats.tables import RawTable, one_of
 
 ITEMS = {
     **dict.fromkeys(("system", "tgt"), "system"),

@@ -22,7 +22,7 @@ from steelyard.formats import files, roles
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment as da
-from steelyard.formats.tables import RawTable, one_of
+from steelyard.formats.rawtable import RawTable, one_of
 
 _SPAN = re.compile(r"<v>(.*?)</v>", re.DOTALL)
 NO_SEVERITY = "none"  # what a blank one is called where weights are given
@@ -253,7 +253,7 @@ def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Rating
         errors = found.setdefault(name, [])
         document_of[name] = document
         if not _no_error(category, severity):
-            errors.append(ErrorSpan(category, severity, *_place(target)))
+            errors.append(ErrorSpan(category, severity, *marked_span(target)))
     return ratings(
         [
             Rating(*name, float("nan"), tuple(errors), document=document_of[name])
@@ -262,7 +262,7 @@ def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Rating
     )
 
 
-def _place(target: str | None) -> tuple[int, int] | tuple[None, None]:
+def marked_span(target: str | None) -> tuple[int, int] | tuple[None, None]:
     """Find the marked span, counted in the text without the marks."""
     mark = _SPAN.search(target or "")
     return (mark.start(), mark.start() + len(mark[1])) if mark else (None, None)

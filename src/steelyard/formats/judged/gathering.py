@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from steelyard.core.errors import UsageError
+from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats.judged import errorlists
 from steelyard.formats.judged.errorlists import Rating
+from steelyard.formats.record import Record
 from steelyard.formats.view import FileView
 
 HUMAN = "human"  # what judgements are called whose protocol is not named
@@ -33,26 +36,21 @@ class Gathering:
     rated: dict[str, list[Rating]] = field(default_factory=dict)
     scored: dict[str, dict[tuple[str, str], float]] = field(default_factory=dict)
 
-    def describe(self, segment: str, line: int, **facts: str | None) -> None:
+    def describe(self, segment: str, record: Record, **facts: str | None) -> None:
         """Note the document, domain or source of a segment; others must not have said another."""
         own = self.described.setdefault(segment, {})
         for what, text in facts.items():
-            self._note(own, what, text, f"{what} of segment '{segment}'", line)
+            _note(own, what, text, f"{what} of segment '{segment}'", record)
 
-    def refer(self, name: str, segment: str, text: str | None, line: int) -> None:
+    def refer(self, name: str, segment: str, text: str | None, record: Record) -> None:
         """Note a reference translation."""
         own = self.references.setdefault(name, {})
-        self._note(own, segment, text, f"reference of segment '{segment}'", line)
+        _note(own, segment, text, f"reference of segment '{segment}'", record)
 
-    def output(self, system: str, segment: str, text: str | None, line: int) -> None:
+    def output(self, system: str, segment: str, text: str | None, record: Record) -> None:
         """Note what a system wrote."""
         own = self.outputs.setdefault(system, {})
-        self._note(own, segment, text, f"output of '{system}' for segment '{segment}'", line)
-
-    def _note(self, own: dict[str, str], key: str, text: str | None, what: str, line: int) -> None:
-        if text is not None and own.setdefault(key, text) != text:
-            earlier = f"{own[key][:40]!r} on an earlier line"
-            self.view.fail(f"{what} is {text[:40]!r}, but {earlier}", line)
+        _note(own, segment, text, f"output of '{system}' for segment '{segment}'", record)
 
     def rate(self, name: str, rating: Rating) -> None:
         """Note a judgement."""
@@ -103,6 +101,11 @@ class Gathering:
         )
 
 
+def _note(own: dict[str, str], key: str, text: str | None, what: str, record: Record) -> None:
+    if text is not None and own.setdefault(key, text) != text:
+        record.fail(f"{what} is {text[:40]!r}, but {own[key][:40]!r} on an earlier line")
+
+
 def means(ratings: Ratings, systems: Mapping[str, int], segments: Mapping[str, int]) -> Floats:
     """Average the ratings of every output; controls are no judgements of outputs."""
     rows = ratings.is_item("system", "repeat") & ~np.isnan(ratings.value)
@@ -116,6 +119,16 @@ def means(ratings: Ratings, systems: Mapping[str, int], segments: Mapping[str, i
     count = np.bincount(cell, minlength=n)
     found = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return found.reshape(len(systems), len(segments))
+
+
+def language_pair(view: FileView, lp: str | None, found: Collection[str]) -> str:
+    """Give the language pair that is wanted of those that a file holds, or its only one."""
+    known = listed(sorted(found), 12)
+    if lp is None and len(found) > 1:
+        raise UsageError(f"{view.path}: choose a language pair with lp=...; found: {known}")
+    if lp is not None and lp not in found:
+        view.fail(f"no language pair '{lp}'; found: {known}")
+    return lp or next(iter(found))
 
 
 def torn(pairs: Sequence[tuple[str, str | None]]) -> bool:

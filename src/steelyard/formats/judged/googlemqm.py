@@ -7,16 +7,15 @@ whether a planted error was found, which is no error of the system.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from steelyard.core.errors import shown_path
 from steelyard.core.words import plural
 from steelyard.data.judgements import Ratings
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import errorlists
-from steelyard.formats.tables import RawTable, check_header
+from steelyard.formats.rawtable import RawTable
+from steelyard.formats.tables import check_header
 from steelyard.formats.view import FileView
 
 _NEEDED = ("system", "rater", "target", "category", "severity")
@@ -24,7 +23,6 @@ _SEGMENT = ("globalSegId", "seg_id", "docSegId")  # the first that is there
 _TEST = "hotw-test"
 _FOUND = {"found": 1.0, "missed": 0.0}
 _NO_ERROR = ("no-error", "")
-_SPAN = re.compile(r"<v>(.*?)</v>", re.DOTALL)
 
 
 def _header(view: FileView) -> list[str]:
@@ -49,13 +47,7 @@ def unfold(view: FileView) -> RawTable:
     numbered = next(name for name in _SEGMENT if name in names)
     ratings: dict[tuple[str, ...], dict[str, Any]] = {}
     tests: list[dict[str, Any]] = []
-    for line, text in enumerate(view.lines[1:], 2):
-        if not text:
-            continue
-        cells = text.split("\t")
-        if len(cells) != len(names):
-            view.fail(f"{len(cells)} cells, expected {len(names)} as in the header", line)
-        row = dict(zip(names, cells, strict=True))
+    for line, row in view.tsv(names):
         own = _identity(view, line, row, numbered)
         if row["severity"].casefold() == _TEST:
             tests.append({**own, "type": "attention", "value": _passed(view, line, row)})
@@ -100,28 +92,28 @@ def _error(row: Mapping[str, str]) -> dict[str, Any] | None:
     category, severity = row["category"].strip(), row["severity"].strip()
     if severity.casefold() in _NO_ERROR or category.casefold() == _NO_ERROR[0]:
         return None
-    places = {side: _SPAN.search(row.get(side, "")) for side in ("target", "source")}
-    side = next((side for side, mark in places.items() if mark), "target")
-    mark = places[side]
+    start, end = errorlists.marked_span(row.get("target"))
+    in_source = start is None
+    if in_source:
+        start, end = errorlists.marked_span(row.get("source"))
     return {
-        "start": mark and mark.start(),
-        "end": mark and mark.start() + len(mark[1]),
+        "start": start,
+        "end": end,
         "category": category or None,
         "severity": severity,
-        "is_source_error": side == "source",
+        "is_source_error": in_source and start is not None,
     }
 
 
 def _notes(view: FileView, numbered: str, tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    place = shown_path(view.path)
     if numbered != "seg_id":
         named = numbered if numbered != _SEGMENT[-1] else f"doc:{numbered}"
-        yield f"{place}: segments are named by {named}"
+        yield view.note(f"segments are named by {named}")
     if tests:
         passed = sum(test["value"] == 1 for test in tests)
-        yield (
-            f"{place}: {plural(len(tests), 'attention test')} of raters (HOTW-test), {passed:,} "
-            "found: no errors of systems, see the raters"
+        yield view.note(
+            f"{plural(len(tests), 'attention test')} of raters (HOTW-test), {passed:,} found: "
+            "no errors of systems, see the raters"
         )
 
 

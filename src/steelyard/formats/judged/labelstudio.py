@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import shown_path
 from steelyard.core.words import listed, plural
 from steelyard.data.judgements import BattleLog, Ratings
 from steelyard.formats import files, guessing, roles, tables
@@ -22,8 +21,8 @@ from steelyard.formats.cells import GAPS, label, parse_number
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import battlelogs, directassessment, errorlists, offsets
 from steelyard.formats.judged.gathering import NOBODY
-from steelyard.formats.judged.jsonfields import Fields, records
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
+from steelyard.formats.record import Record, records
 from steelyard.formats.view import FileView
 
 _NUMBERS = ("rating", "number")
@@ -43,8 +42,8 @@ class _Annotation:
     line: int
     rater: str
     data: dict[str, Any]
-    seconds: float
-    numbers: dict[str, float] = field(default_factory=dict)
+    seconds: float | None
+    numbers: dict[str, float | None] = field(default_factory=dict)
     spans: list[dict[str, Any]] = field(default_factory=list)
     selected: str | None = None
 
@@ -65,28 +64,24 @@ class _Export:
 
     def _tasks(self) -> Iterator[_Annotation]:
         for task in records(self.view):
-            data = task.inner("data")
-            if data is None:
-                task.fail("data", "an object")
+            data = task.object("data")
             for made in task.objects("annotations"):
                 if made.get("was_cancelled") is True:
                     self.dropped["cancelled annotation", "left out"] += 1
                     continue
                 if made.get("ground_truth") is True:
                     self.dropped["annotation", "marked as ground truth and kept"] += 1
-                person = made.get("completed_by")
-                if isinstance(person, dict):
-                    one = Fields(self.view, made.line, person, f"{made.within}completed_by.")
-                    rater = one.name("id") or one.name("email")
+                if isinstance(made.get("completed_by"), dict):
+                    person = made.object("completed_by")
+                    rater = person.optional_name("id") or person.optional_name("email")
                 else:
-                    rater = made.name("completed_by")
-                took = made.number("lead_time")
+                    rater = made.optional_name("completed_by")
+                took = made.number("lead_time", words=True)
                 own = _Annotation(made.line, rater or NOBODY, data.values, took)
                 for result in made.objects("result"):
-                    kind, value = result.text("type") or "", result.inner("value")
-                    name = result.text("from_name") or kind
-                    if value is not None:
-                        self._answer(own, name, value)
+                    name = result.text("from_name") or result.text("type") or ""
+                    if result.get("value") is not None:
+                        self._answer(own, name, result.object("value"))
                 yield own
 
     def _rows(self) -> Iterator[_Annotation]:
@@ -100,12 +95,12 @@ class _Export:
         for row in range(table.n_rows):
             line = table.line(row)
             values = {name: self._unpacked(cells[row], line) for name, cells in columns.items()}
-            rows.append(Fields(self.view, line, values))
+            rows.append(Record(self.view, line, values))
         answers = {n for row in rows for n, cell in row.values.items() if _is_answer(cell)}
         for made in rows:
             data = {n: c for n, c in made.values.items() if n not in _OWN and n not in answers}
-            rater = made.name("annotator") or NOBODY
-            own = _Annotation(made.line, rater, data, made.number("lead_time"))
+            rater = made.optional_name("annotator") or NOBODY
+            own = _Annotation(made.line, rater, data, made.number("lead_time", words=True))
             for name in sorted(answers & made.values.keys()):
                 cell = made.get(name)
                 if isinstance(cell, list):
@@ -113,7 +108,7 @@ class _Export:
                         self._answer(own, name, value)
                 elif cell:  # one choice stands alone, several in an object
                     one = cell if isinstance(cell, dict) else {"choices": [cell]}
-                    self._answer(own, name, Fields(self.view, made.line, one, f"{name}."))
+                    self._answer(own, name, Record(self.view, made.line, one, f"{name}."))
             yield own
 
     def _unpacked(self, cell: Any, line: int) -> Any:
@@ -122,14 +117,12 @@ class _Export:
             return cell
         return files.parse_json(cell, self.view.path, line)
 
-    def _answer(self, own: _Annotation, name: str, value: Fields) -> None:
+    def _answer(self, own: _Annotation, name: str, value: Record) -> None:
         numeric = next((key for key in _NUMBERS if key in value.values), None)
         if numeric is not None:
-            own.numbers[name] = value.number(numeric)
+            own.numbers[name] = value.number(numeric, words=True)
         elif "selected" in value.values:
-            own.selected = value.text("selected")
-            if own.selected not in ("left", "right"):
-                value.fail("selected", "left or right")
+            own.selected = value.choice("selected", ("left", "right"))
         elif "choices" in value.values:
             self._choose(own, name, value)
         elif "labels" in value.values or "hypertextlabels" in value.values:
@@ -137,25 +130,24 @@ class _Export:
         else:
             self.unused.setdefault(name, set())
 
-    def _choose(self, own: _Annotation, name: str, value: Fields) -> None:
+    def _choose(self, own: _Annotation, name: str, value: Record) -> None:
         given = value.get("choices")
         chosen = given if isinstance(given, list) else [given]
         if not all(isinstance(one, str) for one in chosen):
-            value.fail("choices", "a list of texts")
+            value.wrong("choices", "a list of texts")
         number = parse_number(chosen[0]) if len(chosen) == 1 and chosen[0] not in GAPS else None
         if number is not None:
             own.numbers[name] = number
         else:
             self.unused.setdefault(name, set()).update(chosen)
 
-    def _span(self, own: _Annotation, value: Fields) -> dict[str, Any]:
+    def _span(self, own: _Annotation, value: Record) -> dict[str, Any]:
         key = "labels" if "labels" in value.values else "hypertextlabels"
-        labels = value.elements(key) or []
-        if not labels or not all(isinstance(one, str) for one in labels):
-            value.fail(key, "a list of texts")
+        labels = value.texts(key) or value.wrong(key, "a list of texts, at least one")
         severity = next((one for one in labels if one.casefold() in _SEVERITIES), labels[0])
         others = [one for one in labels if one != severity]
-        place = value.inner("globalOffsets") or value
+        exact = value.get("globalOffsets") is not None
+        place = value.object("globalOffsets") if exact else value
         start, end = place.get("start"), place.get("end")
         if isinstance(start, str) and isinstance(end, str):
             start = end = None  # paths in a page, which no text of the task answers to
@@ -163,9 +155,9 @@ class _Export:
         for bound in ("start", "end"):
             given = place.get(bound)
             if isinstance(given, bool) or not isinstance(given, int | str | None):
-                place.fail(bound, "a whole number")
+                place.wrong(bound, "a whole number")
         if (start is None) != (end is None) or isinstance(start, str) != isinstance(end, str):
-            place.fail("start", "a start and an end")
+            place.wrong("start", "a start and an end")
         if start is not None:
             start, end = self._checked(own, value.text("text"), start, end)
         kind = "/".join(others) or None
@@ -187,14 +179,12 @@ class _Export:
     @property
     def notes(self) -> list[str]:
         """What was left out, once each."""
-        place = shown_path(self.view.path)
         notes = [
-            f"{place}: {plural(count, noun)} {rest}"
-            for (noun, rest), count in sorted(self.dropped.items())
+            f"{plural(count, noun)} {rest}" for (noun, rest), count in sorted(self.dropped.items())
         ]
         if self.unused:
-            notes.append(f"{place}: not used, no scores: {listed(sorted(self.unused), 8)}")
-        return notes
+            notes.append(f"not used, no scores: {listed(sorted(self.unused), 8)}")
+        return [self.view.note(said) for said in notes]
 
     def table(self, columns: dict[str, list[Any]], needed: dict[str, str]) -> RawTable:
         """Give the columns beside what the tasks say, as far as names are free."""
@@ -212,8 +202,7 @@ class _Export:
                 given[name] = cells
         notes = self.notes
         if left:
-            place = shown_path(self.view.path)
-            notes.append(f"{place}: data of tasks not used: {', '.join(left)}")
+            notes.append(self.view.note(f"data of tasks not used: {', '.join(left)}"))
         return RawTable(
             self.view.path,
             {**given, **columns},
@@ -294,9 +283,7 @@ def unfold_errors(view: FileView) -> RawTable:
 def _people(found: Iterable[_Annotation]) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {"rater": [own.rater for own in found]}
     seconds = [own.seconds for own in found]
-    if not all(np.isnan(took) for took in seconds):
-        columns["seconds"] = [None if np.isnan(took) else took for took in seconds]
-    return columns
+    return columns | ({} if all(took is None for took in seconds) else {"seconds": seconds})
 
 
 def unfold_pairs(view: FileView) -> RawTable:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import accumulate
 
 from steelyard.data.judgements import ErrorSpan
-from steelyard.formats.judged.jsonfields import Fields
+from steelyard.formats.record import Record
 
 MISSING = "missing"  # in the place of both ends of an omission
 
 
-def included(error: Fields, text: str | None = None) -> ErrorSpan:
+def included(error: Record, text: str | None = None) -> ErrorSpan:
     """Read an error with ``start_i`` and ``end_i``, which is the last character of the span.
 
     With a ``text``, both count its UTF-16 units.
@@ -22,35 +22,34 @@ def included(error: Fields, text: str | None = None) -> ErrorSpan:
         start, end = in_characters(text, start, end + 1)
     else:
         end += 1
-    score = error.number("score")
     return ErrorSpan(
         category(error, "error_type" if "error_type" in error.values else "category"),
         error.text("severity") or "",
         start,
         end,
-        None if score != score else score,  # noqa: PLR0124 - NaN is not itself
+        error.number("score", words=True),
         error.get("is_source_error") is True,
     )
 
 
-def _place(error: Fields, key: str) -> int | None:
+def _place(error: Record, key: str) -> int | None:
     value = error.get(key)
     if value is None or value == MISSING:
         return None
     # An empty span at the very beginning ends before it.
     least = -1 if key == "end_i" else 0
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        error.fail(key, f"a whole number or '{MISSING}'")
+        error.wrong(key, f"a whole number or '{MISSING}'")
     return value
 
 
-def category(error: Fields, key: str) -> str:
+def category(error: Record, key: str) -> str:
     """Give the kind of an error: a text, or parts of one from the general to the special."""
     value = error.get(key)
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "/".join(value)
     if not isinstance(value, str | None):
-        error.fail(key, "text, a list of texts or null")
+        error.wrong(key, "text, a list of texts or null")
     return value or ""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, shown_path
+from steelyard.core.errors import UsageError
 from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan
@@ -22,7 +22,7 @@ from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import offsets
 from steelyard.formats.judged.errorlists import Rating
 from steelyard.formats.judged.gathering import HUMAN, Gathering
-from steelyard.formats.judged.jsonfields import Fields, records
+from steelyard.formats.record import Record, records, within
 from steelyard.formats.view import FileView
 
 _RESET = "__RESET__"
@@ -40,16 +40,15 @@ def read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> 
     return reader.found.evalset(lp, reader.notes())
 
 
-def _entries(view: FileView, campaign: str | None) -> Iterator[Fields]:
+def _entries(view: FileView, campaign: str | None) -> Iterator[Record]:
     """Yield all entries: the lines of a log, or those of one campaign of a download."""
     if not _is_download(view):
-        own = view.name.rpartition(".")[0]
+        own = view.stem
         if campaign not in (None, own):
             view.fail(f"no campaign '{campaign}'; the log is of '{own}'")
         yield from records(view)
         return
-    campaigns = Fields(view, 1, view.document)
-    names = list(campaigns.values)
+    names = list(view.document)
     if campaign is None and len(names) > 1:
         raise UsageError(
             f"{view.path}: holds {len(names)} campaigns ({listed(names, 8)}); choose one with "
@@ -58,19 +57,19 @@ def _entries(view: FileView, campaign: str | None) -> Iterator[Fields]:
     chosen = campaign or names[0]
     if chosen not in names:
         view.fail(f"no campaign '{chosen}'; found: {listed(names, 8)}")
-    yield from campaigns.objects(chosen)
+    yield from within(view, chosen)
 
 
-def _last(entries: Iterator[Fields]) -> list[Fields]:
+def _last(entries: Iterator[Record]) -> list[Record]:
     """Keep the last entry of every person and document, since the last reset."""
-    kept: dict[str, dict[str, Fields]] = {}
+    kept: dict[str, dict[str, Record]] = {}
     for entry in entries:
-        person = entry.need_name("user_id")
+        person = entry.name("user_id")
         if entry.get("annotation") == _RESET:
             kept.pop(person, None)
             continue
         own = kept.setdefault(person, {})
-        document = entry.need_name("item_i")
+        document = entry.name("item_i")
         own.pop(document, None)
         own[document] = entry
     return [entry for own in kept.values() for entry in own.values()]
@@ -92,27 +91,26 @@ class _Reader:
                 self.found.rate(HUMAN, row)
         elif self.unscored:
             self.counts["output without a score or a span left out"] = len(self.unscored)
-        place = shown_path(self.found.view.path)
         notes = []
         for what, count in sorted(self.counts.items()):
             noun, _, rest = what.partition(" ")
-            notes.append(f"{place}: {plural(count, noun)} {rest}")
+            notes.append(f"{plural(count, noun)} {rest}")
         if self.checks:
             passed = [f"{who} {found} of {all_}" for who, (found, all_) in self.checks.items()]
-            notes.append(f"{place}: attention checks passed: {listed(sorted(passed), 20)}")
+            notes.append(f"attention checks passed: {listed(sorted(passed), 20)}")
         if any(not np.isnan(row.seconds) for row in rated):
-            notes.append(f"{place}: the time that a document took is shared equally by its ratings")
-        return notes
+            notes.append("the time that a document took is shared equally by its ratings")
+        return [self.found.view.note(said) for said in notes]
 
-    def entry(self, entry: Fields) -> None:
+    def entry(self, entry: Record) -> None:
         """Read what a person said of a document."""
-        given = entry.name("item_i") or ""
+        given = entry.optional_name("item_i") or ""
         if given.startswith(_CHECK):
             self._check(entry)
         if given.startswith(_NO_DATA):
             return
         items, judged = _parallel(entry)
-        names = [item.name("item_id") for item in items]
+        names = [item.optional_name("item_id") for item in items]
         document = self._document(given, names, items)
         rows: list[Rating] = []
         for k, (item, own) in enumerate(zip(items, judged, strict=True)):
@@ -123,7 +121,7 @@ class _Reader:
                 self.counts["item with the answer of a form left out"] += 1
             else:
                 self._describe(segment, document, item)
-                answers = Fields(entry.view, entry.line, own, f"annotation[{k}].")
+                answers = Record(entry.view, entry.start, own, f"{entry.place}annotation[{k}].")
                 rows += self._ratings(entry, segment, item, answers)
         took = _seconds(entry) / max(len(rows), 1)
         for row in rows:
@@ -133,7 +131,7 @@ class _Reader:
             else:
                 self.found.rate(HUMAN, timed)
 
-    def _document(self, given: str, names: list[str | None], items: list[Fields]) -> str:
+    def _document(self, given: str, names: list[str | None], items: list[Record]) -> str:
         """Name a document: by what its segments' ids share, else by the person's count.
 
         The same count of two people may be two documents: the texts tell.
@@ -149,36 +147,35 @@ class _Reader:
             self.documents[key] = own
         return self.documents[key]
 
-    def _describe(self, segment: str, document: str, item: Fields) -> None:
-        found, line = self.found, item.line
+    def _describe(self, segment: str, document: str, item: Record) -> None:
+        found = self.found
         known = found.described.get(segment, {}).get("document", document)
-        found.describe(segment, line, document=known, source=item.text("src"))
-        found.refer("ref", segment, item.text("ref"), line)
+        found.describe(segment, item, document=known, source=item.text("src"))
+        found.refer("ref", segment, item.text("ref"), item)
         texts = item.inner("tgt")
-        for system in () if texts is None else texts.names():
-            assert texts is not None
-            found.output(system, segment, texts.text(system), line)
+        for system in texts.names():
+            found.output(system, segment, texts.text(system), item)
 
     def _ratings(
-        self, entry: Fields, segment: str, item: Fields, answers: Fields
+        self, entry: Record, segment: str, item: Record, answers: Record
     ) -> Iterator[Rating]:
-        person = entry.need_name("user_id")
+        person = entry.name("user_id")
         document = self.found.described[segment]["document"]
         texts = item.inner("tgt")
         for system in answers.names():
             own = answers.inner(system)
-            if own is None:
+            if answers.get(system) is None:
                 self.counts["output without an answer left out"] += 1
                 continue
-            value = own.number("score")
-            if np.isnan(value):
-                value = _slid(own)
-            text = None if texts is None else texts.text(system)
-            spans = tuple(self._span(error, text or "") for error in own.objects("error_spans"))
-            marked = None if own.elements("error_spans") is None else spans
+            value = own.number("score", words=True)
+            if value is None:
+                value = _slid(own.inner("sliders"))
+            text = texts.text(system) or ""
+            spans = tuple(self._span(error, text) for error in own.objects("error_spans"))
+            marked = None if own.get("error_spans") is None else spans
             yield Rating(system, segment, person, value, marked, document=document)
 
-    def _span(self, error: Fields, text: str) -> ErrorSpan:
+    def _span(self, error: Record, text: str) -> ErrorSpan:
         """Read a span; what is marked behind the end of the output is missing in it."""
         found = offsets.included(error, text)
         if found.start is not None and text and found.start >= len(text):
@@ -186,45 +183,42 @@ class _Reader:
             return ErrorSpan(found.category, found.severity, None, None, found.score)
         return found
 
-    def _check(self, entry: Fields) -> None:
+    def _check(self, entry: Record) -> None:
         """Count the attention checks that a rater passed; their items are no segments."""
-        passed = entry.elements("validations")
-        if passed is None:
+        if entry.get("validations") is None:
             return
+        passed = entry.list("validations")
         if not all(isinstance(one, bool | None) for one in passed):
-            entry.fail("validations", "a list of true, false or null")
-        person = entry.need_name("user_id")
+            entry.wrong("validations", "a list of true, false or null")
+        person = entry.name("user_id")
         found = self.checks.setdefault(person, [0, 0])
         found[0] += sum(one is True for one in passed)
         found[1] += sum(one is not None for one in passed)
 
 
-def _parallel(entry: Fields) -> tuple[list[Fields], list[Any]]:
+def _parallel(entry: Record) -> tuple[list[Record], list[Any]]:
     """Give the items and what was said of each; older logs have one of both, not lists."""
     items, judged = entry.get("item"), entry.get("annotation")
     if isinstance(items, dict) and isinstance(judged, dict):
-        return [Fields(entry.view, entry.line, items, "item.")], [judged]
+        return [entry.object("item")], [judged]
     found = list(entry.objects("item"))
-    answers = entry.elements("annotation") or []
+    answers = entry.elements("annotation")
     if len(found) != len(answers):
-        entry.fail("annotation", f"a list of {len(found)}, as many as items")
+        entry.wrong("annotation", f"a list of {len(found)}, as many as items")
     return found, answers
 
 
-def _slid(own: Fields) -> float:
+def _slid(sliders: Record) -> float:
     """Give the mean of sliders, where they are instead of a score."""
-    sliders = own.inner("sliders")
-    if sliders is None:
-        return float("nan")
-    values = [sliders.number(name) for name in sliders.names()]
-    known = [value for value in values if not np.isnan(value)]
+    values = [sliders.number(name, words=True) for name in sliders.names()]
+    known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else float("nan")
 
 
-def _seconds(entry: Fields) -> float:
+def _seconds(entry: Record) -> float:
     """Give the time from the first action to the last."""
-    times = [action.number("time") for action in entry.objects("actions")]
-    known = [time for time in times if not np.isnan(time)]
+    times = [action.number("time", words=True) for action in entry.objects("actions")]
+    known = [time for time in times if time is not None]
     return max(known) - min(known) if known else float("nan")
 
 

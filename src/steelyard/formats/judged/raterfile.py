@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import tables
-from steelyard.formats.tables import one_of
+from steelyard.formats.rawtable import one_of
 from steelyard.formats.view import FileView
 
 _LOGIN, _PERSON = "login", "person"

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from steelyard.core.errors import InputError, shown_path
+from steelyard.core.errors import InputError
 from steelyard.data.judgements import Ratings
 from steelyard.formats import files
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import errorlists
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
 
 SUFFIX = ".seg.rating"
@@ -77,7 +77,7 @@ def unfold(view: FileView) -> RawTable:
         len(rated),
         lambda row: rated[row].line,
         blank_is_missing=False,
-        notes=(f"{shown_path(view.path)}: {said}",) if unnamed else (),
+        notes=(view.note(said),) if unnamed else (),
     )
 
 

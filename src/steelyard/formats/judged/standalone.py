@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, hint, shown_path
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.table import dumps
 from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
@@ -20,8 +20,8 @@ from steelyard.formats import files
 from steelyard.formats.folders.mtme_writer import owner_of
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errorlists
-from steelyard.formats.judged.gathering import HUMAN, NOBODY, Gathering, torn
-from steelyard.formats.judged.jsonfields import Fields, records
+from steelyard.formats.judged.gathering import HUMAN, NOBODY, Gathering, language_pair, torn
+from steelyard.formats.record import Record, records
 from steelyard.formats.view import FileView
 
 _COUNTED = re.compile("0|[1-9][0-9]{0,8}")
@@ -37,62 +37,55 @@ def read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> 
         view.fail(f"no rating has {said}" if said else "holds no rating")
     lp, rows = _of_language_pair(view, lp, rows)
     notes = []
-    place = shown_path(view.path)
     segments = _segments(rows)
-    if any(row.name("segment_id") is None for row in rows):
-        notes.append(f"{place}: segment_id is null: segments are numbered by their sources")
-    elif segments != [row.name("segment_id") for row in rows]:
-        notes.append(f"{place}: documents number their segments anew: segments are DOCUMENT/ID")
+    if any(row.optional_name("segment_id") is None for row in rows):
+        notes.append("segment_id is null: segments are numbered by their sources")
+    elif segments != [row.optional_name("segment_id") for row in rows]:
+        notes.append("documents number their segments anew: segments are DOCUMENT/ID")
     system = view.name.partition(".")[0] or "system"
-    unnamed = sum(row.name("system_id") is None for row in rows)
+    unnamed = sum(row.optional_name("system_id") is None for row in rows)
     if unnamed:
         of = plural(unnamed, "rating")
-        notes.append(f"{place}: system_id is null in {of}: the system is '{system}'")
+        notes.append(f"system_id is null in {of}: the system is '{system}'")
     found = Gathering(view)
     for row, segment in zip(rows, segments, strict=True):
-        document, own = row.name("document_id"), row.name("system_id") or system
-        found.describe(segment, row.line, document=document, source=row.text("source"))
-        found.output(own, segment, row.text("hypothesis"), row.line)
-        names = (own, segment, row.name("rater_id") or NOBODY)
-        value = {"errors": row.elements("errors") or [], "document": document}
+        document, own = row.optional_name("document_id"), row.optional_name("system_id") or system
+        found.describe(segment, row, document=document, source=row.text("source"))
+        found.output(own, segment, row.text("hypothesis"), row)
+        names = (own, segment, row.optional_name("rater_id") or NOBODY)
+        value = {"errors": row.elements("errors"), "document": document}
         found.rate(HUMAN, errorlists.parse(value, names, view.path, row.line))
-    return found.evalset(lp, notes)
+    return found.evalset(lp, [view.note(said) for said in notes])
 
 
-def _fits(record: Fields, wanted: list[tuple[str, str]]) -> bool:
+def _fits(record: Record, wanted: list[tuple[str, str]]) -> bool:
     return all(
-        (_languages(record) if column == "lp" else record.name(column)) == value
+        (_languages(record) if column == "lp" else record.optional_name(column)) == value
         for column, value in wanted
     )
 
 
-def _languages(record: Fields) -> str | None:
-    source, target = record.name("src_lang"), record.name("tgt_lang")
+def _languages(record: Record) -> str | None:
+    source, target = record.optional_name("src_lang"), record.optional_name("tgt_lang")
     return None if source is None or target is None else f"{source}-{target}"
 
 
 def _of_language_pair(
-    view: FileView, lp: str | None, rows: list[Fields]
-) -> tuple[str | None, list[Fields]]:
+    view: FileView, lp: str | None, rows: list[Record]
+) -> tuple[str | None, list[Record]]:
     """Keep the ratings of a language pair; where the file names none, all are of the one given."""
     pairs = [_languages(row) for row in rows]
-    known = sorted({pair for pair in pairs if pair is not None})
+    known = {pair for pair in pairs if pair is not None}
     if not known:
         return lp, rows
-    if lp is None:
-        if len(known) > 1:
-            shown = listed(known, 12)
-            raise UsageError(f"{view.path}: choose a language pair with lp=...; found: {shown}")
-        return known[0], rows
-    if lp not in known:
-        view.fail(f"no language pair '{lp}'; found: {listed(known, 12)}")
-    return lp, [row for row, pair in zip(rows, pairs, strict=True) if pair == lp]
+    own = language_pair(view, lp, known)
+    return own, [row for row, pair in zip(rows, pairs, strict=True) if lp is None or pair == own]
 
 
-def _segments(rows: list[Fields]) -> list[str]:
+def _segments(rows: list[Record]) -> list[str]:
     """Name the segment of every rating: by its id, else by the place of its source in the file."""
-    ids = [row.name("segment_id") for row in rows]
-    documents = [row.name("document_id") for row in rows]
+    ids = [row.optional_name("segment_id") for row in rows]
+    documents = [row.optional_name("document_id") for row in rows]
     if None in ids:
         keys = [(d, row.text("source")) for d, row in zip(documents, rows, strict=True)]
         place = {key: str(i) for i, key in enumerate(dict.fromkeys(keys))}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, shown_path
+from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
@@ -23,8 +23,8 @@ from steelyard.formats import files
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import offsets
 from steelyard.formats.judged.errorlists import Rating
-from steelyard.formats.judged.gathering import HUMAN, NOBODY, Gathering, torn
-from steelyard.formats.judged.jsonfields import Fields, records
+from steelyard.formats.judged.gathering import HUMAN, NOBODY, Gathering, language_pair, torn
+from steelyard.formats.record import Record, records
 from steelyard.formats.view import FileView
 
 _MARK = "_#_"
@@ -41,17 +41,17 @@ class _Place(NamedTuple):
     segment: str
 
     @classmethod
-    def of(cls, record: Fields) -> _Place:
+    def of(cls, record: Record) -> _Place:
         parts = (record.text("doc_id") or "").split(_MARK)
         if len(parts) < 4 or not all(part.strip() for part in parts):
-            record.fail("doc_id", f"LP{_MARK}domain{_MARK}document{_MARK}segment")
+            record.wrong("doc_id", f"LP{_MARK}domain{_MARK}document{_MARK}segment")
         return cls(parts[0], parts[1], _MARK.join(parts[2:-1]), parts[-1])
 
 
 def read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> EvalSet:
     """Read the segments of one language pair: texts, documents, domains, ratings, their means."""
     chosen = [(_Place.of(record), record) for record in records(view)]
-    lp = _language_pair(view, lp, {place.lp for place, _ in chosen})
+    lp = language_pair(view, lp, {place.lp for place, _ in chosen})
     wanted = [(column, value) for column, value in where if column in COLUMNS]
     chosen = [
         (place, record)
@@ -73,18 +73,6 @@ def _fact(place: _Place, column: str) -> str:
     return place.document if column == "doc" else str(getattr(place, column))
 
 
-def _language_pair(view: FileView, lp: str | None, found: set[str]) -> str:
-    known = sorted(found)
-    if lp is None and len(known) == 1:
-        return known[0]
-    if lp is None:
-        shown = listed(known, 12)
-        raise UsageError(f"{view.path}: choose a language pair with lp=...; found: {shown}")
-    if lp not in found:
-        view.fail(f"no language pair '{lp}'; found: {listed(known, 12)}")
-    return lp
-
-
 class _Reader:
     def __init__(self, view: FileView) -> None:
         self.found = Gathering(view)
@@ -92,42 +80,37 @@ class _Reader:
         self.skipped = 0
 
     def notes(self, *, whole: bool) -> list[str]:
-        place = shown_path(self.found.view.path)
         notes = []
         if whole:
-            notes.append(f"{place}: documents number their segments anew: segments go by doc_id")
+            notes.append("documents number their segments anew: segments go by doc_id")
         if self.skipped:
-            notes.append(f"{place}: {self.skipped:,} judgements without a score or errors left out")
+            notes.append(f"{self.skipped:,} judgements without a score or errors left out")
         if self.others:
-            notes.append(f"{place}: not used of scores: {listed(sorted(self.others), 8)}")
-        return notes
+            notes.append(f"not used of scores: {listed(sorted(self.others), 8)}")
+        return [self.found.view.note(said) for said in notes]
 
-    def segment(self, segment: str, place: _Place, record: Fields) -> None:
-        found, line = self.found, record.line
+    def segment(self, segment: str, place: _Place, record: Record) -> None:
+        found = self.found
         if segment in found.described:
-            view_id = record.get("doc_id")
-            found.view.fail(f"'doc_id': {view_id!r} stands on an earlier line already", line)
+            record.fail(f"'doc_id': {record.get('doc_id')!r} stands on an earlier line already")
         source = record.text("src_text")
-        found.describe(segment, line, document=place.document, domain=place.domain, source=source)
+        found.describe(segment, record, document=place.document, domain=place.domain, source=source)
         texts = record.inner("tgt_text")
-        for system in () if texts is None else texts.names():
-            assert texts is not None
-            found.output(system, segment, texts.text(system), line)
+        for system in texts.names():
+            found.output(system, segment, texts.text(system), record)
         scores = record.inner("scores")
-        for system in () if scores is None else scores.names():
-            assert scores is not None
+        for system in scores.names():
             found.outputs.setdefault(system, {})
             if isinstance(scores.get(system), dict):
                 self._numbered(scores.inner(system), system, segment)
                 continue
             for judged in scores.objects(system):
-                name = judged.name("protocol") or HUMAN
-                rater = judged.name("annotator") or NOBODY
+                name = judged.optional_name("protocol") or HUMAN
+                rater = judged.optional_name("annotator") or NOBODY
                 self._rate(name, judged, _KEYS, (system, segment, rater))
 
-    def _numbered(self, judged: Fields | None, system: str, segment: str) -> None:
+    def _numbered(self, judged: Record, system: str, segment: str) -> None:
         """Read the older shape, in which the number belongs to the key."""
-        assert judged is not None
         numbers = set()
         for key in judged.names():
             match = _NUMBERED.fullmatch(key)
@@ -136,42 +119,43 @@ class _Reader:
             else:
                 self.others[key] += 1
         for n in sorted(numbers, key=int):
-            rater = judged.name(f"annotator{n}") or f"{HUMAN}{n}"
+            rater = judged.optional_name(f"annotator{n}") or f"{HUMAN}{n}"
             keys = (f"human{n}", f"errors{n}", f"times{n}")
-            name = judged.name(f"protocol{n}") or HUMAN
+            name = judged.optional_name(f"protocol{n}") or HUMAN
             value = self._rate(name, judged, keys, (system, segment, rater))
-            if not np.isnan(value):
+            if value is not None:
                 self.found.scored.setdefault(f"{HUMAN}{n}", {})[system, segment] = value
 
     def _rate(
-        self, name: str, judged: Fields, keys: tuple[str, ...], who: tuple[str, str, str]
-    ) -> float:
+        self, name: str, judged: Record, keys: tuple[str, ...], who: tuple[str, str, str]
+    ) -> float | None:
         score, errors, times = keys
-        value = judged.number(score)
+        value = judged.number(score, words=True)
         marked = None
-        if judged.elements(errors) is not None:
+        if judged.get(errors) is not None:
             marked = tuple(offsets.included(error) for error in judged.objects(errors))
         # The older shape has both judgements everywhere, made or not.
-        if np.isnan(value) and (marked is None or (not marked and keys != _KEYS)):
+        if value is None and (marked is None or (not marked and keys != _KEYS)):
             self.skipped += 1
             return value
         document = self.found.described[who[1]]["document"]
         seconds = _seconds(judged, times)
-        rating = Rating(*who, value, marked, seconds=seconds, document=document)
+        number = np.nan if value is None else value
+        rating = Rating(*who, number, marked, seconds=seconds, document=document)
         self.found.rate(name, rating)
         return value
 
 
-def _seconds(judged: Fields, key: str) -> float:
+def _seconds(judged: Record, key: str) -> float:
     """Give how long a judgement took: from the first of its times to the last."""
-    times = judged.elements(key) or []
+    times = judged.elements(key)
     if not times:
         return float("nan")
     if not all(isinstance(t, (int, float)) and not isinstance(t, bool) for t in times):
-        judged.fail(key, "a list of times in seconds")
+        judged.wrong(key, "a list of times in seconds")
     took = float(max(times)) - float(min(times))
     if not np.isfinite(took):
-        judged.fail(key, "a list of finite times")
+        judged.wrong(key, "a list of finite times")
     return took
 
 

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import shown_path
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import errorlists, wordspans
 from steelyard.formats.judged.gathering import HUMAN, torn
+from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.scoretables import LONG
-from steelyard.formats.tables import RawTable, ScoreFacts
 from steelyard.formats.view import FileView
 
 _SHARED = ("doc_id", "segment_id", "source_lang", "target_lang", "set_id", "system_id", "method")
@@ -63,27 +62,19 @@ class _Task:
             self.note("documents number their segments anew: segments are DOCUMENT/ID")
 
     def note(self, said: str) -> None:
-        self.notes.append(f"{shown_path(self.view.path)}: {said}")
+        self.notes.append(self.view.note(said))
 
     def _read(self, names: tuple[str, ...]) -> Iterator[_Row]:
-        first, *rest = self.view.lines or [""]
-        header = first.split("\t")
+        header = (self.view.lines or [""])[0].split("\t")
         for name in (*_SHARED, *names):
             if header.count(name) != 1:
                 found = "no column" if name not in header else "more than one column"
                 self.view.fail(f"{found} '{name}' in the header", 1)
-        for line, content in enumerate(rest, 2):
-            if not content:
-                continue
-            cells = content.split("\t")
-            if len(cells) != len(header):
-                expected = f"{len(header)} as in the header"
-                self.view.fail(f"{len(cells)} cells, expected {expected}", line)
-            row = _Row(line, dict(zip(header, cells, strict=True)))
+        for line, cells in self.view.tsv(header):
             for name in _SHARED:
-                if not row.cells[name].strip():
+                if not cells[name].strip():
                     self.view.fail(f"column '{name}' is empty, expected a name", line)
-            yield row
+            yield _Row(line, cells)
 
     def segment(self, row: _Row) -> str:
         cells = row.cells
@@ -143,7 +134,7 @@ def unfold_scores(view: FileView) -> RawTable:
     for name in scores.keys() & {*columns, "system", "segment", "doc", "lp", "set_id"}:
         view.fail(f"a method is called '{name}', which is a column's name")
     facts = {
-        name: ScoreFacts("human" if name == HUMAN else "metric", higher_is_better=True)
+        name: Stated("human" if name == HUMAN else "metric", higher_is_better=True)
         for name in scores
     }
     return task.table(rows, {**columns, **scores}, facts=facts)

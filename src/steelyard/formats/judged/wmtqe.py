@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 
-from steelyard.core.errors import shown_path
 from steelyard.data.judgements import Ratings
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import errorlists, wordspans
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
 
 _WIDTH = 7
@@ -61,7 +60,7 @@ def unfold(view: FileView) -> RawTable:
         },
         len(rows),
         starts.__getitem__,
-        notes=(f"{shown_path(view.path)}: the system is not named, and is called '{_SYSTEM}'",),
+        notes=(view.note(f"the system is not named, and is called '{_SYSTEM}'"),),
     )
 
 

@@ -8,25 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import scoretables
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.logs.jsonvalues import (
-    a_list,
-    a_name,
-    an_object,
-    folder_name,
-    lines_within,
-    optional_object,
-    text,
-    words,
-)
 from steelyard.formats.logs.logrows import Rows
-from steelyard.formats.tables import RawTable, ScoreFacts
+from steelyard.formats.rawtable import RawTable, Stated
+from steelyard.formats.record import Record, document, within
 from steelyard.formats.view import FileView
 
 _CASES = ("testCases", "conversationalTestCases")
@@ -40,9 +30,9 @@ class _Evidence:
         self.judges: dict[str, str] = {}
         self.errors = 0
 
-    def take(self, name: str, metric: Mapping[str, Any]) -> Any:
+    def take(self, name: str, metric: Record) -> Any:
         """Look at what a metric said of a case; give its score."""
-        judge = words(metric.get("evaluationModel"))
+        judge = metric.words("evaluationModel")
         if judge is not None:
             self.judges[name] = judge
         if metric.get("error") is not None:
@@ -65,10 +55,10 @@ class _Evidence:
         if lower:
             rows.note(f"lower is better, as what passes shows: {listed(lower, 6)}")
 
-    def facts(self) -> dict[str, ScoreFacts]:
+    def facts(self) -> dict[str, Stated]:
         """Give the directions that nothing speaks against."""
         proven = {name: ways for name, ways in self.ways.items() if len(ways) == 1}
-        return {name: ScoreFacts(higher_is_better=True in ways) for name, ways in proven.items()}
+        return {name: Stated(higher_is_better=True in ways) for name, ways in proven.items()}
 
 
 def _number(value: object) -> float | None:
@@ -85,43 +75,33 @@ def recognise(view: FileView) -> bool:
 
 def unfold(view: FileView) -> RawTable:
     """Give a row per case, with a column per metric."""
-    document = an_object(view.document, "the log", view.fail)
-    cases: list[tuple[str, int, Any]] = []  # with the list and the place in it
-    for key in _CASES:
-        own = document.get(key)
-        found = a_list([] if own is None else own, f"'{key}'", view.fail)
-        cases += [(key, place, case) for place, case in enumerate(found)]
-    line_in = {key: lines_within(view, key) for key in _CASES}
-    rows = Rows(view, lambda place: line_in[cases[place][0]](cases[place][1]))
+    rows = Rows(view)
     evidence = _Evidence()
-    system = _system(view, document, rows)
+    system = _system(document(view), rows)
     seen: Counter[str] = Counter()
     asked: dict[str, str | None] = {}
-    for place, (_, number, value) in enumerate(cases):
-        fail = rows.failing(place)
-        case = an_object(value, f"case {number + 1}", fail)
-        item = a_name(case.get("name", f"test_case_{number}"), f"'name' of case {number + 1}", fail)
+    cases = (pair for key in _CASES for pair in enumerate(within(view, key)))
+    for number, case in cases:
+        item = case.name("name", f"test_case_{number}")
         seen[item] += 1
-        source = text(case.get("input")) or None
+        source = case.text_if_any("input") or None
         if asked.setdefault(item, source) != source:  # else it is the same case once more
-            fail(f"another case is named '{item}', with another input; expected a name each")
+            case.fail(f"another case is named '{item}', with another input; expected a name each")
         scores: dict[str, Any] = {}
-        metrics = case.get("metricsData")
-        for one in a_list([] if metrics is None else metrics, f"'metricsData' of '{item}'", fail):
-            metric = an_object(one, f"a metric of '{item}'", fail)
-            name = a_name(metric.get("name"), f"'name' of a metric of '{item}'", fail)
+        for metric in case.objects("metricsData"):
+            name = metric.name("name")
             if name in scores:
-                fail(f"case '{item}' has two metrics named '{name}'")
+                case.fail(f"case '{item}' has two metrics named '{name}'")
             scores[name] = evidence.take(name, metric)
         rows.add(
-            place,
+            case.start,
             scores,
             system=system,
             segment=item,
             epoch=str(seen[item]),
             source=source,
-            output=text(case.get("actualOutput")),
-            reference=text(case.get("expectedOutput")) or None,
+            output=case.text_if_any("actualOutput"),
+            reference=case.text_if_any("expectedOutput") or None,
         )
     evidence.remark(rows)
     given = {"system": "hyperparameters.model", "segment": "name", "source": "input",
@@ -129,14 +109,13 @@ def unfold(view: FileView) -> RawTable:
     return rows.table(given, evidence.facts())
 
 
-def _system(view: FileView, document: Mapping[str, Any], rows: Rows) -> str:
+def _system(run: Record, rows: Rows) -> str:
     """Name what was tested, and say by what."""
-    parameters = optional_object(document.get("hyperparameters"), "'hyperparameters'", view.fail)
-    own, by = words(parameters.get("model")), ""
+    own, by = run.inner("hyperparameters").words("model"), ""
     if own is None:
-        own, by = words(document.get("identifier")), "the identifier of the run"
+        own, by = run.words("identifier"), "the identifier of the run"
     if own is None:
-        own, by = folder_name(view), "the name of the folder"
+        own, by = run.view.folder, "the name of the folder"
     if by:
         rows.note(f"system '{own}' is {by}: 'hyperparameters.model' names none")
     return own

@@ -7,25 +7,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import scoretables
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.logs.jsonvalues import (
-    Fail,
-    a_list,
-    a_name,
-    an_object,
-    beside,
-    brief,
-    folder_name,
-    words,
-)
 from steelyard.formats.logs.logrows import Rows
-from steelyard.formats.tables import RawTable, ScoreFacts
+from steelyard.formats.rawtable import RawTable, Stated
+from steelyard.formats.record import Record, Start, records
 from steelyard.formats.view import FileView
 
 _RUN_SPEC = "run_spec.json"
@@ -42,50 +32,49 @@ class _Instances:
     """Scores by instance and trial, and what was left out."""
 
     def __init__(self) -> None:
-        self.scores: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {}  # with the first line
+        self.scores: dict[tuple[str, str], tuple[Start, dict[str, Any]]] = {}  # with the first line
         self.costs: Counter[str] = Counter()
         self.perturbed = 0
 
-    def take(self, line: int, record: Mapping[str, Any], fail: Fail) -> None:
+    def take(self, record: Record) -> None:
         """Take a row: some statistics of one instance."""
-        item = a_name(record.get("instance_id"), "'instance_id'", fail)
-        trial = a_name(record.get("train_trial_index", 0), "'train_trial_index'", fail)
+        item, trial = record.name("instance_id"), record.name("train_trial_index", 0)
         if record.get("perturbation") is not None:
             self.perturbed += 1
             return
-        _, scores = self.scores.setdefault((item, trial), (line, {}))
-        for stat in a_list(record.get("stats"), "'stats'", fail):
-            name, value = _statistic(an_object(stat, "a part of 'stats'", fail), fail)
+        _, scores = self.scores.setdefault((item, trial), (record.start, {}))
+        record.list("stats")  # which must be there
+        for stat in record.objects("stats"):
+            name, value = _statistic(stat)
             if name is None:
                 continue
             if _COSTS.fullmatch(name):
                 self.costs[name] += 1
             elif scores.setdefault(name, value) != value:
-                fail(f"instance '{item}' has two values of '{name}'")
+                record.fail(f"instance '{item}' has two values of '{name}'")
 
 
 def unfold(view: FileView) -> RawTable:
     """Give a row per instance and trial, with a column per statistic."""
     rows = Rows(view)
-    spec = beside(view, _RUN_SPEC) or {}
-    adapter = spec.get("adapter_spec")
-    system = words(adapter.get("model")) if isinstance(adapter, dict) else None
+    spec = Record(view, None, view.beside(_RUN_SPEC))
+    system = spec.if_object("adapter_spec").words("model")
     if system is None:
-        system = folder_name(view)
+        system = view.folder
         rows.note(f"system '{system}' is the name of the folder: no {_RUN_SPEC} names a model")
-    task = _task(words(spec.get("name")) or folder_name(view))
+    task = _task(spec.words("name") or view.folder)
     found = _Instances()
-    for line, record in view.records():
-        found.take(line, record, rows.failing(line))
-    for (item, trial), (line, scores) in found.scores.items():
-        rows.add(line, scores, system=system, segment=item, task=task, epoch=trial)
+    for record in records(view):
+        found.take(record)
+    for (item, trial), (start, scores) in found.scores.items():
+        rows.add(start, scores, system=system, segment=item, task=task, epoch=trial)
     if found.perturbed:
         rows.note(f"{plural(found.perturbed, 'row')} of perturbed instances left out")
     if found.costs:
         rows.note(f"left out, since they are no scores of quality: {listed(list(found.costs), 6)}")
     given = {"system": f"adapter_spec.model of {_RUN_SPEC}", "segment": "instance_id",
              "epoch": "train_trial_index", "task": f"name of {_RUN_SPEC}"}  # fmt: skip
-    return rows.table(given, {name: ScoreFacts(higher_is_better=False) for name in _LOWER})
+    return rows.table(given, {name: Stated(higher_is_better=False) for name in _LOWER})
 
 
 def _task(run: str) -> str:
@@ -95,20 +84,18 @@ def _task(run: str) -> str:
     return f"{scenario}{colon}{rest}" if rest else scenario or run
 
 
-def _statistic(stat: Mapping[str, Any], fail: Fail) -> tuple[str | None, Any]:
+def _statistic(stat: Record) -> tuple[str | None, Any]:
     """Give the name of a statistic and its value; no name for that of a perturbation."""
-    metric = an_object(stat.get("name"), "'name' in 'stats'", fail)
-    name = a_name(metric.get("name"), "'name.name' in 'stats'", fail)
+    metric = stat.object("name")
+    name = metric.name("name")
     if metric.get("perturbation") is not None:
         return None, None
-    part = words(metric.get("sub_split"))
-    named = name if part is None else f"{name}/{part}"
-    value = stat.get("mean")
-    if value is None and stat.get("count") == 1:
-        value = stat.get("sum")
+    part = metric.words("sub_split")
+    key = "sum" if stat.get("mean") is None and stat.get("count") == 1 else "mean"
+    value = stat.get(key)
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        fail(f"'mean' of '{name}' is {brief(value)}, expected a number")
-    return named, value
+        stat.wrong(key, f"a number for '{name}'")
+    return name if part is None else f"{name}/{part}", value
 
 
 FORMAT = ForeignFormat(

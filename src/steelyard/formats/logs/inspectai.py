@@ -7,9 +7,9 @@ journal, or in the samples themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
@@ -17,17 +17,9 @@ from steelyard.formats import scoretables
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.logs import archives
 from steelyard.formats.logs.archives import Archive
-from steelyard.formats.logs.jsonvalues import (
-    a_list,
-    a_name,
-    an_object,
-    lines_within,
-    optional_object,
-    text,
-    words,
-)
 from steelyard.formats.logs.logrows import TRUTH, Rows
-from steelyard.formats.tables import RawTable
+from steelyard.formats.rawtable import RawTable
+from steelyard.formats.record import Record, document, within
 from steelyard.formats.view import FileView
 
 #: Inspect's own scale: correct, partly, incorrect, no answer; and the words it takes for truth.
@@ -40,9 +32,8 @@ _MEMBERS = "neither header.json nor _journal/start.json"
 class _Log:
     """A log, wherever it was read from."""
 
-    header: dict[str, Any]
-    samples: list[Any]
-    locate: Callable[[int], int | None]
+    header: Record
+    samples: Iterable[Record]
     brief: bool = False  # texts may be cut
     broken: bool = False
 
@@ -61,36 +52,32 @@ def recognise(view: FileView) -> bool:
 def unfold(view: FileView) -> RawTable:
     """Give a row per sample and epoch, with a column per scorer or part of its value."""
     log = _read(view)
-    rows = Rows(view, log.locate, _GRADES)
-    own = an_object(log.header.get("eval"), "'eval'", view.fail)
-    system = words(own.get("model"))
+    rows = Rows(view, _GRADES)
+    own = log.header.object("eval")
+    system = own.words("model")
     if system is None:
-        system = view.name.rpartition(".")[0] or view.name
+        system = view.stem
         rows.note(f"system '{system}' is the name of the file: 'eval.model' names none")
-    task = words(own.get("task")) or "task"
-    config = optional_object(own.get("config"), "'eval.config'", view.fail)
+    task = own.words("task") or "task"
+    config = own.inner("config")
     failed = unscored = 0
-    for place, value in enumerate(log.samples):
-        fail = rows.failing(place)
-        sample = an_object(value, f"sample {place + 1}", fail)
-        item = a_name(sample.get("id"), f"'id' of sample {place + 1}", fail)
-        epoch = a_name(sample.get("epoch", 1), f"'epoch' of sample '{item}'", fail)
-        scores = _scores(sample, f"of sample '{item}'", fail)
+    for sample in log.samples:
+        item, epoch = sample.name("id"), sample.name("epoch", 1)
+        scores = _scores(sample.inner("scores"))
         is_void = _is_void(sample, scored=bool(scores) and config.get("score_on_error") is True)
         failed += is_void
         unscored += not is_void and not scores
-        reference = text(sample.get("target"))
+        reference = sample.text_if_any("target")
         if log.brief and len(reference or "") >= _WHOLE:
             reference = None
-        output = sample.get("output")
         rows.add(
-            place,
+            sample.start,
             {} if is_void else scores,
             system=system,
             segment=item,
             task=task,
             epoch=epoch,
-            output=text(output.get("completion")) if isinstance(output, dict) else None,
+            output=sample.if_object("output").text_if_any("completion"),
             reference=reference or None,
         )
     rows.count(failed, "samples failed or were declared invalid: their scores are missing")
@@ -99,17 +86,17 @@ def unfold(view: FileView) -> RawTable:
     return rows.table({"system": "eval.model", "segment": "id", "task": "eval.task"}, {})
 
 
-def _is_void(sample: dict[str, Any], *, scored: bool) -> bool:
+def _is_void(sample: Record, *, scored: bool) -> bool:
     """Tell whether a sample failed (and the run was not told to score it all the same)."""
     failed = sample.get("error") is not None and not scored
     return failed or sample.get("invalidation") is not None
 
 
-def _scores(sample: dict[str, Any], of: str, fail: Callable[[str], NoReturn]) -> dict[str, Any]:
+def _scores(scores: Record) -> dict[str, Any]:
     """Give the values by scorer, or by scorer and part where a value has several."""
     found: dict[str, Any] = {}
-    for name, score in optional_object(sample.get("scores"), f"'scores' {of}", fail).items():
-        value = an_object(score, f"score '{name}' {of}", fail).get("value")
+    for name in scores.values:
+        value = scores.object(name).get("value")
         if isinstance(value, dict):
             found |= {f"{name}.{part}": own for part, own in value.items()}
         else:
@@ -117,13 +104,13 @@ def _scores(sample: dict[str, Any], of: str, fail: Callable[[str], NoReturn]) ->
     return found
 
 
-def _remark(rows: Rows, log: _Log, own: dict[str, Any], config: dict[str, Any]) -> None:
+def _remark(rows: Rows, log: _Log, own: Record, config: Record) -> None:
     """Note what the header says of the run that its numbers do not."""
-    status = log.header.get("status")
+    status = log.header.words("status") or "unknown"
     if log.broken:
         rows.note("the run broke off: what its journal holds is read")
     elif status != "success":
-        rows.note(f"the run did not end well: its status is '{words(status) or 'unknown'}'")
+        rows.note(f"the run did not end well: its status is '{status}'")
     if log.header.get("invalidated") is True:
         rows.note("the log was declared invalid")
     reducers = config.get("epochs_reducer")
@@ -131,16 +118,15 @@ def _remark(rows: Rows, log: _Log, own: dict[str, Any], config: dict[str, Any]) 
     if others:
         named = listed([str(r) for r in others])
         rows.note(f"Inspect reduced epochs by {named}; here scores are means over epochs")
-    judges = _judges(own)
+    judges = _judges(own.get("scorers"))
     if judges:
         shown = [f"'{name}' by {listed(models)}" for name, models in judges.items()]
         rows.note(f"scores that a model gave: {listed(shown, 6)}")
 
 
-def _judges(own: dict[str, Any]) -> dict[str, list[str]]:
+def _judges(scorers: object) -> dict[str, list[str]]:
     """Give the models that graded, by scorer, as far as the header has them where it should."""
     found: dict[str, list[str]] = {}
-    scorers = own.get("scorers")
     for scorer in scorers if isinstance(scorers, list) else []:
         options = scorer.get("options") if isinstance(scorer, dict) else None
         models = options.get("model") if isinstance(options, dict) else None
@@ -158,11 +144,10 @@ def _read(view: FileView) -> _Log:
             view.fail("is no zip archive, as logs named .eval are")
         with archives.opened(view.path) as archive:
             return _of_archive(view, archive)
-    document = an_object(view.document, "the log", view.fail)
-    samples = document.get("samples")
-    if samples is None:
+    header = document(view)
+    if header.get("samples") is None:
         view.fail("holds no samples (Inspect wrote it without them)")
-    return _Log(document, a_list(samples, "'samples'", view.fail), lines_within(view, "samples"))
+    return _Log(header, within(view, "samples"))
 
 
 def _of_archive(view: FileView, archive: Archive) -> _Log:
@@ -170,22 +155,20 @@ def _of_archive(view: FileView, archive: Archive) -> _Log:
     if not whole and "_journal/start.json" not in archive:
         view.fail(f"is a zip archive, but no log of Inspect: it has {_MEMBERS}")
     name = "header.json" if whole else "_journal/start.json"
-    header = an_object(archive.json(name), name, view.fail)
-    samples = list(_samples(view, archive))
-    return _Log(header, samples, lambda _place: None, brief=True, broken=not whole)
+    header = Record.of(view, None, archive.json(name), f"{name}/")
+    return _Log(header, list(_samples(view, archive)), brief=True, broken=not whole)
 
 
-def _samples(view: FileView, archive: Archive) -> Iterator[Any]:
+def _samples(view: FileView, archive: Archive) -> Iterator[Record]:
     """Yield summaries of all samples, or the samples where there are none."""
-    if "summaries.json" in archive:
-        yield from a_list(archive.json("summaries.json"), "summaries.json", view.fail)
-        return
-    journal = sorted(archive.names("_journal/summaries/"), key=_number)
-    for name in journal:
-        yield from a_list(archive.json(name), name, view.fail)
-    if not journal:
+    several = ["summaries.json"]
+    if several[0] not in archive:
+        several = sorted(archive.names("_journal/summaries/"), key=_number)
+    for name in several:
+        yield from Record(view, None, {name: archive.json(name)}).objects(name)
+    if not several:
         for name in archive.names("samples/"):
-            yield archive.json(name)
+            yield Record.of(view, None, archive.json(name), f"{name}/")
 
 
 def _number(name: str) -> tuple[int, str]:

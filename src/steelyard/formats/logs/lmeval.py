@@ -14,18 +14,9 @@ from steelyard.data.evalset import EvalSet
 from steelyard.formats import repeats, scoretables
 from steelyard.formats.cells import skipping
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.logs.jsonvalues import (
-    Fail,
-    a_list,
-    a_name,
-    beside,
-    folder_name,
-    json_lines,
-    text,
-    words,
-)
 from steelyard.formats.logs.logrows import Rows
-from steelyard.formats.tables import RawTable, ScoreFacts
+from steelyard.formats.rawtable import RawTable, Stated
+from steelyard.formats.record import Record, records
 from steelyard.formats.view import FileView
 
 _NAME = re.compile(
@@ -55,14 +46,15 @@ class _Document:
 def unfold(view: FileView) -> RawTable:
     """Give a row per document, with a column per metric and filter."""
     found = _NAME.fullmatch(view.name)
-    task = found["task"] if found else view.name.rpartition(".")[0] or view.name
+    task = found["task"] if found else view.stem
     rows = Rows(view)
-    results = beside(view, f"results_{found['time']}.json") if found and found["time"] else None
-    system = words((results or {}).get("model_name"))
+    time = found["time"] if found else None
+    results = Record(view, None, view.beside(f"results_{time}.json") if time else {})
+    system = results.words("model_name")
     if system is None:
-        system = folder_name(view)
+        system = view.folder
         rows.note(f"system '{system}' is the name of the folder: no results beside it name a model")
-    documents = _documents(view, rows)
+    documents = _documents(view)
     filters = dict.fromkeys(name for own in documents.values() for name in sorted(own.filters))
     for item, own in documents.items():
         scores = {_score(m, f, len(filters)): value for (m, f), value in own.values.items()}
@@ -72,7 +64,7 @@ def unfold(view: FileView) -> RawTable:
     metrics = {metric for own in documents.values() for metric, _ in own.values}
     stated = _directions(results, task)
     facts = {
-        _score(metric, name, len(filters)): ScoreFacts(higher_is_better=stated[metric])
+        _score(metric, name, len(filters)): Stated(higher_is_better=stated[metric])
         for metric in metrics & stated.keys()
         for name in filters
     }
@@ -85,29 +77,25 @@ def _score(metric: str, name: str, n_filters: int) -> str:
     return metric if name == _ONLY or n_filters == 1 else f"{metric},{name}"
 
 
-def _documents(view: FileView, rows: Rows) -> dict[str, _Document]:
+def _documents(view: FileView) -> dict[str, _Document]:
     documents: dict[str, _Document] = {}
-    for line, record in json_lines(view):
-        fail = rows.failing(line)
-        item = a_name(record.get("doc_id"), "'doc_id'", fail)
-        name = a_name(record.get("filter", _ONLY), "'filter'", fail)
+    for record in records(view):
+        item, name = record.name("doc_id"), record.name("filter", _ONLY)
         own = documents.get(item)
         if own is None:
-            answer, target = _answer(record.get("resps")), text(record.get("target"))
-            own = _Document(line, answer, target, words(record.get(_HASH)))
-            documents[item] = own
+            answer, target = _answer(record.get("resps")), record.text_if_any("target")
+            own = documents[item] = _Document(record.line, answer, target, record.words(_HASH))
         if name in own.filters:
-            fail(f"doc_id '{item}' with filter '{name}' stands on line {own.line} already")
+            record.fail(f"doc_id '{item}' with filter '{name}' stands on line {own.line} already")
         own.filters.add(name)
-        own.values |= {(metric, name): record.get(metric) for metric in _metrics(record, fail)}
+        own.values |= {(metric, name): record.get(metric) for metric in _metrics(record)}
     return documents
 
 
-def _metrics(record: dict[str, Any], fail: Fail) -> list[str]:
-    if "metrics" not in record:
-        return [key for key in record if key not in _OTHERS]
-    named = a_list(record["metrics"], "'metrics'", fail)
-    return [a_name(metric, "a name in 'metrics'", fail) for metric in named]
+def _metrics(record: Record) -> list[str]:
+    if "metrics" not in record.values:
+        return [key for key in record.values if key not in _OTHERS]
+    return record.texts("metrics")
 
 
 def _answer(responses: object) -> str | None:
@@ -116,19 +104,16 @@ def _answer(responses: object) -> str | None:
         responses = responses[0]
         if isinstance(responses, list) and len(responses) == 2 and _is_likelihood(responses):
             return None
-    return text(responses)
+    return responses if isinstance(responses, str) else None
 
 
 def _is_likelihood(pair: list[Any]) -> bool:
     return str(pair[1]) in ("True", "False")
 
 
-def _directions(results: dict[str, Any] | None, task: str) -> dict[str, bool]:
+def _directions(results: Record, task: str) -> dict[str, bool]:
     """Give which way is better by metric, as far as the results say."""
-    stated = (results or {}).get("higher_is_better")
-    own = stated.get(task) if isinstance(stated, dict) else None
-    if not isinstance(own, dict):
-        return {}
+    own = results.if_object("higher_is_better").if_object(task).values
     return {metric: higher for metric, higher in own.items() if isinstance(higher, bool)}
 
 

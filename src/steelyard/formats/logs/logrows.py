@@ -7,14 +7,14 @@ numbers, anything else is an error with its line.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from steelyard.core.errors import shown_path
 from steelyard.core.words import listed
 from steelyard.formats import cells, roles
-from steelyard.formats.logs.jsonvalues import brief
-from steelyard.formats.tables import RawTable, ScoreFacts
+from steelyard.formats.cells import brief
+from steelyard.formats.rawtable import RawTable, Stated
+from steelyard.formats.record import Start, line_at
 from steelyard.formats.view import FileView
 
 #: Words that stand for a score in any log: Python's and JSON's, where a tool wrote them as text.
@@ -24,60 +24,38 @@ TRUTH = {"True": 1.0, "true": 1.0, "False": 0.0, "false": 0.0}
 class Rows:
     """Rows of one log: texts and names by our columns, scores by their names.
 
-    Parameters
-    ----------
-    view
-        The file.
-    locate
-        The line of the place at which a row stands, if the place is not a line; None if it has
-        none.
-    grades
-        Words that are scores.
+    ``grades`` are words that are scores.
     """
 
-    def __init__(
-        self,
-        view: FileView,
-        locate: Callable[[int], int | None] = lambda place: place,
-        grades: Mapping[str, float] = TRUTH,
-    ) -> None:
+    def __init__(self, view: FileView, grades: Mapping[str, float] = TRUTH) -> None:
         self._view = view
-        self._locate = locate
         self._grades = grades
-        self._places: list[int] = []
+        self._starts: list[Start] = []
         self._texts: list[Mapping[str, Any]] = []
         self._scores: list[Mapping[str, Any]] = []
         self.notes: list[str] = []
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._starts)
 
-    def fail(self, message: str, place: int) -> NoReturn:
-        """Raise an InputError at a place."""
-        self._view.fail(message, self._locate(place))
-
-    def failing(self, place: int) -> Callable[[str], NoReturn]:
-        """Give what fails at a place."""
-        return lambda message: self.fail(message, place)
-
-    def add(self, place: int, scores: Mapping[str, Any], **texts: Any) -> None:
+    def add(self, start: Start, scores: Mapping[str, Any], **texts: Any) -> None:
         """Add a row; a score is whatever the log has there."""
-        self._places.append(place)
+        self._starts.append(start)
         self._scores.append(scores)
         self._texts.append(texts)
 
     def note(self, what: str) -> None:
         """Say something of this file."""
-        self.notes.append(f"{shown_path(self._view.path)}: {what}")
+        self.notes.append(self._view.note(what))
 
     def count(self, n: int, what: str) -> None:
         """Say how many rows something holds of, if any."""
         if n:
             self.note(f"{n:,} of {len(self):,} {what}")
 
-    def table(self, given: Mapping[str, str], facts: Mapping[str, ScoreFacts]) -> RawTable:
+    def table(self, given: Mapping[str, str], facts: Mapping[str, Stated]) -> RawTable:
         """Make the table."""
-        if not self._places:
+        if not self._starts:
             self._view.fail("holds no samples")
         names = dict.fromkeys(name for row in self._texts for name in row)
         columns: dict[str, Any] = {}
@@ -90,16 +68,13 @@ class Rows:
         return RawTable(
             self._view.path,
             {**columns, **{free[name]: column for name, column in own.items()}},
-            len(self._places),
-            self._line,
+            len(self._starts),
+            lambda row: line_at(self._starts[row]) or row + 1,
             blank_is_missing=False,
             given=given,
             facts={free[name]: fact for name, fact in facts.items() if name in free},
             notes=tuple(self.notes),
         )
-
-    def _line(self, row: int) -> int:
-        return self._locate(self._places[row]) or row + 1
 
     def _numbers(self) -> dict[str, Sequence[Any]]:
         """Give the columns of scores, and note those that are none, and what is missing in them."""
@@ -114,7 +89,7 @@ class Rows:
                 continue
             if odd:
                 message = f"score '{name}' is {brief(raw[odd[0]])}, expected a number"
-                self.fail(message, self._places[odd[0]])
+                self._view.fail(message, line_at(self._starts[odd[0]]))
             found[name] = [self._number(value) for value in raw]
             nan = sum(v is not None and n is None for v, n in zip(raw, found[name], strict=True))
             gaps += [f"{nan:,} of '{name}'"] if nan else []

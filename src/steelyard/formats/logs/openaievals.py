@@ -14,17 +14,9 @@ from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import scoretables
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.logs.jsonvalues import (
-    Fail,
-    a_name,
-    an_object,
-    json_lines,
-    optional_object,
-    text,
-    words,
-)
 from steelyard.formats.logs.logrows import Rows
-from steelyard.formats.tables import RawTable, ScoreFacts
+from steelyard.formats.rawtable import RawTable, Stated
+from steelyard.formats.record import Record, records
 from steelyard.formats.view import FileView
 
 _INVALID = "__invalid__"  # the choice of a judge whose words could not be read
@@ -53,22 +45,21 @@ def unfold(view: FileView) -> RawTable:
     """Give a row per item and epoch, with a column per score."""
     rows = Rows(view)
     items: dict[str, _Item] = {}
-    spec: dict[str, Any] = {}
+    spec = Record(view, None, {})
     ended, invalid = False, 0
-    for line, record in json_lines(view):
-        fail = rows.failing(line)
-        if "spec" in record:
-            spec = an_object(record["spec"], "'spec'", fail)
-        elif "final_report" in record:
+    for record in records(view):
+        if "spec" in record.values:
+            spec = record.object("spec")
+        elif "final_report" in record.values:
             ended = True
         elif record.get("sample_id") is not None:
-            name = a_name(record["sample_id"], "'sample_id'", fail)
-            invalid += _event(items.setdefault(name, _Item(line)), record, fail)
-    systems = _models(spec)
-    system = systems[0] if systems else view.name.rpartition(".")[0] or view.name
+            item = items.setdefault(record.name("sample_id"), _Item(record.line))
+            invalid += _event(item, record)
+    systems = _models(spec.get("completion_fns"))
+    system = systems[0] if systems else view.stem
     if not systems:
         rows.note(f"system '{system}' is the name of the file: 'spec.completion_fns' names none")
-    task = words(spec.get("base_eval")) or words(spec.get("eval_name")) or "eval"
+    task = spec.words("base_eval") or spec.words("eval_name") or "eval"
     for name, item in items.items():
         for epoch, scores in enumerate(item.scores or [{}], 1):
             rows.add(item.line, scores, system=system, segment=name, task=task, epoch=str(epoch),
@@ -81,27 +72,28 @@ def unfold(view: FileView) -> RawTable:
         rows.note("has no final report: the run broke off")
     given = {"system": "spec.completion_fns[0]", "segment": "sample_id", "task": "spec.base_eval",
              "output": "data.sampled", "reference": "data.expected"}  # fmt: skip
-    return rows.table(given, {"correct": ScoreFacts(higher_is_better=True)})
+    return rows.table(given, {"correct": Stated(higher_is_better=True)})
 
 
-def _models(spec: Mapping[str, Any]) -> list[str]:
-    found = spec.get("completion_fns")
-    return [one for one in found if words(one)] if isinstance(found, list) else []
+def _models(found: object) -> list[str]:
+    several = found if isinstance(found, list) else []
+    return [one for one in several if isinstance(one, str) and one.strip()]
 
 
-def _event(item: _Item, record: Mapping[str, Any], fail: Fail) -> bool:
+def _event(item: _Item, record: Record) -> bool:
     """Take what an event says of an item; tell whether a judge's choice could not be read."""
-    data = optional_object(record.get("data"), "'data'", fail)
+    data = record.inner("data")
     kind = record.get("type")
     if kind == "sampling" and item.output is None:
         sampled = data.get("sampled")
-        item.output = text(sampled[0] if isinstance(sampled, list) and sampled else sampled)
+        first = sampled[0] if isinstance(sampled, list) and sampled else sampled
+        item.output = first if isinstance(first, str) else None
     elif kind == "match":
         item.score({"correct": data.get("correct")})
-        item.reference = words(data.get("expected"))
+        item.reference = data.words("expected")
     elif kind == "metrics":
-        invalid = data.get("choice") == _INVALID
-        values = {name: value for name, value in data.items() if name != "choice"}
+        invalid = bool(data.get("choice") == _INVALID)
+        values = {name: value for name, value in data.values.items() if name != "choice"}
         item.score(dict.fromkeys(values) if invalid else values)
         return invalid
     return False

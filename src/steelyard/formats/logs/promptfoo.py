@@ -7,31 +7,21 @@ an epoch here.
 
 from __future__ import annotations
 
-import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
+from steelyard.core.table import dumps
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import scoretables, tables
+from steelyard.formats import scoretables
+from steelyard.formats.cells import brief
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.logs.jsonvalues import (
-    Fail,
-    a_list,
-    an_object,
-    brief,
-    json_lines,
-    lines_within,
-    optional_object,
-    text,
-    words,
-    written,
-)
 from steelyard.formats.logs.logrows import Rows
-from steelyard.formats.tables import RawTable, ScoreFacts
+from steelyard.formats.rawtable import RawTable, Stated
+from steelyard.formats.record import Record, Start, records, within
 from steelyard.formats.view import FileView
 
 _OF_ROW = ("promptIdx", "testIdx", "testCase", "provider", "success", "score")
@@ -46,7 +36,7 @@ _LONGEST = 40  # characters of a prompt that name a system
 class _Result:
     """What one provider answered to one test with one prompt."""
 
-    place: int
+    start: Start
     column: object  # the pair of a provider and a prompt
     provider: str
     prompt: str
@@ -73,23 +63,14 @@ def recognise(view: FileView) -> bool:
 
 def unfold(view: FileView) -> RawTable:
     """Give a row per system, test and repeat."""
+    rows = Rows(view)
     if view.kind == "csv":
-        rows = Rows(view)
-        results = list(_of_csv(view, rows))
+        results = list(_of_csv(view))
         rows.note("promptfoo rounded the scores of this table to two digits; its JSON has them all")
     elif view.has(*_OF_ROW):
-        rows = Rows(view)
-        results = [_result(line, value, rows.failing(line)) for line, value in json_lines(view)]
+        results = [_result(record) for record in records(view)]
     else:
-        rows = Rows(view, lines_within(view, "results", "results"))
-        document = an_object(view.document, "the log", view.fail)
-        own = an_object(document.get("results"), "'results'", view.fail)
-        found = a_list(own.get("results"), "'results.results'", view.fail)
-        results = [
-            _result(place, an_object(value, f"result {place + 1}", fail), fail)
-            for place, value in enumerate(found)
-            for fail in [rows.failing(place)]
-        ]
+        results = [_result(record) for record in within(view, "results", "results")]
     return _table(rows, results)
 
 
@@ -104,7 +85,7 @@ def _table(rows: Rows, results: list[_Result]) -> RawTable:
         item, source = items.setdefault(test.test, (str(len(items)), test.source))
         seen[one.column, item] += 1
         rows.add(
-            one.place,
+            one.start,
             {} if one.fate else one.scores,
             system=systems[one.column],
             segment=item,
@@ -120,7 +101,7 @@ def _table(rows: Rows, results: list[_Result]) -> RawTable:
         rows.note(f"scores that a model gave: {listed(judges, 6)}")
     given = {"system": "provider", "segment": "place of the test", "epoch": "repeat",
              "source": "vars", "output": "response.output"}  # fmt: skip
-    return rows.table(given, dict.fromkeys(("score", "success"), ScoreFacts(higher_is_better=True)))
+    return rows.table(given, dict.fromkeys(("score", "success"), Stated(higher_is_better=True)))
 
 
 def _systems(rows: Rows, results: Sequence[_Result]) -> dict[object, str]:
@@ -145,52 +126,50 @@ def _short(prompt: str) -> str:
     return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 3] + "..."
 
 
-def _result(place: int, record: Mapping[str, Any], fail: Callable[[str], NoReturn]) -> _Result:
-    provider = record.get("provider")
-    if isinstance(provider, dict):
-        provider = words(provider.get("label")) or provider.get("id")
-    if words(provider) is None:
-        fail(f"'provider' is {brief(record.get('provider'))}, expected one with a label or an id")
-    prompt = optional_object(record.get("prompt"), "'prompt'", fail)
-    label = words(prompt.get("label")) or words(record.get("promptId")) or ""
-    case = optional_object(record.get("testCase"), "'testCase'", fail)
-    own = case.get("vars") if isinstance(case.get("vars"), dict) else record.get("vars")
-    variables = optional_object(own, "'vars'", fail)
-    test = written([variables, case.get("description"), case.get("assert")], "'testCase'", fail)
-    response = record.get("response")
+def _result(record: Record) -> _Result:
+    named = record.if_object("provider")
+    provider = record.words("provider") or named.words("label") or named.words("id")
+    if provider is None:
+        record.wrong("provider", "one with a label or an id")
+    label = record.inner("prompt").words("label") or record.words("promptId") or ""
+    case = record.inner("testCase")
+    owner = case if isinstance(case.get("vars"), dict) else record
+    variables = owner.inner("vars").values
+    test = _written([variables, case.get("description"), case.get("assert")], record)
     column = record.get("promptIdx")
     return _Result(
-        place,
+        record.start,
         column if isinstance(column, int) else (provider, label),
-        str(provider),
+        provider,
         label,
-        _index(record.get("testIdx"), fail),
+        record.whole("testIdx"),
         test,
-        _source(variables, fail),
-        text(response.get("output")) if isinstance(response, dict) else None,
-        _scores(record, fail),
+        _source(variables, record),
+        record.if_object("response").text_if_any("output"),
+        _scores(record),
         _fate(record, case),
         _judges(case.get("assert")),
     )
 
 
-def _index(value: object, fail: Fail) -> int | None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-        fail(f"'testIdx' is {brief(value)}, expected a whole number")
-    return value if isinstance(value, int) else None
+def _written(value: Any, record: Record) -> str:
+    try:
+        return dumps(value, indent=None)
+    except RecursionError:
+        record.fail("the test is nested too deeply")
 
 
-def _source(variables: Mapping[str, Any], fail: Fail) -> str | None:
+def _source(variables: Mapping[str, Any], record: Record) -> str | None:
     """Give what was asked: it must be the same in all runs that are compared."""
     if len(variables) == 1:
         (only,) = variables.values()
         if isinstance(only, str):
             return only or None
-    return written(dict(variables), "'vars'", fail) if variables else None
+    return _written(dict(variables), record) if variables else None
 
 
-def _scores(record: Mapping[str, Any], fail: Fail) -> dict[str, Any]:
-    named = optional_object(record.get("namedScores"), "'namedScores'", fail)
+def _scores(record: Record) -> dict[str, Any]:
+    named = record.inner("namedScores").values
     found = {"score": record.get("score"), "success": record.get("success")}
     return found | {_named(name): value for name, value in named.items()}
 
@@ -200,12 +179,12 @@ def _named(name: str) -> str:
     return f"{name} (named)" if name in ("score", "success") else name
 
 
-def _fate(record: Mapping[str, Any], case: Mapping[str, Any]) -> str:
-    grading = record.get("gradingResult")
+def _fate(record: Record, case: Record) -> str:
     reason = record.get("failureReason")
-    if reason == _PROVIDER_ERROR or (reason is None and record.get("error") and not grading):
+    failed = record.get("error") and not record.get("gradingResult")
+    if reason == _PROVIDER_ERROR or (reason is None and failed):
         return "error"
-    parts = grading.get("componentResults") if isinstance(grading, dict) else None
+    parts = record.if_object("gradingResult").get("componentResults")
     return "" if parts or case.get("assert") else "unasserted"
 
 
@@ -215,31 +194,28 @@ def _judges(assertions: object) -> frozenset[str]:
     for one in assertions if isinstance(assertions, list) else []:
         judge = one.get("provider") if isinstance(one, dict) else None
         judge = judge.get("id") if isinstance(judge, dict) else judge
-        if words(judge) is not None:
-            found.add(f"'{words(one.get('metric')) or one.get('type')}' by {judge}")
+        if isinstance(judge, str) and judge.strip():
+            metric = one.get("metric")
+            named = isinstance(metric, str) and metric.strip()
+            found.add(f"'{metric if named else one.get('type')}' by {judge}")
     return frozenset(found)
 
 
-def _of_csv(view: FileView, rows: Rows) -> Iterator[_Result]:
+def _of_csv(view: FileView) -> Iterator[_Result]:
     """Read the table: variables of the test, then a block of columns for every system."""
-    source = io.StringIO(view.text, newline="")
-    try:
-        records = list(tables.csv_records(source, ",", quoted=True))
-    except tables.BrokenQuotesError as error:
-        view.fail(error.args[0], error.args[1])
-    header = records[0][1]
+    (_, header), *lines = view.csv()
     starts = [i for i in range(1, len(header)) if header[i + 1 : i + 4] == _CSV_BLOCK]
     starts = [0, *starts] if header[1:4] == _CSV_BLOCK else starts
     if not starts:
         view.fail("expected the columns Status, Score and Named Scores after that of a prompt", 1)
     ends = [*starts[1:], len(header)]
-    for number, (line, cells) in enumerate(records[1:]):
+    for number, (line, cells) in enumerate(lines):
         if len(cells) != len(header):
-            rows.fail(f"{len(cells)} cells, expected {len(header)} as in the header", line)
+            view.fail(f"{len(cells)} cells, expected {len(header)} as in the header", line)
         variables = dict(zip(header[: starts[0]], cells[: starts[0]], strict=True))
         description = variables.pop("Description", "")
-        fail = rows.failing(line)
-        test = written([variables, description], "the test", fail)
+        source = _source(variables, Record(view, line, {}))
+        test = dumps([variables, description], indent=None)
         for start, end in zip(starts, ends, strict=True):
             found = re.fullmatch(r"\[(.*?)\] ?(.*)", header[start], re.DOTALL)
             provider, prompt = (found[1], found[2]) if found else (header[start], "")
@@ -247,14 +223,15 @@ def _of_csv(view: FileView, rows: Rows) -> Iterator[_Result]:
             unasserted = block.get("Grader Reason") == _UNASSERTED
             fates = {"ERROR": "error", "PASS": "unasserted" if unasserted else "", "FAIL": ""}
             if block["Status"] not in fates:
-                fail(f"Status is {brief(block['Status'])}, expected PASS, FAIL or ERROR")
+                status = brief(block["Status"])
+                view.fail(f"Status is {status}, expected PASS, FAIL or ERROR", line)
             scores = {"score": block["Score"] or None, "success": block["Status"] == "PASS"} | {
                 _named(name.removeprefix("Metric: ")): value or None
                 for name, value in block.items()
                 if name.startswith("Metric: ")
             }
             yield _Result(line, start, provider.strip() or header[start], prompt, number, test,
-                          _source(variables, fail), cells[start] or None, scores,
+                          source, cells[start] or None, scores,
                           fates[block["Status"]])  # fmt: skip
 
 

@@ -11,27 +11,25 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import shown_path
 from steelyard.data.evalset import EvalSet
+from steelyard.formats import files
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.plaintext import stem
-from steelyard.formats.recordfields import Record
+from steelyard.formats.rawtable import RawTable, Stated, from_rows
+from steelyard.formats.record import Start, line_at, within
 from steelyard.formats.scoretables import LONG, SYSTEM_TABLE
-from steelyard.formats.tables import RawTable, ScoreFacts
 from steelyard.formats.view import FileView
 
 SCORE = "COMET"
 _LINE = re.compile(r"(.+)\tSegment ([0-9]+)\tscore: (\S+)")
 _TOTAL = re.compile(r"([^\t]+)\tscore: (\S+)")
 _NAMED = "COMET: systems are called as the files that were scored, segments are numbered from 0"
-_FACTS = {SCORE: ScoreFacts(higher_is_better=True)}
+_FACTS = {SCORE: Stated(higher_is_better=True)}
 
 
 def _names(given: Iterable[str]) -> dict[str, str]:
     """Name the files that were scored by their stems, or as they are if two have the same."""
-    files = list(dict.fromkeys(given))
-    stems = {name: stem(Path(name)).strip() or name for name in files}
-    return stems if len(set(stems.values())) == len(files) else {name: name for name in files}
+    stems = {name: files.stem(Path(name)).strip() or name for name in given}
+    return stems if len(set(stems.values())) == len(stems) else {name: name for name in stems}
 
 
 def _recognise(view: FileView) -> bool:
@@ -47,53 +45,42 @@ def _recognise(view: FileView) -> bool:
 
 def _unfold(view: FileView) -> RawTable:
     names = _names(view.document)
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
+    starts: list[Start] = []
     errors = 0
-    for file, items in view.document.items():
-        for place, item in enumerate(items):
-            where = f"{file}[{place}]."
-            if not isinstance(item, dict):
-                view.fail(f"'{where[:-1]}' is a {type(item).__name__}, expected an object")
-            record = Record(view, None, item, where)
-            found = item.get("errors")
-            if found is not None:
-                errors += len(record.list("errors"))
-            texts = (record.text(key) for key in ("mt", "src", "ref"))
-            rows.append((names[file], str(place), *texts, record.number(SCORE)))
-    columns = ("system", "segment", "output", "source", "reference", SCORE)
-    cells = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
-    if all(text is None for text in cells["reference"]):
-        del cells["reference"]  # the model needs none
+    given = {"output": "mt", "source": "src", "reference": "ref"}
+    for file, system in names.items():
+        for place, record in enumerate(within(view, file)):
+            errors += len(record.elements("errors"))
+            texts = {role: record.text(key) for role, key in given.items()}
+            score = record.number(SCORE)
+            rows.append({"system": system, "segment": str(place), **texts, SCORE: score})
+            starts.append(record.start)
     notes = [_NAMED]
     if errors:
-        notes.append(f"{shown_path(view.path)}: {errors} error spans are not read, only the scores")
-    given = {"output": "mt", "source": "src", "reference": "ref"}
-    return RawTable(view.path, cells, len(rows), lambda _row: 1, blank_is_missing=False,
-                    given=given, facts=_FACTS, notes=tuple(notes))  # fmt: skip
+        notes.append(view.note(f"{errors} error spans are not read, only the scores"))
+    table = from_rows(
+        view.path,
+        rows,
+        lambda row: line_at(starts[row]) or 1,
+        given=given,
+        facts=_FACTS,
+        notes=tuple(notes),
+    )
+    needed = any(text is not None for text in table.columns["reference"])
+    return table if needed else table.without(["reference"])
 
 
-def _printed(view: FileView) -> RawTable:
-    """Read the lines of segments; others (means, what else a log holds) are left alone."""
-    lines = [(n, m) for n, text in enumerate(view.lines, 1) if (m := _LINE.fullmatch(text))]
-    names = _names(match[1] for _, match in lines)
-    cells = {
-        "system": [names[match[1]] for _, match in lines],
-        "segment": [str(int(match[2])) for _, match in lines],
-        SCORE: [match[3] for _, match in lines],
-    }
-    starts = [number for number, _ in lines]
-    return RawTable(view.path, cells, len(lines), starts.__getitem__, facts=_FACTS, notes=(_NAMED,))
-
-
-def _totals(view: FileView) -> RawTable:
-    lines = [(n, m) for n, text in enumerate(view.lines, 1) if (m := _TOTAL.fullmatch(text))]
-    names = _names(match[1] for _, match in lines)
-    cells = {
-        "system": [names[match[1]] for _, match in lines],
-        SCORE: [match[2] for _, match in lines],
-    }
-    starts = [number for number, _ in lines]
-    return RawTable(view.path, cells, len(lines), starts.__getitem__, facts=_FACTS)
+def _printed(view: FileView, line: re.Pattern[str], *notes: str) -> RawTable:
+    """Read the lines of one kind; others (means, what else a log holds) are left alone."""
+    found = [(n, m) for n, text in enumerate(view.lines, 1) if (m := line.fullmatch(text))]
+    names = _names(match[1] for _, match in found)
+    cells = {"system": [names[match[1]] for _, match in found]}
+    if line is _LINE:
+        cells["segment"] = [str(int(match[2])) for _, match in found]
+    cells[SCORE] = [match[line.groups] for _, match in found]
+    starts = [number for number, _ in found]
+    return RawTable(view.path, cells, len(found), starts.__getitem__, facts=_FACTS, notes=notes)
 
 
 FORMAT = ForeignFormat(
@@ -112,7 +99,7 @@ OUTPUT = ForeignFormat(
     known_by="lines that comet-score prints: FILE, Segment I, score: X",
     example="sysA.txt\tSegment 0\tscore: 0.8301",
     recognise=lambda view: any(_LINE.fullmatch(line) for line in view.first_lines),
-    unfold=_printed,
+    unfold=lambda view: _printed(view, _LINE, _NAMED),
     becomes=LONG,
 )
 SYSTEMS = ForeignFormat(
@@ -121,6 +108,6 @@ SYSTEMS = ForeignFormat(
     known_by="lines that comet-score prints: FILE, score: X alone",
     example="sysA.txt\tscore: 0.8033",
     recognise=lambda view: any(_TOTAL.fullmatch(line) for line in view.first_lines),
-    unfold=_totals,
+    unfold=lambda view: _printed(view, _TOTAL),
     becomes=SYSTEM_TABLE,
 )

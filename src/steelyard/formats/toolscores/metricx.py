@@ -11,11 +11,10 @@ from typing import Any
 
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import roles
+from steelyard.formats import files, roles
 from steelyard.formats.format import ForeignTable
-from steelyard.formats.plaintext import stem
+from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.scoretables import LONG
-from steelyard.formats.tables import RawTable, ScoreFacts
 
 SCORE, LABEL = "MetricX", "label"
 _CALLED = {
@@ -36,7 +35,7 @@ def _unfold(table: RawTable) -> RawTable:
     }
     notes = list(table.notes)
     if given["system"] is None:
-        columns["system"] = [stem(table.path)] * table.n_rows
+        columns["system"] = [files.stem(table.path)] * table.n_rows
         notes.append("MetricX: without system_id, a system is called as its file")
     if given["segment"] is None:
         columns["segment"] = [str(table.line(row)) for row in range(table.n_rows)]
@@ -54,7 +53,7 @@ def _unfold(table: RawTable) -> RawTable:
         columns.pop("reference", None)  # empty where the model uses none
     if left:
         notes.append(f"{table.place}: not read: {listed(left, 5)}")
-    facts = {SCORE: ScoreFacts(higher_is_better=False), LABEL: ScoreFacts("human", True)}
+    facts = {SCORE: Stated(higher_is_better=False), LABEL: Stated("human", True)}
     called = {role: name for role, name in given.items() if name not in (None, role)}
     return replace(table, columns=columns, given=called, facts=facts, notes=tuple(notes))
 

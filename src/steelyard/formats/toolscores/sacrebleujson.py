@@ -15,11 +15,10 @@ from typing import Any
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.plaintext import stem
-from steelyard.formats.recordfields import Record, records
+from steelyard.formats.rawtable import RawTable, Stated
+from steelyard.formats.record import Record, records
 from steelyard.formats.scoretables import LONG, SYSTEM_TABLE
 from steelyard.formats.spreads import spread
-from steelyard.formats.tables import RawTable, ScoreFacts
 from steelyard.formats.view import FileView
 
 _METRIC = re.compile(r"BLEU|chrF[0-9]*(\+\+)?|TER")
@@ -28,8 +27,8 @@ _NAMED = "sacreBLEU: a system that the file does not name is called as the file"
 _LINE = re.compile(r"(BLEU|chrF[0-9]*(?:\+\+)?|TER)\|(\S*) = (-?[0-9.]+)(?: .*)?")
 
 
-def _facts(metric: str) -> ScoreFacts:
-    return ScoreFacts(higher_is_better=metric != "TER")
+def _facts(metric: str) -> Stated:
+    return Stated(higher_is_better=metric != "TER")
 
 
 def _rows(view: FileView, rows: list[tuple[Any, ...]], lines: list[int], *notes: str) -> RawTable:
@@ -50,8 +49,8 @@ def _rows(view: FileView, rows: list[tuple[Any, ...]], lines: list[int], *notes:
 def _one_system(view: FileView) -> RawTable:
     rows, lines = [], []
     for record in records(view):
-        rows.append((stem(view.path), record.name("name"), record.number("score")))
-        lines.append(record.line or 1)
+        rows.append((view.stem, record.name("name"), record.number("score")))
+        lines.append(record.line)
     return _rows(view, rows, lines, _NAMED)
 
 
@@ -71,7 +70,7 @@ def _systems(view: FileView) -> RawTable:
     rows, lines = [], []
     tested = False
     for record in records(view):
-        system = stem(Path(record.name("system").removeprefix(_BASELINE)))
+        system = files.stem(Path(record.name("system").removeprefix(_BASELINE)))
         for metric, value in record.values.items():
             if metric == "system":
                 continue
@@ -80,7 +79,7 @@ def _systems(view: FileView) -> RawTable:
             else:
                 score = record.number(metric, words=True)
             rows.append((system, metric, score))
-            lines.append(record.line or 1)
+            lines.append(record.line)
     notes = ["sacreBLEU: p-values, means and intervals of its test are not read"] if tested else []
     if not rows:
         view.fail("no scores, expected BLEU, chrF2 or TER of each system")
@@ -102,7 +101,7 @@ def _printed(*, segments: bool) -> Callable[[FileView], RawTable]:
                 expected = "expected METRIC|SIGNATURE = SCORE as on the first line"
                 view.fail(f"{text[:40]!r}: {expected}", number)
             score = Record(view, number, {"score": found[3]}).number("score", words=True)
-            row = (stem(view.path), found[1], score)
+            row = (view.stem, found[1], score)
             rows.append((*row, str(number)) if segments else row)
         lines = list(range(1, len(rows) + 1))
         counted = ["sacreBLEU: segments are lines, from 1"] if segments else []

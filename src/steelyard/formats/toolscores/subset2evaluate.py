@@ -6,14 +6,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import shown_path
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files, roles
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.recordfields import Record, records
+from steelyard.formats.rawtable import RawTable, Stated, from_rows
+from steelyard.formats.record import Record, records
 from steelyard.formats.scoretables import LONG
-from steelyard.formats.tables import RawTable, ScoreFacts
 from steelyard.formats.view import FileView
 
 HUMAN = "human"
@@ -28,34 +27,30 @@ def _unfold(view: FileView) -> RawTable:
     for place, record in enumerate(records(view)):
         found = _rows(record, place)
         rows += found
-        lines += [record.line or 1] * len(found)
+        lines += [record.line] * len(found)
         unread |= dict.fromkeys(name for name in record.values if name not in _KNOWN)
     if not rows:
         view.fail("no item has a system: 'tgt' and 'scores' are empty")
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
-    for name in ("source", "reference", "doc", "domain", "output"):
-        if all(cell is None for cell in columns[name]):
-            del columns[name]
-    notes = [f"{shown_path(view.path)}: not read: {', '.join(unread)}"] if unread else []
+    notes = (view.note(f"not read: {', '.join(unread)}"),) if unread else ()
     given = {"segment": "i", "source": "src", "reference": "ref", "output": "tgt"}
-    facts = {HUMAN: ScoreFacts("human", higher_is_better=True)}
-    return RawTable(view.path, columns, len(rows), lines.__getitem__, blank_is_missing=False,
-                    given=given, facts=facts, notes=tuple(notes))  # fmt: skip
+    facts = {HUMAN: Stated("human", higher_is_better=True)}
+    table = from_rows(view.path, rows, lines.__getitem__, given=given, facts=facts, notes=notes)
+    texts = ("source", "reference", "doc", "domain", "output")
+    return table.without([t for t in texts if all(cell is None for cell in table.columns[t])])
 
 
 def _rows(record: Record, place: int) -> list[dict[str, Any]]:
     """Give a row for every system of an item."""
-    key = ID if record.values.get(ID) is not None else "i"
-    item: dict[str, Any] = {"segment": record.name(key) if key in record.values else str(place)}
+    key = ID if record.get(ID) is not None else "i"
+    item: dict[str, Any] = {"segment": record.name(key, str(place))}
     item |= {"source": record.text("src"), "reference": record.text("ref")}
     for name in ("doc", "domain"):
-        item[name] = None if record.values.get(name) is None else record.name(name)
+        item[name] = None if record.get(name) is None else record.name(name)
     texts, scores = record.object("tgt"), record.object("scores")
     rows = []
     for system in dict.fromkeys((*texts.values, *scores.values)):
         row = item | {"system": system, "output": texts.text(system)}
-        if scores.values.get(system) is not None:
+        if scores.get(system) is not None:
             given = scores.object(system)
             for score in given.values:
                 if roles.is_text(score) or not score.strip():

@@ -6,49 +6,42 @@ metrics are stored so that more is better.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import roles
-from steelyard.formats.cells import parse_number
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.plaintext import stem
-from steelyard.formats.recordfields import Record, records
+from steelyard.formats.rawtable import RawTable, Stated, from_rows
+from steelyard.formats.record import Record, records
 from steelyard.formats.scoretables import LONG
-from steelyard.formats.tables import RawTable, ScoreFacts
 from steelyard.formats.view import FileView
 
 
 def _unfold(view: FileView) -> RawTable:
-    system = stem(view.path)
+    system = view.stem
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     for record in records(view):
         document = record.name("document_id")
         own = {"system": system, "lp": record.name("language_pair"), "doc": document}
-        if record.values.get("domain") is not None:
+        if record.get("domain") is not None:
             own["domain"] = record.name("domain")
         scores = _scores(record)
         for place in range(len(next(iter(scores.values()), ()))):
             row = {name: values[place] for name, values in scores.items()}
             rows.append({**own, "segment": f"{document}_#_{place}", **row})
-            lines.append(record.line or 1)
+            lines.append(record.line)
     if not rows:
         view.fail("no document has scores")
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    metrics = [name for name in names if not roles.is_text(name)]
-    notes = "a system is called as its file, segments are DOCUMENT_#_PARAGRAPH, from 0"
-    return RawTable(
+    metrics = {name for row in rows for name in row if not roles.is_text(name)}
+    note = "a system is called as its file, segments are DOCUMENT_#_PARAGRAPH, from 0"
+    return from_rows(
         view.path,
-        columns,
-        len(rows),
+        rows,
         lines.__getitem__,
-        blank_is_missing=False,
         given={"lp": "language_pair", "doc": "document_id"},
-        facts={name: ScoreFacts(higher_is_better=True) for name in metrics},
-        notes=(f"WMT automatic scores: {notes}",),
+        facts={name: Stated(higher_is_better=True) for name in metrics},
+        notes=(f"WMT automatic scores: {note}",),
     )
 
 
@@ -59,13 +52,7 @@ def _scores(record: Record) -> dict[str, list[float | None]]:
     for name in metrics.values:
         if roles.is_text(name) or not name.strip():
             record.fail(f"'metric_scores' has '{name}', expected the name of a metric")
-        values: list[float | None] = []
-        for place, value in enumerate(metrics.list(name)):
-            number = None if isinstance(value, str) else parse_number(value)
-            if number is None or math.isinf(number):
-                record.fail(f"'metric_scores.{name}[{place}]' is {value!r}, expected a number")
-            values.append(None if math.isnan(number) else number)
-        found[name] = values
+        values = found[name] = metrics.numbers(name)
         first = next(iter(found))
         if len(values) != len(found[first]):
             counts = f"{name} has {len(values)} values, {first} has {len(found[first])}"

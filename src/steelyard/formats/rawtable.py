@@ -1,0 +1,239 @@
+"""A table as it stands in a file: named columns of cells, each row with its line.
+
+What the columns mean is settled by the formats, what a cell is by :mod:`steelyard.formats.cells`,
+how files become tables by :mod:`steelyard.formats.tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import InputError, UsageError, hint, shown_path
+from steelyard.core.table import missing
+from steelyard.core.words import plural
+from steelyard.data.evalset import Kind
+from steelyard.data.judgements import Floats
+from steelyard.formats.cells import Cells, brief, fast_numbers, label, parse_number, skipping
+
+_ROLES = "system, segment, doc, domain, source, reference or output"
+
+
+class Stated(NamedTuple):
+    """What a file says of a score: whose it is, and which direction is better (None: not said)."""
+
+    kind: Kind = "metric"
+    higher_is_better: bool | None = None
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Columns of cells: float64 arrays, or sequences of whatever the file holds (text, None)."""
+
+    path: Path
+    columns: Mapping[str, Cells]
+    n_rows: int
+    line_of: Callable[[int], int] = field(repr=False, default=lambda row: row + 1)
+    rows: NDArray[np.int64] | None = None  # rows of the file that a selection kept
+    blank_is_missing: bool = True  # delimited files can't tell an empty text from none
+    given: Mapping[str, str] = field(default_factory=dict)  # what the file calls a renamed column
+    facts: Mapping[str, Stated] = field(default_factory=dict)  # what it says of scores
+    notes: tuple[str, ...] = ()  # what was left out or assumed so far
+    path_of: Callable[[int], Path] | None = field(repr=False, default=None)  # rows of several files
+    needed: Mapping[str, str] = field(default_factory=dict)  # roles, and what to say without one
+
+    def __contains__(self, column: str) -> bool:
+        return column in self.columns
+
+    @property
+    def place(self) -> str:
+        """The file, as messages name it."""
+        return shown_path(self.path)
+
+    def line(self, row: int) -> int:
+        """Give the line of the file on which a row starts."""
+        return self.line_of(int(row if self.rows is None else self.rows[row]))
+
+    def fail(self, message: str, row: int | None = None) -> NoReturn:
+        """Raise an InputError at a row."""
+        if row is None:
+            raise InputError(message, path=self.path)
+        raise InputError(message, path=self._file(row), line=self.line(row))
+
+    def _file(self, row: int) -> Path:
+        own = int(row if self.rows is None else self.rows[row])
+        return self.path if self.path_of is None else self.path_of(own)
+
+    def place_of(self, row: int) -> str:
+        """Say where a row stands, to somebody who looks at one of another file."""
+        return f"on line {self.line(row)} of {shown_path(self._file(row))}"
+
+    def already(self, row: int, again: int) -> str:
+        """Say that what a row holds stands elsewhere already, and what to do about it."""
+        if self._file(row) == self._file(again):
+            return f"stand on line {self.line(row)} already (where={{COL: VALUE}} selects rows)"
+        return (
+            f'stand {self.place_of(row)} already (columns={{"system": "file"}} keeps files apart)'
+        )
+
+    def named(self, column: str) -> str:
+        """Give the column as messages call it: by the name that it has in the file."""
+        return f"column '{self.given.get(column, column)}'"
+
+    def labels(self, column: str) -> list[str]:
+        """Read a column of names: text as it stands, whole numbers as digits; none is blank."""
+        cells = self.columns[column]
+        values = cells.tolist() if isinstance(cells, np.ndarray) else cells
+        names = [cell if type(cell) is str else label(cell) for cell in values]
+        blank = {name for name in set(names) if name is None or not name.strip()}
+        if blank:
+            row = next(row for row, name in enumerate(names) if name in blank)
+            cell = values[row]
+            found = "is empty" if missing(cell) or names[row] == "" else f"holds {brief(cell)}"
+            self.fail(f"{self.named(column)} {found}, expected a name", row)
+        return names  # type: ignore[return-value]
+
+    def texts(self, column: str) -> list[str | None]:
+        """Read a column of texts; an absent value is None, an empty text stays empty."""
+        cells = self.columns[column]
+        values = cells.tolist() if isinstance(cells, np.ndarray) else cells
+        texts = [cell if type(cell) is str or cell is None else label(cell) for cell in values]
+        for row, (text, cell) in enumerate(zip(texts, values, strict=True)):
+            if text is None and not missing(cell):
+                self.fail(f"column '{column}': expected text, found {brief(cell)}", row)
+        return [text or None for text in texts] if self.blank_is_missing else texts
+
+    def scores(self, column: str) -> Floats:
+        """Read a column that must be scores, since its name says nothing else."""
+        return self.numbers(column, f"; columns of names and texts are called {_ROLES}")
+
+    def numbers(self, column: str, hint: str = "") -> Floats:
+        """Read a column of numbers exactly; NaN where a cell is missing.
+
+        A word, an infinity or a boolean is an error with its line, as is a whole number that JSON,
+        Parquet or a frame holds exactly and a double can't.
+        """
+        cells = self.columns[column]
+        if isinstance(cells, np.ndarray):
+            values = cells
+        else:
+            fast = fast_numbers(cells)
+            values = self._careful_numbers(column, cells, hint) if fast is None else fast
+        for row in np.flatnonzero(np.isinf(values))[:1]:
+            self.fail(f"column '{column}': infinite score, expected a finite number", row)
+        return values
+
+    def _careful_numbers(self, column: str, cells: Sequence[Any], hint: str) -> Floats:
+        values = np.empty(len(cells))
+        for row, cell in enumerate(cells):
+            number = parse_number(cell)
+            if number is None:
+                whole = isinstance(cell, int) and not isinstance(cell, bool)
+                what = "is beyond 2^53, so not exact" if whole else "is not a number"
+                what += hint if row == 0 else ""  # further down it is a slip among numbers
+                skip = f"({skipping(column)} skips the column)"
+                self.fail(f"column '{column}': {brief(cell)} {what} {skip}", row)
+            values[row] = number
+        return values
+
+    def where(self, column: str, value: str) -> RawTable:
+        """Keep the rows whose cell is ``value``; the column, now the same in all, is dropped."""
+        cells = [label(cell) for cell in self.columns[column]]
+        keep: list[int] = [row for row, cell in enumerate(cells) if cell == value]
+        if not keep:
+            known = {cell for cell in cells if cell}
+            raise InputError(f"no row has {column}={value}; {hint(value, known)}", path=self.path)
+        return self.take(keep).without([column])
+
+    def take(self, rows: Sequence[int]) -> RawTable:
+        """Keep these rows."""
+        kept: list[int] = list(rows)
+        columns = {
+            name: cells[kept] if isinstance(cells, np.ndarray) else [cells[row] for row in kept]
+            for name, cells in self.columns.items()
+        }
+        own = np.array(kept, dtype=np.int64) if self.rows is None else self.rows[kept]
+        return replace(self, columns=columns, n_rows=len(kept), rows=own)
+
+    def without(self, columns: Collection[str]) -> RawTable:
+        """Leave out columns."""
+        kept = {name: cells for name, cells in self.columns.items() if name not in columns}
+        return replace(self, columns=kept)
+
+
+def from_rows(
+    path: Path, rows: Sequence[Mapping[str, Any]], line_of: Callable[[int], int], **about: Any
+) -> RawTable:
+    """Make a table of rows that were found one by one."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return RawTable(path, columns, len(rows), line_of, blank_is_missing=False, **about)
+
+
+def stacked(parts: Sequence[RawTable]) -> RawTable:
+    """Put tables of several files under each other; a column that one lacks is empty there."""
+    if len(parts) == 1:
+        return parts[0]
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    columns = {
+        name: [c for part in parts for c in part.columns.get(name, [None] * part.n_rows)]
+        for name in names
+    }
+    place = [(part, row) for part in parts for row in range(part.n_rows)]
+    return RawTable(
+        parts[0].path,
+        columns,
+        len(place),
+        lambda row: place[row][0].line(place[row][1]),
+        blank_is_missing=parts[0].blank_is_missing,
+        given=parts[0].given,
+        facts=_agreed(parts),
+        notes=_gathered(parts),
+        path_of=lambda row: place[row][0].path,
+        needed={role: said for part in parts for role, said in part.needed.items()},
+    )
+
+
+def _agreed(parts: Sequence[RawTable]) -> dict[str, Stated]:
+    """Give what parts say of scores; a direction only where they do not contradict each other."""
+    found: dict[str, Stated] = {}
+    ways: dict[str, set[bool | None]] = {}
+    for name, fact in (pair for part in parts for pair in part.facts.items()):
+        ways.setdefault(name, set()).add(fact.higher_is_better)
+        stated = ways[name] - {None}
+        way = next(iter(stated)) if len(stated) == 1 else None
+        found[name] = fact._replace(higher_is_better=way)
+    return found
+
+
+def _gathered(parts: Sequence[RawTable]) -> tuple[str, ...]:
+    """Give the notes on all parts; what holds of several files is said once."""
+    places: dict[str, list[str]] = {}
+    for part in parts:
+        for note in part.notes:
+            place = f"{part.place}: " if note.startswith(f"{part.place}: ") else ""
+            places.setdefault(note.removeprefix(place), []).append(place)
+
+    def said(rest: str, own: Sequence[str]) -> str:
+        others = len(set(own)) - 1
+        if not others:
+            return f"{own[0]}{rest}"
+        return f"{own[0].removesuffix(': ')} and {plural(others, 'more file')}: {rest}"
+
+    return tuple(said(rest, own) for rest, own in places.items())
+
+
+def one_of(table: RawTable, names: Sequence[str], what: str) -> str | None:
+    """Give the one column that goes by any of these names; two of them are an error."""
+    found = [name for name in names if name in table]
+    if len(found) > 1:
+        raise UsageError(
+            f"{table.place}: columns {' and '.join(found)} could both be the {what}; "
+            f"{skipping(found[1])} or {skipping(found[0])} decides"
+        )
+    return found[0] if found else None
