@@ -21,11 +21,11 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats import files
-from steelyard.formats.cells import parse_number
+from steelyard.formats.cells import Cells, parse_number
 from steelyard.formats.format import ForeignFormat
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.scoretables import LONG
 from steelyard.formats.streams import kept
-from steelyard.formats.tables import RawTable
 from steelyard.formats.view import FileView
 
 TEXTS, SCORES = "plain text", "plain scores"  # names of the formats
@@ -178,7 +178,7 @@ def _recognise(view: FileView) -> bool:
 def _unfold(view: FileView) -> RawTable:
     values = numbers(view.data, view.path, None, "one per line")
     (system,) = named([view.path], "system")
-    columns = {
+    columns: dict[str, Cells] = {
         "system": [system] * len(values),
         "segment": [str(k + 1) for k in range(len(values))],
         SCORE: values,
