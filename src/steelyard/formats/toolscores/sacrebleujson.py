@@ -25,7 +25,7 @@ from steelyard.formats.view import FileView
 _METRIC = re.compile(r"BLEU|chrF[0-9]*(\+\+)?|TER")
 _BASELINE = "Baseline: "
 _NAMED = "sacreBLEU: a system that the file does not name is called as the file"
-_LINE = re.compile(r"(BLEU|chrF[0-9]*(?:\+\+)?|TER)\|(\S*) = (-?[0-9.]+)(?: .*)?")
+_LINE = re.compile(r" *(BLEU|chrF[0-9]*(?:\+\+)?|TER)\|(\S*) = (-?[0-9.]+)(?: .*)?")
 
 
 def _facts(metric: str) -> ScoreFacts:
@@ -87,10 +87,11 @@ def _systems(view: FileView) -> RawTable:
     return _rows(view, rows, lines, *notes)
 
 
-def _n_lines(view: FileView) -> int:
-    """Count the first lines, if the first is a score as sacreBLEU prints it."""
-    lines = view.first_lines
-    return len(lines) if lines and _LINE.fullmatch(lines[0]) else 0
+def _is_printed(view: FileView, *, segments: bool) -> bool:
+    """Tell lines that sacreBLEU prints: of segments if a metric stands on several of them."""
+    found = [_LINE.fullmatch(line) for line in view.first_lines]
+    metrics = [match[1] for match in found if match]
+    return bool(found) and found[0] is not None and segments == (len(set(metrics)) < len(found))
 
 
 def _printed(*, segments: bool) -> Callable[[FileView], RawTable]:
@@ -147,17 +148,17 @@ LINES = ForeignFormat(
     example="chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0 = 67.6\n"
     "chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0 = 81.2\n",
     example_name="sysA.txt",
-    recognise=lambda view: _n_lines(view) > 1,
+    recognise=lambda view: _is_printed(view, segments=True),
     unfold=_printed(segments=True),
     becomes=_LONG,
 )
 LINE = ForeignFormat(
     name="sacreBLEU line",
     gives=EvalSet,
-    known_by="one line METRIC|SIGNATURE = SCORE",
+    known_by="lines METRIC|SIGNATURE = SCORE, one per metric",
     example="BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0 = 62.1\n",
     example_name="sysA.txt",
-    recognise=lambda view: _n_lines(view) == 1,
+    recognise=lambda view: _is_printed(view, segments=False),
     unfold=_printed(segments=False),
     becomes=_SYSTEM_TABLE,
 )
