@@ -55,6 +55,7 @@ def info(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) 
             "path": inputs[0],
             "format": found.read.form,
             **facts,
+            "read": [file.taken_for() for file in found.read.files],
             "warnings": list(found.read.notes),
         }
         rows = tuple((key, _shown(value)) for key, value in facts.items())
@@ -200,21 +201,23 @@ def convert(
     value: Any
     try:
         value = options.load(tuple(sources))
+        read, notes = value.inputs, value.notes
     except JudgementsError as found:
         if len(sources) > 1:
             raise
         options.only_rows_and_columns()
         if to is not None:
             raise UsageError("--to applies to scores: raw judgements keep their format") from None
-        value = found.value
+        value, read, notes = found.value, found.read.files, found.read.notes
     if anonymise_raters:
         value, key = anonymous(value)
     lost = save(value, target, to=to, overwrite=force, human=options.human)
     if rater_key is not None:
         files.write_text(rater_key, dumps(key) + "\n")
-    warnings = [f"{target} has no place for: {', '.join(lost)}"] if lost else []
+    warnings = [*notes, *([f"{target} has no place for: {', '.join(lost)}"] if lost else [])]
     table = Table("", (Column("out"),), ((name,),))
-    emit({"out": name, "warnings": warnings}, [table], output, f"wrote {target}")
+    result = {"out": name, "read": [file.taken_for() for file in read], "warnings": warnings}
+    emit(result, [table], output, f"wrote {target}")
 
 
 @data.command(epilog="Example: steelyard data check wmt23 my-metric.tsv --lp en-de --human mqm")

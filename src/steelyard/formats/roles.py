@@ -25,6 +25,7 @@ TASK = ("task",)  # its items are numbered apart from those of other tasks
 EPOCH = ("epoch", "trial", "repetition")  # which time an item was answered: no item of its own
 REFERENCE_PREFIX = "ref:"
 OUTPUTS, REFERENCES = "out", "refs"  # objects of texts by name
+_OBJECTS = {"output": (OUTPUTS,), "reference": (REFERENCES,)}
 #: Ratings and error lists.
 RATER = ("rater", "worker", "annotator")
 RATING = ("raw", "score", "value", "rating")
@@ -292,13 +293,18 @@ def described(table: RawTable, *, judged: bool) -> tuple[tuple[str, tuple[str, .
     rest = dict.fromkeys(table.columns)  # a column has one role
     for role, names in ASSIGNED.items():
         if judged or _OF_SCORES.issuperset(names):
-            own = [name for name in names if name in rest]
+            objects = [n for n in _OBJECTS.get(role, ()) if n in rest and _is_object(table, n)]
+            own = [name for name in names if name in rest] + objects
             found[role] = tuple(table.given.get(name, name) for name in own)
             rest = dict.fromkeys(name for name in rest if name not in own)
     if not judged:
         scores = tuple(table.given.get(name, name) for name in rest if not is_text(name))
         found["score" if SYSTEM[0] in table else "system"] = scores
     return tuple((role, own) for role, own in found.items() if own)
+
+
+def _is_object(table: RawTable, name: str) -> bool:
+    return any(isinstance(cell, dict) for cell in table.columns[name])
 
 
 def called(table: RawTable, name: str, role: str) -> RawTable:
