@@ -286,8 +286,8 @@ def assigned(table: RawTable, given: Iterable[tuple[str, str]]) -> RawTable:
 def described(table: RawTable, *, judged: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Give the roles that columns have, and what the file calls these.
 
-    What is left of a table of scores are scores, or systems if it is wide; ``judged`` tables have
-    other columns, too.
+    What is left of a table of scores are scores, or systems if it is wide; texts and ``judged`` tables
+    have other columns, too.
     """
     found: dict[str, tuple[str, ...]] = {}
     rest = dict.fromkeys(table.columns)  # a column has one role
@@ -297,7 +297,8 @@ def described(table: RawTable, *, judged: bool) -> tuple[tuple[str, tuple[str, .
             own = [name for name in names if name in rest] + objects
             found[role] = tuple(table.given.get(name, name) for name in own)
             rest = dict.fromkeys(name for name in rest if name not in own)
-    if not judged:
+    texts = any(_is_object(table, name) for name in (OUTPUTS, REFERENCES) if name in table)
+    if not (judged or texts):
         scores = tuple(table.given.get(name, name) for name in rest if not is_text(name))
         found["score" if SYSTEM[0] in table else "system"] = scores
     return tuple((role, own) for role, own in found.items() if own)
