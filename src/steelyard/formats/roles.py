@@ -286,8 +286,8 @@ def assigned(table: RawTable, given: Iterable[tuple[str, str]]) -> RawTable:
 def described(table: RawTable, *, judged: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Give the roles that columns have, and what the file calls these.
 
-    What is left of a table of scores are scores, or systems if it is wide; texts and ``judged`` tables
-    have other columns, too.
+    What is left of a table of scores are scores, or systems if it is wide; files of texts and
+    ``judged`` tables have other columns, too.
     """
     found: dict[str, tuple[str, ...]] = {}
     rest = dict.fromkeys(table.columns)  # a column has one role
