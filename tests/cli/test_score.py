@@ -159,7 +159,7 @@ def test_empty_and_missing_outputs_are_said(folder, capsys):
         (["score", "texts.jsonl", "--metric", "bleu,bleu", "--refs", "refA"], "already"),
         (["score", "texts.jsonl", "--metric", "bleu", "--refs", "refA", "--set", "tokenize=13a"],
          "expected METRIC.OPTION=VALUE"),
-        (["score", "texts.jsonl", "--command", "=x"], "not of the form NAME=COMMAND"),
+        (["score", "texts.jsonl", "--command", "=x"], "not of the form [NAME=]COMMAND"),
         (["score", "texts.jsonl", "--metric", "bleu", "--src-lang", "de"], "expected both"),
         (["score", "--ref", "ref.txt", "missing.txt", "--metric", "bleu"], "missing.txt: no such"),
         (["score", "--ref", "ref.txt", "good.txt", "--metric", "copy"], "copy: the set has no sou"),

@@ -235,8 +235,8 @@ def test_a_line_for_each_metric_is_of_a_system(tmp_path: Path) -> None:
     path.write_text("  BLEU|nrefs:1|eff:no = 62.1 91.8/74.4\nchrF2|nrefs:1|eff:yes = 77.6")
     es = load(path)
     assert es.n_segments == 0
-    assert es["BLEU"].system_scores.tolist() == [62.1]
-    assert es["chrF2"].system_scores.tolist() == [77.6]
+    assert es["BLEU"].system_means().tolist() == [62.1]
+    assert es["chrF2"].system_means().tolist() == [77.6]
 
 
 def test_sacrebleu_twice_is_refused(tmp_path: Path, refusal: Refusal) -> None:
