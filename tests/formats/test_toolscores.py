@@ -230,6 +230,15 @@ def test_a_line_of_sacrebleu_is_a_corpus_score() -> None:
     assert (es.n_segments, es["BLEU"].system_means().tolist()) == (0, [62.1])
 
 
+def test_a_line_for_each_metric_is_of_a_system(tmp_path: Path) -> None:
+    path = tmp_path / "A.txt"  # -m bleu chrf -f text, which aligns the signatures
+    path.write_text("  BLEU|nrefs:1|eff:no = 62.1 91.8/74.4\nchrF2|nrefs:1|eff:yes = 77.6")
+    es = load(path)
+    assert es.n_segments == 0
+    assert es["BLEU"].system_means().tolist() == [62.1]
+    assert es["chrF2"].system_means().tolist() == [77.6]
+
+
 def test_sacrebleu_twice_is_refused(tmp_path: Path, refusal: Refusal) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

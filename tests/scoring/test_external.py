@@ -145,3 +145,79 @@ def test_metrics_that_are_made_already(es, judge):
     found = sy.score(es, [judge, "length"], references=["refA"])
     assert found.metrics == ("judge", "length")
     assert found.signatures["judge"].startswith("command:")
+
+
+#: Stand-ins for programs of others: the same options, files of the same shape, made-up scores.
+COMET = """
+import argparse, json
+p = argparse.ArgumentParser()
+p.add_argument("-t", nargs="+")
+for name in ("-s", "-r", "--to_json"):
+    p.add_argument(name)
+a = p.parse_args()
+lines = [open(f, encoding="utf-8").read().splitlines() for f in (a.s, a.t[0], a.r)]
+rows = [{"src": s, "mt": t, "ref": r, "COMET": len(t) / 100} for s, t, r in zip(*lines)]
+with open(a.to_json, "w", encoding="utf-8") as file:
+    json.dump({a.t[0]: rows}, file, ensure_ascii=False, indent=4)
+for i, row in enumerate(rows):
+    print(f"{a.t[0]}\\tSegment {i}\\tscore: {row['COMET']:.4f}")
+print(f"{a.t[0]}\\tscore: {sum(row['COMET'] for row in rows) / len(rows):.4f}")
+"""
+METRICX = """
+import argparse, json
+p = argparse.ArgumentParser()
+for name in ("tokenizer", "model_name_or_path", "max_input_length", "batch_size"):
+    p.add_argument("--" + name)
+p.add_argument("--input_file"), p.add_argument("--output_file")
+p.add_argument("--qe", action="store_true")
+a = p.parse_args()
+with open(a.input_file, encoding="utf-8") as file, open(a.output_file, "w") as out:
+    for line in file:
+        row = json.loads(line)
+        row["prediction"] = len(row["hypothesis"]) / 10
+        out.write(json.dumps(row) + "\\n")
+"""
+
+
+def stand_in(tmp_path, text):
+    path = tmp_path / "program.py"
+    path.write_text(text)
+    return f"{sys.executable} {path}"
+
+
+def texts_of(n):
+    outputs = {"A": ("Ja.", "Zwei Wörter.")[:n], "B": ("Jawohl.", "Nein.")[:n]}
+    references = {"refA": ("Ja.", "Nein.")[:n]}
+    segments = Segments(("1", "2")[:n], sources=("Yes.", "No.")[:n], references=references)
+    return EvalSet(("A", "B"), segments, outputs=outputs)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("kept", ["{scores}", "elsewhere.json"])
+def test_comet_by_its_command_line(tmp_path, monkeypatch, kept, n):
+    monkeypatch.chdir(tmp_path)
+    line = f"{stand_in(tmp_path, COMET)} -s {{src}} -t {{out}} -r {{ref}} --to_json {kept}"
+    es = texts_of(n)
+    scored = Command.parse("comet", line).score(es)  # from its JSON, or from what it prints
+    expected = [[len(text) / 100 for text in es.outputs[name]] for name in es.systems]
+    assert np.allclose(scored.table.values, expected, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_metricx_by_its_command_line(tmp_path, n):
+    line = (
+        f"{stand_in(tmp_path, METRICX)} --tokenizer google/mt5-xl --model_name_or_path "
+        "google/metricx-24-hybrid-large-v2p6 --max_input_length 1536 --batch_size 1 "
+        "--input_file {json} --output_file {scores}"
+    )
+    es = texts_of(n)
+    scored = Command.parse("metricx", line, higher_is_better=False).score(es)
+    expected = [[len(text) / 10 for text in es.outputs[name]] for name in es.systems]
+    assert scored.table.values.tolist() == expected
+    assert not scored.table.higher_is_better
+
+
+def test_metricx_of_a_single_text(tmp_path):
+    line = f"{stand_in(tmp_path, METRICX)} --input_file {{json}} --output_file {{scores}} --qe"
+    es = EvalSet(("A",), Segments(("1",), sources=("Yes.",)), outputs={"A": ("Ja.",)})
+    assert Command.parse("metricx", line).score(es).table.values.tolist() == [[0.3]]

@@ -201,13 +201,12 @@ def convert(
     value: Any
     try:
         value = options.load(tuple(sources))
+        read, notes = value.inputs, value.notes
     except JudgementsError as found:
         if not found.alone:
             raise
         options.only_rows_and_columns()
         value, read, notes = found.value, found.read.files, found.read.notes
-    else:
-        read, notes = value.inputs, value.notes
     if anonymise_raters:
         value, key = anonymous(value)
     lost = save(value, target, to=to, overwrite=force, human=options.human)

@@ -148,7 +148,7 @@ class Program(Named):
 
     def parse(self, text: str) -> tuple[str, str]:
         """Split at an equals sign that stands behind a single word, or name it by its program."""
-        if re.match(r"[^\s=]+=", text):
+        if re.match(r"[^\s=]*=", text):
             return super().parse(text)
         words = text.split()
         scripts = (word for word in words if word.endswith((".py", ".sh", ".pl", ".rb")))

@@ -59,7 +59,8 @@ def _typed(value: str) -> str:
         key, _, rest = value[1:-1].partition(": ")
         typed = "" if rest == "..." else _typed(rest)
         return f"{key.strip(chr(34))}{':' if rest[0] == '[' else '='}{typed}"
-    return _shell(value.strip(chr(34)))
+    plain = value.strip(chr(34))
+    return f"'{plain}'" if " " in plain else plain
 
 
 def _shell(name: str) -> str:

@@ -25,6 +25,7 @@ TASK = ("task",)  # its items are numbered apart from those of other tasks
 EPOCH = ("epoch", "trial", "repetition")  # which time an item was answered: no item of its own
 REFERENCE_PREFIX = "ref:"
 OUTPUTS, REFERENCES = "out", "refs"  # objects of texts by name
+_OBJECTS = {"output": (OUTPUTS,), "reference": (REFERENCES,)}
 #: Ratings and error lists.
 RATER = ("rater", "worker", "annotator")
 RATING = ("raw", "score", "value", "rating")
@@ -285,20 +286,26 @@ def assigned(table: RawTable, given: Iterable[tuple[str, str]]) -> RawTable:
 def described(table: RawTable, *, judged: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Give the roles that columns have, and what the file calls these.
 
-    What is left of a table of scores are scores, or systems if it is wide; ``judged`` tables have
-    other columns, too.
+    What is left of a table of scores are scores, or systems if it is wide; files of texts and
+    ``judged`` tables have other columns, too.
     """
     found: dict[str, tuple[str, ...]] = {}
     rest = dict.fromkeys(table.columns)  # a column has one role
     for role, names in ASSIGNED.items():
         if judged or _OF_SCORES.issuperset(names):
-            own = [name for name in names if name in rest]
+            objects = [n for n in _OBJECTS.get(role, ()) if n in rest and _is_object(table, n)]
+            own = [name for name in names if name in rest] + objects
             found[role] = tuple(table.given.get(name, name) for name in own)
             rest = dict.fromkeys(name for name in rest if name not in own)
-    if not judged:
+    texts = any(_is_object(table, name) for name in (OUTPUTS, REFERENCES) if name in table)
+    if not (judged or texts):
         scores = tuple(table.given.get(name, name) for name in rest if not is_text(name))
         found["score" if SYSTEM[0] in table else "system"] = scores
     return tuple((role, own) for role, own in found.items() if own)
+
+
+def _is_object(table: RawTable, name: str) -> bool:
+    return any(isinstance(cell, dict) for cell in table.columns[name])
 
 
 def called(table: RawTable, name: str, role: str) -> RawTable:

@@ -46,7 +46,9 @@ FORMAT = ForeignFormat(
     name="AlpacaEval annotations",
     gives=BattleLog,
     known_by="annotations.json with instruction, generator_1, generator_2, preference",
-    example='{"instruction": "...", "generator_1": "B", "generator_2": "A", "preference": 1.5}',
+    example='[{"instruction": "Say hello.", "generator_1": "B", "generator_2": "A", '
+    '"preference": 2.0}]\n',
+    example_name="results/A/annotations.json",
     keys=("instruction", "generator_1", "generator_2", "preference"),
     files=("annotations.json",),
     unfold=_unfold,

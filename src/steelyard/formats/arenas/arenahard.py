@@ -81,7 +81,9 @@ FORMAT = ForeignFormat(
     name="Arena-Hard judgments",
     gives=BattleLog,
     known_by="model_judgment/JUDGE/MODEL.jsonl with model, judge, games",
-    example='{"uid": "a1", "judge": "J", "model": "A", "baseline": "B", "games": [...]}',
+    example='{"uid": "a1", "judge": "J", "model": "A", "baseline": "B", "games": '
+    '[{"score": "B>A"}, {"score": "A>>B"}]}\n',
+    example_name="model_judgment/J/A.jsonl",
     keys=("model", "judge", "games"),
     recognise=lambda view: view.has("uid") or view.has("question_id"),
     files=("*.jsonl",),

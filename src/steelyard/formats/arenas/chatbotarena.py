@@ -74,7 +74,9 @@ FORMAT = ForeignFormat(
     name="Chatbot Arena votes",
     gives=BattleLog,
     known_by="JSON with model_a, model_b, winner, anony",
-    example='{"model_a": "A", "model_b": "B", "winner": "tie (bothbad)", "anony": true, ...}',
+    example='[{"model_a": "A", "model_b": "B", "winner": "model_a", "anony": true, '
+    '"tstamp": 1700000000.5}]\n',
+    example_name="clean_battle_20261117.json",
     keys=("model_a", "model_b", "winner", "anony"),
     files=("clean_battle*.json", "*.jsonl"),
     unfold=_votes,
@@ -84,7 +86,9 @@ KAGGLE = ForeignTable(
     name="Chatbot Arena Kaggle votes",
     gives=BattleLog,
     known_by="columns model_a, model_b, winner_model_a, winner_model_b, winner_tie",
-    example="id,model_a,model_b,prompt,...,winner_model_a,winner_model_b,winner_tie",
+    example="id,model_a,model_b,prompt,winner_model_a,winner_model_b,winner_tie\n"
+    "1,A,B,What is 1+1?,1,0,0\n",
+    example_name="train.csv",
     marks=(".model_a .model_b .winner_model_a .winner_model_b .winner_tie",),
     unfold=_kaggle,
     becomes=battlelogs.FORMAT,

@@ -74,7 +74,9 @@ FORMAT = ForeignFormat(
     name="FastChat scores",
     gives=EvalSet,
     known_by="JUDGE_single.jsonl with question_id, model, judge, score, turn",
-    example='{"question_id": 81, "model": "A", "judge": ["gpt-4", "single-v1"], "score": 7, ...}',
+    example='{"question_id": 81, "model": "A", "judge": ["gpt-4", "single-v1"], '
+    '"score": 7, "turn": 1}\n',
+    example_name="model_judgment/gpt-4_single.jsonl",
     keys=("question_id", "model", "judge", "score", "turn"),
     files=("*_single.jsonl",),
     unfold=_single,
@@ -84,7 +86,9 @@ PAIRS = ForeignFormat(
     name="FastChat pairs",
     gives=BattleLog,
     known_by="JUDGE_pair.jsonl with model_1, model_2, g1_winner, g2_winner",
-    example='{"question_id": 81, "model_1": "A", "model_2": "B", "g1_winner": "tie", ...}',
+    example='{"question_id": 81, "model_1": "A", "model_2": "B", "g1_winner": "model_1", '
+    '"g2_winner": "model_1", "judge": ["gpt-4", "pair-v2"], "turn": 1}\n',
+    example_name="model_judgment/gpt-4_pair.jsonl",
     keys=("question_id", "model_1", "model_2", "g1_winner", "g2_winner"),
     files=("*_pair.jsonl",),
     unfold=_pairs,

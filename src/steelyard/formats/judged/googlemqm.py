@@ -120,8 +120,11 @@ def _notes(view: FileView, numbered: str, tests: Sequence[Mapping[str, Any]]) ->
 FORMAT = ForeignFormat(
     name="Google MQM",
     gives=Ratings,
-    known_by="tab-separated, columns rater, target, category, severity and globalSegId or seg_id",
-    example="system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity",
+    known_by="tab-separated, columns system, rater, target, category, severity and globalSegId, "
+    "seg_id or docSegId",
+    example="system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\n"
+    "A\tdoc1\t1\t1\trater1\tYes.\t<v>Nein</v>.\tAccuracy/Mistranslation\tMajor\n",
+    example_name="mqm.tsv",
     recognise=recognise,
     files=("*.tsv", "*.tsv.gz"),
     unfold=unfold,

@@ -331,15 +331,18 @@ def _errors(view: FileView) -> bool:
 
 _KNOWN = "JSON with data and annotations, or JSON-MIN, CSV, TSV with annotation_id and annotator"
 _FILES = ("project-*-at-*.json", "project-*-at-*.csv", "project-*-at-*.tsv")
+_FILE = "project-1-at-2026-11-17-10-00.json"
 _EXAMPLE = (
-    '[{"id": 1, "data": {"system": "A", "segment": 0}, "annotations": [{"completed_by": 1, '
-    '"result": [{"from_name": "%s", "type": "%s", "value": %s}]}]}]'
+    '[{"id": 1, "data": {%s, "segment": 0}, "annotations": [{"completed_by": 1, '
+    '"result": [{"from_name": "%s", "type": "%s", "value": %s}]}]}]\n'
 )
+_ONE, _TWO = '"system": "A"', '"model_a": "A", "model_b": "B"'
 PAIRS = ForeignFormat(
     name="Label Studio pairs",
     gives=BattleLog,
     known_by=f"{_KNOWN}; answers are left or right",
-    example=_EXAMPLE % ("better", "pairwise", '{"selected": "left"}'),
+    example=_EXAMPLE % (_TWO, "better", "pairwise", '{"selected": "left"}'),
+    example_name=_FILE,
     recognise=_pairs,
     unfold=unfold_pairs,
     becomes=battlelogs.FORMAT,
@@ -349,7 +352,8 @@ ERRORS = ForeignFormat(
     name="Label Studio spans",
     gives=Ratings,
     known_by=f"{_KNOWN}; spans have labels",
-    example=_EXAMPLE % ("errors", "labels", '{"start": 0, "end": 3, "labels": ["Minor"]}'),
+    example=_EXAMPLE % (_ONE, "errors", "labels", '{"start": 0, "end": 3, "labels": ["Minor"]}'),
+    example_name=_FILE,
     recognise=_errors,
     unfold=unfold_errors,
     becomes=errorlists.FORMAT,
@@ -359,7 +363,8 @@ RATINGS = ForeignFormat(
     name="Label Studio ratings",
     gives=Ratings,
     known_by=f"{_KNOWN}; a rating, a number or a choice for each",
-    example=_EXAMPLE % ("quality", "rating", '{"rating": 4}'),
+    example=_EXAMPLE % (_ONE, "quality", "rating", '{"rating": 4}'),
+    example_name=_FILE,
     recognise=_seen,
     unfold=unfold_ratings,
     becomes=directassessment.FORMAT,

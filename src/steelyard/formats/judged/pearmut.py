@@ -244,8 +244,10 @@ FORMAT = SetFormat(
     name="pearmut",
     gives=EvalSet,
     known_by="JSON lines with user_id, item_i, item and annotation; or the dashboard's download",
-    example='{"user_id": "u1", "item_i": 0, "item": [{"item_id": "d_#_0", "src": "...", '
-    '"tgt": {"A": "..."}}], "annotation": [{"A": {"score": 90, "error_spans": []}}]}',
+    example='{"user_id": "u1", "item_i": 0, "item": [{"item_id": "d_#_0", "src": "Yes.", '
+    '"tgt": {"A": "Ja."}}], "annotation": [{"A": {"score": 90, "error_spans": []}}]}\n',
+    example_name="campaign.jsonl",
+    rated=True,
     recognise=recognise,
     read=read,
     columns=frozenset(("campaign",)),

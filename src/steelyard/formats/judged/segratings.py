@@ -111,7 +111,8 @@ FORMAT = ForeignFormat(
     gives=Ratings,
     known_by='name ends in .seg.rating; lines of a system and {"errors": ...} or None',
     example='ONLINE-B\t{"errors": [{"start": 3, "end": 8, "category": "accuracy/mistranslation", '
-    '"severity": "major"}]}\trater1',
+    '"severity": "major"}]}\trater1\n',
+    example_name="en-de.mqm.seg.rating",
     recognise=recognise,
     unfold=unfold,
     becomes=errorlists.FORMAT,

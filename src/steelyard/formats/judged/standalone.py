@@ -146,8 +146,11 @@ FORMAT = SetFormat(
     name="mt-metrics-eval standalone ratings",
     gives=EvalSet,
     known_by="JSON lines with source, hypothesis and errors",
-    example='{"source": "...", "hypothesis": "...", "errors": [], "document_id": "doc1", '
-    '"segment_id": 0, "system_id": "A", "rater_id": "rater1", "src_lang": "en", "tgt_lang": "de"}',
+    example='{"source": "Yes.", "hypothesis": "Ja.", "errors": [], "document_id": "doc1", '
+    '"segment_id": 0, "system_id": "A", "rater_id": "rater1", "src_lang": "en", '
+    '"tgt_lang": "de"}\n',
+    example_name="ratings.jsonl",
+    rated=True,
     keys=("source", "hypothesis", "errors"),
     recognise=lambda view: not view.has("system"),
     read=read,

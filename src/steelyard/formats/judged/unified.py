@@ -222,9 +222,11 @@ COLUMNS = frozenset(("lp", "domain", "doc"))
 FORMAT = SetFormat(
     name="WMT unified",
     gives=EvalSet,
-    known_by="JSON lines with doc_id, src_text, tgt_text and scores",
-    example='{"doc_id": "en-cs_#_news_#_doc1_#_0", "src_text": "...", "tgt_text": {"A": "..."}, '
-    '"scores": {"A": [{"score": 88, "annotator": "r1", "errors": []}]}}',
+    known_by="JSON lines with doc_id, src_text and tgt_text",
+    example='{"doc_id": "en-cs_#_news_#_doc1_#_0", "src_text": "Yes.", "tgt_text": {"A": "Ano."}, '
+    '"scores": {"A": [{"score": 88, "annotator": "r1", "errors": []}]}}\n',
+    example_name="genmt-humeval.jsonl",
+    rated=True,
     keys=("doc_id", "src_text", "tgt_text"),
     read=read,
     columns=COLUMNS,

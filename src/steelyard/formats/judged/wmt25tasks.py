@@ -176,13 +176,23 @@ def _with(*names: str) -> Any:
     return recognise
 
 
-_EXAMPLE = "doc_id\tsegment_id\tsource_lang\ttarget_lang\tset_id\tsystem_id\t...\tmethod\t"
+_HEADER = (*_SHARED, "hypothesis_segment")
+_EXAMPLE = ("doc1", "0", "en", "de", "official", "A", "metric", "Ein Satz.")
+
+
+def _example(**more: str) -> str:
+    """Give a header and a row."""
+    rows = ((*_HEADER, *more), (*_EXAMPLE, *more.values()))
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
 _COUNTS = ("set_id", "official")
 SCORES = ForeignFormat(
     name="WMT25 task 1",
     gives=EvalSet,
     known_by="TSV with set_id, system_id, method and overall",
-    example=f"{_EXAMPLE}{_SCORE}",
+    example=_example(**{_SCORE: "81.5"}),
+    example_name="task1.tsv",
     recognise=_with(*_SCORES),
     unfold=unfold_scores,
     becomes=LONG,
@@ -192,7 +202,8 @@ ERRORS = ForeignFormat(
     name="WMT25 task 2",
     gives=Ratings,
     known_by="TSV with set_id, system_id, method, start_indices, end_indices and error_types",
-    example=_EXAMPLE + "\t".join(wordspans.COLUMNS),
+    example=_example(**dict(zip(wordspans.COLUMNS, ("4", "8", "minor"), strict=True))),
+    example_name="task2.tsv",
     recognise=_with(*wordspans.COLUMNS),
     unfold=unfold_errors,
     becomes=errorlists.FORMAT,
@@ -202,7 +213,8 @@ EDITS = ForeignFormat(
     name="WMT25 task 3",
     gives=EvalSet,
     known_by="TSV with set_id, system_id, method and post_edit",
-    example=f"{_EXAMPLE}{_EDIT}",
+    example=_example(**{_EDIT: "Ein Satz!"}),
+    example_name="task3.tsv",
     recognise=_with(*_EDITS),
     unfold=unfold_edits,
     becomes=LONG,

@@ -69,7 +69,8 @@ FORMAT = ForeignFormat(
     gives=Ratings,
     known_by="seven columns without a header: language pair, gold or method, segment, output, "
     "starts, ends, types",
-    example="en-de\tgold\t0\tEin Satz.\t0 4\t3 8\tminor major",
+    example="en-de\tgold\t0\tEin Satz.\t0 4\t3 8\tminor major\n",
+    example_name="task2.en-de.gold.tsv",
     recognise=recognise,
     unfold=unfold,
     becomes=errorlists.FORMAT,

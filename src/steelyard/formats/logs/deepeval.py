@@ -124,9 +124,10 @@ def _system(run: Record, rows: Rows) -> str:
 FORMAT = ForeignFormat(
     name="DeepEval test run",
     gives=EvalSet,
-    known_by="JSON with testCases, metricsScores, testPassed and testFailed",
+    known_by="JSON with testCases and metricsScores",
     example='{"testCases": [{"name": "item_0", "metricsData": [{"name": "Answer Relevancy", '
-    '"score": 0.9, "threshold": 0.5, "success": true}]}], "metricsScores": []}',
+    '"score": 0.9, "threshold": 0.5, "success": true}]}], "metricsScores": []}\n',
+    example_name="model-1/test_run.json",
     recognise=recognise,
     files=("*.json",),
     unfold=unfold,

@@ -103,7 +103,8 @@ FORMAT = ForeignFormat(
     gives=EvalSet,
     known_by="per_instance_stats.json: a list with instance_id, train_trial_index and stats",
     example='[{"instance_id": "id12", "train_trial_index": 0, "stats": [{"name": {"name": '
-    '"exact_match", "split": "test"}, "count": 1, "mean": 1.0}]}]',
+    '"exact_match", "split": "test"}, "count": 1, "mean": 1.0}]}]\n',
+    example_name="mmlu/per_instance_stats.json",
     keys=("instance_id", "train_trial_index", "stats"),
     files=("per_instance_stats.json*",),
     unfold=unfold,

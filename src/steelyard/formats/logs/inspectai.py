@@ -181,7 +181,8 @@ FORMAT = ForeignFormat(
     gives=EvalSet,
     known_by=".eval archive, or JSON with version, status, eval and samples",
     example='{"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, '
-    '"samples": [{"id": 1, "epoch": 1, "scores": {"match": {"value": "C"}}}]}',
+    '"samples": [{"id": 1, "epoch": 1, "scores": {"match": {"value": "C"}}}]}\n',
+    example_name="2026-11-17T00-16-45_t_abc.json",
     recognise=recognise,
     files=("*.eval", "*.json"),
     unfold=unfold,

@@ -137,8 +137,10 @@ def _matched(table: RawTable) -> RawTable:
 FORMAT = ForeignFormat(
     name="lm-evaluation-harness samples",
     gives=EvalSet,
-    known_by="samples_TASK_TIME.jsonl: doc_id, resps, filter, metrics",
-    example='{"doc_id": 0, "resps": [["six"]], "filter": "none", "metrics": ["acc"], "acc": 1.0}',
+    known_by="samples_TASK_TIME.jsonl: doc_id, resps and filtered_resps",
+    example='{"doc_id": 0, "resps": [["six"]], "filtered_resps": ["six"], "filter": "none", '
+    '"metrics": ["acc"], "acc": 1.0}\n',
+    example_name="model-1/samples_task_2026-11-17T00-16-45.330923.jsonl",
     keys=("doc_id", "resps", "filtered_resps"),
     files=("samples_*.jsonl*",),
     unfold=unfold,

@@ -102,8 +102,10 @@ def _event(item: _Item, record: Record) -> bool:
 FORMAT = ForeignFormat(
     name="OpenAI evals log",
     gives=EvalSet,
-    known_by="JSONL that begins with spec (completion_fns, eval_name)",
-    example='{"spec": {"completion_fns": ["m"], "eval_name": "e.dev.v0", "base_eval": "e"}}',
+    known_by="JSON lines that begin with a spec that has completion_fns",
+    example='{"spec": {"completion_fns": ["m"], "eval_name": "e.dev.v0", "base_eval": "e"}}\n'
+    '{"sample_id": "e.dev.0", "type": "match", "data": {"correct": true}}\n',
+    example_name="run_m_e.jsonl",
     keys=("spec",),
     recognise=lambda view: (
         isinstance((view.record or {})["spec"], dict)

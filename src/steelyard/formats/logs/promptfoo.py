@@ -239,8 +239,10 @@ FORMAT = ForeignFormat(
     name="promptfoo results",
     gives=EvalSet,
     known_by="JSON with config and results.results; JSONL with promptIdx, testIdx, testCase; CSV",
-    example='{"promptIdx": 0, "testIdx": 0, "provider": {"id": "p"}, "testCase": {"vars": {}}, '
-    '"success": true, "score": 1, "namedScores": {}, "failureReason": 0}',
+    example='{"promptIdx": 0, "testIdx": 0, "provider": {"id": "p"}, "testCase": {"vars": '
+    '{"q": "1+1?"}, "assert": [{"type": "equals", "value": "2"}]}, "success": true, "score": 1, '
+    '"namedScores": {}, "failureReason": 0}\n',
+    example_name="results.jsonl",
     recognise=recognise,
     files=("*.json", "*.jsonl", "*.csv"),
     unfold=unfold,

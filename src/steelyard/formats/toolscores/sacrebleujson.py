@@ -24,7 +24,7 @@ from steelyard.formats.view import FileView
 _METRIC = re.compile(r"BLEU|chrF[0-9]*(\+\+)?|TER")
 _BASELINE = "Baseline: "
 _NAMED = "sacreBLEU: a system that the file does not name is called as the file"
-_LINE = re.compile(r"(BLEU|chrF[0-9]*(?:\+\+)?|TER)\|(\S*) = (-?[0-9.]+)(?: .*)?")
+_LINE = re.compile(r" *(BLEU|chrF[0-9]*(?:\+\+)?|TER)\|(\S*) = (-?[0-9.]+)(?: .*)?")
 
 
 def _facts(metric: str) -> Stated:
@@ -86,10 +86,11 @@ def _systems(view: FileView) -> RawTable:
     return _rows(view, rows, lines, *notes)
 
 
-def _n_lines(view: FileView) -> int:
-    """Count the first lines, if the first is a score as sacreBLEU prints it."""
-    lines = view.first_lines
-    return len(lines) if lines and _LINE.fullmatch(lines[0]) else 0
+def _is_printed(view: FileView, *, segments: bool) -> bool:
+    """Tell lines that sacreBLEU prints: of segments if a metric stands on several of them."""
+    found = [_LINE.fullmatch(line) for line in view.first_lines]
+    metrics = [match[1] for match in found if match]
+    return bool(found) and found[0] is not None and segments == (len(set(metrics)) < len(found))
 
 
 def _printed(*, segments: bool) -> Callable[[FileView], RawTable]:
@@ -121,7 +122,8 @@ FORMAT = ForeignFormat(
     name="sacreBLEU scores",
     gives=EvalSet,
     known_by="JSON of one system with name, score, signature",
-    example='[{"name": "BLEU", "score": 62.1, "signature": "nrefs:1|...", ...}]',
+    example='[{"name": "BLEU", "score": 62.1, "signature": "nrefs:1|case:mixed|eff:no|tok:13a"}]\n',
+    example_name="sysA.json",
     keys=("name", "score", "signature"),
     files=("*.json",),
     unfold=_one_system,
@@ -131,7 +133,8 @@ SYSTEMS = ForeignFormat(
     name="sacreBLEU systems",
     gives=EvalSet,
     known_by="JSON list with system, and BLEU, chrF2 or TER as text or with score and p_value",
-    example='[{"system": "sysA.txt", "BLEU": "62.1", "chrF2": "77.6"}, ...]',
+    example='[{"system": "sysA.txt", "BLEU": "62.1", "chrF2": "77.6"}]\n',
+    example_name="systems.json",
     recognise=_is_table,
     files=("*.json",),
     unfold=_systems,
@@ -141,17 +144,20 @@ LINES = ForeignFormat(
     name="sacreBLEU sentence scores",
     gives=EvalSet,
     known_by="lines METRIC|SIGNATURE = SCORE, one per segment",
-    example="chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0 = 67.6",
-    recognise=lambda view: _n_lines(view) > 1,
+    example="chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0 = 67.6\n"
+    "chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0 = 81.2\n",
+    example_name="sysA.txt",
+    recognise=lambda view: _is_printed(view, segments=True),
     unfold=_printed(segments=True),
     becomes=_LONG,
 )
 LINE = ForeignFormat(
     name="sacreBLEU line",
     gives=EvalSet,
-    known_by="one line METRIC|SIGNATURE = SCORE",
-    example="BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0 = 62.1 91.8/...",
-    recognise=lambda view: _n_lines(view) == 1,
+    known_by="lines METRIC|SIGNATURE = SCORE, one per metric",
+    example="BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0 = 62.1\n",
+    example_name="sysA.txt",
+    recognise=lambda view: _is_printed(view, segments=False),
     unfold=_printed(segments=False),
     becomes=_SYSTEM_TABLE,
 )
