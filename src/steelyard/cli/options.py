@@ -198,7 +198,8 @@ _INPUT = (
     click.option("--ignore", type=Names(), default=(), help="Skip these columns."),
     COLUMNS,
     click.option("--format", metavar="NAME",
-                 help="Format of all inputs; steelyard data formats lists them."),
+                 help="Format of inputs that could be of several; steelyard data formats "
+                 "lists them."),
 )  # fmt: skip
 
 

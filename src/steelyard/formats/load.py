@@ -79,8 +79,8 @@ def load(  # noqa: PLR0913 - every option has a default
         Roles and the columns that have them, as ``{"system": "model", "segment": "id"}``, where
         names do not say it.
     format
-        The name of the format of all inputs (``steelyard data formats`` lists them), where they
-        look like another.
+        The name of a format (``steelyard data formats`` lists them), for inputs that could be of
+        several; for all if none looks like it.
 
     Examples
     --------

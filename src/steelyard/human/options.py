@@ -104,7 +104,9 @@ class HumanOptions(Options):
     columns: Any = ()
     ignore: Collection[str] = names((), "Skip these columns.")
     format: str | None = text(
-        None, "Format of all inputs; steelyard data formats lists them.", metavar="NAME"
+        None,
+        "Format of inputs that could be of several; steelyard data formats lists them.",
+        metavar="NAME",
     )
 
     def __post_init__(self) -> None:
