@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog
 from steelyard.formats.arenas.verdicts import VOTES, Battles, Verdict
 from steelyard.formats.cells import parse_number
@@ -43,8 +44,11 @@ def _votes(view: FileView) -> RawTable:
     given = {"left": "model_a", "right": "model_b", "outcome": "winner", "time": "tstamp",
              "unit": "question_id"}  # fmt: skip
     table = found.table(given)
-    if None in table.columns.get("unit", ()):
-        table = table.without(["unit"])
+    unnamed = sum(own is None for own in table.columns.get("unit", ()))
+    if unnamed:  # a unit that only some battles have is none
+        said = f"{unnamed:,} of {plural(table.n_rows, 'battle')} have no question_id"
+        note = f"{table.place}: {said}: that of the others is not read"
+        table = replace(table.without(["unit"]), notes=(*table.notes, note))
     return table
 
 

@@ -22,7 +22,7 @@ from steelyard.formats import files, tables
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import directassessment, errorlists
-from steelyard.formats.judged.batchorder import Shown, are_places, numbered
+from steelyard.formats.judged.batchorder import Shown, are_places, misplaced, numbered
 from steelyard.formats.tables import RawTable
 from steelyard.formats.view import FileView
 
@@ -189,6 +189,12 @@ def settle(table: RawTable) -> RawTable:
         if reason is not None:
             left[row] = reason
     kept = [row for row in range(table.n_rows) if row not in left]
+    slip = misplaced(shown, kept)
+    if slip is not None:
+        row, other = slip
+        own, theirs = (shown[one].document for one in slip)
+        where = f"but '{theirs}' {table.place_of(other)}"
+        table.fail(f"item {shown[row].item} is of document '{own}', {where}", row)
     places = are_places(shown[row] for row in kept)
     left |= dict.fromkeys(_superseded(table, shown, kept, by_name=places), "again")
     segments = list(table.columns["segment"])

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import scoretables, tables
+from steelyard.formats import files, scoretables, tables
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.logs.jsonvalues import (
     Fail,
@@ -61,7 +61,7 @@ class _Result:
 
 def recognise(view: FileView) -> bool:
     """Tell a document of results, a line of it, or its table."""
-    if view.kind == "csv":
+    if _is_table(view):
         return f",{','.join(_CSV_BLOCK)}," in view.head
     if not any(key in view.head for key in _EARLY):
         return False  # other logs are too large to be parsed for this
@@ -71,9 +71,13 @@ def recognise(view: FileView) -> bool:
     return isinstance(results, dict) and view.has("config") and "results" in results
 
 
+def _is_table(view: FileView) -> bool:
+    return not files.is_json(view.head, view.kind)
+
+
 def unfold(view: FileView) -> RawTable:
     """Give a row per system, test and repeat."""
-    if view.kind == "csv":
+    if _is_table(view):
         rows = Rows(view)
         results = list(_of_csv(view, rows))
         rows.note("promptfoo rounded the scores of this table to two digits; its JSON has them all")
