@@ -127,7 +127,7 @@ def present(table: RawTable) -> set[str]:
 
     Beside them: ``.name`` for every column, ``places`` of rankings (two systems or more in a row),
     ``texts`` where outputs or references are objects, ``nested`` where the first row holds any
-    object or list.
+    object or list, ``delimited`` in CSV and TSV.
     """
     found = of_names(table.columns)
     objects = (table.columns.get(name, ()) for name in (OUTPUTS, REFERENCES))
@@ -135,7 +135,7 @@ def present(table: RawTable) -> set[str]:
         found.add("texts")
     if any(isinstance(own[0], (dict, list)) for own in table.columns.values() if len(own)):
         found.add("nested")
-    return found
+    return found | {"delimited"} if table.blank_is_missing else found
 
 
 def of_names(names: Collection[str]) -> set[str]:

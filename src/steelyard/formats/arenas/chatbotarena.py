@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog
 from steelyard.formats.arenas.verdicts import VOTES, Battles, Verdict
 from steelyard.formats.cells import parse_number
@@ -43,13 +42,7 @@ def _votes(view: FileView) -> RawTable:
         found.add(record, Verdict(outcome, _OPEN if hidden is False else None), **row)
     given = {"left": "model_a", "right": "model_b", "outcome": "winner", "time": "tstamp",
              "unit": "question_id"}  # fmt: skip
-    table = found.table(given)
-    unnamed = sum(own is None for own in table.columns.get("unit", ()))
-    if unnamed:  # a unit that only some battles have is none
-        said = f"{unnamed:,} of {plural(table.n_rows, 'battle')} have no question_id"
-        note = f"{table.place}: {said}: that of the others is not read"
-        table = replace(table.without(["unit"]), notes=(*table.notes, note))
-    return table
+    return found.table(given)
 
 
 def _kaggle(table: RawTable) -> RawTable:

@@ -49,11 +49,13 @@ def misplaced(shown: Sequence[Shown], rows: Iterable[int]) -> tuple[int, int] | 
     """Find the only two rows that have one item, but different documents.
 
     In batches this is so of most items; of a single one it is a slip, which must not make places
-    out of all lines.
+    out of all lines, unless documents have systems in their names, as those in batches.
     """
     found: defaultdict[tuple[str, int], dict[str, list[int]]] = defaultdict(dict)
     for row in rows:
         one = shown[row]
+        if one.named != one.document:
+            return None
         found[one.lp, one.item].setdefault(one.document, []).append(row)
     odd = [list(own.values()) for own in found.values() if len(own) > 1]
     if len(odd) != 1 or len(odd[0]) != 2 or len(found) < _FEWEST:

@@ -32,7 +32,9 @@ def errors(view: FileView, line: int, starts: str, ends: str, kinds: str) -> lis
     for start, end, kind in zip(*columns, strict=True):
         for word in (start, end):
             if not _PLACE.fullmatch(word):
-                view.fail(f"'{word}' is no place: expected a whole number or '{MISSING}'", line)
+                view.fail(
+                    f"{word[:40]!r} is no place: expected a whole number or '{MISSING}'", line
+                )
         if kind == NO_ERROR:
             continue
         placed = not {start, end} & {MISSING, "-1"}
