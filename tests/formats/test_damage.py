@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -52,33 +53,35 @@ def bits(number: float) -> bytes:
 def facts(value: Any) -> Facts:
     """Give all that was measured or judged, by (system, segment, what), or by both sides."""
     found: Facts = {}
-
-    def put(key: tuple[str, ...], *own: Any) -> None:
+    rows = _scores if isinstance(value, EvalSet) else _judged
+    for key, *own in rows(value):
         found.setdefault(key, []).append(own)
+    return {key: sorted(own, key=repr) for key, own in found.items()}
 
-    if isinstance(value, EvalSet):
-        for name, table in value.scores.items():
-            for i, system in enumerate(value.systems):
-                if table.system_scores is not None:
-                    put((system, "", name), bits(table.system_scores[i]))
-                for j, segment in enumerate(value.segments.ids):
-                    if not np.isnan(table.values[i, j]):
-                        put((system, segment, name), bits(table.values[i, j]))
-    for name, own in getattr(value, "ratings", {}).items():
-        for key, rows in facts(own).items():
-            found[*key, name] = rows
-    if isinstance(value, Ratings):
-        for i in range(len(value)):
-            names = value.systems[value.system[i]], value.segments[value.segment[i]]
-            errors = None if value.errors is None else value.errors[i]
-            put((*names, value.raters[value.rater[i]]), bits(value.value[i]), errors)
-    if isinstance(value, BattleLog):
-        for i in range(len(value)):
-            unit = "" if value.units is None or value.unit is None else value.units[value.unit[i]]
-            weight = 1.0 if value.weight is None else value.weight[i]
-            sides = value.systems[value.left[i]], value.systems[value.right[i]]
-            put((unit, *sides), bits(value.outcome[i]), bits(weight))
-    return {key: sorted(rows, key=repr) for key, rows in found.items()}
+
+def _scores(es: EvalSet) -> Iterator[tuple[Any, ...]]:
+    for (name, table), (i, system) in product(es.scores.items(), enumerate(es.systems)):
+        if table.system_scores is not None:
+            yield (system, "", name), bits(table.system_scores[i])
+        for j, segment in enumerate(es.segments.ids):
+            if not np.isnan(table.values[i, j]):
+                yield (system, segment, name), bits(table.values[i, j])
+    for name, ratings in es.ratings.items():
+        for key, *own in _judged(ratings):
+            yield (*key, name), *own
+
+
+def _judged(held: Any) -> Iterator[tuple[Any, ...]]:
+    for i in range(len(held) if isinstance(held, (Ratings, BattleLog)) else 0):
+        if isinstance(held, Ratings):
+            names = held.systems[held.system[i]], held.segments[held.segment[i]]
+            errors = None if held.errors is None else held.errors[i]
+            yield (*names, held.raters[held.rater[i]]), bits(held.value[i]), errors
+        else:
+            unit = "" if held.units is None or held.unit is None else held.units[held.unit[i]]
+            weight = 1.0 if held.weight is None else held.weight[i]
+            sides = held.systems[held.left[i]], held.systems[held.right[i]]
+            yield (unit, *sides), bits(held.outcome[i]), bits(weight)
 
 
 #: What must be said of a sample so that it is read.
@@ -420,7 +423,7 @@ RECORDS = (
 TABLES = {".csv", ".tsv"}
 
 
-def one_damaged(sample: Records, record: Any, rng: np.random.Generator) -> Any:
+def one_damaged(record: Any, rng: np.random.Generator) -> Any:
     """Damage a record of JSON, or a row, at one place."""
     bad = BAD[int(rng.integers(len(BAD)))]
     if isinstance(record, list):
@@ -452,7 +455,7 @@ def records_damaged(sample: Records, times: int, folder: Path) -> None:
         elif turn % 5 == 1 and not sample.by_place:
             broken.insert(int(rng.integers(head, len(records))), records[row])
         else:
-            broken[row] = one_damaged(sample, records[row], rng)
+            broken[row] = one_damaged(records[row], rng)
         sample.write(path, broken)
         found = attempt(lambda own: read_all([own], reading(sample.name))[0], path)
         if found is None or any("not used: segment" in note for note in found.notes):
@@ -460,7 +463,7 @@ def records_damaged(sample: Records, times: int, folder: Path) -> None:
         after = facts(found.value)
         owned = sample.of(records[row], row - head)
         with suppress(KeyError, TypeError, AttributeError):  # it may claim to be another one's
-            owned |= sample.of(broken[row], row - head)
+            owned |= sample.of(broken[row], row - head) if len(broken) == len(records) else set()
         for name, rows in untouched(before, owned).items():
             assert after.get(renamed(after, name)) == rows, (name, changes(records, broken))
 

@@ -217,7 +217,7 @@ def test_neither_texts_nor_bare_numbers_are_tables(
 @pytest.mark.parametrize(
     ("name", "form"),
     [
-        ("entities.jsonl", "entity annotations"),
+        ("entities.jsonl", "text"),
         ("errors.jsonl.gz", "error list"),
         ("ratings.csv.gz", "direct assessment"),
         ("scores.csv.gz", "long table"),
