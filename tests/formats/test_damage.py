@@ -517,3 +517,11 @@ def test_the_order_of_records_does_not_matter(sample: Records, tmp_path: Path) -
     turned = [*records[:head], *reversed(records[head:])]
     path = sample.write(sample.place(tmp_path), turned)
     assert facts(read_any(path, reading(sample.name))[1]) == facts(known()[sample.name])
+
+
+def test_a_slip_in_one_row_makes_no_places_of_all_lines(tmp_path: Path) -> None:
+    text = (SAMPLES / "appraise/made-up.da.csv").read_text(encoding="utf-8")
+    path = tmp_path / "x.csv"
+    path.write_text(text.replace(",doc1,", ",doc9,", 1), encoding="utf-8")
+    with pytest.raises(SteelyardError, match=r"x\.csv:\d+: item \d+ is of document 'doc9', but"):
+        read_any(path)

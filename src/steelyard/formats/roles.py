@@ -249,6 +249,7 @@ def language_pair(table: RawTable) -> tuple[str | None, RawTable]:
         return None, table
     pairs = sorted(set(table.labels(column)))
     if len(pairs) > 1:
+        pairs = [pair[:40] for pair in pairs]  # which may be anything
         shown = ", ".join(pairs[:5]) + (", ..." if len(pairs) > 5 else "")
         raise InputError(
             f"column '{column}' mixes {len(pairs)} language pairs ({shown}); "
