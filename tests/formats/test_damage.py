@@ -13,6 +13,7 @@ import json
 import shutil
 import struct
 import time
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -116,7 +117,7 @@ def attempt(call: Callable[[Path], Any], path: Path) -> Any:
         assert message.splitlines() == [message], message
         assert message.startswith(str(path)), message
         assert len(message) < LONGEST + len(str(path)), message
-        assert message.isprintable(), message
+        assert not any(unicodedata.category(own) == "Cc" for own in message), message
         return None
     finally:
         assert time.process_time() - start < SECONDS
@@ -133,7 +134,10 @@ def calls(name: str) -> list[Callable[[Path], Any]]:
         return [read, lambda path: compare_battles(path, intervals=None)]
     if isinstance(held, Ratings):
         columns = dict(own.columns) if (own := reading(name)) else {}
-        said = {"protocol": "da" if held.errors is None else "mqm", "n_bootstrap": 2}
+        said: dict[str, Any] = {
+            "protocol": "da" if held.errors is None else "mqm",
+            "n_bootstrap": 2,
+        }
         return [read, lambda path: human_scores(path, columns=columns, **said)]
     return [read, load]
 
@@ -301,6 +305,7 @@ class Records:
     name: str
     of: Callable[[Any, int], set[str]]
     within: tuple[str, ...] = ()  # keys that lead to the list in a document
+    wider: tuple[str, ...] = ()  # keys that say what other records are of, too
     by_place: bool = False  # a segment is its place, so that a record must stay where it is
 
     @property
@@ -383,6 +388,7 @@ HELM = "helm/runs/v1/made_up_qa:subject=land,method=multiple_choice_joint,model=
 LM_EVAL = "lm-eval/out/made-up-org__model-1/samples_made_up_{}_2026-11-17T00-16-45.330923.jsonl"
 ALPACA = "alpaca-eval/results/beta/{}/annotations.json"
 ARENA_HARD = "arena-hard/arena-hard-v{}/model_judgment/made-judge/alpha.jsonl"
+PROMPTFOO = ("provider", "prompt", "promptId", "promptIdx", "testIdx", "testCase", "vars")
 RECORDS = (
     Records(ALPACA.format("alpaca_eval_gpt4"), key("instruction")),
     Records(ALPACA.format("weighted_alpaca_eval_gpt4_turbo"), key("instruction")),
@@ -411,9 +417,9 @@ RECORDS = (
     Records("metricx/metricx24-output.jsonl", key("segment_id")),
     Records("metricx/metricx24-sysA-no-ids.jsonl", place(1), by_place=True),
     Records("mtme/standalone.ratings.jsonl", key("segment_id")),
-    Records("pearmut/data/annotations/made_up_esa.jsonl", of_pearmut),
-    Records("promptfoo/out.json", key("testIdx"), ("results", "results")),
-    Records("promptfoo/out.jsonl", key("testIdx")),
+    Records("pearmut/data/annotations/made_up_esa.jsonl", of_pearmut, wider=("user_id", "item_i")),
+    Records("promptfoo/out.json", key("testIdx"), ("results", "results"), PROMPTFOO),
+    Records("promptfoo/out.jsonl", key("testIdx"), wider=PROMPTFOO),
     Records("subset2evaluate/items.jsonl", key("i")),
     Records("wmt-qe23/task2.de-en.gold.tsv", cell(2)),
     Records("wmt-unified/genmt-humeval.jsonl", lambda r, _: {r["doc_id"].rpartition("_#_")[2]}),
@@ -461,6 +467,8 @@ def records_damaged(sample: Records, times: int, folder: Path) -> None:
         if found is None or any("not used: segment" in note for note in found.notes):
             continue
         after = facts(found.value)
+        if any(own.get(k) != records[row].get(k) for k in sample.wider for own in broken[row:][:1]):
+            continue
         owned = sample.of(records[row], row - head)
         with suppress(KeyError, TypeError, AttributeError):  # it may claim to be another one's
             owned |= sample.of(broken[row], row - head) if len(broken) == len(records) else set()

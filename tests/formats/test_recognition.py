@@ -14,6 +14,7 @@ import pytest
 from steelyard import EvalSet, compare_battles, load
 from steelyard.core.errors import SteelyardError
 from steelyard.formats import registry
+from steelyard.formats.format import FileFormat
 from steelyard.formats.reading import Reading, read_any
 from steelyard.formats.streams import kept
 from steelyard.formats.view import FileView
@@ -144,8 +145,7 @@ def test_one_reader_claims_a_file(name: str) -> None:
 
 
 def _claims(form: object, view: FileView) -> bool:
-    own = isinstance(form, registry.FileFormat) and not form.folder
-    return own and form.sees(view)  # type: ignore[attr-defined]
+    return isinstance(form, FileFormat) and not form.folder and form.sees(view)
 
 
 #: Tables of ours that have something of another tool's, and what each is.

@@ -192,9 +192,9 @@ def settle(table: RawTable) -> RawTable:
     slip = misplaced(shown, kept)
     if slip is not None:
         row, other = slip
-        own, theirs = (shown[one].document for one in slip)
+        mine, theirs = (shown[one].document[:40] for one in slip)
         where = f"but '{theirs}' {table.place_of(other)}"
-        table.fail(f"item {shown[row].item} is of document '{own}', {where}", row)
+        table.fail(f"item {shown[row].item} is of document '{mine}', {where}", row)
     places = are_places(shown[row] for row in kept)
     left |= dict.fromkeys(_superseded(table, shown, kept, by_name=places), "again")
     segments = list(table.columns["segment"])
