@@ -95,6 +95,8 @@ def unfold(view: FileView) -> RawTable:
     width = len(records[0][1])
     for line, own in records:
         _check(view, line, own, width)
+        if layout.batch is not None and own[layout.batch].startswith("["):
+            view.fail("spans, which the first row has not: expected them in all rows or none", line)
     lines = [line for line, _ in records]
     cells = list(zip(*(own for _, own in records), strict=True))
     columns: dict[str, Any] = {

@@ -9,7 +9,7 @@ from steelyard.formats.judged.offsets import MISSING
 from steelyard.formats.view import FileView
 
 NO_ERROR = "no-error"
-_PLACE = re.compile(r"[0-9]+|-1|missing")
+_PLACE = re.compile(r"[0-9]{1,18}|-1|missing")
 COLUMNS = ("start_indices", "end_indices", "error_types")
 
 
