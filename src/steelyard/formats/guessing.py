@@ -235,6 +235,11 @@ def _odd_systems(table: RawTable) -> list[str]:
     """Doubt a wide table: a column that counts its rows, a single row, scores of several kinds."""
     names = _scores(table)
     has_segments = any(name in table for name in SEGMENT)
+    if not has_segments and _are_numbers(names):
+        table.fail(
+            f"the first line holds numbers ({', '.join(names[:3])}), which would be the names of "
+            "systems: expected names (compare on the command line reads files of numbers only)"
+        )
     if table.n_rows == 1 and not has_segments and names:
         table.fail(
             f"one row of cells under {', '.join(repr(n) for n in names[:3])}, which could be "
@@ -252,6 +257,14 @@ def _odd_systems(table: RawTable) -> list[str]:
             )
         notes.append(f"{table.place}: column '{name}' counts the rows, and is taken for a system")
     return notes + _apart(table, names)
+
+
+def _are_numbers(names: Sequence[str]) -> bool:
+    """Tell whether names are scores, of a file without a header; 0, 1, 2, ... may be names."""
+    if not names or any(cells.parse_number(name) is None for name in names):
+        return False
+    counted = [[str(i + first) for i in range(len(names))] for first in (0, 1)]
+    return len(names) == 1 or list(names) not in counted
 
 
 def _counts(table: RawTable, name: str, least: int = _COUNTS_FROM) -> bool:

@@ -6,6 +6,7 @@ one table, whose tasks, epochs and repeated rows are settled together.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +29,8 @@ from steelyard.formats.format import (
 )
 from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.view import FileView
+
+_JSON = re.compile(r'\s*(\[\s*)?\{\s*"')  # as no table begins
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,8 @@ def _is_folder_format(form: Format | None) -> bool:
 def _table(view: FileView, reading: Reading, form: Format | None) -> RawTable:
     if form is None and view.is_log:
         registry.refuse_document(view)
+    if view.kind in ("csv", "tsv", "tab") and _JSON.match(view.head):
+        view.fail(f"is JSON, though its name says .{view.kind}: rename it to .json or .jsonl")
     return reading.table(view.path)
 
 

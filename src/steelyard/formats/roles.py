@@ -128,7 +128,7 @@ def present(table: RawTable) -> set[str]:
 
     Beside them: ``.name`` for every column, ``places`` of rankings (two systems or more in a row),
     ``texts`` where outputs or references are objects, ``nested`` where the first row holds any
-    object or list.
+    object or list, ``delimited`` in CSV and TSV.
     """
     found = of_names(table.columns)
     objects = (table.columns.get(name, ()) for name in (OUTPUTS, REFERENCES))
@@ -136,7 +136,7 @@ def present(table: RawTable) -> set[str]:
         found.add("texts")
     if any(isinstance(own[0], (dict, list)) for own in table.columns.values() if len(own)):
         found.add("nested")
-    return found
+    return found | {"delimited"} if table.blank_is_missing else found
 
 
 def of_names(names: Collection[str]) -> set[str]:
@@ -250,6 +250,7 @@ def language_pair(table: RawTable) -> tuple[str | None, RawTable]:
         return None, table
     pairs = sorted(set(table.labels(column)))
     if len(pairs) > 1:
+        pairs = [pair[:40] for pair in pairs]  # which may be anything
         shown = ", ".join(pairs[:5]) + (", ..." if len(pairs) > 5 else "")
         raise InputError(
             f"column '{column}' mixes {len(pairs)} language pairs ({shown}); "

@@ -40,10 +40,7 @@ def _votes(view: FileView) -> RawTable:
         found.add(record, Verdict(outcome, _OPEN if hidden is False else None), **row)
     given = {"left": "model_a", "right": "model_b", "outcome": "winner", "time": "tstamp",
              "unit": "question_id"}  # fmt: skip
-    table = found.table(given)
-    if None in table.columns.get("unit", ()):
-        table = table.without(["unit"])
-    return table
+    return found.table(given)
 
 
 def _kaggle(table: RawTable) -> RawTable:
@@ -65,7 +62,9 @@ def _outcome(table: RawTable, row: int, cells: Sequence[Any]) -> float:
     """Give the outcome of a vote of which one column must be 1, and the others 0."""
     numbers = [parse_number(cell) for cell in cells]
     if sorted(n if n is not None else -1.0 for n in numbers) != [0.0, 0.0, 1.0]:
-        found = ", ".join(f"{name} {cell!r}" for name, cell in zip(_WON, cells, strict=True))
+        found = ", ".join(
+            f"{name} {str(cell)[:40]!r}" for name, cell in zip(_WON, cells, strict=True)
+        )
         table.fail(f"{found}: expected one of them to be 1, and the others 0", row)
     return (1.0, 0.0, 0.5)[numbers.index(1.0)]
 

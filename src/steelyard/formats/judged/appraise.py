@@ -21,7 +21,7 @@ from steelyard.formats import files
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import directassessment, errorlists, offsets
-from steelyard.formats.judged.batchorder import Shown, are_places, numbered
+from steelyard.formats.judged.batchorder import Shown, are_places, misplaced, numbered
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.record import Record
 from steelyard.formats.view import FileView
@@ -90,6 +90,8 @@ def unfold(view: FileView) -> RawTable:
     width = len(records[0][1])
     for line, own in records:
         _check(view, line, own, width)
+        if layout.batch is not None and own[layout.batch].startswith("["):
+            view.fail("spans, which the first row has not: expected them in all rows or none", line)
     lines = [line for line, _ in records]
     cells = list(zip(*(own for _, own in records), strict=True))
     columns: dict[str, Any] = {
@@ -163,6 +165,12 @@ def settle(table: RawTable) -> RawTable:
         if reason is not None:
             left[row] = reason
     kept = [row for row in range(table.n_rows) if row not in left]
+    slip = misplaced(shown, kept)
+    if slip is not None:
+        row, other = slip
+        mine, theirs = (shown[one].document[:40] for one in slip)
+        where = f"but '{theirs}' {table.place_of(other)}"
+        table.fail(f"item {shown[row].item} is of document '{mine}', {where}", row)
     places = are_places(shown[row] for row in kept)
     left |= dict.fromkeys(_superseded(table, shown, kept, by_name=places), "again")
     segments = list(table.columns["segment"])

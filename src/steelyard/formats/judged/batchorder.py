@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+_FEWEST = 5  # items of which a single one with two documents is a slip
+
 
 class Shown(NamedTuple):
     """What was shown to whom; ``document`` is its plain name, ``named`` the one in the file."""
@@ -41,6 +43,25 @@ def are_places(rows: Iterable[Shown]) -> bool:
         systems[row.lp, row.document][row.system].add(row.item)
     shared = [list(items.values()) for items in systems.values() if len(items) > 1]
     return own and bool(shared) and all(not set.intersection(*items) for items in shared)
+
+
+def misplaced(shown: Sequence[Shown], rows: Iterable[int]) -> tuple[int, int] | None:
+    """Find the only two rows that have one item, but different documents.
+
+    In batches this is so of most items; of a single one it is a slip, which must not make places
+    out of all lines, unless documents have systems in their names, as those in batches.
+    """
+    found: defaultdict[tuple[str, int], dict[str, list[int]]] = defaultdict(dict)
+    for row in rows:
+        one = shown[row]
+        if one.named != one.document:
+            return None
+        found[one.lp, one.item].setdefault(one.document, []).append(row)
+    odd = [list(own.values()) for own in found.values() if len(own) > 1]
+    if len(odd) != 1 or len(odd[0]) != 2 or len(found) < _FEWEST:
+        return None
+    rare, often = sorted(odd[0], key=len)
+    return (rare[0], often[0]) if len(rare) == 1 else None
 
 
 def numbered(shown: Sequence[Shown], rows: Sequence[int]) -> dict[int, int | None]:

@@ -91,8 +91,9 @@ def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rat
 
 def _parse_error(value: Any, path: Path, line: int) -> ErrorSpan:
     def fail(key: str, expected: str) -> NoReturn:
-        found = value.get(key) if isinstance(value, dict) else value
-        raise InputError(f"error's '{key}': {found!r}, expected {expected}", path=path, line=line)
+        found = repr(value.get(key) if isinstance(value, dict) else value)
+        found = found if len(found) <= 60 else found[:57] + "..."
+        raise InputError(f"error's '{key}': {found}, expected {expected}", path=path, line=line)
 
     if not isinstance(value, dict):
         fail("object", "an object")

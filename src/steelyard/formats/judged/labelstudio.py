@@ -194,9 +194,10 @@ class _Export:
         left = []
         for name in named:
             cells = [own.data.get(name) for own in self.found]
-            if any(isinstance(cell, (dict, list, bool)) for cell in cells) or not name.strip():
+            nested = [isinstance(cell, (dict, list, bool)) for cell in cells if cell is not None]
+            if all(nested) or not name.strip():
                 continue
-            if name in taken:
+            if name in taken or any(nested):
                 left.append(name)
             elif any(label(cell) for cell in cells):
                 given[name] = cells

@@ -28,6 +28,7 @@ from steelyard.formats.record import Record, records
 from steelyard.formats.view import FileView
 
 _MARK = "_#_"
+_LATEST = 1e18  # seconds
 _KEYS = ("score", "errors", "times")
 _NUMBERED = re.compile(r"(human|errors|annotator|times|protocol)([1-9][0-9]*)")
 
@@ -146,12 +147,17 @@ class _Reader:
         return value
 
 
+def _is_time(value: Any) -> bool:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return known and -_LATEST < value < _LATEST  # which no whole number is too large for
+
+
 def _seconds(judged: Record, key: str) -> float:
     """Give how long a judgement took: from the first of its times to the last."""
     times = judged.elements(key)
     if not times:
         return float("nan")
-    if not all(isinstance(t, (int, float)) and not isinstance(t, bool) for t in times):
+    if not all(_is_time(t) for t in times):
         judged.wrong(key, "a list of times in seconds")
     took = float(max(times)) - float(min(times))
     if not np.isfinite(took):

@@ -9,7 +9,7 @@ from steelyard.formats.judged.offsets import MISSING
 from steelyard.formats.view import FileView
 
 NO_ERROR = "no-error"
-_PLACE = re.compile(r"[0-9]+|-1|missing")
+_PLACE = re.compile(r"[0-9]{1,18}|-1|missing")
 COLUMNS = ("start_indices", "end_indices", "error_types")
 
 
@@ -32,7 +32,9 @@ def errors(view: FileView, line: int, starts: str, ends: str, kinds: str) -> lis
     for start, end, kind in zip(*columns, strict=True):
         for word in (start, end):
             if not _PLACE.fullmatch(word):
-                view.fail(f"'{word}' is no place: expected a whole number or '{MISSING}'", line)
+                view.fail(
+                    f"{word[:40]!r} is no place: expected a whole number or '{MISSING}'", line
+                )
         if kind == NO_ERROR:
             continue
         placed = not {start, end} & {MISSING, "-1"}

@@ -63,9 +63,9 @@ class _Evidence:
 
 def _number(value: object) -> float | None:
     """Give a value that can be compared, None for all others."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return value
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def recognise(view: FileView) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from steelyard.core.table import dumps
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import scoretables
+from steelyard.formats import files, scoretables
 from steelyard.formats.cells import brief
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.logs.logrows import Rows
@@ -51,7 +51,7 @@ class _Result:
 
 def recognise(view: FileView) -> bool:
     """Tell a document of results, a line of it, or its table."""
-    if view.kind == "csv":
+    if _is_table(view):
         return f",{','.join(_CSV_BLOCK)}," in view.head
     if not any(key in view.head for key in _EARLY):
         return False  # other logs are too large to be parsed for this
@@ -61,10 +61,14 @@ def recognise(view: FileView) -> bool:
     return isinstance(results, dict) and view.has("config") and "results" in results
 
 
+def _is_table(view: FileView) -> bool:
+    return not files.is_json(view.head, view.kind)
+
+
 def unfold(view: FileView) -> RawTable:
     """Give a row per system, test and repeat."""
     rows = Rows(view)
-    if view.kind == "csv":
+    if _is_table(view):
         results = list(_of_csv(view))
         rows.note("promptfoo rounded the scores of this table to two digits; its JSON has them all")
     elif view.has(*_OF_ROW):
