@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import shutil
 from itertools import permutations
 from pathlib import Path
@@ -54,6 +55,8 @@ FORMATS = {
     "sacrebleu/one-system*.json": "sacreBLEU scores",
     "sacrebleu/two-systems*.json": "sacreBLEU systems",
     "sacrebleu/one-system.txt": "sacreBLEU line",
+    "sacrebleu/one-system-score-only.txt": "plain scores",
+    "sacrebleu/sentence-level-A-*score-only*.txt": "plain scores",
     "sacrebleu/sentence-level-A-[bct]*[flrtu].txt": "sacreBLEU sentence scores",
     "subset2evaluate/*.jsonl": "subset2evaluate items",
     "wmt-qe23/*.tsv": "WMT QE spans",
@@ -121,7 +124,7 @@ def test_another_name_is_no_other_format(name: str, new: str, tmp_path: Path) ->
         said = f"is JSON, though its name says .{kind}: rename it to .json or .jsonl"
         assert found == f"{path}: {said}"
     elif kind in ("json", "jsonl"):
-        assert found == EXPECTED[name] or "not valid JSON" in found
+        assert found == EXPECTED[name] or "JSON" in found
     else:  # commas in a .tsv, which tabs should separate
         assert found == EXPECTED[name] or (kind == "tsv" and found.startswith(f"{path}: "))
 
@@ -201,9 +204,7 @@ def test_no_reader_of_a_tool_takes_a_plain_table(name: str, tmp_path: Path) -> N
     ("content", "message"),
     [
         ("Hello world.\nGood day.\n", "no known format has columns Hello world."),
-        ("0.5\n0.7\n0.1\n", "the first line holds numbers (0.5), which would be the names of"),
-        ("1\n0\n1\n", "the first line holds numbers (1), which would be the names of systems"),
-        ("0.5,0.6\n0.7,0.1\n0.1,0.2\n", "the first line holds numbers (0.5, 0.6), which would be"),
+        ("0.5,0.6\n0.7,0.1\n0.1,0.2\n", "the first line holds numbers (0.5, 0.6), expected names"),
     ],
 )
 def test_neither_texts_nor_bare_numbers_are_tables(
@@ -211,7 +212,7 @@ def test_neither_texts_nor_bare_numbers_are_tables(
 ) -> None:
     path = tmp_path / "x.txt"
     path.write_text(content)
-    assert outcome(path, "").startswith(f"{path}: {message}")
+    assert re.match(rf"{re.escape(str(path))}:(1:)? {re.escape(message)}", outcome(path, ""))
 
 
 @pytest.mark.parametrize(

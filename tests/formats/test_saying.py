@@ -237,8 +237,8 @@ def test_a_number_on_each_line_is_no_header(tmp_path: Path) -> None:
     assert (es.systems, es.segments.ids) == (("A", "B"), ("1", "2"))
     assert es["score"].values.tolist() == [[0.5, 0.25], [1.0, 0.0]]
     path = tmp_path / "x.csv"
-    path.write_text("1,2\n3,4\n")
-    with pytest.raises(InputError, match=r":1: the first line holds numbers \(1, 2\), expected"):
+    path.write_text("0.5,2\n3,4\n")
+    with pytest.raises(InputError, match=r":1: the first line holds numbers \(0.5, 2\), expected"):
         load(path)
 
 

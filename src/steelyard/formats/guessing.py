@@ -198,7 +198,7 @@ def _refuse_numbers_as_names(table: RawTable) -> None:
     """Refuse a wide table whose columns are all called by numbers: it has no header."""
     names = _scores(table)
     headless = table.blank_is_missing and names and len(names) == len(table.columns)
-    if headless and all(cells.parse_number(name) is not None for name in names):
+    if headless and _are_numbers(names):
         message = f"the first line holds numbers ({listed(names)}), expected names of columns"
         raise InputError(message, path=table.path, line=1)
 
@@ -235,11 +235,6 @@ def _odd_systems(table: RawTable) -> list[str]:
     """Doubt a wide table: a column that counts its rows, a single row, scores of several kinds."""
     names = _scores(table)
     has_segments = any(name in table for name in SEGMENT)
-    if not has_segments and _are_numbers(names):
-        table.fail(
-            f"the first line holds numbers ({', '.join(names[:3])}), which would be the names of "
-            "systems: expected names (compare on the command line reads files of numbers only)"
-        )
     if table.n_rows == 1 and not has_segments and names:
         table.fail(
             f"one row of cells under {', '.join(repr(n) for n in names[:3])}, which could be "
