@@ -335,7 +335,11 @@ def test_the_command_finds_the_data_and_gives_the_same_bytes(
     path = tmp_path / "rows.csv"
     assert run(["reproduce", "paired", "--json", "--out", str(path)]) == 0
     found = capsys.readouterr()
-    assert found.err == f"reproducing paired ...\nwrote {path}\n"
+    folder = shared / "bt-eval"
+    assert found.err == (
+        f"reproducing paired ...\nread {folder / 'dialogue.csv.gz'}, {folder / 'tac.csv.gz'} as "
+        f"long table\nwrote {path}\n"
+    )
     assert found.out == dumps(paper.to_dict()) + "\n"
     text = path.read_text(encoding="utf-8")
     assert text.startswith("what,published,ours,match,note,verdict,tolerance,error,why\n")

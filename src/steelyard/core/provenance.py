@@ -132,8 +132,11 @@ def origin(provenance: Provenance | None) -> dict[str, Any]:
     """Give what ``--json`` prints of how a result came about, and what was read for it."""
     if provenance is None:
         return {"provenance": None, "read": []}
-    read = [file.taken_for() for file in provenance.inputs]
-    return {"provenance": provenance.to_dict(), "read": read}
+    inputs = sorted(provenance.inputs, key=lambda file: file.path)  # whatever their order was
+    return {
+        "provenance": provenance.to_dict(),
+        "read": [file.taken_for() for file in inputs],
+    }
 
 
 def sha256(files: Sequence[Path], root: Path | None = None) -> str:
