@@ -13,6 +13,8 @@ import pytest
 
 from steelyard import BattleLog, compare_battles, load
 from steelyard.cli.main import run
+from steelyard.core.errors import InputError
+from steelyard.core.table import dumps
 from steelyard.formats.judged.logcounts import read_counts
 from steelyard.formats.reading import Read, Reading, read_all
 
@@ -434,3 +436,27 @@ def test_a_preference_out_of_range_is_refused(tmp_path: Path, refusal: Refusal) 
     path.write_text(json.dumps([record]))
     expected = "'preference' is 3, expected a number in 1..2, or 0 for a draw"
     assert refusal(path) == f"{path}:1: {expected}"
+
+
+def test_several_logs_are_one(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = SAMPLES / "arena-hard" / "arena-hard-v0.1"
+    paths = sorted(folder.rglob("*.jsonl"))
+    assert len(paths) > 1
+    whole = compare_battles(folder, by="bt", n_bootstrap=20).to_dict()
+    parts = compare_battles(paths, by="bt", n_bootstrap=20).to_dict()
+    assert dumps(parts["aggregations"]) == dumps(whole["aggregations"])
+    assert run(["compare", *map(str, paths), "--by", "bt", "--bootstrap", "20", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_battles"] == whole["n_battles"]
+
+
+def test_several_logs_of_our_own(tmp_path: Path) -> None:
+    rows = ["A,B,left,1", "B,A,left,2", "A,C,right,2", "C,B,tie,3"]
+    header = "left,right,outcome,unit\n"
+    (tmp_path / "all.csv").write_text(header + "\n".join(rows) + "\n")
+    for k in (0, 1):
+        (tmp_path / f"{k}.csv").write_text(header + "\n".join(rows[2 * k : 2 * k + 2]) + "\n")
+    whole = compare_battles(tmp_path / "all.csv", n_bootstrap=20).to_dict()
+    parts = compare_battles([tmp_path / "0.csv", tmp_path / "1.csv"], n_bootstrap=20).to_dict()
+    assert dumps(parts["aggregations"]) == dumps(whole["aggregations"])
+    with pytest.raises(InputError, match="a battle log among logs of another format"):
+        compare_battles([tmp_path / "0.csv", SAMPLES / "alpaca-eval"])

@@ -102,6 +102,23 @@ def test_an_odd_score_in_output_is_refused(tmp_path: Path, refusal: Refusal) -> 
     assert refusal(path).startswith(f"{path}:2: column 'COMET': 'high' is not a number")
 
 
+def test_models_of_comet_are_named_by_their_files() -> None:
+    es = load(SAMPLES / "comet" / "comet-two.json", SAMPLES / "comet" / "kiwi-two.json")
+    alone = [load(SAMPLES / "comet" / f"{name}-two.json") for name in ("comet", "kiwi")]
+    assert es.metrics == ("comet-two", "kiwi-two")
+    for name, one in zip(es.metrics, alone, strict=True):
+        assert np.array_equal(es[name].values, one["COMET"].values)
+    note = "files that score the same outputs: COMET is called comet-two, kiwi-two"
+    assert note in es.notes
+
+
+def test_systems_of_comet_in_several_files_keep_the_name(tmp_path: Path) -> None:
+    for name in "AB":
+        own = {f"{name}.txt": [{"src": "s", "mt": name, "COMET": 0.5}]}
+        (tmp_path / f"{name}.json").write_text(json.dumps(own))
+    assert load(tmp_path / "A.json", tmp_path / "B.json").metrics == ("COMET",)
+
+
 def test_comet_is_compared_and_joined(tmp_path: Path, capsys: Capture) -> None:
     found = compared(capsys, COMET / "comet-two.json")
     assert found["systems"] == ["sysA", "sysB"]

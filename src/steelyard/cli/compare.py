@@ -113,7 +113,7 @@ def compare(
         raise UsageError("--battles LOG: expected no other input")
     if loaded is None:
         with workers_with_progress("counting", workers, output) as shown:
-            found = asked.of_log(log or inputs[0], shown)
+            found = asked.of_log(log or inputs, shown)
     else:
         refuse_workers(workers, "only a log of battles is split (--battles LOG)")
         if settings["unit"] is not None:
@@ -139,7 +139,7 @@ def _load(
     try:
         es = texts.load(inputs, options)
     except JudgementsError as error:
-        if len(inputs) > 1 or not isinstance(error.value, (BattleLog, Rankings)):
+        if not isinstance(error.value, (BattleLog, Rankings)):
             raise
         return None
     forms = {each.format for each in es.inputs}
@@ -204,7 +204,7 @@ class _Asked:
         card = replace(card, warnings=(*card.warnings, *unused))
         return _Found(card.to_dict(), [card.table()], partial(_draw_pair, es, card))
 
-    def of_log(self, log: str, workers: Workers) -> _Found:
+    def of_log(self, log: str | tuple[str, ...], workers: Workers) -> _Found:
         from steelyard.comparison.logs import compare_log
 
         self.inputs.only_rows_and_columns()

@@ -92,7 +92,7 @@ class BattleComparison(RankedSystems):
 
 @kept()
 def compare_battles(  # noqa: PLR0913 - every option has a default
-    log: Path | str | BattleLog,
+    log: Path | str | Sequence[Path | str] | BattleLog,
     *,
     left: str | None = None,
     right: str | None = None,
@@ -122,7 +122,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     log
         A table of battles (CSV, TSV, JSON lines, also ``.gz``, or Parquet) or of rankings, which
         unfold into battles; a file of another tool that holds battles; a folder of tables, or of
-        such files; or a log in memory. Long tables are counted out of core.
+        such files; several of them; or a log in memory. Long tables are counted out of core.
     left, right, outcome, unit
         Columns, where they do not have one of the usual names. The last names what battles share
         and intervals resample: a prompt, a segment, or the user who judged.
@@ -163,10 +163,16 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
 
 
 def compare_log(
-    log: Path | str | BattleLog, options: BattleOptions, rng: Rng, workers: Workers | None
+    log: Path | str | Sequence[Path | str] | BattleLog,
+    options: BattleOptions,
+    rng: Rng,
+    workers: Workers | None,
 ) -> BattleComparison:
     """Compare systems by a log of battles, as :func:`compare_battles` does."""
-    bounds.instance((str, Path, BattleLog), "the path of a log, or a BattleLog", log=log)
+    several = isinstance(log, (list, tuple))
+    for one in log if isinstance(log, (list, tuple)) and log else [log]:
+        kinds = (str, Path) if several else (str, Path, BattleLog)
+        bounds.instance(kinds, "the path of a log, several of them, or a BattleLog", log=one)
     bounds.instance(Workers, "Workers", optional=True, workers=workers)
     stream = generator(rng)
     in_order = any(AGGREGATIONS[name].in_order for name in options.by)
@@ -185,7 +191,8 @@ def compare_log(
             form=options.format,
         )
         counted = read_counts(log, columns, by_unit=by_unit, in_order=in_order, workers=workers)
-        inputs = counted.inputs or _inputs(Path(log), counted.form, columns)
+        given = [log] if isinstance(log, (str, Path)) else log
+        inputs = counted.inputs or tuple(_input(Path(p), counted.form, columns) for p in given)
     options = replace(options, orders=n_orders(options.orders, counted.n_battles))
     sample = LogSample(counted, options.n_bootstrap if options.intervals else 0)
     found = rank_log(sample, options, stream)
@@ -213,13 +220,13 @@ def compare_log(
     )
 
 
-def _inputs(log: Path, form: str, columns: LogColumns) -> tuple[InputFile, ...]:
+def _input(log: Path, form: str, columns: LogColumns) -> InputFile:
     paths = log_files(log)
     root = None if paths == [log] else log
     digest = provenance.sha256([on_disk(own) for own in paths], root)
     text = not bigtables.is_parquet(paths[0])
     found = columns.described(FileView(paths[0]).names if text else (), log)
-    return (InputFile(str(log), form, digest, found),)
+    return InputFile(str(log), form, digest, found)
 
 
 @dataclass(frozen=True, slots=True)

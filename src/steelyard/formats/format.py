@@ -152,14 +152,15 @@ class ForeignFormat(FileFormat):
 class ForeignTable(Format):
     """A table of another tool, recognised by its columns, and turned into one of ours.
 
-    ``marks`` are as in :class:`TableFormat`, ``unfold``, ``becomes`` and ``files`` as in
-    :class:`ForeignFormat`.
+    ``marks`` are as in :class:`TableFormat`, ``unfold``, ``becomes``, ``files`` and ``settle``
+    as in :class:`ForeignFormat`.
     """
 
     marks: tuple[str, ...]
     unfold: Callable[[RawTable], RawTable]
     becomes: TableFormat
     files: tuple[str, ...] = ()
+    settle: Callable[[RawTable], RawTable] = lambda table: table
 
     def marked_by(self, has: set[str]) -> bool:
         """Tell whether the roles that a table has are those of the format."""

@@ -205,9 +205,8 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     form = parts[0].form
     whole = stacked([part.table for part in parts])
     present = frozenset(name for part in parts for name in part.columns)
-    if isinstance(form, ForeignFormat):
-        before, whole = whole, form.settle(whole)
-        present = (present - frozenset(before.columns)) | frozenset(whole.columns)
+    before, whole = whole, form.settle(whole)
+    present = (present - frozenset(before.columns)) | frozenset(whole.columns)
     narrowed = reading.narrow(_counting(form, whole, reading))
     for role, said in whole.needed.items():
         if not any(name in narrowed for name in roles.ASSIGNED[role]):

@@ -295,10 +295,10 @@ def _notes(
         rows = plural(table.n_rows, "row")
         notes.append(f"{where}: {len(left):,} of {rows} left out: {_counted(left)}")
     kinds = Counter(result.columns["type"])
-    controls = {"bad-ref": "damaged outputs (BAD)", "ref": "references (REF)"}
-    shown = [f"{kinds[kind]:,} {words}" for kind, words in controls.items() if kinds[kind]]
+    controls = {"bad-ref": "damaged output", "ref": "reference"}
+    shown = [plural(kinds[kind], noun) for kind, noun in controls.items() if kinds[kind]]
     if shown:
-        notes.append(f"{where}: {' and '.join(shown)} are control items, which do not score")
+        notes.append(f"{where}: {' and '.join(shown)} (BAD, REF) are control items: no scores")
     if places:
         notes.append(
             f"{where}: the item is the place in a batch, not the line: segments are named "

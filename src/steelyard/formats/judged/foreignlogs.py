@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.data.judgements import BattleLog
 from steelyard.formats import files, registry, roles
-from steelyard.formats.format import ForeignFormat, ForeignTable
+from steelyard.formats.format import ForeignFormat, ForeignTable, Format
 from steelyard.formats.judged import battlelogs
 from steelyard.formats.judged.battlelogs import LogColumns
 from steelyard.formats.load import check_columns
@@ -23,8 +24,8 @@ _FOREIGN = tuple(
 )
 
 
-def read_foreign(path: Path, columns: LogColumns) -> Read | None:
-    """Read a log of another tool; None for one of ours, or whose sides are named as if it were.
+def read_foreign(given: Sequence[Path], columns: LogColumns) -> Read | None:
+    """Read logs of another tool; None for those of ours, or whose sides are named as if they were.
 
     The beginnings of files show what they are: logs of ours may be too long to be looked through.
     """
@@ -33,18 +34,27 @@ def read_foreign(path: Path, columns: LogColumns) -> Read | None:
         raise UsageError(f'format="{form.name}" is no log of battles')
     if form in _OWN or any((columns.left, columns.right, columns.outcome)):
         return None
-    if files.is_folder(path):
-        paths = [view.path for _, view in registry.logs_in(path, form, BattleLog)]
-        _refuse_mixed(path, paths)
-    else:
-        paths = [path] if (form or registry.foreign(FileView(path))) in _FOREIGN else []
-    if not paths:
+    found = [_logs_of(path, form) for path in given]
+    if not any(found):
         return None
+    paths = [path for own in found for path in own]
+    for path, own in zip(given, found, strict=True):
+        if not own:
+            _mixed(path, paths)
     unit = () if columns.unit is None else (("unit", columns.unit),)
     reading = Reading(columns.where, columns.ignore, columns=unit, form=columns.form)
     (read,) = read_all(paths, reading)
     check_columns([read], reading)
     return read
+
+
+def _logs_of(path: Path, form: Format | None) -> list[Path]:
+    """Give the logs of other tools that a path is, or that lie in it."""
+    if not files.is_folder(path):
+        return [path] if (form or registry.foreign(FileView(path))) in _FOREIGN else []
+    paths = [view.path for _, view in registry.logs_in(path, form, BattleLog)]
+    _refuse_mixed(path, paths)
+    return paths
 
 
 def _refuse_mixed(folder: Path, known: Sequence[Path]) -> None:
@@ -55,5 +65,9 @@ def _refuse_mixed(folder: Path, known: Sequence[Path]) -> None:
         names = set(FileView(path).names)
         sides = all(names & set(role) for role in (roles.LEFT, roles.RIGHT, roles.OUTCOME))
         if sides or {roles.BETTER, roles.WORSE} <= names:
-            message = f"a battle log among logs of another format, such as {known[0].name}"
-            raise InputError(f"{message}: expected one kind in a folder", path=path)
+            _mixed(path, known)
+
+
+def _mixed(path: Path, known: Sequence[Path]) -> NoReturn:
+    message = f"a battle log among logs of another format, such as {known[0].name}"
+    raise InputError(f"{message}: expected one kind", path=path)

@@ -169,7 +169,7 @@ def log_files(path: Path) -> list[Path]:
 
 @kept()
 def read_counts(
-    path: Path | str,
+    log: Path | str | Sequence[Path | str],
     columns: LogColumns | None = None,
     *,
     by_unit: bool = True,
@@ -180,9 +180,10 @@ def read_counts(
 
     Parameters
     ----------
-    path
+    log
         CSV, TSV, JSON lines (all of them also ``.gz``) or Parquet; or a folder of such logs; ``-``
-        is standard input. Also a file of another tool that holds battles, or a folder of these.
+        is standard input. Also a file of another tool that holds battles, or a folder of these; or
+        several of them.
     columns
         How the columns are called, where not by the usual names.
     by_unit
@@ -192,26 +193,26 @@ def read_counts(
     workers
         What long logs are counted on.
     """
-    path, columns, workers = Path(path), columns or LogColumns(), workers or Workers()
-    foreign = read_foreign(path, columns)
+    given = [Path(one) for one in ([log] if isinstance(log, (str, Path)) else log)]
+    columns, workers = columns or LogColumns(), workers or Workers()
+    foreign = read_foreign(given, columns)
     if foreign is not None:
-        log, form = foreign.value, foreign.form
-        own = from_log(log, by_unit=by_unit, in_order=in_order, form=form)
+        own = from_log(foreign.value, by_unit=by_unit, in_order=in_order, form=foreign.form)
         return replace(own, inputs=foreign.files, notes=foreign.notes)
-    paths = log_files(path)
+    paths = [own for path in given for own in log_files(path)]
     asked = workers.cluster is not None or workers.resume is not None
     if asked or len(paths) > 1 or bigtables.is_parquet(paths[0]) or _is_long(paths[0]):
         seen = [on_disk(each) for each in paths]  # as other processes see them
         try:
             counted = _LongLog(seen, columns, workers).counted(by_unit=by_unit, in_order=in_order)
         except InputError as error:
-            if error.path != str(seen[0]) or seen[0] == path:
+            if error.path != str(seen[0]) or seen[0] == given[0]:
                 raise
-            raise InputError(error.message, path=path, line=error.line) from None
+            raise InputError(error.message, path=given[0], line=error.line) from None
         if counted is not None:
             return counted
-    log, form = _read(paths[0], columns)
-    return from_log(log, by_unit=by_unit, in_order=in_order, form=form)
+    whole, form = _read(paths[0], columns)
+    return from_log(whole, by_unit=by_unit, in_order=in_order, form=form)
 
 
 def _is_long(path: Path) -> bool:

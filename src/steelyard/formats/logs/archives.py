@@ -1,7 +1,7 @@
 """Members of a zip archive that a stranger may have made, read into memory one by one.
 
-Nothing is unpacked to disk. An archive that is odd in any way (members that lie over each other,
-have one name, lead out of a folder, are encrypted, or hold more than they say) is refused whole.
+Nothing is unpacked to disk. An archive is refused whole if members lie over each other, have one
+name, lead out of a folder, are encrypted, or hold more than they say.
 Method 93 (Zstandard), which Inspect writes, is unpacked here, as Python's zipfile has it from 3.14.
 """
 

@@ -6,7 +6,8 @@ an epoch for each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.record import Record, records
 from steelyard.formats.view import FileView
 
+_EVENTS = ("sampling", "match", "metrics", "error", "raw_sample")
 _INVALID = "__invalid__"  # the choice of a judge whose words could not be read
 
 
@@ -47,6 +49,7 @@ def unfold(view: FileView) -> RawTable:
     items: dict[str, _Item] = {}
     spec = Record(view, None, {})
     ended, invalid = False, 0
+    others: Counter[str] = Counter()
     for record in records(view):
         if "spec" in record.values:
             spec = record.object("spec")
@@ -55,6 +58,10 @@ def unfold(view: FileView) -> RawTable:
         elif record.get("sample_id") is not None:
             item = items.setdefault(record.name("sample_id"), _Item(record.line))
             invalid += _event(item, record)
+            kind = record.words("type") or "without type"
+            others[kind] += kind not in _EVENTS
+        else:
+            others["without sample_id"] += 1
     systems = _models(spec.get("completion_fns"))
     system = systems[0] if systems else view.stem
     if not systems:
@@ -66,13 +73,21 @@ def unfold(view: FileView) -> RawTable:
                      output=item.output, reference=item.reference)  # fmt: skip
     rows.count(sum(not own.scores for own in items.values()), "items have no score")
     rows.count(invalid, f"choices of the judge are {_INVALID}: their scores are missing")
-    if systems[1:]:
-        rows.note(f"models that helped or judged: {listed(systems[1:])}")
-    if not ended:
-        rows.note("has no final report: the run broke off")
+    _tell(rows, others, systems[1:], ended=ended)
     given = {"system": "spec.completion_fns[0]", "segment": "sample_id", "task": "spec.base_eval",
              "output": "data.sampled", "reference": "data.expected"}  # fmt: skip
     return rows.table(given, {"correct": Stated(higher_is_better=True)})
+
+
+def _tell(rows: Rows, others: Counter[str], models: Sequence[str], *, ended: bool) -> None:
+    """Say what else the log holds, and what it lacks."""
+    passed = [f"{n:,} {kind}" for kind, n in sorted(others.items()) if n]
+    if passed:
+        rows.note(f"events that hold no scores: {listed(passed)}")
+    if models:
+        rows.note(f"models that helped or judged: {listed(models)}")
+    if not ended:
+        rows.note("has no final report: the run broke off")
 
 
 def _models(found: object) -> list[str]:

@@ -1,7 +1,8 @@
 """What comet-score writes: scores with the texts as JSON, or the lines that it prints.
 
 Systems are the files that were scored, named by their stems as files of texts are. Segments are
-numbered from 0, as comet-score prints them. All models call their score COMET.
+numbered from 0, as comet-score prints them. All models call their score COMET; files that score the
+same outputs name it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from steelyard.formats.format import ForeignFormat
 from steelyard.formats.rawtable import RawTable, Stated, from_rows
 from steelyard.formats.record import Start, line_at, within
 from steelyard.formats.scoretables import LONG, SYSTEM_TABLE
+from steelyard.formats.toolscores.bymodel import named_by_file
 from steelyard.formats.view import FileView
 
 SCORE = "COMET"
@@ -92,6 +94,7 @@ FORMAT = ForeignFormat(
     recognise=_recognise,
     files=("*.json",),
     unfold=_unfold,
+    settle=named_by_file(SCORE),
     becomes=LONG,
 )
 OUTPUT = ForeignFormat(
@@ -102,6 +105,7 @@ OUTPUT = ForeignFormat(
     example_name="comet.txt",
     recognise=lambda view: any(_LINE.fullmatch(line) for line in view.first_lines),
     unfold=lambda view: _printed(view, _LINE, _NAMED),
+    settle=named_by_file(SCORE),
     becomes=LONG,
 )
 SYSTEMS = ForeignFormat(
@@ -112,5 +116,6 @@ SYSTEMS = ForeignFormat(
     example_name="comet-systems.txt",
     recognise=lambda view: any(_TOTAL.fullmatch(line) for line in view.first_lines),
     unfold=lambda view: _printed(view, _TOTAL),
+    settle=named_by_file(SCORE),
     becomes=SYSTEM_TABLE,
 )

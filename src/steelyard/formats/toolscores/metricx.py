@@ -15,6 +15,7 @@ from steelyard.formats import files, roles
 from steelyard.formats.format import ForeignTable
 from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.scoretables import LONG
+from steelyard.formats.toolscores.bymodel import named_by_file
 
 SCORE, LABEL = "MetricX", "label"
 _CALLED = {
@@ -67,5 +68,6 @@ FORMAT = ForeignTable(
     marks=(".hypothesis .prediction -delimited",),  # in other files it may be any metric's
     files=("*.jsonl",),
     unfold=_unfold,
+    settle=named_by_file(SCORE),
     becomes=LONG,
 )
