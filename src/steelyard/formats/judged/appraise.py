@@ -298,7 +298,7 @@ def _notes(
     controls = {"bad-ref": "damaged output", "ref": "reference"}
     shown = [plural(kinds[kind], noun) for kind, noun in controls.items() if kinds[kind]]
     if shown:
-        notes.append(f"{where}: {' and '.join(shown)} (BAD, REF) are control items: no scores")
+        notes.append(f"{where}: {' and '.join(shown)} (BAD, REF) shown as controls: no scores")
     if places:
         notes.append(
             f"{where}: the item is the place in a batch, not the line: segments are named "
