@@ -250,7 +250,7 @@ def test_the_latest_judgement_counts_across_files(tmp_path):
     both = human_scores(tmp_path, protocol="esa", n_bootstrap=0)  # as a folder
     assert both.systems[0].n_ratings == 3
     later = row(1, "high", end=1700000002)
-    with pytest.raises(InputError, match=r"2\.csv:1: column 'score': 'high' is not a number"):
+    with pytest.raises(InputError, match=r"2\.csv:1: column 7: 'high' is not a number"):
         read(one, export(tmp_path, later, name="2.csv"))
 
 
@@ -356,7 +356,7 @@ def test_a_rating_of_a_whole_document_is_left_out(tmp_path):
         (row(2, kind="TXT"), "type 'TXT', expected one of TGT, CHK, REF, BAD"),
         (row(2) + ",1", "13 cells, expected 12 as in the first row"),
         ("A text, in between.", "2 cells, expected 12"),
-        (row(2, "good"), "column 'score': 'good' is not a number"),
+        (row(2, "good"), "column 7: 'good' is not a number"),
         (row(2, 101), "101, expected a score from 0 to 100"),
         (row(2, spans="{}"), "spans '{}', expected a list of objects"),
         (row(2, spans="[1]"), "'spans[0]' is 1, expected an object"),
@@ -366,7 +366,7 @@ def test_a_rating_of_a_whole_document_is_left_out(tmp_path):
         (row(2, spans='[{"start_i": 3}]'), "one of start_i and end_i"),
         (row(2, spans='[{"severity": 3}]'), "'spans[0].severity' is 3, expected text"),
         (row(2, spans='[{"error_type": [3]}]'), "'spans[0].error_type' is [3]"),
-        (row(2, login=""), "column 'column 1' is empty, expected a name"),
+        (row(2, login=""), "column 1 is empty, expected a name"),
         (row(2, end="x"), "column 'end_time': 'x' is not a number"),  # type: ignore[arg-type]
         ('r,"A', "not valid CSV"),
     ],

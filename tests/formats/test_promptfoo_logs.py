@@ -80,7 +80,7 @@ def test_repeats_are_epochs():
     once = load(SAMPLES / "out.jsonl")
     assert es.segments.ids == once.segments.ids
     assert np.array_equal(es["score"].values, once["score"].values, equal_nan=True)
-    assert any("means over up to 2 epochs" in note for note in es.notes)
+    assert any("epochs of an item" in note for note in es.notes)
 
 
 def test_runs_with_and_without_repeats_have_the_same_items(tmp_path):
@@ -99,7 +99,7 @@ def test_tests_that_differ_are_not_compared(tmp_path, refusal):
     _write(tmp_path / "a.jsonl", ROW)
     other = ROW | {"testCase": {"vars": {"x": "other"}, "assert": [{}]}, "provider": {"id": "q"}}
     _write(tmp_path / "b.jsonl", other)
-    assert "column 'source': 'other' differs from 'a'" in refusal(tmp_path)
+    assert "column 'vars': 'other' differs from 'a'" in refusal(tmp_path)
 
 
 def test_tests_with_the_same_variables_and_other_assertions(tmp_path):

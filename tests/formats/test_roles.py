@@ -16,6 +16,7 @@ from steelyard import EvalSet, ScoreTable, Segments, load
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import tables
+from steelyard.formats.reading import read_any
 from steelyard.formats.roles import says_id
 from steelyard.formats.scoretables import write_wide
 
@@ -408,3 +409,67 @@ def test_score_says_once_what_was_guessed(
     for command in ("score", "compare"):
         assert run([command, str(path), "--metric", "chrf"]) == 0
         assert capsys.readouterr().err.count("segment: id") == 1
+
+
+GUESSES = {
+    "epoch,train_loss,val_loss\n1,0.5,0.6\n": "column 'epoch' needs a system and an item",
+    "id,trial,a,b\n1,1,0.5,0.6\n2,1,0.4,0.5\n": "column 'trial' needs a system and an item",
+    "model,task,acc\nA,x,0.5\nB,x,0.6\n": 'columns={"segment": "task"} takes it for the item',
+    'model,item,usage,x\nA,1,"{}",0.5\n': "column 'usage': '{}' is not a number",
+}
+
+
+@pytest.mark.parametrize("text", GUESSES)
+def test_columns_that_need_others_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    with pytest.raises((InputError, UsageError)) as caught:
+        load(path)
+    assert GUESSES[text] in str(caught.value)
+
+
+def test_objects_beside_scores_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"model": "A", "id": 1, "usage": {"tokens": 3}, "x": 0.5}\n' * 2)
+    with pytest.raises(InputError, match="column 'usage' holds objects or lists, expected cells"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("id,gold,a\n1,0.5,0.6\n2,0.1,0.2\n", "column 'gold' is taken for a system"),
+        ("model,id,seed,x\nA,1,7,0.6\nB,1,7,0.2\n", "column 'seed' is taken for a score"),
+        ("id,a,b\n1,0.5,0.6\nmean,0.1,0.2\n", "row 'mean' reads like a summary"),
+        ("model,item,trial,x\nA,1,3,0.5\nB,1,5,0.5\n", "is not used: every item has one (3, 5)"),
+        ("model,item,trial,x\nA,1,0.3,0.5\nB,1,0.5,0.5\n", "holds decimals, and is taken for a"),
+    ],
+)
+def test_what_is_odd_is_said(tmp_path: Path, text: str, note: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    assert any(note in said for said in load(path).notes)
+
+
+@pytest.mark.parametrize("counter", ["id", "Unnamed: 0"])
+@pytest.mark.parametrize("item", ["prompt", "example"])
+def test_a_counter_of_rows_gives_way_to_the_item(tmp_path: Path, counter: str, item: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"{counter},model,{item},x\n0,A,p,0.5\n1,A,q,0.6\n2,B,p,0.7\n3,B,q,0.8\n")
+    es = load(path)
+    assert es.segments.ids == ("p", "q")
+    assert f"{path}: columns not used: {counter}" in es.notes
+
+
+def test_ratings_name_systems_as_people_do(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("annotator,model,example_id,score\nann,A,1,50\nann,B,1,60\n")
+    form, ratings, _ = read_any(path)
+    assert form == "direct assessment"
+    assert (ratings.systems, ratings.segments) == (("A", "B"), ("1",))
+
+
+def test_a_task_may_be_an_item(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("task_id,model,passed\nHumanEval/0,A,True\nHumanEval/0,B,False\n")
+    assert load(path).segments.ids == ("HumanEval/0",)

@@ -194,7 +194,7 @@ def test_epochs_are_no_items(tmp_path: Path) -> None:
     assert es["x"].values[0].tolist() == [0.5, 1.0]
     assert es["x"].values[1, 0] == 0
     assert es.outputs["A"] == ("a", "c")
-    assert es.notes == (f"{path}: scores are means over up to 2 epochs of an item",)
+    assert es.notes == (f"{path}: scores are means over 1 to 2 epochs of an item",)
 
 
 def test_an_epoch_twice_is_refused(tmp_path: Path) -> None:

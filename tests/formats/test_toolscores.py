@@ -184,7 +184,7 @@ def test_other_fields_of_metricx_are_named(tmp_path: Path, refusal: Refusal) -> 
     assert f"{path}: not read: year" in es.notes
     assert es.segments.documents == ("d",)
     path.write_text(json.dumps(record | {"prediction": "bad"}))
-    assert refusal(path).startswith(f"{path}:1: column 'MetricX': 'bad' is not a number")
+    assert refusal(path).startswith(f"{path}:1: column 'prediction': 'bad' is not a number")
 
 
 # sacreBLEU

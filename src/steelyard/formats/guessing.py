@@ -66,6 +66,17 @@ def settled(table: RawTable, named: Named) -> tuple[RawTable, list[str]]:
     return table, notes
 
 
+def rated(table: RawTable) -> tuple[RawTable, list[str]]:
+    """Call the system and the segment by our names in a table that names raters."""
+    if not any(name in table for name in roles.RATER) or SYSTEM[0] in table:
+        return table, []
+    named, notes = _with_system(table)
+    if SYSTEM[0] not in named:
+        return table, []
+    named, said = numbered(named)
+    return named, notes + said
+
+
 def _with_system(table: RawTable) -> tuple[RawTable, list[str]]:
     """Call the column that names the systems ``system``; two that differ are refused."""
     spelt = {name.casefold(): name for name in table.columns}
@@ -108,7 +119,14 @@ def numbered(table: RawTable, kept: Collection[str] | None = None) -> tuple[RawT
     if any(name in table for name in SEGMENT):
         return table, []
     segment = _segment(table, kept or ())
-    return (table, []) if segment is None else _renamed(table, segment, SEGMENT[0])
+    if segment is None:
+        return table, []
+    running = [n for n in table.columns if n != segment and n not in (kept or ())
+               and roles.names_items(n) and _numbers_rows(table, n)]  # fmt: skip
+    if running and not _numbers_rows(table, segment):
+        table, notes = _renamed(table.without(running), segment, SEGMENT[0])
+        return table, [*notes, f"{table.place}: columns not used: {', '.join(running)}"]
+    return _renamed(table, segment, SEGMENT[0])
 
 
 def _is_words(table: RawTable, name: str) -> bool:
@@ -125,15 +143,26 @@ def _is_numbers(table: RawTable, name: str) -> bool:
 def _segment(table: RawTable, kept: Collection[str]) -> str | None:
     """Find the column that names the segments by something like ``example_id``.
 
-    One that is an id comes before one that is a text, and a document's only where it is alone.
+    One that is an id comes before one that is a text, and a document's only where it is alone. An
+    id that is another on every row of several systems numbers rows: a text that they share is it.
     """
     found = [n for n in table.columns if roles.names_items(n) and n not in kept]
-    ids = [name for name in found if not (name in roles.ALSO["source"] and _is_words(table, name))]
+    texts = [n for n in found if n in roles.ALSO["source"] and _is_words(table, n)]
+    ids = [name for name in found if name not in texts]
+    shared = [name for name in (*ids, *texts) if not _numbers_rows(table, name)]
+    if ids and shared and all(_numbers_rows(table, name) for name in ids[:1]):
+        ids = shared[:1]
     found = ids or found or [n for n in roles.ALSO["doc"] if n in table and n not in kept]
     first = next(iter(table.columns))
     if len(found) > 1 and first not in found:
         _either(table, found[:2], "segment")
     return None if not found else first if first in found else found[0]
+
+
+def _numbers_rows(table: RawTable, name: str) -> bool:
+    """Tell whether a column is another on every row of several systems."""
+    several = SYSTEM[0] in table and len(set(map(str, table.columns[SYSTEM[0]]))) > 1
+    return several and len(set(map(str, table.columns[name]))) == table.n_rows
 
 
 def _renamed(table: RawTable, name: str, role: str) -> tuple[RawTable, list[str]]:
@@ -176,7 +205,30 @@ def checked(table: RawTable, named: Named) -> tuple[RawTable, list[str]]:
     return table, said + odd
 
 
+def _seldom(table: RawTable, named: Collection[str], what: str) -> list[str]:
+    """Name columns that are taken for scores or systems although they are seldom so called."""
+    return [
+        f"{table.place}: column '{name}' is taken for a {what} ({cells.skipping(name)} skips it)"
+        for name in _scores(table)
+        if name not in named and not roles.SELDOM.isdisjoint(roles.words(name))
+    ]
+
+
+def _refuse_repeats(table: RawTable, kept: Collection[str]) -> None:
+    """Refuse a task or an epoch in a table that has no items of several systems."""
+    for name in (*roles.TASK, *roles.EPOCH):
+        if name in table and name not in kept:
+            table.fail(
+                f"{table.named(name)} needs a system and an item beside it; "
+                f'columns={{"segment": "{name}"}} takes it for the item, '
+                f"{cells.skipping(name)} skips it"
+            )
+
+
 def _doubted(table: RawTable, named: Named) -> tuple[RawTable, list[str]]:
+    long = SYSTEM[0] in table and any(name in table for name in SEGMENT)
+    if not long:
+        _refuse_repeats(table, named.scores if SYSTEM[0] in table else named.systems or ())
     if SYSTEM[0] in table:
         _refuse_running_ids(table)
         _refuse_ids(table, named.scores, 'kind={{"metric": ["{name}"]}} takes it for a score')
@@ -185,13 +237,25 @@ def _doubted(table: RawTable, named: Named) -> tuple[RawTable, list[str]]:
             f"({cells.skipping(name)} skips it)"
             for name in _scores(table)
             if name not in named.scores and _counts(table, name)
-        ]
+        ] + _seldom(table, named.scores, "score")
     _refuse_numbers_as_names(table)
     if named.systems is not None:
         others = [n for n in _scores(table) if says_id(n) and n not in named.systems]
         return table.without(others), []
     _refuse_ids(table, (), 'systems=["{name}", ...] takes it for a system')
-    return table, _odd_systems(table)
+    return table, _odd_systems(table) + _seldom(table, (), "system") + _summaries(table)
+
+
+def _summaries(table: RawTable) -> list[str]:
+    """Name rows of a wide table that read like a summary of the others."""
+    column = next((name for name in SEGMENT if name in table), None)
+    words = ("mean", "average", "avg", "total", "sum", "overall", "all")
+    names = [] if column is None else [str(cell) for cell in table.columns[column]]
+    return [
+        f"{table.place}: row '{name}' reads like a summary, and is taken for a segment"
+        for name in names
+        if name.strip().casefold() in words
+    ]
 
 
 def _refuse_numbers_as_names(table: RawTable) -> None:
@@ -227,7 +291,8 @@ def _refuse_ids(table: RawTable, kept: Collection[str], otherwise: str) -> None:
         if says_id(name) and name not in kept:
             segment = table.given.get(SEGMENT[0])
             beside = f"; '{segment}' is taken as the segment" if segment else ""
-            how = f"{cells.skipping(name)} skips it, {otherwise.format(name=name)}"
+            item = "" if segment else f'columns={{"segment": "{name}"}} takes it for the item, '
+            how = f"{item}{cells.skipping(name)} skips it, {otherwise.format(name=name)}"
             table.fail(f"column '{name}' reads like an id, not like scores{beside} ({how})")
 
 

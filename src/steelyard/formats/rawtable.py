@@ -6,6 +6,7 @@ how files become tables by :mod:`steelyard.formats.tables`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from steelyard.data.evalset import Kind
 from steelyard.data.judgements import Floats
 from steelyard.formats.cells import Cells, brief, fast_numbers, label, parse_number, skipping
 
-_ROLES = "system, segment, doc, domain, source, reference or output"
+_ROLES = "system, segment, doc, domain, task, epoch, source, reference or output"
 
 
 class Stated(NamedTuple):
@@ -83,7 +84,8 @@ class RawTable:
 
     def named(self, column: str) -> str:
         """Give the column as messages call it: by the name that it has in the file."""
-        return f"column '{self.given.get(column, column)}'"
+        name = self.given.get(column, column)
+        return name if re.fullmatch("columns? [0-9, ]+", name) else f"column '{name}'"
 
     def labels(self, column: str) -> list[str]:
         """Read a column of names: text as it stands, whole numbers as digits; none is blank."""
@@ -105,7 +107,7 @@ class RawTable:
         texts = [cell if type(cell) is str or cell is None else label(cell) for cell in values]
         for row, (text, cell) in enumerate(zip(texts, values, strict=True)):
             if text is None and not missing(cell):
-                self.fail(f"column '{column}': expected text, found {brief(cell)}", row)
+                self.fail(f"{self.named(column)}: expected text, found {brief(cell)}", row)
         return [text or None for text in texts] if self.blank_is_missing else texts
 
     def scores(self, column: str) -> Floats:
@@ -125,7 +127,7 @@ class RawTable:
             fast = fast_numbers(cells)
             values = self._careful_numbers(column, cells, hint) if fast is None else fast
         for row in np.flatnonzero(np.isinf(values))[:1]:
-            self.fail(f"column '{column}': infinite score, expected a finite number", row)
+            self.fail(f"{self.named(column)}: infinite score, expected a finite number", row)
         return values
 
     def _careful_numbers(self, column: str, cells: Sequence[Any], hint: str) -> Floats:
@@ -137,7 +139,7 @@ class RawTable:
                 what = "is beyond 2^53, so not exact" if whole else "is not a number"
                 what += hint if row == 0 else ""  # further down it is a slip among numbers
                 skip = f"({skipping(column)} skips the column)"
-                self.fail(f"column '{column}': {brief(cell)} {what} {skip}", row)
+                self.fail(f"{self.named(column)}: {brief(cell)} {what} {skip}", row)
             values[row] = number
         return values
 

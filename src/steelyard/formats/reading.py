@@ -215,13 +215,14 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
         gone = ", ".join(name for name in whole.columns if name not in narrowed)
         raise UsageError(f"{whole.place}: {form.name} can't be read without column {gone}")
     others = [name for name in narrowed.columns if _is_emptied(name, narrowed, whole)]
-    table = form.becomes.prepare(narrowed.without(others))
+    unprepared = narrowed.without(others)
+    table = form.becomes.prepare(unprepared)
     if reading.inspect is not None:
         reading.inspect(form.becomes, table)
     value = form.becomes.read(table)
     paths = [part.file for part in parts if part.file is not None]
     called = frozenset(pair for part in parts for pair in part.table.given.items())
-    return replace(_finished(form, value, table, present, paths), called=called)
+    return replace(_finished(form, value, (unprepared, table), present, paths), called=called)
 
 
 def _counting(form: registry.Foreign, table: RawTable, reading: Reading) -> RawTable:
@@ -249,28 +250,35 @@ def _is_emptied(name: str, table: RawTable, whole: RawTable) -> bool:
 
 
 def _finished(
-    form: Format, value: Any, table: RawTable, columns: frozenset[str], paths: Sequence[Path]
+    form: Format,
+    value: Any,
+    both: tuple[RawTable, RawTable],
+    columns: frozenset[str],
+    paths: Sequence[Path],
 ) -> Read:
-    roles_of = roles.described(table, judged=not isinstance(value, EvalSet))
+    """Put together what was read, given the table before and after it was prepared."""
+    found, prepared = both
+    roles_of = roles.described(found, judged=not isinstance(value, EvalSet))
     own = tuple(InputFile(str(p), form.name, files.sha256(p), roles_of) for p in paths)
     if isinstance(value, EvalSet):
-        value = changed(value, notes=(*value.notes, *table.notes), inputs=own or value.inputs)
+        value = changed(value, notes=(*value.notes, *prepared.notes), inputs=own or value.inputs)
         return Read(form.name, value, columns, own)
-    return Read(form.name, value, columns, own, table.notes)
+    return Read(form.name, value, columns, own, prepared.notes)
 
 
 def _read_table(table: RawTable, reading: Reading, form: Format | None = None) -> Read | _Unfolded:
     columns = frozenset(table.columns)
     path = None if table.path == frames.PLACE else table.path
-    narrowed = reading.narrow(table)
+    narrowed, guessed = guessing.rated(reading.narrow(table))
     found = registry.of_table(narrowed) if form is None else form
     if isinstance(found, ForeignTable):
         return _of_foreign_table(found, table, reading, path)
     assert isinstance(found, TableFormat)
     table = narrowed
-    notes: list[str] = []
+    notes: list[str] = guessed
     if found.of_scores:
-        plain, notes = guessing.plain_names(table)
+        plain, said = guessing.plain_names(table)
+        notes += said
         named, said = guessing.settled(plain, reading.named)
         as_named = registry.of_table(named) if form is None else found
         wide = roles.SYSTEM[0] not in named
@@ -280,8 +288,11 @@ def _read_table(table: RawTable, reading: Reading, form: Format | None = None) -
             found, (table, odd) = as_named, guessing.checked(named, reading.named)
             notes += said + odd  # raw judgements go by our names only
     elif found.numbered:
-        table, notes = guessing.numbered(table)
-    table = found.prepare(replace(table, notes=(*table.notes, *notes)))
+        table, said = guessing.numbered(table)
+        notes += said
+    table = replace(table, notes=(*table.notes, *notes))
+    prepared = found.prepare(table)
     if reading.inspect is not None:
-        reading.inspect(found, table)
-    return _finished(found, found.read(table), table, columns, [] if path is None else [path])
+        reading.inspect(found, prepared)
+    paths = [] if path is None else [path]
+    return _finished(found, found.read(prepared), (table, prepared), columns, paths)

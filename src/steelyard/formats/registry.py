@@ -139,10 +139,24 @@ def of_table(table: RawTable) -> TableFormat | ForeignTable:
 
 def refuse_table(table: RawTable) -> NoReturn:
     """Refuse a table that no format knows, and say which it is near to."""
+    _refuse_objects(table)
     columns, near = listed(list(table.columns), 8), _nearest(roles.of_names(table.columns))
     if len(table.columns) == 1:
         near = tables.PLAIN
     raise InputError(f"no known format has columns {columns}; {near}", path=table.path)
+
+
+def _refuse_objects(table: RawTable) -> None:
+    """Name columns of objects or lists, if the table would be known without them."""
+    odd = [n for n, own in table.columns.items() if any(isinstance(c, (dict, list)) for c in own)]
+    rest = table.without(odd)
+    has = roles.present(rest)
+    known = [form for form in FORMATS if isinstance(form, (TableFormat, ForeignTable))]
+    marked = any(form.marked_by(has) for form in known if form is not scoretables.WIDE)
+    if odd and (marked or not set(rest.columns).isdisjoint(roles.SYSTEM_ALSO)):
+        names = ", ".join(f'"{name}"' for name in odd)
+        what = f"column '{odd[0]}' holds objects or lists, expected cells"
+        raise InputError(f"{what} (ignore=[{names}] skips it)", path=table.path)
 
 
 def runs(folder: Path, form: Format | None = None) -> list[tuple[Foreign, FileView]]:

@@ -6,12 +6,13 @@ Two tasks number their items alike: these are told apart by the task, which is t
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.words import plural
+from steelyard.core.words import listed, plural
 from steelyard.data.judgements import Floats
 from steelyard.formats import roles
 from steelyard.formats.cells import Cells
@@ -50,6 +51,9 @@ def _without_epochs(table: RawTable) -> RawTable:
         return table
     keys = list(zip(table.labels(SYSTEM[0]), table.labels(segment), strict=True))
     epochs = table.labels(epoch)
+    if any(re.fullmatch(r"-?[0-9]*\.[0-9]+", own) for own in epochs):
+        note = f"{table.place}: {table.named(epoch)} holds decimals, and is taken for a score"
+        return replace(table, notes=(*table.notes, note))
     first: dict[tuple[str, str], int] = {}
     seen: dict[tuple[str, str, str], int] = {}
     for row, (key, own) in enumerate(zip(keys, epochs, strict=True)):
@@ -63,7 +67,9 @@ def _without_epochs(table: RawTable) -> RawTable:
             )
     rest = table.without([epoch])
     if len(first) == table.n_rows:
-        return rest
+        several = listed(sorted(set(epochs)))
+        note = f"{table.place}: {table.named(epoch)} is not used: every item has one ({several})"
+        return rest if len(set(epochs)) == 1 else replace(rest, notes=(*table.notes, note))
     place = {key: i for i, key in enumerate(first)}
     group = np.array([place[key] for key in keys])
     rows = list(first.values())
@@ -73,8 +79,9 @@ def _without_epochs(table: RawTable) -> RawTable:
             columns[name] = [cells[row] for row in rows]
         else:
             columns[name] = _means(rest.scores(name), group, len(rows))
-    most = max(np.bincount(group))
-    note = f"{table.place}: scores are means over up to {most} epochs of an item"
+    sizes = np.bincount(group)
+    span = f"{sizes.max()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
+    note = f"{table.place}: scores are means over {span} epochs of an item"
     kept = np.array(rows) if table.rows is None else table.rows[rows]
     notes = (*table.notes, note)
     return replace(rest, columns=columns, n_rows=len(rows), rows=kept, notes=notes)

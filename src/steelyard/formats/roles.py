@@ -61,6 +61,13 @@ ALSO = {
                "completion", "output_text", "model_output", "generated", "candidate"),
 }  # fmt: skip
 
+#: Words in the names of columns that are seldom scores or systems, even if they hold numbers.
+SELDOM = frozenset(
+    ("gold", "truth", "expected", "answer", "difficulty", "average", "avg", "mean", "median",
+     "total", "sum", "std", "stdev", "stderr", "count", "seed", "temperature", "timestamp", "year",
+     "params", "weight", "fold", "age")
+)  # fmt: skip
+
 #: What a table is recognised by: names of columns by their role.
 _ROLES: dict[str, tuple[str, ...]] = {
     "system": SYSTEM,
@@ -119,7 +126,7 @@ _THING = frozenset(
 _NUMBER = frozenset(("no", "nr", "num", "number", "#"))
 _OF_OTHERS = frozenset(
     ("model", "system", "sys", "rater", "annotator", "worker", "judge", "user", "session", "run",
-     "batch", "hit", "task", "dataset")
+     "batch", "hit", "dataset")
 )  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def _per_segment(table: RawTable, column: str, n: int, segment: NDArray[Any]) ->
             continue
         if values[place] is not None:
             table.fail(
-                f"column '{column}': {text[:40]!r} differs from {values[place][:40]!r} "
+                f"{table.named(column)}: {text[:40]!r} differs from {values[place][:40]!r} "
                 "on an earlier line of the same segment",
                 row,
             )
