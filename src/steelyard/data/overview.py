@@ -217,6 +217,8 @@ def sounds_lower(name: str) -> bool:
     >>> sounds_lower("COMET"), sounds_lower("closeness")
     (False, False)
     """
+    if "metricx" in name.casefold():  # which counts errors, unless somebody has turned it round
+        return True
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
     return not _LESS_IS_BETTER.isdisjoint(part.lower() for part in parts)
 
