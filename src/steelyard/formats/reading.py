@@ -258,7 +258,11 @@ def _finished(
 ) -> Read:
     """Put together what was read, given the table before and after it was prepared."""
     found, prepared = both
-    roles_of = roles.described(found, judged=not isinstance(value, EvalSet))
+    judged = not isinstance(value, EvalSet)
+    before = [one for one in roles.described(found, judged=judged) if one[0] in ("task", "epoch")]
+    # Which a table that is prepared has no more.
+    after = [one for one in roles.described(prepared, judged=judged) if one not in before]
+    roles_of = (*after[:2], *before, *after[2:])
     own = tuple(InputFile(str(p), form.name, files.sha256(p), roles_of) for p in paths)
     if isinstance(value, EvalSet):
         value = changed(value, notes=(*value.notes, *prepared.notes), inputs=own or value.inputs)
