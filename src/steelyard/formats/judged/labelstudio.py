@@ -54,7 +54,7 @@ class _Export:
     """The annotations of a file, and what was left out of it."""
 
     def __init__(self, view: FileView) -> None:
-        self.view = view
+        self.view = view = view.known_as("Label Studio export")
         self.found: list[_Annotation] = []
         self.dropped: Counter[tuple[str, str]] = Counter()  # what, and what became of it
         self.unused: dict[str, set[str]] = {}  # names of controls that hold no scores, with answers
@@ -342,10 +342,18 @@ def unfold_pairs(view: FileView) -> RawTable:
 def _seen(view: FileView) -> bool:
     """Tell an export from other files: by keys of JSON, or by the tool's own columns."""
     if view.record is not None:
-        return view.has("data", "annotations") or view.has("annotation_id", "annotator", "id")
+        return view.has("data", "annotations") or _is_flat(view)
     head = view.first_lines[0] if view.first_lines else ""
     names = {name.strip('"') for name in head.replace("\t", ",").split(",")}
     return names >= {"annotation_id", "annotator", "lead_time"}
+
+
+def _is_flat(view: FileView) -> bool:
+    """Tell JSON-MIN from a table of annotations: it has times, or answers that are objects."""
+    if not view.has("annotation_id", "annotator", "id"):
+        return False
+    timed = view.has("lead_time") or view.has("created_at")
+    return timed or any(isinstance(cell, (dict, list)) for cell in (view.record or {}).values())
 
 
 def _holds(view: FileView, key: str) -> bool:
