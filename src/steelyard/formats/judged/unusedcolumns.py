@@ -1,0 +1,32 @@
+"""Columns of judgements that nothing holds once they are read: who converts a file loses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from steelyard.core.words import listed
+from steelyard.formats import roles
+from steelyard.formats.rawtable import RawTable
+
+_OF_RATINGS = {*roles.RATING_COLUMNS, *roles.SYSTEM, *roles.SEGMENT, *roles.DOCUMENT}
+
+
+def told(used: Callable[[RawTable], Collection[str]]) -> Callable[[RawTable], RawTable]:
+    """Give what notes the columns of a table that are not among those that are used."""
+
+    def prepare(table: RawTable) -> RawTable:
+        known = used(table)
+        left = [table.given.get(name, name) for name in table.columns if name not in known]
+        if not left:
+            return table
+        place = table.place if table.path_of is None else f"{table.place} and others"
+        note = f"{place}: columns not used: {listed(left, 8)}"
+        return replace(table, notes=(*table.notes, note))
+
+    return prepare
+
+
+def of_ratings(_table: RawTable) -> Collection[str]:
+    """Give the columns that ratings hold."""
+    return _OF_RATINGS
