@@ -275,10 +275,10 @@ def write_rankings(rankings: Rankings, path: Path) -> None:
     tables.write(path, columns)
 
 
-def _used_of_rankings(table: RawTable) -> set[str]:
-    ranked = {f"system{place}{what}" for place in roles.places(table.columns)
-              for what in ("Id", "rank")}  # fmt: skip
-    return ranked | {*roles.RANKED_SEGMENT, *roles.JUDGE}
+def _used_of_rankings(table: RawTable) -> list[str]:
+    places = roles.places(table.columns)
+    ranked = [f"system{place}{what}" for place in places for what in ("Id", "rank")]
+    return [*ranked, *roles.RANKED_SEGMENT, *roles.JUDGE]
 
 
 #: Notes what a log has beside its battles, such as judges, categories and language pairs.

@@ -12,7 +12,7 @@ from steelyard.formats.rawtable import RawTable
 _OF_RATINGS = {*roles.RATING_COLUMNS, *roles.SYSTEM, *roles.SEGMENT, *roles.DOCUMENT}
 
 
-def told(used: Callable[[RawTable], Collection[str]]) -> Callable[[RawTable], RawTable]:
+def told(used: Callable[[RawTable], Collection[str | None]]) -> Callable[[RawTable], RawTable]:
     """Give what notes the columns of a table that are not among those that are used."""
 
     def prepare(table: RawTable) -> RawTable:
@@ -27,6 +27,6 @@ def told(used: Callable[[RawTable], Collection[str]]) -> Callable[[RawTable], Ra
     return prepare
 
 
-def of_ratings(_table: RawTable) -> Collection[str]:
+def of_ratings(_table: RawTable) -> Collection[str | None]:
     """Give the columns that ratings hold."""
     return _OF_RATINGS
