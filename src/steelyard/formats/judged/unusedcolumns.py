@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from steelyard.core.words import listed
@@ -17,7 +17,7 @@ def told(used: Callable[[RawTable], Collection[str | None]]) -> Callable[[RawTab
 
     def prepare(table: RawTable) -> RawTable:
         known = used(table)
-        left = [table.given.get(name, name) for name in table.columns if name not in known]
+        left = [_shown(name, table.given) for name in table.columns if name not in known]
         if not left:
             return table
         place = table.place if table.path_of is None else f"{table.place} and others"
@@ -25,6 +25,11 @@ def told(used: Callable[[RawTable], Collection[str | None]]) -> Callable[[RawTab
         return replace(table, notes=(*table.notes, note))
 
     return prepare
+
+
+def _shown(name: str, given: Mapping[str, str]) -> str:
+    own = given.get(name, name)
+    return name if own == name else f"{name} ({own})"
 
 
 def of_ratings(_table: RawTable) -> Collection[str | None]:
