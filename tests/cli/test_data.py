@@ -94,7 +94,16 @@ def test_info_of_raw_judgements(shared, capsys, name, expected):
     assert run(["data", "info", str(shared / name), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert {key: result[key] for key in expected} == expected
-    assert result["warnings"] == []
+    assert all("columns not used: " in said for said in result["warnings"])
+
+
+def test_what_judgements_do_not_hold_is_named(tmp_path, capsys):
+    battles, ratings = tmp_path / "battles.csv", tmp_path / "ratings.csv"
+    battles.write_text("left,right,outcome,judge,category,lp\nA,B,left,j,math,en-de\n")
+    ratings.write_text("rater,system,segment,raw,lp,output,doc\nr,A,1,50,en-de,x,d\n")
+    for path, lost in ((battles, "judge, category, lp"), (ratings, "lp, output")):
+        assert run(["data", "convert", str(path), str(tmp_path / f"new-{path.name}")]) == 0
+        assert f"warning: {path}: columns not used: {lost}\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "md", "tex", "html"])

@@ -127,6 +127,25 @@ def test_own_weights(tmp_path, capsys, quick):
     assert flat["weights"]["weights"] == "w.toml"
 
 
+def test_without_a_protocol_those_there_are_are_named(capsys):
+    assert run(["human", RATINGS]) == 2
+    expected = "error: Missing option '--protocol'. Choose from: da, mqm, esa, rr, darr\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_a_negative_weight_is_refused_as_it_was_written(capsys):
+    assert run(["human", ERRORS, "--protocol", "mqm", "--severity", "undecided=-3"]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith("'undecided=-3': expected a number of at least 0\n")
+
+
+def test_a_weight_that_no_error_has_is_named(capsys, quick):
+    arguments = [ERRORS, "--protocol", "mqm", "--severity", "undecided=3,Major=4", *quick]
+    assert run(["human", *arguments]) == 0
+    said = capsys.readouterr().err
+    assert "warning: severity sets weights that no error has: undecided (found: major, " in said
+
+
 def test_darr_pairs_and_figure(tmp_path, capsys, quick):
     pytest.importorskip("altair")
     figure, pairs = tmp_path / "curve.svg", tmp_path / "pairs.csv"

@@ -116,10 +116,23 @@ def test_no_error_in_every_spelling(tmp_path):
         tmp_path,
         row("No-error", "No-error", rater="1"),
         row("", "", rater="2"),
-        row("Style", "", rater="3"),
-        row("no-error", "Neutral", rater="4"),
+        row("no-error", "Neutral", rater="3"),
+        row("Style", "no-error", rater="4"),
     )
     assert read(path).value.errors == ((), (), (), ())
+
+
+def test_an_error_without_a_severity_is_one(tmp_path, refusal):
+    path = tsv(tmp_path, row("Style", "", "<v>b</v>"), row("Style", "Minor"))
+    (errors,) = read(path).value.errors
+    assert [(e.category, e.severity, e.start) for e in errors] == [
+        ("Style", "", 0),
+        ("Style", "Minor", None),
+    ]
+    said = refusal(human_scores, path, protocol="mqm")
+    assert said.startswith(f"{path}:2: severity 'none' (1 error) has no weight")
+    found = human_scores(path, protocol="mqm", severity={"none": 2}, n_bootstrap=0)
+    assert found.systems[0].score == -3
 
 
 def test_columns_of_2020_to_2022(tmp_path):

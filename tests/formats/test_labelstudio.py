@@ -216,3 +216,63 @@ def test_human_evaluation_from_the_command_line(capsys: Any) -> None:
     assert run(["data", "info", path]) == 2
     assert "choose with --columns score=" in capsys.readouterr().err
     assert run(["data", "info", str(SAMPLES / "export-pairs.tsv")]) == 0
+
+
+def of_span(own: str, name: str, kind: str, **value: Any) -> dict[str, Any]:
+    place = {"start": 0, "end": 3, "text": "Bis"}
+    return result(name, kind, **place, **value) | {"id": own}
+
+
+def test_several_answers_to_one_question_are_refused(tmp_path: Path, refusal: Refusal) -> None:
+    parts = [of_span(own, "sev", "rating", rating=x) for own, x in (("r1", 1), ("r2", 5))]
+    path = written(tmp_path / "x.json", task(0, *parts))
+    said = refusal(read_any, path)
+    assert said.startswith(f"{path}:1: control 'sev' has 2 answers in one annotation, expected one")
+    pair = [result("p", "pairwise", selected=side) for side in ("left", "right")]
+    data = {"model_a": "A", "model_b": "B", "segment": 0}
+    path = written(tmp_path / "y.json", task(0, *pair, data=data))
+    assert "control 'p' has 2 answers" in refusal(read_any, path)
+
+
+def test_an_answer_on_a_part_of_the_text_is_said(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.json", task(0, of_span("r1", "q", "rating", rating=3)))
+    assert "1 answer on a part of the text taken for the whole" in notes(path)
+
+
+def test_a_choice_of_a_span_is_its_severity(tmp_path: Path) -> None:
+    parts = [
+        of_span("r1", "severity", "choices", choices=["Major"]),
+        of_span("r1", "kind", "labels", labels=["Accuracy"]),
+        of_span("r2", "kind", "labels", labels=["Style"]),
+        of_span("r2", "sure", "rating", rating=3),
+        of_span("r2", "severity", "choices", choices=["minor"]),
+    ]
+    path = written(tmp_path / "x.json", task(0, *parts))
+    (errors,) = read(path).errors
+    assert errors == (ErrorSpan("Accuracy", "Major", 0, 3), ErrorSpan("Style", "minor", 0, 3))
+    assert "1 answer to 'sure' of a span not used" in notes(path)
+
+
+def test_two_labels_of_one_span_are_one_error(tmp_path: Path) -> None:
+    kinds = [of_span("r1", name, "labels", labels=[name]) for name in ("Accuracy", "Major")]
+    path = written(tmp_path / "x.json", task(0, *kinds))
+    assert read(path).errors == ((ErrorSpan("Accuracy", "Major", 0, 3),),)
+
+
+def test_two_severities_of_one_span_are_refused(tmp_path: Path, refusal: Refusal) -> None:
+    label = of_span("r1", "kind", "labels", labels=["Minor"])
+    choice = of_span("r1", "severity", "choices", choices=["major"])
+    path = written(tmp_path / "x.json", task(0, label, choice))
+    assert "a span is Minor and major, expected one severity" in refusal(read_any, path)
+
+
+def test_flat_exports_tell_spans_by_their_place(tmp_path: Path, refusal: Refusal) -> None:
+    own = {"id": 1, "annotation_id": 1, "annotator": 1, "lead_time": 2.5, "system": "A",
+           "segment": 0}  # fmt: skip
+    place = {"start": 0, "end": 3, "text": "Bis"}
+    kind, other = place | {"labels": ["Accuracy"]}, place | {"labels": ["Style"]}
+    choice = [place | {"choices": ["major"]}]
+    path = written(tmp_path / "x.json", own | {"kind": [kind], "severity": choice})
+    assert read(path).errors == ((ErrorSpan("Accuracy", "major", 0, 3),),)
+    path = written(tmp_path / "y.json", own | {"kind": [kind, other], "severity": choice})
+    assert "'severity' is of a place that several spans have" in refusal(read_any, path)

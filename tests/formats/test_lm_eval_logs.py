@@ -63,6 +63,32 @@ def test_the_only_filter_goes_without_saying(tmp_path):
     assert list(load(path).scores) == ["acc"]
 
 
+def test_the_filter_of_one_model_is_not_that_of_another(tmp_path):
+    rows = {"A": ("strict", "exact"), "B": ("flexible", "exact"), "C": ("strict", "acc")}
+    for system, (name, metric) in rows.items():
+        (tmp_path / system).mkdir()
+        task = "other" if system == "C" else "gsm"
+        row = ROW | {"filter": name, "metrics": [metric], metric: 0.25}
+        _write(tmp_path / system / f"samples_{task}_2026-11-17T00-16-45.jsonl", row)
+    es = load(tmp_path / "A", tmp_path / "B")
+    assert es.metrics == ("exact,flexible", "exact,strict")
+    assert np.array_equal(es["exact,strict"].values, [[0.25], [np.nan]], equal_nan=True)
+    said = "files of task 'gsm' have different filters: scores are called METRIC,FILTER"
+    assert said in es.notes
+    assert set(load(tmp_path).metrics) == {"exact,strict", "exact,flexible", "acc"}
+    assert load(tmp_path / "A").metrics == ("exact",)
+
+
+def test_a_model_with_a_filter_more(tmp_path):
+    for system, names in {"A": ("none",), "B": ("none", "strict")}.items():
+        (tmp_path / system).mkdir()
+        rows = [ROW | {"filter": name} for name in names]
+        _write(tmp_path / system / "samples_gsm_2026-11-17T00-16-45.jsonl", *rows)
+    es = load(tmp_path)
+    assert es.metrics == ("acc,none", "acc,strict")
+    assert es["acc,none"].values.tolist() == [[1], [1]]
+
+
 def test_without_results_the_folder_is_the_system(tmp_path):
     folder = tmp_path / "some__model"
     folder.mkdir()

@@ -58,7 +58,8 @@ def test_deepeval_shows_by_what_passes_which_way_is_better(tmp_path):
     assert low["m"].direction_given
     assert not low["m"].higher_is_better
     assert any("lower is better, as what passes shows: 'm'" in note for note in low.notes)
-    for metric in (_metric(0.3), _metric(threshold=None), _metric(threshold="x"), _metric(NAN)):
+    silent = (_metric(0.3), _metric(threshold=None), _metric(threshold="x"), _metric(NAN))
+    for metric in (*silent, _metric(success=None), _metric(success="true"), _metric(success=1)):
         assert not load(_deep(path, _case("a", metric)))["m"].direction_given
     both = load(_deep(path, _case("a", _metric(0.1)), _case("b", _metric(0.9))))
     assert not both["m"].direction_given
@@ -259,4 +260,9 @@ def test_deepeval_files_that_contradict_each_other(tmp_path):
         more = {"hyperparameters": {"model": name}}
         _deep(tmp_path / f"{name}.json", _case("a", _metric(score)), **more)
     assert load(tmp_path / "x.json")["m"].direction_given
-    assert not load(tmp_path)["m"].direction_given
+    es = load(tmp_path)
+    assert not es["m"].direction_given
+    assert es["m"].higher_is_better
+    said = "DeepEval: cases contradict each other on which way is better, so none is stated: 'm'"
+    assert said in es.notes
+    assert not any("lower is better" in note for note in es.notes)

@@ -95,11 +95,14 @@ def test_runs_with_and_without_repeats_have_the_same_items(tmp_path):
     assert np.array_equal(es["score"].values, once["score"].values, equal_nan=True)
 
 
-def test_tests_that_differ_are_not_compared(tmp_path, refusal):
+def test_tests_that_differ_are_not_compared(tmp_path):
     _write(tmp_path / "a.jsonl", ROW)
     other = ROW | {"testCase": {"vars": {"x": "other"}, "assert": [{}]}, "provider": {"id": "q"}}
     _write(tmp_path / "b.jsonl", other)
-    assert "column 'vars': 'other' differs from 'a'" in refusal(tmp_path)
+    es = load(tmp_path)
+    assert es.segments.sources == ("a", "other")
+    assert np.array_equal(es["score"].values, [[1, NAN], [NAN, 1]], equal_nan=True)
+    assert any("2 of 2 tests not in all files" in note for note in es.notes)
 
 
 def test_tests_with_the_same_variables_and_other_assertions(tmp_path):
@@ -229,3 +232,27 @@ def test_a_table_that_is_damaged(tmp_path, refusal):
     assert f"{path}:8: not valid CSV" in refusal(path)
     path.write_text(text.splitlines()[0] + "\n", encoding="utf-8")
     assert refusal(path) == f"{path}: holds no samples"
+
+
+def _test(provider: str, number: int, value: int, score: float) -> dict[str, Any]:
+    case = {"vars": {}, "assert": [{"type": "equals", "value": value}]}
+    own = {"provider": {"id": provider}, "testIdx": number, "testCase": case, "vars": {}}
+    return ROW | own | {"score": score, "namedScores": {}}
+
+
+def test_tests_of_several_files_are_known_by_what_they_are(tmp_path):
+    one = _write(tmp_path / "a.jsonl", *(_test("A", k, k, k / 8) for k in range(3)))
+    two = _write(tmp_path / "b.jsonl", *(_test("B", 2 - k, k, k / 4) for k in range(3)))
+    es = load(one, two)
+    assert _values(es, "score") == {"A": [0, 0.125, 0.25], "B": [0, 0.25, 0.5]}
+    assert not any("not in all files" in note for note in es.notes)
+
+
+def test_tests_that_only_some_files_have_are_counted(tmp_path):
+    one = _write(tmp_path / "a.jsonl", *(_test("A", k, k, k / 8) for k in range(3)))
+    two = _write(tmp_path / "b.jsonl", *(_test("B", k - 1, k, k / 4) for k in range(1, 4)))
+    es = load(one, two)
+    values = _values(es, "score")
+    assert np.array_equal(values["B"], [NAN, 0.25, 0.5, 0.75], equal_nan=True)
+    said = "2 of 4 tests not in all files of promptfoo: one is known by its variables, description"
+    assert f"{said} and assertions" in es.notes

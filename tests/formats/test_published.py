@@ -167,6 +167,17 @@ def test_a_segment_stands_once(tmp_path: Path, refusal: Refusal) -> None:
     assert "stands on an earlier line already" in refusal(path)
 
 
+def test_judgements_without_an_annotator_are_of_several_people(tmp_path: Path) -> None:
+    judged = {"A": [{"score": 1}, {"score": 3}, {"score": 5, "annotator": "r"}, {"score": 7}]}
+    record = rows(UNIFIED)[0] | {"tgt_text": {"A": "x"}, "scores": judged}
+    path = written(tmp_path / "x.jsonl", [record])
+    es = load(path)
+    found = {name: value for name, value, *_ in named(es.ratings["human"], "A", "0")}
+    assert found == {"unknown-1": 1, "unknown-2": 3, "r": 5, "unknown-3": 7}
+    said = "3 judgements without an annotator: the k-th of an output is by unknown-k"
+    assert f"{path}: {said}" in es.notes
+
+
 def test_a_metric_joins_a_unified_file(tmp_path: Path) -> None:
     table = tmp_path / "metric.csv"
     lines = [f"{s},{i},{v + i}" for v, s in enumerate(("sysA", "sysB")) for i in range(6)]

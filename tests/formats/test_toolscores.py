@@ -19,6 +19,7 @@ SAMPLES = Path(__file__).parent / "samples"
 COMET, METRICX = SAMPLES / "comet", SAMPLES / "metricx"
 BLEU = SAMPLES / "sacrebleu"
 ITEMS = SAMPLES / "subset2evaluate/items.jsonl"
+COUNTS = 'MetricX counts errors: lower is better (higher_is_better=["MetricX"] says otherwise)'
 Refusal = Callable[..., str]
 Capture = pytest.CaptureFixture[str]
 
@@ -108,8 +109,8 @@ def test_models_of_comet_are_named_by_their_files() -> None:
     assert es.metrics == ("comet-two", "kiwi-two")
     for name, one in zip(es.metrics, alone, strict=True):
         assert np.array_equal(es[name].values, one["COMET"].values)
-    note = "files that score the same outputs: COMET is called comet-two, kiwi-two"
-    assert note in es.notes
+    note = "files give 12 outputs different scores, so each is a model: COMET is called "
+    assert f"{note}comet-two, kiwi-two" in es.notes
 
 
 def test_systems_of_comet_in_several_files_keep_the_name(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_metricx_counts_errors() -> None:
     ]
     assert es["label"].values[0].tolist() == [0, -1, -2, -3, -4, -5]
     assert es.outputs["sysA"][0] == "The cat sat on the warm mat."
-    assert es.notes == ()
+    assert es.notes == (COUNTS,)
 
 
 def test_metricx_without_ids_is_named_by_file_and_line(tmp_path: Path, capsys: Capture) -> None:
@@ -157,6 +158,8 @@ def test_metricx_without_ids_is_named_by_file_and_line(tmp_path: Path, capsys: C
     assert es.notes == (
         "MetricX: without system_id, a system is called as its file",
         "MetricX: without segment_id, segments are lines, from 1",
+        "2 files are taken for one metric, MetricX",
+        COUNTS,
     )
     human = labels(tmp_path / "labels.csv", ("sysA", "sysB"), range(1, 7))
     joined = load(tmp_path / "sysA.jsonl", tmp_path / "sysB.jsonl", human, human="label")
@@ -178,7 +181,7 @@ def test_metricx_without_references() -> None:
 
 def test_other_fields_of_metricx_are_named(tmp_path: Path, refusal: Refusal) -> None:
     path = tmp_path / "a.jsonl"
-    record = {"hypothesis": "x", "prediction": 1.5, "doc": "d", "year": 2024}
+    record = {"source": "s", "hypothesis": "x", "prediction": 1.5, "doc": "d", "year": 2024}
     path.write_text(json.dumps(record))
     es = load(path)
     assert f"{path}: not read: year" in es.notes

@@ -86,5 +86,5 @@ def _type(option: Option) -> Any:
     if option.kind == "number" and (least is not None or most is not None):
         return Real(least, most, min_open=strict, max_open=strict and most is not None)
     kinds = {"number": Finite(), "names": Names(), "numbers": Numbers(), "wholes": Numbers(int),
-             "amounts": Amounts()}  # fmt: skip
+             "amounts": Amounts(least)}  # fmt: skip
     return kinds.get(option.kind, str)

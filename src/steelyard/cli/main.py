@@ -143,8 +143,9 @@ def _last_words(error: BaseException) -> tuple[str, int]:
         return error.format_message(), 2
     if isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
         message, code = "interrupted", 1
-    elif isinstance(error, click.ClickException):
-        message, code = error.format_message(), 2
+    elif isinstance(error, click.ClickException):  # it sets what can be chosen in, by tabs
+        lines = error.format_message().splitlines()
+        message, code = "\n".join(line.strip() for line in lines), 2
     elif isinstance(error, OSError) and error.errno in _FULL:
         if error.filename is None:  # files are written by code that names them
             _forget_output()

@@ -120,6 +120,9 @@ class Amounts(Parsed):
 
     name = "NAME=X,..."
 
+    def __init__(self, least: float | None = None) -> None:
+        self.least = least
+
     def parse(self, text: str) -> tuple[tuple[str, float], ...]:
         """Split at commas, then at the last equals sign."""
         found = []
@@ -131,6 +134,8 @@ class Amounts(Parsed):
                 number = math.nan
             if not name or not math.isfinite(number):
                 raise ValueError(f"'{one}' is not of the form NAME=NUMBER")
+            if self.least is not None and number < self.least:
+                raise ValueError(f"'{one}': expected a number of at least {self.least:g}")
             found.append((name, number))
         return tuple(found)
 

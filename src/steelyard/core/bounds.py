@@ -167,9 +167,10 @@ def amounts(least: float | None = None, /, **given: Any) -> dict[str, float]:
     expected = f"{_bounds('names and numbers', least, None)}, as {{'minor': 1}}"
     pairs = list(value.items()) if isinstance(value, Mapping) else value
     for pair in _listed(name, pairs, expected, empty=True):
-        good = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
-        if not good or not _is_number(pair[1]) or (least is not None and pair[1] < least):
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
             raise fail(name, expected, value)
+        if not _is_number(pair[1]) or (least is not None and pair[1] < least):
+            raise fail(name, expected, dict([pair]))
     return dict(pairs)
 
 

@@ -26,6 +26,14 @@ class FileView:
     """One file, read as far as somebody asks."""
 
     path: Path
+    form: str = ""  # what it is read as, where other tools have the same keys
+
+    def known_as(self, form: str) -> FileView:
+        """Name the format in all that is said to be wrong; what was read is not read again."""
+        found = FileView(self.path, form)
+        cached = {name: own for name, own in vars(self).items() if name not in ("path", "form")}
+        vars(found).update(cached)
+        return found
 
     @property
     def name(self) -> str:
@@ -207,4 +215,5 @@ class FileView:
 
     def fail(self, message: str, line: int | None = None) -> NoReturn:
         """Raise an InputError at a line."""
-        raise InputError(message, path=self.path, line=line)
+        said = f"{message} (read as {self.form})" if self.form else message
+        raise InputError(said, path=self.path, line=line)

@@ -257,6 +257,7 @@ class _Weighted(_DirectAssessment):
                 notes = (f"categories of 2020-21: weights {weights.name} ({today})",)
         further = dict(options.severity)
         weights = weights.widened(further)
+        notes += _absent(further, ratings)
         unknown = weights.unknown(ratings)
         if unknown:
             notes = (*notes, self.unweighed(unknown, weights))
@@ -319,6 +320,16 @@ class _Esa(_Weighted):
 
 
 DA, MQM, ESA = _DirectAssessment(), _Mqm(), _Esa()
+
+
+def _absent(weighed: Collection[str], ratings: Ratings) -> tuple[str, ...]:
+    """Say which severities have a weight, and no error has them: a name may be misspelt."""
+    found = {errorlists.severity(e.severity) for own in ratings.errors or () for e in own or ()}
+    absent = [name for name in weighed if errorlists.severity(name) not in found]
+    if not absent:
+        return ()
+    shown = f"{listed(absent, 6)} (found: {listed(sorted(found), 6) or 'none'})"
+    return (f"severity sets weights that no error has: {shown}",)
 
 
 def check_systems(options: HumanOptions, known: Any) -> None:

@@ -89,7 +89,7 @@ def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOption
     severities = protocol.severities(options)
 
     def inspect(found: TableFormat, table: RawTable) -> None:
-        notes.extend(_inspected(found, table, protocol, options))
+        _inspect(found, table, protocol, options)
         if severities is not None and found is errorlists.FORMAT:
             errorlists.check_severities(table, severities)
 
@@ -140,23 +140,18 @@ def _merged(judged: Any, person: Mapping[str, str]) -> tuple[Any, str]:
     return replace(judged, raters=names, rater=codes[judged.rater]), said
 
 
-def _inspected(
+def _inspect(
     found: TableFormat, table: RawTable, protocol: Protocol, options: HumanOptions
-) -> list[str]:
-    """Look at a table before it is read: refuse what can't be, and say what is not used."""
+) -> None:
+    """Look at a table before it is read, and refuse what can't be."""
     if not protocol.takes(found):
         columns = ", ".join(list(table.columns)[:8])
         read_as = f"was read as {found.name} (columns {columns})"
         table.fail(f"{read_as}; protocol {protocol.name} expects {protocol.expected}")
-    if found.gives is not Ratings:
-        return []
-    if protocol.scaled:
+    if found.gives is Ratings and protocol.scaled:
         plain = found is directassessment.FORMAT
         names = roles.RATING if plain else roles.ERROR_VALUE
         directassessment.check_scale(table, *options.scale, names)
-    known = roles.RATING_COLUMNS
-    unused = [c for c in table.columns if c not in known and not roles.is_text(c)]
-    return [f"{table.path}: columns not used: {', '.join(unused)}"] if unused else []
 
 
 def _own_ratings(es: EvalSet, human: str | None) -> Ratings:

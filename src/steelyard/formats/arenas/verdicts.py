@@ -95,8 +95,12 @@ def _judges_told(table: RawTable) -> RawTable:
 
 
 #: Battles of judges, votes of people, and scores that every judge has a column of.
-BATTLES = replace(battlelogs.FORMAT, prepare=_judges_told)
-VOTES = replace(battlelogs.FORMAT, prepare=_counted)
+BATTLES = replace(
+    battlelogs.FORMAT, prepare=lambda table: battlelogs.told_of_battles(_judges_told(table))
+)
+VOTES = replace(
+    battlelogs.FORMAT, prepare=lambda table: battlelogs.told_of_battles(_counted(table))
+)
 SCORES = replace(
     LONG, prepare=lambda table: repeats.folded(spread(table, JUDGE, "score", repeated=True))
 )

@@ -19,6 +19,7 @@ from steelyard.data.judgements import BattleLog, Floats, Rankings, encode
 from steelyard.formats import roles, tables
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import TableFormat
+from steelyard.formats.judged import unusedcolumns
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.roles import BETTER, WORSE
 
@@ -274,6 +275,14 @@ def write_rankings(rankings: Rankings, path: Path) -> None:
     tables.write(path, columns)
 
 
+def _used_of_rankings(table: RawTable) -> list[str]:
+    places = roles.places(table.columns)
+    ranked = [f"system{place}{what}" for place in places for what in ("Id", "rank")]
+    return [*ranked, *roles.RANKED_SEGMENT, *roles.JUDGE]
+
+
+#: Notes what a log has beside its battles, such as judges, categories and language pairs.
+told_of_battles = unusedcolumns.told(lambda table: LogColumns().find(table))
 FORMAT = TableFormat(
     name="battle log",
     gives=BattleLog,
@@ -281,6 +290,7 @@ FORMAT = TableFormat(
     example="left,right,outcome\nA,B,left\nB,A,tie\n",
     example_name="battles.csv",
     marks=("left right outcome", "better worse"),
+    prepare=told_of_battles,
     read=read,
     write=write,
     to="battles",
@@ -293,6 +303,7 @@ RANKINGS = TableFormat(
     example="segmentId,judgeId,system1Id,system1rank,system2Id,system2rank\n7,j1,A,1,B,2\n",
     example_name="rankings.csv",
     marks=("places",),
+    prepare=unusedcolumns.told(_used_of_rankings),
     read=read_rankings,
     write=write_rankings,
     to="rankings",

@@ -16,6 +16,7 @@ from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.formats import roles, tables
 from steelyard.formats.cells import fast_numbers, parse_number
 from steelyard.formats.format import TableFormat
+from steelyard.formats.judged import unusedcolumns
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.roles import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
 
@@ -178,6 +179,7 @@ FORMAT = TableFormat(
         "scores system segments",
         "scores index",
     ),
+    prepare=unusedcolumns.told(unusedcolumns.of_ratings),
     read=read,
     write=write,
     to="ratings",

@@ -22,6 +22,7 @@ from steelyard.formats import files, roles
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment as da
+from steelyard.formats.judged import unusedcolumns
 from steelyard.formats.rawtable import RawTable, one_of
 
 _SPAN = re.compile(r"<v>(.*?)</v>", re.DOTALL)
@@ -287,6 +288,7 @@ FORMAT = TableFormat(
     example="rater,system,segment,category,severity\nr1,A,1,Accuracy/Omission,Major\n",
     example_name="mqm.csv",
     marks=("errors system segment", "category severity system segment"),
+    prepare=unusedcolumns.told(unusedcolumns.of_ratings),
     read=read,
     write=write,
     to="errors",

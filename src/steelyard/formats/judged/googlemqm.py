@@ -22,7 +22,7 @@ _NEEDED = ("system", "rater", "target", "category", "severity")
 _SEGMENT = ("globalSegId", "seg_id", "docSegId")  # the first that is there
 _TEST = "hotw-test"
 _FOUND = {"found": 1.0, "missed": 0.0}
-_NO_ERROR = ("no-error", "")
+_NO_ERROR = "no-error"
 
 
 def _header(view: FileView) -> list[str]:
@@ -90,7 +90,7 @@ def _passed(view: FileView, line: int, row: Mapping[str, str]) -> float:
 def _error(row: Mapping[str, str]) -> dict[str, Any] | None:
     """Give the error of a row; None if it says that there is none."""
     category, severity = row["category"].strip(), row["severity"].strip()
-    if severity.casefold() in _NO_ERROR or category.casefold() == _NO_ERROR[0]:
+    if _NO_ERROR in (severity.casefold(), category.casefold()) or not (category or severity):
         return None
     start, end = errorlists.marked_span(row.get("target"))
     in_source = start is None
@@ -100,7 +100,7 @@ def _error(row: Mapping[str, str]) -> dict[str, Any] | None:
         "start": start,
         "end": end,
         "category": category or None,
-        "severity": severity,
+        "severity": severity or None,
         "is_source_error": in_source and start is not None,
     }
 

@@ -2,13 +2,14 @@
 
 What was judged (system, segment, document) stands in the data of a task under any name, so that
 usual names are known and ``columns`` gives others. Ratings, numbers and choices that are numbers
-are scores, labels of spans are errors, and pairwise answers are battles.
+are scores, labels of spans are errors, and pairwise answers are battles. A span's severity may be a
+choice of its own.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from steelyard.formats.cells import GAPS, label, parse_number
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import battlelogs, directassessment, errorlists, offsets
 from steelyard.formats.judged.gathering import NOBODY
+from steelyard.formats.judged.labelregions import LABELS, Answer, Span, parted
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.record import Record, records
 from steelyard.formats.view import FileView
@@ -52,7 +54,7 @@ class _Export:
     """The annotations of a file, and what was left out of it."""
 
     def __init__(self, view: FileView) -> None:
-        self.view = view
+        self.view = view = view.known_as("Label Studio export")
         self.found: list[_Annotation] = []
         self.dropped: Counter[tuple[str, str]] = Counter()  # what, and what became of it
         self.unused: dict[str, set[str]] = {}  # names of controls that hold no scores, with answers
@@ -78,10 +80,12 @@ class _Export:
                     rater = made.optional_name("completed_by")
                 took = made.number("lead_time", words=True)
                 own = _Annotation(made.line, rater or NOBODY, data.values, took)
-                for result in made.objects("result"):
-                    name = result.text("from_name") or result.text("type") or ""
-                    if result.get("value") is not None:
-                        self._answer(own, name, result.object("value"))
+                self._take(own, [
+                    Answer(result.text("from_name") or result.text("type") or "",
+                            result.get("id"), result.object("value"))
+                    for result in made.objects("result")
+                    if result.get("value") is not None
+                ])  # fmt: skip
                 yield own
 
     def _rows(self) -> Iterator[_Annotation]:
@@ -101,14 +105,16 @@ class _Export:
             data = {n: c for n, c in made.values.items() if n not in _OWN and n not in answers}
             rater = made.optional_name("annotator") or NOBODY
             own = _Annotation(made.line, rater, data, made.number("lead_time", words=True))
+            given = []
             for name in sorted(answers & made.values.keys()):
                 cell = made.get(name)
                 if isinstance(cell, list):
-                    for value in made.objects(name):
-                        self._answer(own, name, value)
+                    given += [Answer(name, None, value) for value in made.objects(name)]
                 elif cell:  # one choice stands alone, several in an object
                     one = cell if isinstance(cell, dict) else {"choices": [cell]}
-                    self._answer(own, name, Record(self.view, made.line, one, f"{name}."))
+                    value = Record(self.view, made.line, one, f"{name}.")
+                    given.append(Answer(name, None, value))
+            self._take(own, given)
             yield own
 
     def _unpacked(self, cell: Any, line: int) -> Any:
@@ -117,35 +123,59 @@ class _Export:
             return cell
         return files.parse_json(cell, self.view.path, line)
 
-    def _answer(self, own: _Annotation, name: str, value: Record) -> None:
+    def _take(self, own: _Annotation, given: Sequence[Answer]) -> None:
+        """Take the answers of an annotation: those of a span are no answers to the whole."""
+        spans, whole = parted(given)
+        found: dict[str, list[Answer]] = {}
+        for one in whole:
+            if self._answer(own, one):
+                found.setdefault(one.name, []).append(one)
+        for name, answers in found.items():
+            if len(answers) > 1:
+                said = f"control '{name}' has {len(answers)} answers in one annotation"
+                answers[-1].value.fail(f"{said}, expected one, or labels of the spans they are of")
+            if answers[0].place is not None:
+                self.dropped["answer", "on a part of the text taken for the whole"] += 1
+        own.spans += [self._span(own, span) for span in spans]
+
+    def _answer(self, own: _Annotation, one: Answer) -> bool:
+        """Take an answer to the whole; tell whether it is one that there can be one of only."""
+        name, value = one.name, one.value
         numeric = next((key for key in _NUMBERS if key in value.values), None)
         if numeric is not None:
             own.numbers[name] = value.number(numeric, words=True)
-        elif "selected" in value.values:
+            return True
+        if "selected" in value.values:
             own.selected = value.choice("selected", ("left", "right"))
-        elif "choices" in value.values:
-            self._choose(own, name, value)
-        elif "labels" in value.values or "hypertextlabels" in value.values:
-            own.spans.append(self._span(own, value))
-        else:
-            self.unused.setdefault(name, set())
-
-    def _choose(self, own: _Annotation, name: str, value: Record) -> None:
-        given = value.get("choices")
-        chosen = given if isinstance(given, list) else [given]
-        if not all(isinstance(one, str) for one in chosen):
-            value.wrong("choices", "a list of texts")
+            return True
+        chosen = one.chosen
         number = parse_number(chosen[0]) if len(chosen) == 1 and chosen[0] not in GAPS else None
         if number is not None:
             own.numbers[name] = number
-        else:
-            self.unused.setdefault(name, set()).update(chosen)
+            return True
+        self.unused.setdefault(name, set()).update(chosen)
+        return False
 
-    def _span(self, own: _Annotation, value: Record) -> dict[str, Any]:
-        key = "labels" if "labels" in value.values else "hypertextlabels"
-        labels = value.texts(key) or value.wrong(key, "a list of texts, at least one")
-        severity = next((one for one in labels if one.casefold() in _SEVERITIES), labels[0])
-        others = [one for one in labels if one != severity]
+    def _severity(self, labels: Sequence[str], others: Sequence[Answer]) -> str | None:
+        """Give the severity of a span, among its labels or as a choice; one has one only."""
+        found = [one for one in labels if one.casefold() in _SEVERITIES][:1]
+        for answer in others:
+            said = [one for one in answer.chosen if one.casefold() in _SEVERITIES]
+            if not said:
+                self.dropped["answer", f"to '{answer.name}' of a span not used"] += 1
+            found += said
+            if len({one.casefold() for one in found}) > 1:
+                answer.value.fail(f"a span is {' and '.join(found)}, expected one severity")
+        return found[0] if found else None
+
+    def _span(self, own: _Annotation, span: Span) -> dict[str, Any]:
+        given, others = span
+        value = given[0].value
+        labels = [label for one in given for label in one.value.texts(str(one.labels))]
+        if not labels:
+            value.wrong(str(given[0].labels), "a list of texts, at least one")
+        severity = self._severity(labels, others) or labels[0]
+        kinds = [one for one in labels if one.casefold() != severity.casefold()]
         exact = value.get("globalOffsets") is not None
         place = value.object("globalOffsets") if exact else value
         start, end = place.get("start"), place.get("end")
@@ -153,14 +183,14 @@ class _Export:
             start = end = None  # paths in a page, which no text of the task answers to
             self.dropped["span", "without a place in the text"] += 1
         for bound in ("start", "end"):
-            given = place.get(bound)
-            if isinstance(given, bool) or not isinstance(given, int | str | None):
+            found = place.get(bound)
+            if isinstance(found, bool) or not isinstance(found, int | str | None):
                 place.wrong(bound, "a whole number")
         if (start is None) != (end is None) or isinstance(start, str) != isinstance(end, str):
             place.wrong("start", "a start and an end")
         if start is not None:
             start, end = self._checked(own, value.text("text"), start, end)
-        kind = "/".join(others) or None
+        kind = "/".join(kinds) or None
         return {"start": start, "end": end, "category": kind, "severity": severity}
 
     def _checked(self, own: _Annotation, text: str | None, start: int, end: int) -> tuple[int, int]:
@@ -219,7 +249,7 @@ def _is_answer(cell: object) -> bool:
     """Tell an answer from the data of a task, which may hold lists, too."""
     if isinstance(cell, dict):
         return "choices" in cell
-    keys = (*_NUMBERS, "selected", "labels", "hypertextlabels", "text", "choices")
+    keys = (*_NUMBERS, *LABELS, "selected", "text", "choices")
     return isinstance(cell, list) and any(
         isinstance(one, dict) and any(key in one for key in keys) for one in cell
     )
@@ -312,10 +342,18 @@ def unfold_pairs(view: FileView) -> RawTable:
 def _seen(view: FileView) -> bool:
     """Tell an export from other files: by keys of JSON, or by the tool's own columns."""
     if view.record is not None:
-        return view.has("data", "annotations") or view.has("annotation_id", "annotator", "id")
+        return view.has("data", "annotations") or _is_flat(view)
     head = view.first_lines[0] if view.first_lines else ""
     names = {name.strip('"') for name in head.replace("\t", ",").split(",")}
     return names >= {"annotation_id", "annotator", "lead_time"}
+
+
+def _is_flat(view: FileView) -> bool:
+    """Tell JSON-MIN from a table of annotations: it has times, or answers that are objects."""
+    if not view.has("annotation_id", "annotator", "id"):
+        return False
+    timed = view.has("lead_time") or view.has("created_at")
+    return timed or any(isinstance(cell, (dict, list)) for cell in (view.record or {}).values())
 
 
 def _holds(view: FileView, key: str) -> bool:

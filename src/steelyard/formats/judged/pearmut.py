@@ -34,6 +34,7 @@ _MARK = "_#_"
 
 def read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> EvalSet:
     """Read what counts of a log: texts, ratings with their spans, and the mean of the scores."""
+    view = view.known_as("pearmut log")
     reader = _Reader(view)
     for entry in _last(_entries(view, dict(where).get("campaign"))):
         reader.entry(entry)
@@ -228,16 +229,21 @@ def _is_download(view: FileView) -> bool:
         return False
     lists = [own for own in view.document.values() if own]
     return bool(lists) and all(
-        isinstance(own, list)
-        and isinstance(own[0], dict)
-        and {"user_id", "annotation"} <= own[0].keys()
-        for own in lists
+        isinstance(own, list) and isinstance(own[0], dict) and _is_entry(own[0]) for own in lists
     )
+
+
+def _is_entry(record: dict[str, Any]) -> bool:
+    """Tell an entry: many a table has a user_id and an annotation, but in cells."""
+    if not {"user_id", "annotation"} <= record.keys():
+        return False
+    judged = record["annotation"]
+    return judged == _RESET or ("item_i" in record and isinstance(judged, (dict, list)))
 
 
 def recognise(view: FileView) -> bool:
     """Tell a log, or a download, by the keys of its entries."""
-    return view.has("user_id", "annotation") or _is_download(view)
+    return (view.record is not None and _is_entry(view.record)) or _is_download(view)
 
 
 FORMAT = SetFormat(

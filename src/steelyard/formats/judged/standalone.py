@@ -30,6 +30,7 @@ COLUMNS = frozenset(("lp", "document_id", "system_id", "rater_id", "src_lang", "
 
 def read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> EvalSet:
     """Read the ratings of one language pair, and the texts that come with them."""
+    view = view.known_as("standalone ratings")
     wanted = [(column, value) for column, value in where if column in COLUMNS]
     rows = [record for record in records(view) if _fits(record, wanted)]
     if not rows:
@@ -142,17 +143,22 @@ def _lines(es: EvalSet, ratings: Ratings) -> list[str]:
     return lines
 
 
+def _recognise(view: FileView) -> bool:
+    """Tell ratings from tables that count errors, or have them beside a system."""
+    return isinstance((view.record or {}).get("errors"), list) and not view.has("system")
+
+
 FORMAT = SetFormat(
     name="mt-metrics-eval standalone ratings",
     gives=EvalSet,
-    known_by="JSON lines with source, hypothesis and errors",
+    known_by="JSON lines with source, hypothesis and a list of errors",
     example='{"source": "Yes.", "hypothesis": "Ja.", "errors": [], "document_id": "doc1", '
     '"segment_id": 0, "system_id": "A", "rater_id": "rater1", "src_lang": "en", '
     '"tgt_lang": "de"}\n',
     example_name="ratings.jsonl",
     rated=True,
     keys=("source", "hypothesis", "errors"),
-    recognise=lambda view: not view.has("system"),
+    recognise=_recognise,
     read=read,
     columns=COLUMNS,
     write=write,

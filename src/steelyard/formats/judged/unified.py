@@ -16,7 +16,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
-from steelyard.core.words import listed
+from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.formats import files
@@ -79,6 +79,7 @@ class _Reader:
         self.found = Gathering(view)
         self.others: Counter[str] = Counter()  # keys that are no judgement
         self.skipped = 0
+        self.unnamed = 0
 
     def notes(self, *, whole: bool) -> list[str]:
         notes = []
@@ -86,6 +87,9 @@ class _Reader:
             notes.append("documents number their segments anew: segments go by doc_id")
         if self.skipped:
             notes.append(f"{self.skipped:,} judgements without a score or errors left out")
+        if self.unnamed:
+            of = plural(self.unnamed, "judgement")
+            notes.append(f"{of} without an annotator: the k-th of an output is by {NOBODY}-k")
         if self.others:
             notes.append(f"not used of scores: {listed(sorted(self.others), 8)}")
         return [self.found.view.note(said) for said in notes]
@@ -105,10 +109,15 @@ class _Reader:
             if isinstance(scores.get(system), dict):
                 self._numbered(scores.inner(system), system, segment)
                 continue
+            unnamed: Counter[str] = Counter()
             for judged in scores.objects(system):
                 name = judged.optional_name("protocol") or HUMAN
-                rater = judged.optional_name("annotator") or NOBODY
+                rater = judged.optional_name("annotator")
+                if rater is None:  # nobody judges an output twice
+                    unnamed[name] += 1
+                    rater = f"{NOBODY}-{unnamed[name]}"
                 self._rate(name, judged, _KEYS, (system, segment, rater))
+            self.unnamed += unnamed.total()
 
     def _numbered(self, judged: Record, system: str, segment: str) -> None:
         """Read the older shape, in which the number belongs to the key."""

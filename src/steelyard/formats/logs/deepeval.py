@@ -1,18 +1,20 @@
 """Test runs of DeepEval (``DEEPEVAL_RESULTS_FOLDER``, or ``.deepeval/.latest_run_full.json``).
 
 A run names no system, but its hyperparameters may. Some metrics are better when low (bias,
-toxicity): which way is better shows where a score passed, or failed, on one side of its threshold.
+toxicity): which way is better shows where a score passed, or failed, on one side of its threshold,
+as long as no case in any file says otherwise.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import scoretables
+from steelyard.formats import roles, scoretables
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.logs.logrows import Rows
 from steelyard.formats.rawtable import RawTable, Stated
@@ -22,11 +24,14 @@ from steelyard.formats.view import FileView
 _CASES = ("testCases", "conversationalTestCases")
 
 
+_WAYS = "ways"  # by metric, whether a case shows that higher is better
+
+
 class _Evidence:
     """What cases tell of metrics: which way is better, who judged, how often one failed."""
 
     def __init__(self) -> None:
-        self.ways: dict[str, set[bool]] = {}
+        self.ways: dict[str, bool] = {}  # of the case that is looked at
         self.judges: dict[str, str] = {}
         self.errors = 0
 
@@ -40,8 +45,10 @@ class _Evidence:
             return None
         score, threshold = metric.get("score"), _number(metric.get("threshold"))
         value, success = _number(score), metric.get("success")
-        if value is not None and threshold is not None and value != threshold:
-            self.ways.setdefault(name, set()).add((value > threshold) == (success is True))
+        if value is None or threshold is None or not isinstance(success, bool):
+            return score
+        if value != threshold:
+            self.ways[name] = (value > threshold) == success
         return score
 
     def remark(self, rows: Rows) -> None:
@@ -51,14 +58,28 @@ class _Evidence:
         if self.judges:
             shown = [f"'{name}' by {model}" for name, model in self.judges.items()]
             rows.note(f"scores that a model gave: {listed(shown, 6)}")
-        lower = [f"'{name}'" for name, ways in self.ways.items() if ways == {False}]
-        if lower:
-            rows.note(f"lower is better, as what passes shows: {listed(lower, 6)}")
 
-    def facts(self) -> dict[str, Stated]:
-        """Give the directions that nothing speaks against."""
-        proven = {name: ways for name, ways in self.ways.items() if len(ways) == 1}
-        return {name: Stated(higher_is_better=True in ways) for name, ways in proven.items()}
+
+def _settle(table: RawTable) -> RawTable:
+    """State the directions that all cases agree on, and say where they do not."""
+    found: dict[str, set[bool]] = {}
+    ways: Any = table.columns.get(_WAYS, ())
+    for own in ways:
+        for name, way in own.items():
+            column = name if name in table and not roles.is_text(name) else f"{name} (score)"
+            found.setdefault(column, set()).add(way)
+    facts = {
+        name: Stated(higher_is_better=True in own) for name, own in found.items() if len(own) == 1
+    }
+    notes = list(table.notes)
+    lower = [f"'{name}'" for name, own in found.items() if own == {False}]
+    if lower:
+        notes.append(f"DeepEval: lower is better, as what passes shows: {listed(lower, 6)}")
+    torn = [f"'{name}'" for name, own in found.items() if len(own) > 1]
+    if torn:
+        said = "cases contradict each other on which way is better, so none is stated"
+        notes.append(f"DeepEval: {said}: {listed(torn, 6)}")
+    return replace(table.without([_WAYS]), facts=facts, notes=tuple(notes))
 
 
 def _number(value: object) -> float | None:
@@ -88,6 +109,7 @@ def unfold(view: FileView) -> RawTable:
         if asked.setdefault(item, source) != source:  # else it is the same case once more
             case.fail(f"another case is named '{item}', with another input; expected a name each")
         scores: dict[str, Any] = {}
+        evidence.ways = {}
         for metric in case.objects("metricsData"):
             name = metric.name("name")
             if name in scores:
@@ -102,11 +124,12 @@ def unfold(view: FileView) -> RawTable:
             source=source,
             output=case.text_if_any("actualOutput"),
             reference=case.text_if_any("expectedOutput") or None,
+            **{_WAYS: evidence.ways},
         )
     evidence.remark(rows)
     given = {"system": "hyperparameters.model", "segment": "name", "source": "input",
              "output": "actualOutput", "reference": "expectedOutput"}  # fmt: skip
-    return rows.table(given, evidence.facts())
+    return rows.table(given, {})
 
 
 def _system(run: Record, rows: Rows) -> str:
@@ -131,5 +154,6 @@ FORMAT = ForeignFormat(
     recognise=recognise,
     files=("*.json",),
     unfold=unfold,
+    settle=_settle,
     becomes=scoretables.LONG,
 )

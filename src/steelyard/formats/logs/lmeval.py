@@ -1,6 +1,7 @@
 """Samples of lm-evaluation-harness: a file of JSON lines per task and model (``--log_samples``).
 
 Every filter (a way to read the answer) has a row per document; here they are columns of one row.
+A filter goes without saying where all files of a task have that one only.
 The samples do not name the model: that stands in the results of the same folder and time.
 """
 
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import repeats, scoretables
+from steelyard.formats import repeats, roles, scoretables
 from steelyard.formats.cells import skipping
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.logs.logrows import Rows
@@ -24,6 +25,7 @@ _NAME = re.compile(
 )
 _HASH = "doc_hash"
 _ONLY = "none"  # the filter of tasks that have no other
+_FILTER = "filter"  # of a file that has one only
 #: Keys of a row that are no metrics, where a row does not name its metrics (before 0.4.5).
 _OTHERS = frozenset(
     ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
@@ -60,6 +62,7 @@ def unfold(view: FileView) -> RawTable:
         scores = {_score(m, f, len(filters)): value for (m, f), value in own.values.items()}
         reference = own.target if own.output is not None else None  # else it numbers a choice
         names = {"system": system, "segment": item, "task": task, _HASH: own.hash}
+        names[_FILTER] = next(iter(filters)) if len(filters) == 1 else None
         rows.add(own.line, scores, output=own.output, reference=reference, **names)
     metrics = {metric for own in documents.values() for metric, _ in own.values}
     stated = _directions(results, task)
@@ -73,8 +76,44 @@ def unfold(view: FileView) -> RawTable:
 
 
 def _score(metric: str, name: str, n_filters: int) -> str:
-    """Name a score as the results do, without a filter that goes without saying."""
-    return metric if name == _ONLY or n_filters == 1 else f"{metric},{name}"
+    """Name a score as the results do, without the only filter of a file."""
+    return metric if n_filters == 1 else f"{metric},{name}"
+
+
+def _settle(table: RawTable) -> RawTable:
+    """Name scores by their filters in tasks whose files do not all have the same."""
+    if _FILTER not in table:
+        return table
+    tasks, filters = table.columns["task"], table.columns[_FILTER]
+    table = table.without([_FILTER])
+    by_task: dict[Any, dict[Any, None]] = {}
+    for task, name in zip(tasks, filters, strict=True):
+        by_task.setdefault(task, {})[name] = None
+    mixed = {task for task, own in by_task.items() if len(own) > 1}
+    if not mixed:
+        return table
+    texts = {name: own for name, own in table.columns.items() if _is_text(name)}
+    scores: dict[str, list[Any]] = {}
+    facts: dict[str, Stated] = {}
+    for metric, cells in table.columns.items():
+        for row, cell in enumerate(() if metric in texts else cells):
+            if cell is None:
+                continue
+            apart = tasks[row] in mixed and filters[row] is not None
+            score = f"{metric},{filters[row]}" if apart else metric
+            scores.setdefault(score, [None] * table.n_rows)[row] = cell
+            if metric in table.facts:
+                facts[score] = table.facts[metric]
+    notes = [
+        f"files of task '{task}' have different filters: scores are called METRIC,FILTER"
+        for task in sorted(mixed)
+    ]
+    columns = {**texts, **scores}
+    return replace(table, columns=columns, facts=facts, notes=(*table.notes, *notes))
+
+
+def _is_text(name: str) -> bool:
+    return name in (_HASH, "file", "folder") or roles.is_text(name)
 
 
 def _documents(view: FileView) -> dict[str, _Document]:
@@ -144,5 +183,6 @@ FORMAT = ForeignFormat(
     keys=("doc_id", "resps", "filtered_resps"),
     files=("samples_*.jsonl*",),
     unfold=unfold,
+    settle=_settle,
     becomes=replace(scoretables.LONG, prepare=_matched),
 )

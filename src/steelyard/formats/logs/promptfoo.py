@@ -1,8 +1,8 @@
 """Results of promptfoo: JSON, JSON lines or CSV (``promptfoo eval -o``).
 
 A system is a provider, or a provider with a prompt where there are several. A test is known by its
-variables, description and assertions: ``--repeat`` writes it again under another number, which is
-an epoch here.
+variables, description and assertions, in all files: ``--repeat`` writes it again under another
+number, which is an epoch here.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from steelyard.core.table import dumps
-from steelyard.core.words import listed
+from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files, scoretables
 from steelyard.formats.cells import brief
@@ -29,6 +30,7 @@ _EARLY = ('"evalId"', '"gradingResult"', '"provider"')  # one of them stands nea
 _PROVIDER_ERROR = 2  # of failureReason; 1 is an assertion that failed
 _CSV_BLOCK = ["Status", "Score", "Named Scores"]
 _UNASSERTED = "No assertions"
+_TEST = "test"  # what a test is, until all files are together
 _LONGEST = 40  # characters of a prompt that name a system
 
 
@@ -96,6 +98,7 @@ def _table(rows: Rows, results: list[_Result]) -> RawTable:
             epoch=str(seen[one.column, item]),
             source=source,
             output=one.output,
+            **{_TEST: test.test},
         )
     fates = Counter(one.fate for one in results)
     rows.count(fates["error"], "results are errors of the provider: their scores are missing")
@@ -106,6 +109,27 @@ def _table(rows: Rows, results: list[_Result]) -> RawTable:
     given = {"system": "provider", "segment": "place of the test", "epoch": "repeat",
              "source": "vars", "output": "response.output"}  # fmt: skip
     return rows.table(given, dict.fromkeys(("score", "success"), Stated(higher_is_better=True)))
+
+
+def _settle(table: RawTable) -> RawTable:
+    """Number the tests of several files together: each may hold other ones, in any order."""
+    if table.path_of is None or _TEST not in table:
+        return table.without([_TEST])
+    numbers: dict[Any, str] = {}
+    having: dict[Any, set[Path]] = {}
+    for row, test in enumerate(table.columns[_TEST]):
+        numbers.setdefault(test, str(len(numbers)))
+        having.setdefault(test, set()).add(table.path_of(row))
+    items = [numbers[test] for test in table.columns[_TEST]]
+    n_files = len(set.union(*having.values()))
+    lone = sum(len(own) < n_files for own in having.values())
+    said = f"{lone:,} of {plural(len(numbers), 'test')} not in all files of promptfoo: one is known"
+    notes = [f"{said} by its variables, description and assertions"] if lone else []
+    return replace(
+        table.without([_TEST]),
+        columns={**table.without([_TEST]).columns, "segment": items},
+        notes=(*table.notes, *notes),
+    )
 
 
 def _systems(rows: Rows, results: Sequence[_Result]) -> dict[object, str]:
@@ -250,5 +274,6 @@ FORMAT = ForeignFormat(
     recognise=recognise,
     files=("*.json", "*.jsonl", "*.csv"),
     unfold=unfold,
+    settle=_settle,
     becomes=scoretables.LONG,
 )

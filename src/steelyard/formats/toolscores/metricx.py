@@ -1,13 +1,16 @@
 """What MetricX writes: its input with a prediction, which counts errors from 0 to 25.
 
 Its own evaluation wants ``system_id``, ``segment_id`` and the human ``label``; other files have the
-texts alone.
+texts alone. Many tools write a hypothesis and a prediction: a premise, or numbers out of range, say
+that they are of another.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
@@ -18,6 +21,7 @@ from steelyard.formats.scoretables import LONG
 from steelyard.formats.toolscores.bymodel import named_by_file
 
 SCORE, LABEL = "MetricX", "label"
+_MOST = 25.0
 _CALLED = {
     "system": ("system_id",),
     "segment": ("segment_id",),
@@ -34,6 +38,7 @@ def _unfold(table: RawTable) -> RawTable:
     columns: dict[str, Any] = {
         role: table.columns[name] for role, name in given.items() if name is not None
     }
+    _check(table, given[SCORE])
     notes = list(table.notes)
     if given["system"] is None:
         columns["system"] = [files.stem(table.path)] * table.n_rows
@@ -59,15 +64,41 @@ def _unfold(table: RawTable) -> RawTable:
     return replace(table, columns=columns, given=called, facts=facts, notes=tuple(notes))
 
 
+def _check(table: RawTable, column: str | None) -> None:
+    """Refuse numbers that no MetricX gives, which clips its own."""
+    if column is None:
+        return
+    values = table.numbers(column)
+    for row in np.flatnonzero((values < 0) | (values > _MOST))[:1]:
+        table.fail(
+            f"'{column}' is {values[row]:g}, expected 0..{_MOST:g} as of MetricX "
+            f'(format="{LONG.name}" reads a table of other scores)',
+            int(row),
+        )
+
+
+def _settle(table: RawTable) -> RawTable:
+    """Name the scores, and say which way they go, since nothing in the file does."""
+    table = _by_file(table)
+    scores = [name for name, fact in table.facts.items() if fact.kind == "metric"]
+    quoted = ", ".join(f'"{name}"' for name in scores)
+    note = f"MetricX counts errors: lower is better (higher_is_better=[{quoted}] says otherwise)"
+    return replace(table, notes=(*table.notes, note))
+
+
+_by_file = named_by_file(SCORE)
 FORMAT = ForeignTable(
     name="MetricX output",
     gives=EvalSet,
-    known_by="JSON lines with hypothesis and prediction",
+    known_by="JSON lines with hypothesis, prediction and source or reference",
     example='{"source": "Ja.", "hypothesis": "Yes.", "reference": "Yes.", "prediction": 1.742}\n',
     example_name="sysA.jsonl",
-    marks=(".hypothesis .prediction -delimited",),  # in other files it may be any metric's
+    marks=(  # in other files it may be any metric's
+        ".hypothesis .prediction .source -.premise -delimited",
+        ".hypothesis .prediction .reference -.premise -delimited",
+    ),
     files=("*.jsonl",),
     unfold=_unfold,
-    settle=named_by_file(SCORE),
+    settle=_settle,
     becomes=LONG,
 )

@@ -49,9 +49,22 @@ def _rows(view: FileView, rows: list[tuple[Any, ...]], lines: list[int], *notes:
 def _one_system(view: FileView) -> RawTable:
     rows, lines = [], []
     for record in records(view):
-        rows.append((view.stem, record.name("name"), record.number("score")))
+        metric = _metric(record, "name", record.name("name"))
+        rows.append((view.stem, metric, record.number("score")))
         lines.append(record.line)
     return _rows(view, rows, lines, _NAMED)
+
+
+def _is_one_system(view: FileView) -> bool:
+    """Tell scores of sacreBLEU's metrics from any others that have a name and a signature."""
+    name = (view.record or {}).get("name")
+    return isinstance(name, str) and _METRIC.fullmatch(name) is not None
+
+
+def _metric(record: Record, key: str, name: str) -> str:
+    if not _METRIC.fullmatch(name):
+        record.wrong(key, "a metric of sacreBLEU (BLEU, chrF2, TER)", name)
+    return name
 
 
 def _is_table(view: FileView) -> bool:
@@ -74,6 +87,8 @@ def _systems(view: FileView) -> RawTable:
         for metric, value in record.values.items():
             if metric == "system":
                 continue
+            if not _METRIC.fullmatch(metric):
+                record.fail(f"'{metric}' is no metric of sacreBLEU (BLEU, chrF2, TER)")
             if isinstance(value, dict):
                 score, tested = record.object(metric).number("score"), True
             else:
@@ -121,10 +136,11 @@ _SYSTEM_TABLE = replace(SYSTEM_TABLE, prepare=_by_metric)
 FORMAT = ForeignFormat(
     name="sacreBLEU scores",
     gives=EvalSet,
-    known_by="JSON of one system with name, score, signature",
+    known_by="JSON of one system with name (BLEU, chrF2, TER), score, signature",
     example='[{"name": "BLEU", "score": 62.1, "signature": "nrefs:1|case:mixed|eff:no|tok:13a"}]\n',
     example_name="sysA.json",
     keys=("name", "score", "signature"),
+    recognise=_is_one_system,
     files=("*.json",),
     unfold=_one_system,
     becomes=_SYSTEM_TABLE,
