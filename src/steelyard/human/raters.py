@@ -63,7 +63,10 @@ def rater_scale(ratings: Ratings) -> RaterScale:
     mean = ratio(group_sums(rater, value, size), n)
     gap = value - mean[rater]
     # The sum of the gaps is 0 but for rounding, which this takes out.
-    squares = group_sums(rater, gap * gap, size) - ratio(group_sums(rater, gap, size) ** 2, n)
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # values that no scale has, where they are not used (MQM)
+        squares = group_sums(rater, gap * gap, size) - ratio(group_sums(rater, gap, size) ** 2, n)
     low, high = np.full(size, np.inf), np.full(size, -np.inf)
     np.minimum.at(low, rater, value)
     np.maximum.at(high, rater, value)
