@@ -91,7 +91,7 @@ def said(
     result = result | {"warnings": [spoken(text) for text in result["warnings"]]}
     read = result.get("read", ())
     if not quiet_read:
-        for line, _ in taken_alike(read):
+        for line in taken_alike(read):
             note(f"read {line}", output)
     told = {
         f"{shown_path(one['file'])}: column '{name}' is taken as the {role}"

@@ -56,22 +56,20 @@ def taken_as(read: Mapping[str, Any], most: int = 4) -> str:
     return f"{read['format']} ({columns})" if columns else str(read["format"])
 
 
-def taken_alike(
-    read: Sequence[Mapping[str, Any]], most: int = 4, files: int = 2
-) -> Iterator[tuple[str, list[str]]]:
-    """Say what inputs were taken for, those that are alike in one line, with their files.
+def taken_alike(read: Sequence[Mapping[str, Any]], most: int = 4, files: int = 2) -> Iterator[str]:
+    """Say what inputs were taken for, those that are alike in one line.
 
     Examples
     --------
     >>> both = [InputFile(name, "text").taken_for() for name in ("a.jsonl", "b.jsonl")]
     >>> list(taken_alike(both))
-    [('a.jsonl, b.jsonl as text', ['a.jsonl', 'b.jsonl'])]
+    ['a.jsonl, b.jsonl as text']
     """
     alike: dict[str, list[str]] = {}
     for one in read:
         alike.setdefault(taken_as(one, most), []).append(one["file"])
     for what, paths in alike.items():
-        yield f"{listed(paths, files)} as {what}", paths
+        yield f"{listed(paths, files)} as {what}"
 
 
 @dataclass(frozen=True, slots=True)

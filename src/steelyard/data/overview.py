@@ -127,7 +127,7 @@ class Overview:
         kinds = f"{plural(len(es.human), 'human score')}, {plural(len(es.metrics), 'metric')}"
         lines = [f"{' '.join(named) or 'set'}: {size}, {kinds}"]
         read = [file.taken_for() for file in es.inputs]
-        lines += [f"read: {line}" for line, _ in taken_alike(read, _ALL, _ALL)]
+        lines += [f"read: {line}" for line in taken_alike(read, _ALL, _ALL)]
         lines.append(f"systems: {', '.join(es.systems)}")
         known = [plural(len(es.documents), "document")] if es.documents else []
         known += [f"outputs of {plural(len(es.outputs), 'system')}"] if es.outputs else []

@@ -341,6 +341,18 @@ def suffix(path: Path) -> str:
     return name.rpartition(".")[2] if "." in name else ""
 
 
+def by_stem(names: Iterable[str]) -> dict[str, str]:
+    """Name files by their stems, or as they are called if two have the same.
+
+    Examples
+    --------
+    >>> by_stem(["out/a.txt", "out/b.txt"]), by_stem(["x/a.txt", "y/a.txt"])
+    ({'out/a.txt': 'a', 'out/b.txt': 'b'}, {'x/a.txt': 'x/a.txt', 'y/a.txt': 'y/a.txt'})
+    """
+    stems = {name: stem(Path(name)).strip() or name for name in names}
+    return stems if len(set(stems.values())) == len(stems) else {name: name for name in stems}
+
+
 def stem(path: Path) -> str:
     """Give the name without its last suffix (and without ``.gz``).
 

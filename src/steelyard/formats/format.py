@@ -7,7 +7,7 @@ judgements are for those that ask for their type.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,26 +95,33 @@ class SetFormat(FileFormat):
     columns: frozenset[str] = frozenset()
 
 
-def marked_by(marks: Sequence[str], has: set[str]) -> bool:
-    """Tell whether what a table has fits any of the marks."""
-    return any(
-        all((word.removeprefix("-") in has) != word.startswith("-") for word in mark.split())
-        for mark in marks
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
-class TableFormat(Format):
-    """A format that is a table, recognised by the roles of its columns.
+class MarkedFormat(Format):
+    """A format that is a table, recognised by the roles and names of its columns.
 
     ``marks`` are alternatives. Each names roles (:func:`steelyard.formats.roles.present`) that must
     be there, or must not if a minus stands before them; ``.name`` is a column of that very name.
+    """
+
+    marks: tuple[str, ...]
+
+    def marked_by(self, has: set[str]) -> bool:
+        """Tell whether what a table has fits any of the marks."""
+        return any(
+            all((word.removeprefix("-") in has) != word.startswith("-") for word in mark.split())
+            for mark in self.marks
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFormat(MarkedFormat):
+    """A table of ours.
+
     ``prepare`` changes a table before it is read, and notes what it did. In a table ``of_scores``
     any other column is a score or a system, so names that are not ours are guessed and doubted
     first; in one that is ``numbered`` the segment is.
     """
 
-    marks: tuple[str, ...]
     read: Callable[[RawTable], Any]
     prepare: Callable[[RawTable], RawTable] = lambda table: table
     of_scores: bool = False
@@ -124,44 +131,36 @@ class TableFormat(Format):
         """Tell whether a table has the columns."""
         return self.marked_by(roles.present(table))
 
-    def marked_by(self, has: set[str]) -> bool:
-        """Tell whether the roles that a table has are those of the format."""
-        return marked_by(self.marks, has)
-
 
 @dataclass(frozen=True, kw_only=True)
-class ForeignFormat(FileFormat):
-    """A file of another tool, which is turned into a table of ours before it is read.
+class Foreign(Format):
+    """What another tool writes, which is turned into a table of ours before it is read.
 
-    ``unfold`` gives a table with our names of columns (``system``, ``segment``, ``task``,
-    ``epoch``, ...) that the format ``becomes`` reads: all that is said of tables (which rows, which
-    columns) holds for it, too. In a folder it is looked for in files whose names match ``files``,
-    and several files of the format are one table, which ``settle`` looks through first: what the
-    rows of one file do to those of another is decided there. ``counts`` are a column and the value
-    that rows must have to count, if nobody selects others.
+    The table has our names of columns (``system``, ``segment``, ``task``, ``epoch``, ...), and the
+    format that it ``becomes`` reads it: all that is said of tables (which rows, which columns)
+    holds for it, too. In a folder it is looked for in files whose names match ``files``, and
+    several files of the format are one table, which ``settle`` looks through first: what the rows
+    of one file do to those of another is decided there.
     """
 
-    unfold: Callable[[FileView], RawTable]
     becomes: TableFormat
     files: tuple[str, ...] = ()
     settle: Callable[[RawTable], RawTable] = lambda table: table
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignFormat(FileFormat, Foreign):
+    """A file of another tool, of which ``unfold`` makes the table.
+
+    ``counts`` are a column and the value that rows must have to count, if nobody selects others.
+    """
+
+    unfold: Callable[[FileView], RawTable]
     counts: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForeignTable(Format):
-    """A table of another tool, recognised by its columns, and turned into one of ours.
+class ForeignTable(MarkedFormat, Foreign):
+    """A table of another tool, recognised by its columns, which ``unfold`` turns into ours."""
 
-    ``marks`` are as in :class:`TableFormat`, ``unfold``, ``becomes``, ``files`` and ``settle``
-    as in :class:`ForeignFormat`.
-    """
-
-    marks: tuple[str, ...]
     unfold: Callable[[RawTable], RawTable]
-    becomes: TableFormat
-    files: tuple[str, ...] = ()
-    settle: Callable[[RawTable], RawTable] = lambda table: table
-
-    def marked_by(self, has: set[str]) -> bool:
-        """Tell whether the roles that a table has are those of the format."""
-        return marked_by(self.marks, has)

@@ -150,7 +150,7 @@ def _segment(table: RawTable, kept: Collection[str]) -> str | None:
     texts = [n for n in found if n in roles.ALSO["source"] and _is_words(table, n)]
     ids = [name for name in found if name not in texts]
     shared = [name for name in (*ids, *texts) if not _numbers_rows(table, name)]
-    if ids and shared and all(_numbers_rows(table, name) for name in ids[:1]):
+    if ids and shared and _numbers_rows(table, ids[0]):
         ids = shared[:1]
     found = ids or found or [n for n in roles.ALSO["doc"] if n in table and n not in kept]
     first = next(iter(table.columns))
@@ -270,12 +270,7 @@ def _refuse_numbers_as_names(table: RawTable) -> None:
 def _refuse_running_ids(table: RawTable) -> None:
     """Refuse a segment that was guessed if no two systems share any: it numbers the rows."""
     name = table.given.get(SEGMENT[0])
-    if name is None:
-        return
-    n_systems, n_segments = (
-        len(set(map(str, table.columns[role]))) for role in (SYSTEM[0], SEGMENT[0])
-    )
-    if n_systems > 1 and n_segments == table.n_rows:
+    if name is not None and _numbers_rows(table, SEGMENT[0]):
         table.fail(
             f"column '{name}' is another on every row, so no two systems have a segment in "
             f"common; expected a column 'segment' ({cells.skipping(name)} skips this one)"

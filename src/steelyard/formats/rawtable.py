@@ -56,6 +56,11 @@ class RawTable:
         """The file, as messages name it."""
         return shown_path(self.path)
 
+    @property
+    def places(self) -> str:
+        """The file, or the first of several, as messages name them."""
+        return self.place if self.path_of is None else f"{self.place} and others"
+
     def line(self, row: int) -> int:
         """Give the line of the file on which a row starts."""
         return self.line_of(int(row if self.rows is None else self.rows[row]))

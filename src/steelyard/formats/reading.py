@@ -21,9 +21,11 @@ from steelyard.formats import files, frames, guessing, registry, roles, tables
 from steelyard.formats.cells import label
 from steelyard.formats.format import (
     FileFormat,
+    Foreign,
     ForeignFormat,
     ForeignTable,
     Format,
+    MarkedFormat,
     SetFormat,
     TableFormat,
 )
@@ -91,7 +93,7 @@ class Read:
 class _Unfolded:
     """A table made of a foreign file, which waits for its kin."""
 
-    form: registry.Foreign
+    form: Foreign
     table: RawTable
     columns: frozenset[str]
     file: Path | None
@@ -102,7 +104,7 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     reading = reading or Reading()
     plain = replace(reading, form=None)
     # Beside files of the format that is named, others are what they look like.
-    claimed = [_claims(source, reading) for source in sources]
+    claimed = [len(sources) == 1 or _claims(source, reading) for source in sources]
     found: list[Read | _Unfolded] = []
     for source, own in zip(sources, claimed, strict=True):
         found += _read(source, reading if own or not any(claimed) else plain)
@@ -161,7 +163,7 @@ def _claims(source: Any, reading: Reading) -> bool:
         return form.folder or bool(registry.logs_in(view.path, form))
     if isinstance(form, FileFormat):
         return not form.folder and form.sees(view)
-    assert isinstance(form, (TableFormat, ForeignTable))
+    assert isinstance(form, MarkedFormat)
     return registry.of_file(view) is None and form.marked_by(roles.of_names(view.names))
 
 
@@ -185,12 +187,12 @@ def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
     return Read(form.name, changed(value, inputs=own), form.columns, own)
 
 
-def _unfolded(form: registry.Foreign, view: FileView, reading: Reading) -> _Unfolded:
+def _unfolded(form: Foreign, view: FileView, reading: Reading) -> _Unfolded:
     if isinstance(form, ForeignFormat):
         table = reading.placed(form.unfold(view))
         return _Unfolded(form, table, frozenset(table.columns), view.path)
-    raw = reading.table(view.path)
-    return _of_foreign_table(form, raw, reading, view.path)
+    assert isinstance(form, ForeignTable)
+    return _of_foreign_table(form, reading.table(view.path), reading, view.path)
 
 
 def _of_foreign_table(
@@ -225,7 +227,7 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     return replace(_finished(form, value, (unprepared, table), present, paths), called=called)
 
 
-def _counting(form: registry.Foreign, table: RawTable, reading: Reading) -> RawTable:
+def _counting(form: Foreign, table: RawTable, reading: Reading) -> RawTable:
     """Leave out the rows that do not count, unless others are selected."""
     if not isinstance(form, ForeignFormat) or form.counts is None:
         return table

@@ -26,10 +26,10 @@ from steelyard.formats.arenas import alpacaeval, arenahard, chatbotarena, fastch
 from steelyard.formats.folders import mtme, native
 from steelyard.formats.format import (
     FileFormat,
+    Foreign,
     ForeignFormat,
-    ForeignTable,
     Format,
-    TableFormat,
+    MarkedFormat,
 )
 from steelyard.formats.judged import (
     appraise,
@@ -103,8 +103,6 @@ FORMATS: tuple[Format, ...] = (
     submission.SYSTEM_FORMAT,
 )
 
-Foreign = ForeignFormat | ForeignTable
-
 _NEAREST = 3  # formats that an input nobody knows is compared with
 _DEPTH = 5  # folders in folders that are looked into
 
@@ -119,7 +117,7 @@ def named(name: str) -> Format:
 
 def readable(form: Format) -> bool:
     """Tell whether files of a format are read, and not only written."""
-    return isinstance(form, (FileFormat, TableFormat, ForeignTable))
+    return isinstance(form, (FileFormat, MarkedFormat))
 
 
 def of_file(view: FileView) -> FileFormat | None:
@@ -129,10 +127,10 @@ def of_file(view: FileView) -> FileFormat | None:
     return next((f for f in candidates if f.sees(view)), None)
 
 
-def of_table(table: RawTable) -> TableFormat | ForeignTable:
+def of_table(table: RawTable) -> MarkedFormat:
     """Give the format of a table."""
     has = roles.present(table)  # it looks at cells: once for all formats
-    known = [form for form in FORMATS if isinstance(form, (TableFormat, ForeignTable))]
+    known = [form for form in FORMATS if isinstance(form, MarkedFormat)]
     found = next((form for form in known if form.marked_by(has)), None)
     return refuse_table(table) if found is None else found
 
@@ -151,7 +149,7 @@ def _refuse_objects(table: RawTable) -> None:
     odd = [n for n, own in table.columns.items() if any(isinstance(c, (dict, list)) for c in own)]
     rest = table.without(odd)
     has = roles.present(rest)
-    known = [form for form in FORMATS if isinstance(form, (TableFormat, ForeignTable))]
+    known = [form for form in FORMATS if isinstance(form, MarkedFormat)]
     marked = any(form.marked_by(has) for form in known if form is not scoretables.WIDE)
     if odd and (marked or not set(rest.columns).isdisjoint(roles.SYSTEM_ALSO)):
         names = ", ".join(f'"{name}"' for name in odd)
@@ -197,7 +195,7 @@ def logs_in(
 
 
 def _foreign() -> list[Foreign]:
-    return [form for form in FORMATS if isinstance(form, (ForeignFormat, ForeignTable))]
+    return [form for form in FORMATS if isinstance(form, Foreign)]
 
 
 def foreign(view: FileView) -> Foreign | None:
@@ -208,7 +206,7 @@ def foreign(view: FileView) -> Foreign | None:
 def _is_of(view: FileView, form: Foreign) -> bool:
     if isinstance(form, ForeignFormat):
         return form.sees(view)
-    return form.marked_by({f".{name}" for name in view.names})
+    return isinstance(form, MarkedFormat) and form.marked_by({f".{name}" for name in view.names})
 
 
 def _files_in(folder: Path) -> Iterable[Path]:
@@ -239,7 +237,7 @@ def _nearest(has: set[str]) -> str:
     """Say which formats an input is near to by its roles and names, and what it lacks of each."""
     lacks: dict[str, list[str]] = {}
     for form in FORMATS:
-        if isinstance(form, (TableFormat, ForeignTable)):
+        if isinstance(form, MarkedFormat):
             marks = [mark.split() for mark in form.marks]
         else:
             marks = [[f".{key}" for key in getattr(form, "keys", ())]]

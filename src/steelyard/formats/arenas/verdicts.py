@@ -58,10 +58,9 @@ class Battles:
 def _counted(table: RawTable) -> RawTable:
     """Leave out what has no outcome, and say how many there were of what."""
     verdicts: Any = table.columns[OUTCOME]
-    place = table.place if table.path_of is None else f"{table.place} and others"
     counts = Counter((v.said, v.outcome is None) for v in verdicts if v.said is not None)
     notes = [
-        f"{place}: {plural(count, noun)} {what}{': left out' if gone else ''}"
+        f"{table.places}: {plural(count, noun)} {what}{': left out' if gone else ''}"
         for ((noun, what), gone), count in counts.items()
     ]
     rows = [row for row, verdict in enumerate(verdicts) if verdict.outcome is not None]

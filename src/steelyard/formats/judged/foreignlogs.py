@@ -9,7 +9,7 @@ from typing import NoReturn
 from steelyard.core.errors import InputError, UsageError
 from steelyard.data.judgements import BattleLog
 from steelyard.formats import files, registry, roles
-from steelyard.formats.format import ForeignFormat, ForeignTable, Format
+from steelyard.formats.format import Foreign, Format
 from steelyard.formats.judged import battlelogs
 from steelyard.formats.judged.battlelogs import LogColumns
 from steelyard.formats.load import check_columns
@@ -20,7 +20,7 @@ _OWN = (battlelogs.FORMAT, battlelogs.RANKINGS)
 _FOREIGN = tuple(
     form
     for form in registry.FORMATS
-    if isinstance(form, (ForeignFormat, ForeignTable)) and issubclass(form.gives, BattleLog)
+    if isinstance(form, Foreign) and issubclass(form.gives, BattleLog)
 )
 
 

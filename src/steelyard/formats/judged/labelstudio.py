@@ -262,9 +262,7 @@ def _named(table: RawTable) -> RawTable:
     if roles.SYSTEM[0] not in table:
         also = next((name for name in roles.SYSTEM_ALSO if name in table), None)
         if also is not None:
-            columns = {"system" if n == also else n: c for n, c in table.columns.items()}
-            given = {**table.given, "system": also}
-            table = replace(table, columns=columns, given=given)
+            table = roles.called(table, also, roles.SYSTEM[0])
             notes.append(f"{table.place}: '{also}' is taken as the system")
     said: list[str] = []
     if sum(roles.says_id(name) for name in table.columns) == 1:

@@ -20,8 +20,7 @@ def told(used: Callable[[RawTable], Collection[str | None]]) -> Callable[[RawTab
         left = [_shown(name, table.given) for name in table.columns if name not in known]
         if not left:
             return table
-        place = table.place if table.path_of is None else f"{table.place} and others"
-        note = f"{place}: columns not used: {listed(left, 8)}"
+        note = f"{table.places}: columns not used: {listed(left, 8)}"
         return replace(table, notes=(*table.notes, note))
 
     return prepare

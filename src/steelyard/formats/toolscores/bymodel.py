@@ -47,11 +47,11 @@ def _named(table: RawTable, score: str) -> RawTable:
         found = [_first(table, score, own.values()) for own in rows.values()]
         note = f"{plural(len(several), 'file')} are taken for one metric, {score}"
         return replace(kept, columns={**kept.columns, score: found}, notes=(*table.notes, note))
-    names = _names(several)
+    names = files.by_stem(map(str, several))
     cells = table.columns[score]
     scores = {
-        name: [cells[own[path]] if path in own else None for own in rows.values()]
-        for path, name in names.items()
+        names[str(path)]: [cells[own[path]] if path in own else None for own in rows.values()]
+        for path in several
     }
     facts = {name: fact for name, fact in table.facts.items() if name != score}
     if score in table.facts:
@@ -103,10 +103,3 @@ def _merged(table: RawTable, rows: dict[Any, dict[Path, int]]) -> RawTable:
                     first = table.place_of(next(iter(own.values())))
                     table.fail(f"'{name}' is {str(other)[:40]!r}, but another {first}", row)
     return replace(kept, columns=columns)
-
-
-def _names(paths: list[Path]) -> dict[Path, str]:
-    """Name files by their stems, or by their paths if two have the same."""
-    stems = {path: files.stem(path) for path in paths}
-    alike = len(set(stems.values())) < len(stems)
-    return {path: str(path) for path in paths} if alike else stems

@@ -8,8 +8,6 @@ same outputs name it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from steelyard.data.evalset import EvalSet
@@ -28,12 +26,6 @@ _NAMED = "COMET: systems are called as the files that were scored, segments are 
 _FACTS = {SCORE: Stated(higher_is_better=True)}
 
 
-def _names(given: Iterable[str]) -> dict[str, str]:
-    """Name the files that were scored by their stems, or as they are if two have the same."""
-    stems = {name: files.stem(Path(name)).strip() or name for name in given}
-    return stems if len(set(stems.values())) == len(stems) else {name: name for name in stems}
-
-
 def _recognise(view: FileView) -> bool:
     if not re.match(r'\s*\{\s*"', view.head) or f'"{SCORE}"' not in view.head:
         return False
@@ -46,7 +38,7 @@ def _recognise(view: FileView) -> bool:
 
 
 def _unfold(view: FileView) -> RawTable:
-    names = _names(view.document)
+    names = files.by_stem(view.document)
     rows: list[dict[str, Any]] = []
     starts: list[Start] = []
     errors = 0
@@ -76,7 +68,7 @@ def _unfold(view: FileView) -> RawTable:
 def _printed(view: FileView, line: re.Pattern[str], *notes: str) -> RawTable:
     """Read the lines of one kind; others (means, what else a log holds) are left alone."""
     found = [(n, m) for n, text in enumerate(view.lines, 1) if (m := line.fullmatch(text))]
-    names = _names(match[1] for _, match in found)
+    names = files.by_stem(match[1] for _, match in found)
     cells = {"system": [names[match[1]] for _, match in found]}
     if line is _LINE:
         cells["segment"] = [str(int(match[2])) for _, match in found]
