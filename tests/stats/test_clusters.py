@@ -340,3 +340,37 @@ def test_the_argument_is_left_alone(rule):
     p = np.full((3, 3), 0.01)
     rule(p)
     assert (p == 0.01).all()
+
+
+@given(st.integers(0, 9), st.integers(0, 10**6))
+def test_walked_ranges_stop_at_the_first_significant_neighbour(n, seed):
+    p = np.random.default_rng(seed).uniform(size=(n, n)) ** 2
+    expected = []
+    for i in range(n):
+        first = last = i
+        while first > 0 and not p[first - 1, i] < 0.05:
+            first -= 1
+        while last < n - 1 and not p[i, last + 1] < 0.05:
+            last += 1
+        expected.append((first + 1, last + 1))
+    found = clusters.walked_ranges(p)
+    assert found == expected
+    lines = [
+        k for k in range(1, n)
+        if all(end <= k for _, end in found[:k]) and all(start > k for start, _ in found[k:])
+    ]  # fmt: skip
+    cut = clusters.range_clusters(found)
+    assert cut.tolist() == [1 + sum(k <= i for k in lines) for i in range(n)]
+
+
+@given(st.integers(1, 9), st.integers(0, 10**6))
+def test_never_split_is_the_walk_of_wmt24(n, seed):
+    p = np.random.default_rng(seed).uniform(size=(n, n)) ** 3
+    p = np.maximum(p, p.T)
+    number, until, expected = 1, 0, []
+    for i in range(n):
+        expected.append(number)
+        until = max([until, *(j for j in range(i + 1, n) if p[i, j] > 0.05)])
+        if until <= i:
+            number += 1
+    assert clusters.never_split_clusters(p).tolist() == expected

@@ -10,15 +10,16 @@ significant and the diagonal is never read. There is no single right way to cut 
 * :func:`never_split_clusters`: two items that are not significantly different stay together.
 * :func:`compact_letters`: items share a letter if and only if they are not significantly different.
 * :func:`wmt_clusters`, :func:`rank_ranges`: what WMT publishes about human evaluation.
+* :func:`walked_ranges`, :func:`range_clusters`: what it has published since 2025.
 
 Published rules differ at the level itself, and so do these functions: :func:`wins`,
-:func:`wmt_clusters`, :func:`rank_ranges` and :func:`neighbour_clusters` ask for p < alpha, the
-others for p <= alpha.
+:func:`wmt_clusters`, :func:`rank_ranges`, :func:`walked_ranges` and :func:`neighbour_clusters` ask
+for p < alpha, the others for p <= alpha.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -297,3 +298,48 @@ def rank_ranges(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
     first = 1 + beats.sum(axis=0)
     last = len(beats) - beats.sum(axis=1)
     return list(zip(first.tolist(), last.tolist(), strict=True))
+
+
+def walked_ranges(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
+    """Range of ranks of each item: up to the first one that beats it, down to the first it beats.
+
+    The rule of WMT25. An item further away that is not beaten does not widen the range, unlike in
+    :func:`rank_ranges`. ``p`` is one-sided, row better than column; only i < j counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.full((4, 4), 0.5)
+    >>> p[0, 1] = p[1, 3] = 0.01
+    >>> walked_ranges(p)
+    [(1, 1), (2, 3), (1, 4), (3, 4)]
+    """
+    beats = np.triu(_beats(p, alpha), 1)
+    n = len(beats)
+    found = []
+    for i in range(n):
+        above, below = np.flatnonzero(beats[:i, i]), np.flatnonzero(beats[i, i + 1 :])
+        first = int(above[-1]) + 2 if len(above) else 1
+        last = i + int(below[0]) + 1 if len(below) else n
+        found.append((first, last))
+    return found
+
+
+def range_clusters(ranges: Sequence[tuple[int, int]]) -> Counts:
+    """Cut after the k-th item if all ranges above end there and all below start later (WMT25).
+
+    Examples
+    --------
+    >>> range_clusters([(1, 2), (1, 2), (3, 4), (3, 4)]).tolist()
+    [1, 1, 2, 2]
+    >>> range_clusters([(1, 2), (2, 3), (2, 3)]).tolist()
+    [1, 1, 1]
+    """
+    first, last = (np.array([own[end] for own in ranges], dtype=np.int64) for end in (0, 1))
+    n = len(first)
+    opens = np.zeros(n, dtype=bool)
+    if n:
+        places = np.arange(1, n)
+        lowest = np.minimum.accumulate(first[::-1])[::-1]
+        opens[1:] = (np.maximum.accumulate(last)[:-1] <= places) & (lowest[1:] > places)
+    return _numbered(opens)

@@ -177,6 +177,7 @@ def gap_test(
     *,
     alternative: str = "two-sided",
     freedom: float = np.inf,
+    shrunk: float = 1.0,
 ) -> Floats:
     """Test differences of scores by their spread over resamples: t = gap / deviation of the gap.
 
@@ -190,7 +191,9 @@ def gap_test(
     alternative
         ``two-sided``, ``greater`` or ``less``.
     freedom
-        Degrees of freedom: one less than the units that were resampled.
+        Degrees of freedom: one less than the units that were resampled, or fewer.
+    shrunk
+        By how much the variance over resamples is too small.
 
     Examples
     --------
@@ -213,7 +216,7 @@ def gap_test(
     variance = np.diagonal(spread)[i] + np.diagonal(spread)[j] - 2 * spread[i, j]
     gap = scores[known[i]] - scores[known[j]]
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(gap == 0, 0.0, gap / np.sqrt(np.maximum(variance, 0.0)))
+        t = np.where(gap == 0, 0.0, gap / np.sqrt(np.maximum(variance / shrunk, 0.0)))
     above, below = (
         np.asarray(ndtr(x) if np.isinf(freedom) else stdtr(freedom, x), dtype=np.float64)
         for x in (-t, t)

@@ -98,7 +98,7 @@ def signed_rank_tails(gap: Floats, *, exact: bool = True) -> tuple[Floats, Float
     See :func:`steelyard.stats.paired.pairedtests.wilcoxon_test`.
     """
     known = ~np.isnan(gap)
-    rank = _ranks_of_sizes(np.where(known & (gap != 0), np.abs(gap), np.nan))
+    rank = ranks_of_sizes(np.where(known & (gap != 0), np.abs(gap), np.nan))
     n = (rank > 0).sum(axis=1)
     signed = (np.sign(np.where(known, gap, 0.0)) * rank).sum(axis=1)
     # The squared ranks sum to less where some are tied: that is the correction for ties.
@@ -125,7 +125,7 @@ def signed_rank_tails(gap: Floats, *, exact: bool = True) -> tuple[Floats, Float
     return upper, lower
 
 
-def _ranks_of_sizes(size: Floats) -> Floats:
+def ranks_of_sizes(size: Floats) -> Floats:
     """Rank the sizes of each row, 0 where there is none; what differs by rounding only is tied."""
     order = np.argsort(size, axis=1, kind="stable")
     ordered = np.take_along_axis(size, order, axis=1)

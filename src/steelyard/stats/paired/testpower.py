@@ -14,6 +14,7 @@ from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.paired.corrections import williams
 from steelyard.stats.permutation.lattice import as_lattice
 from steelyard.stats.permutation.tails import quick_p
+from steelyard.stats.resampling.unitfreedom import freedom_of_counts
 
 MOST = 10_000_000  # more units than anybody has
 _SIMULATED = 300  # units up to which the power of the sign-flip test is simulated
@@ -263,3 +264,35 @@ def resampled_p(test: str, x: Floats, counts: Counts | Floats) -> Floats:
         p = quick_p(*single)[:, 0].astype(np.float64)
         return np.asarray(np.minimum(2 * np.minimum(p, 1 - p), 1.0))
     raise UsageError(f"no power of test '{test}'; expected t, permutation or sign")
+
+
+def resampled_unit_p(
+    test: str, sums: Floats, sizes: Floats, wins: Floats, counts: Counts | Floats
+) -> Floats:
+    """Two-sided p-values in each resample of units of several segments.
+
+    ``sums``, ``sizes`` and ``wins`` (less losses) are those of each unit. The t test is that of
+    :mod:`steelyard.stats.paired.clustered`, the other two change the signs of whole units.
+
+    Examples
+    --------
+    >>> x, ones = np.array([1.0, 2.0, 3.0, -1.0]), np.ones(4)
+    >>> counts = np.array([[1, 1, 1, 1], [2, 1, 1, 1]])
+    >>> p = resampled_unit_p("t", x, ones, np.sign(x), counts)
+    >>> bool(np.allclose(p, resampled_p("t", x, counts)))
+    True
+    """
+    if test == "permutation":
+        return resampled_p(test, sums, counts)
+    if test == "sign":
+        return resampled_p("permutation", wins, counts)
+    if test != "t":
+        raise UsageError(f"no power of test '{test}'; expected t, permutation or sign")
+    w = np.asarray(counts, dtype=np.float64)
+    n = w @ sizes
+    mean = ratio(w @ sums, n)
+    off = sums - mean[:, None] * sizes
+    share = ratio(sizes, n[:, None])
+    variance = (w * ratio(off * off, np.where(w > 0, 1 - share, 1.0))).sum(axis=1)
+    t = ratio(mean * n, np.sqrt(variance))
+    return np.asarray(2 * stdtr(freedom_of_counts(sizes, w), -np.abs(t)))

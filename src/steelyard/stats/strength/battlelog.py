@@ -207,6 +207,10 @@ class UnitCounts:
         totals = self.cells.sum(axis=1, dtype=np.float64).reshape(3, -1)
         return PairWins(self.i, self.j, totals[0], totals[1], totals[2], self.n)
 
+    def sizes(self) -> Floats:
+        """Count the battles of each unit."""
+        return np.asarray(self.cells.sum(axis=0, dtype=np.float64)).ravel()
+
     def ahead(self) -> tuple[Floats, Floats]:
         """Count the units in which the first, and in which the second of each pair won more."""
         size = len(self.i)

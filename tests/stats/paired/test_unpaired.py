@@ -1,0 +1,190 @@
+"""Tests of samples that share units: against the formulas, one observation at a time."""
+
+from __future__ import annotations
+
+import itertools
+from math import comb
+
+import numpy as np
+import pytest
+import scipy.stats as reference
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.core.errors import ShapeError
+from steelyard.stats.paired.clustered import t_test
+from steelyard.stats.paired.unpaired import rank_sum_matrix, unpaired_means_test
+
+NAN = float("nan")
+#: Observations of a system: value, document, rater.
+SAMPLE = st.lists(
+    st.tuples(st.one_of(st.integers(0, 6).map(float), st.just(NAN)), *[st.integers(-1, 3)] * 2),
+    max_size=12,
+)
+
+
+def columns(sample):
+    rows = np.array(sample, dtype=float).reshape(-1, 3)
+    return rows[:, 0], rows[:, 1].astype(np.int64), rows[:, 2].astype(np.int64)
+
+
+def variance_by_hand(added, first, second):
+    """Squared sums by unit, with the factors and degrees of freedom of whole matrices.
+
+    ``added`` is what each observation adds, those of the first sample before those of the second;
+    ``first`` and ``second`` are their units.
+    """
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        return NAN, NAN
+    units = np.concatenate([first, second])
+    names, n, m = np.unique(units), len(first), len(second)
+    belongs = (names[:, None] == units).astype(float)
+    # What an observation adds, given all of them: its own share, less that of its sample's mean.
+    centring = np.eye(n + m)
+    centring[:n, :n] -= 1 / n
+    centring[n:, n:] -= 1 / m
+    weights = np.array([1 / n] * n + [-1 / m] * m)
+    leads = belongs @ np.diag(weights) @ centring  # units x observations
+    factor = (belongs @ weights**2) / np.diag(leads @ leads.T)
+    root = np.diag(np.sqrt(factor))
+    sample = np.array([0] * n + [1] * m)
+    alike = (units[:, None] == units) & (sample[:, None] == sample)
+    freedoms = []
+    for model in (np.eye(n + m), alike.astype(float)):
+        b = root @ leads @ model @ leads.T @ root
+        freedoms.append(np.trace(b) ** 2 / (b * b).sum())
+    return float(factor @ (belongs @ added) ** 2), min(freedoms)
+
+
+def one_sided(lead, variance, freedom):
+    if np.isnan(variance):
+        return NAN
+    if variance <= 1e-20:
+        return 1.0 if abs(lead) < 1e-9 else float(lead < 0)
+    return reference.t.sf(lead / np.sqrt(variance), freedom)
+
+
+def rank_sum_by_hand(x, y, first, second):
+    """Chance of being above, by every pair of observations."""
+    if not (x.size and y.size):
+        return NAN
+    wins = (x[:, None] > y) + (x[:, None] == y) / 2
+    theta = wins.mean()
+    added = np.concatenate([wins.mean(axis=1) - theta, wins.mean(axis=0) - theta])
+    added /= np.repeat([len(x), len(y)], [len(x), len(y)])
+    variance, freedom = variance_by_hand(added, first, second)
+    ranks = reference.rankdata([*x, *y]) / (len(x) + len(y))
+    a, b = ranks[: len(x)], ranks[len(x) :]
+    pooled = np.concatenate([(a - a.mean()) / len(a), -(b - b.mean()) / len(b)])
+    p = one_sided(
+        theta - 0.5, np.max([variance, variance_by_hand(pooled, first, second)[0]]), freedom
+    )
+    shared = set(first) & set(second)
+    alone = [len(set(units) - shared) for units in (first, second)]
+    return np.max([p, 0.5 ** len(shared) / comb(sum(alone), alone[0])])
+
+
+@given(st.lists(SAMPLE, min_size=3, max_size=3))
+def test_rank_sums_are_the_formula(samples):
+    values, units, _ = zip(*map(columns, samples), strict=True)
+    p = rank_sum_matrix(values, units)
+    assert np.isnan(np.diagonal(p)).all()
+    for i, j in itertools.permutations(range(3), 2):
+        a, b = ~np.isnan(values[i]), ~np.isnan(values[j])
+        expected = rank_sum_by_hand(values[i][a], values[j][b], units[i][a], units[j][b])
+        assert p[i, j] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("ways", [1, 2])
+@given(st.lists(SAMPLE, min_size=3, max_size=3))
+def test_means_are_the_formula(ways, samples):
+    values, units, others = zip(*map(columns, samples), strict=True)
+    p = unpaired_means_test(values, units, others if ways == 2 else None)
+    for i, j in itertools.permutations(range(3), 2):
+        a, b = ~np.isnan(values[i]), ~np.isnan(values[j])
+        x, y = values[i][a], values[j][b]
+        if not (x.size and y.size):
+            assert np.isnan(p[i, j])
+            continue
+        added = np.concatenate([(x - x.mean()) / len(x), -(y - y.mean()) / len(y)])
+        variance, freedom = variance_by_hand(added, units[i][a], units[j][b])
+        if ways == 2:
+            two, fewer = variance_by_hand(added, others[i][a], others[j][b])
+            both = variance_by_hand(
+                added, (100 * units[i] + others[i])[a], (100 * units[j] + others[j])[b]
+            )[0]
+            variance = np.max([variance + two - both, variance, two])
+            freedom = min(freedom, fewer)
+        expected = one_sided(x.mean() - y.mean(), variance, freedom)
+        assert p[i, j] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+def test_the_same_segments_with_equal_units_are_the_paired_test():
+    rng = np.random.default_rng(3)
+    scores, blocks = rng.normal(size=(3, 60)), np.arange(60) // 6
+    found = unpaired_means_test(list(scores), [blocks] * 3)
+    np.testing.assert_allclose(found, t_test(scores, blocks, alternative="greater"), atol=1e-12)
+
+
+def test_single_units_of_their_own_are_nearly_the_test_of_segments():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(0.2, 1, 150), rng.normal(0, 1, 150)
+    own = [np.arange(150), np.arange(150, 300)]
+    expected = reference.ttest_ind(x, y, alternative="greater").pvalue
+    assert unpaired_means_test([x, y], own)[0, 1] == pytest.approx(expected, abs=1e-12)
+    expected = reference.mannwhitneyu(x, y, alternative="greater").pvalue
+    assert rank_sum_matrix([x, y], own)[0, 1] == pytest.approx(expected, abs=2e-3)
+
+
+def test_degenerate_samples():
+    units = [np.array([0, 0, 1]), np.array([0, 1, 2]), np.zeros(0, dtype=np.int64)]
+    same = [np.full(3, 2.0), np.full(3, 2.0), np.zeros(0)]
+    for test in (rank_sum_matrix, unpaired_means_test):
+        p = test(same, units)
+        assert p[0, 1] == p[1, 0] == 1
+        assert np.isnan(p[2]).all()
+        assert np.isnan(p[:, 2]).all()
+        # A system in one unit: how units differ cannot be told.
+        one = test([np.arange(3.0), np.arange(3.0)], [np.zeros(3, dtype=np.int64), units[1]])
+        assert np.isnan(one).all()
+        assert test([], []).shape == (0, 0)
+
+
+def test_samples_apart_are_no_surer_than_their_units():
+    low, high = np.array([1.0, 2, 3, 4]), np.array([5.0, 6, 7, 8])
+    shared = np.array([0, 0, 1, 1])
+    p = rank_sum_matrix([high, low], [shared, shared])
+    assert p[0, 1] >= 1 / 4
+    p = rank_sum_matrix([high, low], [shared, shared + 2])
+    assert p[0, 1] >= 1 / 6
+    # Every value of its own sample is the same, and so are all places.
+    wide = np.arange(12)
+    p = rank_sum_matrix([np.ones(12), np.zeros(12)], [wide, wide])
+    assert p[0, 1] == pytest.approx(2.0**-12)
+    assert p[1, 0] == 1
+    assert unpaired_means_test([np.ones(12), np.zeros(12)], [wide, wide])[0, 1] == 0
+    many = np.arange(5000)  # no overflow
+    values = many.astype(np.float64)
+    assert rank_sum_matrix([values + 0.5, values], [many, many + 5000])[0, 1] < 0.5
+
+
+def test_sizes_of_arguments():
+    with pytest.raises(ShapeError, match=r"samples of \[2\] values, units of \[3\]"):
+        rank_sum_matrix([np.zeros(2)], [np.arange(3)])
+    with pytest.raises(ShapeError, match="units of"):
+        unpaired_means_test([np.zeros(2)], [np.arange(2)], [np.arange(3)])
+
+
+@pytest.mark.parametrize("raters", [False, True])
+def test_level_of_means_with_documents_and_raters(raters):
+    """60 documents, each rated in part, by some of 30 raters."""
+    rng = np.random.default_rng(11)
+    rejected = []
+    for _ in range(400):
+        document = [np.repeat(rng.permutation(60)[:40], 4) for _ in range(2)]
+        rater = [rng.integers(0, 30, 160) for _ in range(2)]
+        shared, habit = rng.normal(size=(2, 60)), rng.normal(size=(2, 30)) * raters
+        x = [shared[k][document[k]] + habit[k][rater[k]] + rng.normal(size=160) for k in range(2)]
+        p = unpaired_means_test(x, document, rater if raters else None)
+        rejected.append(2 * min(p[0, 1], p[1, 0]) <= 0.05)
+    assert 0.02 < np.mean(rejected) < 0.08
