@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from steelyard.comparison.logs import compare_battles as compare_battles
     from steelyard.comparison.results import Comparison as Comparison
     from steelyard.comparison.run import compare as compare
+    from steelyard.comparison.run import compare_scores as compare_scores
     from steelyard.core.errors import SteelyardError as SteelyardError
     from steelyard.data.evalset import EvalSet as EvalSet
     from steelyard.data.evalset import ScoreTable as ScoreTable
@@ -48,6 +49,7 @@ _HOME = {
     "SteelyardError": "steelyard.core.errors",
     "compare": "steelyard.comparison.run",
     "compare_battles": "steelyard.comparison.logs",
+    "compare_scores": "steelyard.comparison.run",
     "demo_set": "steelyard.demo.embedded",
     "human_scores": "steelyard.human.run",
     "load": "steelyard.formats.load",

@@ -157,7 +157,8 @@ def test_sign_test_on_units_and_on_battles():
     """Ten battles about one prompt say as much as one; about ten prompts, as much as ten."""
     rows = [("A", "B", 1.0)] * 10 + [("A", "B", 0.0)]
     one = log_of(rows, units=("p", "q"), unit=np.array([0] * 10 + [1], dtype=np.int32))
-    assert compare_battles(one, intervals=None).tests["sign"].p[0, 1] == 1.0
+    found = compare_battles(one, intervals=None, unit="prompt")
+    assert found.tests["sign"].p[0, 1] == 1.0
     alone = compare_battles(one, intervals="battle", n_bootstrap=20).tests["sign"].p[0, 1]
     assert alone == pytest.approx(2 * 12 / 2**11)
     assert compare_battles(log_of(rows), intervals=None).tests["sign"].p[0, 1] == alone
@@ -195,9 +196,9 @@ def test_without_a_shared_taste_units_change_nothing():
 def test_single_battles_are_warned_of():
     plain = log_of(ROWS * 10)
     found = compare_battles(plain, n_bootstrap=50)
-    assert any("too narrow" in text for text in found.warnings)
+    assert any("battles are taken as independent" in text for text in found.warnings)
     assert found.to_dict()["n_segments"] is None
-    assert not any("too narrow" in w for w in compare_battles(plain, intervals=None).warnings)
+    assert found.to_dict()["unit"]["name"] == "battle"
 
 
 def test_weights_are_repetitions():
@@ -226,7 +227,7 @@ def test_weighted_battles_are_drawn_one_by_one():
     assert own.low is not None
     assert other.low is not None
     np.testing.assert_allclose(own.low, other.low, atol=0.02)
-    assert any("too narrow" in text for text in ones.warnings)
+    assert any("battles are taken as independent" in text for text in ones.warnings)
 
 
 @pytest.mark.parametrize("word", ["tie (bothbad)", "both_bad", "bothbad", "0.5"])
@@ -344,9 +345,9 @@ def test_long_logs_get_fewer_orders_and_no_intervals_of_elo(monkeypatch):
 
 
 def test_very_many_systems_have_no_matrices(monkeypatch):
-    from steelyard.comparison import logs as battleaggregation
+    from steelyard.comparison import logsamples
 
-    monkeypatch.setattr(battleaggregation, "MOST_DENSE", 3)
+    monkeypatch.setattr(logsamples, "MOST_DENSE", 3)
     log = simulated(n=5, n_units=40)
     found = compare_battles(log, by=["bt", "mean", "elo"], n_bootstrap=20)
     assert any("no intervals for 5 systems" in text for text in found.warnings)
@@ -402,7 +403,7 @@ def test_what_the_command_prints(tmp_path, capsys):
     save(simulated(n=3, n_units=30), path)
     assert run(["compare", "--battles", str(path), "--bootstrap", "50", "--pairwise"]) == 0
     out = capsys.readouterr().out
-    assert "3 systems, 450 battles, 30 units" in out
+    assert "3 systems, 450 battles, 30 prompts" in out
     assert "bt rank" in out
     assert "sign tests who wins more" in out
     target = tmp_path / "out.csv"
@@ -423,7 +424,8 @@ def test_json_holds_the_contract(tmp_path, capsys):
     pairwise = np.array(bt["pairwise"])
     np.testing.assert_allclose(pairwise + pairwise.T, 1.0)
     assert set(found["tests"]["sign"]) >= {"p", "p_adjusted"}
-    assert found["provenance"]["options"]["intervals"] == "unit"
+    assert found["provenance"]["options"]["unit"] == "prompt"
+    assert {"name", "n", "design_effect"} <= set(found["unit"])
 
 
 def test_rows_and_columns_can_be_chosen(tmp_path, capsys):
@@ -448,7 +450,7 @@ def test_rows_and_columns_can_be_chosen(tmp_path, capsys):
     [
         (["--by", "mean,median"], "median"),
         (["--by", "meen"], "did you mean 'mean'?"),
-        (["--intervals", "document"], "no documents"),
+        (["--intervals", "document"], "no column 'document'"),
         (["--test", "t"], "--test sign only"),
         (["--score", "x"], "--score applies to scores"),
         (["--pair", "A,B"], "--pair applies to scores"),
@@ -511,7 +513,7 @@ def test_one_unit_has_no_spread(tmp_path, capsys, monkeypatch, many):
     path = tmp_path / "x.csv"
     rows = "A,B,left,p\nB,A,left,p\nA,B,left,p\nB,C,left,p\nC,A,left,p\nC,B,tie,p\n"
     path.write_text("left,right,outcome,prompt\n" + rows, encoding="utf-8")
-    found = command(capsys, path, "--by", "bt,mean")
-    assert "one unit: there is nothing to resample, and no interval" in found["warnings"]
+    found = command(capsys, path, "--by", "bt,mean", "--unit", "prompt")
+    assert "1 prompt: there is nothing to resample, and no interval" in found["warnings"]
     assert found["aggregations"]["bt"]["ci"] is None
     assert list(found["tests"]) == ["sign"]

@@ -17,7 +17,7 @@ from steelyard.cli.main import run
 from steelyard.comparison import aggregations, options, tests
 from steelyard.comparison.diagnosis import modes, swaying_segments
 from steelyard.comparison.pair import _more, decide
-from steelyard.comparison.run import compare, compare_scores
+from steelyard.comparison.run import compare, compare_each
 from steelyard.core.errors import UsageError
 from steelyard.core.rng import generator
 from steelyard.core.table import dumps
@@ -410,7 +410,7 @@ def test_documents_need_more_segments():
     gap = 0.3 + topic + rng.normal(0, 0.3, 400)
     documents = tuple(f"d{i // 10}" for i in range(400))
     es = make([gap, np.zeros(400)], documents=documents)
-    alone, together = decide(es, ("A", "B")), decide(es, ("A", "B"), unit="document")
+    alone, together = decide(es, ("A", "B"), unit="segment"), decide(es, ("A", "B"))
     assert alone.needed is not None
     assert together.needed is not None
     assert together.needed > 5 * alone.needed
@@ -435,15 +435,16 @@ def test_cards_show_human_terms_and_texts():
 def test_several_scores():
     es = noisy(3, 100, gap=0.8)
     es = es.with_scores("n", es["m"].values + 1).with_scores("o", -es["m"].values)
-    found = compare_scores(es, ["m", "n", "o"], intervals=None)
+    alone = options.CompareOptions(intervals=None)
+    found = compare_each(es, ["m", "n", "o"], alone)
     np.testing.assert_allclose(found.agreement, [[1, 1, -1], [1, 1, -1], [-1, -1, 1]])
     assert "do not agree on the best system: A by m, n; C by o" in found.verdict
     assert "By m A beats B significantly, by o B beats A (and 2 more pairs)" in found.verdict
-    agree = compare_scores(es, ["m", "n"], intervals=None)
+    agree = compare_each(es, ["m", "n"], alone)
     assert agree.verdict == "All scores put A first."
     tied = es.with_scores("p", np.array([es["m"].values[0]] * 3)).drop(scores=["n", "o"])
-    assert compare_scores(tied, ["p", "m"], intervals=None).verdict == "All scores put A first."
-    assert compare_scores(tied, ["p", "m"], intervals=None).table().rows[0][1] == "A, B, C"
+    assert compare_each(tied, ["p", "m"], alone).verdict == "All scores put A first."
+    assert compare_each(tied, ["p", "m"], alone).table().rows[0][1] == "A, B, C"
 
 
 def test_nothing_quadratic_in_systems_unless_asked_for():
@@ -492,7 +493,7 @@ def test_one_segment_has_no_interval():
     es = make([[2.0], [3.0], [1.0]])
     found = compare(es)
     assert found.aggregations["mean"].low is None
-    assert "one segment: there is nothing to resample, and no interval" in found.warnings
+    assert "1 segment: there is nothing to resample, and no interval" in found.warnings
     card = decide(es, ("A", "B"))
     assert np.isnan(card.ci).all()
     text = card.table().text()

@@ -18,7 +18,7 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison.diagnosis import swaying_corpus
 from steelyard.comparison.pair import decide
-from steelyard.comparison.run import compare, compare_scores
+from steelyard.comparison.run import ManyScores, compare, compare_scores
 from steelyard.report.page import make_report
 
 WORDS = "the a cat dog house tree runs sees blue old near very small".split()  # noqa: SIM905
@@ -149,6 +149,7 @@ def test_less_is_better_of_ter(four):
 
 def test_scores_report_and_figures(four):
     many = compare_scores(four, ["bleu", "ter"], n_bootstrap=20)
+    assert isinstance(many, ManyScores)
     for own in many.comparisons.values():
         assert own.tiers["mean"].test == "permutation"
     assert many.table().notes[0].startswith("ranked by corpus; agreement")

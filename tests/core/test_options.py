@@ -23,7 +23,6 @@ import steelyard as sy
 from steelyard import stats, studies
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.pair import decide
-from steelyard.comparison.run import compare_scores
 from steelyard.core import bounds as options
 from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.parallel import Workers
@@ -36,18 +35,21 @@ from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
-from steelyard.stats import agreement, clusters
+from steelyard.stats import agreement, autorank, clusters, components
 from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
+from steelyard.stats.paired import clustered, pairedtests, ranktests, unitflips
 from steelyard.stats.paired import corrections as significance
-from steelyard.stats.paired import pairedtests, ranktests
 from steelyard.stats.paired import testpower as power
 from steelyard.stats.permutation import corpus
 from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.resampling import bootstrap
+from steelyard.stats.resampling.designeffect import design_effect
 from steelyard.stats.strength import bradleyterry as strength
-from steelyard.stats.strength import elo, trueskill, wins
+from steelyard.stats.strength import elo, sandwich, trueskill, wins
+from steelyard.stats.strength.battlelog import UnitCounts, score_battles
+from steelyard.stats.strength.strengtheffect import strength_effect
 from steelyard.studies.ablations import ablate_segments, ablate_systems
 from steelyard.studies.disagreement import disagree
 from steelyard.studies.discernment import count_distinct, guard
@@ -55,6 +57,7 @@ from steelyard.studies.options import Design
 from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.simulation import simulate
 from steelyard.studies.ties import vary_ties
+from steelyard.studies.units import study_units
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
 WORD = (3, NAN, True, ["foo"], b"foo")
@@ -70,13 +73,16 @@ BAD: Mapping[str, tuple[Any, ...]] = {
     "correlation": (-2, 1.5, *NUMBER),
     "count": COUNT,
     "one or more": (0, *COUNT),
+    "two or more": (1, 0, *COUNT),
     "ten or more": (9, 0, *COUNT),
     "known name": ("foo", "", None, *WORD),
     "text": (None, *WORD),
+    "unit": (0, -1, 1.5, NAN, True, "", "0", " ", None, ["foo"], b"foo", HUGE),
     "known names": ("foo", None, 3, NAN, True, ["foo"], [3], [None], [[]]),
     "names": (3, NAN, True, [3], [None], "foo"),
     "sizes": ([1], [0], [-1], [1.5], [NAN], ["foo"], [True], [HUGE], *LIST),
     "thresholds": ([-1], [NAN], [INF], ["foo"], [None], [True], 3, NAN, "12", None),
+    "positive numbers": ([0], [-1], [NAN], [INF], ["foo"], [True], *LIST),
     "flag": ("no", 1, 0, NAN, None, []),
     "rng": (-1, "x", 1.5, NAN, True, [1], object()),
     "set": (None, 3, NAN, b"x", object(), ["x"], np.ones((2, 3)), "no-such-file.csv"),
@@ -151,7 +157,7 @@ RANK = {
     "by": "known names", "ties": "known name", "tolerance": "at least 0", "prior": "at least 0",
     "orders": "count",
 }  # fmt: skip
-TEST = {
+TEST = {"unit": "unit",
     "alternative": "known name", "correction": "known name", "alpha": "level",
     "n_bootstrap": "ten or more", "rng": "rng", "intervals": "known name?",
 }  # fmt: skip
@@ -166,26 +172,26 @@ CASES = [
     Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
          {"es": "set", "score": "known name?", "tests": "known names?", "method": "known name",
           "k": "above 0"} | RANK | TEST | {"by": "known names?"}),
-    Case(compare_scores, {"es": ES, "scores": ["m", "o"], "n_bootstrap": 10},
+    Case(sy.compare_scores, {"es": ES, "scores": ["m", "o"], "n_bootstrap": 10},
          {"es": "set", "scores": "known names", "tests": "known names?", "method": "known name",
-          "k": "above 0"} | RANK | TEST | {"by": "known names?"}),
+          "k": "above 0", "autorank": "known name"} | RANK | TEST | {"by": "known names?"}),
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
          {"log": "set", "method": "known name", "k": "above 0", "workers": "object?",
-          "left": "text?", "right": "text?", "outcome": "text?", "unit": "text?",
+          "left": "text?", "right": "text?", "outcome": "text?", "unit": "unit",
           "where": "where", "ignore": "names", "format": "text?", "orders": "count?"}
          | {k: v for k, v in RANK.items() if k not in ("tolerance", "orders")} | TEST),
     Case(decide, {"es": ES, "pair": ("A", "B"), "score": "m", "n_bootstrap": 10},
          {"es": "set", "pair": "pair", "score": "known name?", "human": "known name?",
-          "alpha": "level", "power": "level", "unit": "known name",
+          "alpha": "level", "power": "level", "unit": "unit",
           "n_bootstrap": "ten or more", "rng": "rng"}),
     Case(meta_evaluate, {"es": ES, "human": "people", "by": "pa", "n_bootstrap": 10},
          META | TEST | {"significance": "flag", "scheme": "known name",
-          "n_resamples": "one or more?", "method": "known name", "unit": "known name",
+          "n_resamples": "one or more?", "method": "known name", "unit": "unit",
           "epsilon": "at least 0?", "threshold": "at least 0?", "pa_ties": "known name",
           "sentinels": "flag", "common": "flag"}),
     Case(pair_preferences, {"es": ES, "human": "people", "metric": "m"},
          {"es": "set", "human": "known name", "metric": "known name", "systems": "known names?",
-          "method": "known name", "unit": "known name"}),
+          "method": "known name", "unit": "unit"}),
     Case(run_benchmark,
          {"benchmark": presets.Benchmark("b", "B", "people", (presets.SetSpec("s"),),
                                          (presets.Task("pa"),)),
@@ -198,13 +204,14 @@ CASES = [
           "significance": "flag", "scheme": "known name", "alternative": "known name",
           "n_resamples": "one or more?", "alpha": "level", "correction": "known name",
           "intervals": "known name?", "n_bootstrap": "ten or more", "method": "known name",
-          "unit": "text", "epsilon": "at least 0?", "threshold": "at least 0?",
+          "unit": "unit", "epsilon": "at least 0?", "threshold": "at least 0?",
           "pa_ties": "known name", "keep_references": "flag", "common": "flag",
           "sentinels": "flag"}),
     Case(sy.human_scores, {"protocol": "da", "n_bootstrap": 0, "sources": (ROWS,)},
-         READ | {"sources": "sources", "protocol": "known name", "standardised": "flag?",
+         READ | {"sources": "sources", "protocol": "known name", "preset": "known name?",
+          "standardised": "flag?",
           "quality_control": "flag", "min_seconds": "at least 0", "scale": "scale",
-          "clusters": "known name", "test": "known name?", "alpha": "level",
+          "clusters": "known name", "test": "known name?", "alpha": "level", "unit": "unit",
           "correction": "known name", "weights": "path?", "cap": "above 0?",
           "severity": "amounts", "raters": "logins?",
           "threshold": "at least 0?", "thresholds": "thresholds", "identical_ties": "flag",
@@ -250,15 +257,18 @@ CASES = [
           "metric_thresholds": "thresholds", "identical_ties": "flag"}, ("inputs",)),
     Case(power_of_test, {"es": ES, "score": "m", "pair": ("A", "B"), "sizes": [5], "draws": 10},
          QUICK | {"es": "set", "score": "known name", "pair": "pair", "tests": "known names",
-          "unit": "known name", "difference": "number?", "sizes": "sizes",
+          "unit": "unit", "difference": "number?", "sizes": "sizes",
           "draws": "one or more", "alpha": "level", "target": "level", "rng": "rng"}),
     Case(power_of_metrics, {"es": ES, "human": "people", "by": "pa", "sizes": [5], "draws": 10},
          QUICK | {k: v for k, v in META.items() if k in ("es", "human", "by", "metrics", "rng")}
-         | {"unit": "known name", "difference": "number?", "sizes": "sizes?",
+         | {"unit": "unit", "difference": "number?", "sizes": "sizes?",
             "draws": "one or more", "alpha": "level", "target": "level"}),
     Case(power_of_effect, {"effect": 0.5, "sizes": [5]},
          {"effect": "number?", "tests": "known names", "sizes": "sizes?", "alpha": "level",
           "target": "level"}, ("correlations",)),
+    Case(study_units, {"es": ES, "score": "m"},
+         {"es": "set", "score": "known name?", "unit": "unit", "delta": "positive numbers?",
+          "alpha": "level", "target": "level", "raters": "logins?"}),
     Case(disagree, {"sets": ES, "scores": ["m"], "sizes": [5], "draws": 2},
          RANK | {"sets": "set", "scores": "known names?", "top": "one or more",
           "sizes": "counts", "draws": "one or more", "tests": "known names",
@@ -289,11 +299,13 @@ CASES = [
 ]  # fmt: skip
 
 MATRIX = np.random.default_rng(1).normal(size=(3, 12))
+BLOCKS = np.arange(12) // 3
 P = np.array([[0.5, 0.1, 0.2], [0.9, 0.5, 0.3], [0.8, 0.7, 0.5]])
 STATISTICS = corpus.CorpusStatistics(
     np.random.default_rng(2).random((3, 12, 2)), lambda x: x[..., 0] / x[..., 1]
 )
 TABLE = wins.win_counts(MATRIX)
+UNITS = UnitCounts.of(score_battles(MATRIX), np.repeat(BLOCKS, 3))
 GENERATOR = np.random.default_rng(0)
 RATED = {"unit": np.array([0, 0, 1, 1]), "value": np.array([1.0, 1.0, 2.0, 1.0])}
 TWO = {"human": MATRIX, "metric": MATRIX}
@@ -311,11 +323,17 @@ STATISTICAL = [
          {"n_resamples": "one or more", "n_segments": "count"}),
     Case(bootstrap.draw_counts, {"n_resamples": 2, "n": 3, "rng": GENERATOR},
          {"n_resamples": "one or more", "n": "count", "size": "count?"}),
+    Case(autorank.autorank, {"means": MATRIX}, {"form": "known name", "worst": "number?"}),
+    Case(autorank.bootstrap_autorank, {"scores": MATRIX[None], "rng": GENERATOR},
+         {"form": "known name", "n_resamples": "one or more"}),
     Case(bootstrap.interval, {"replicates": MATRIX}, {"level": "level"}),
     *(Case(f, {"p": P}, {"alpha": "share"}) for f in (
         clusters.greedy_clusters, clusters.neighbour_clusters, clusters.never_split_clusters,
         clusters.alike_groups, clusters.compact_letters, clusters.wins, clusters.wmt_clusters,
-        clusters.rank_ranges)),
+        clusters.rank_ranges, clusters.walked_ranges)),
+    Case(components.leave_out, {"n_units": 3}, {"n_units": "count", "most": "two or more"}),
+    Case(components.cube_root_interval, {"value": 1.0, "error": 0.1, "freedom": 5},
+         {"level": "level"}, ("value", "error", "freedom")),
     Case(corpus.corpus_pvalues, {"stats": STATISTICS},
          {"n_resamples": "one or more", "rng": "rng", "tail": "known name"}),
     Case(pairedtests.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
@@ -330,6 +348,11 @@ STATISTICAL = [
         ("same", "opposite", "metric_tie", "human_tie", "both_tie"), "number?")),
     Case(pairedtests.t_test, {"scores": MATRIX}, SIDE),
     Case(pairedtests.mcnemar_test, {"scores": (MATRIX > 0).astype(float)}, SIDE),
+    *(Case(test, {"scores": MATRIX, "blocks": BLOCKS}, SIDE)
+      for test in (clustered.t_test, unitflips.wilcoxon)),
+    Case(unitflips.mcnemar, {"scores": (MATRIX > 0).astype(float), "blocks": BLOCKS}, SIDE),
+    Case(unitflips.sign, {"scores": MATRIX, "blocks": BLOCKS},
+         SIDE | {"tolerance": "at least 0"}),
     Case(corpus.corpus_test, {"stats": STATISTICS},
          SIDE | {"rng": "rng", "n_resamples": "one or more"}),
     Case(pairedtests.wilcoxon_test, {"scores": MATRIX}, SIDE | {"exact": "flag"}),
@@ -370,6 +393,12 @@ STATISTICAL = [
     Case(wins.win_share, {"counts": TABLE}, {"ties_as": "known name"}),
     Case(strength.bradley_terry, {"wins": TABLE.wins, "ties": TABLE.ties},
          {"ties_as": "known name", "method": "known name", "prior": "at least 0"}),
+    Case(sandwich.bt_by_block, {"scores": MATRIX, "blocks": BLOCKS},
+         {"ties_as": "known name", "prior": "at least 0", "tolerance": "at least 0"}),
+    Case(sandwich.bt_by_unit, {"units": UNITS}, {"ties_as": "known name", "prior": "at least 0"}),
+    Case(sandwich.bt_gap_test, {"found": sandwich.bt_by_unit(UNITS)}, SIDE),
+    Case(strength_effect, {"units": UNITS}, {"level": "level"}),
+    Case(design_effect, {"scores": MATRIX, "blocks": BLOCKS}, {"level": "level"}),
     Case(elo.EloOptions, {}, {"k": "above 0", "initial": "number", "scale": "above 0",
                               "base": "above 1"}),
     Case(trueskill.TrueSkillOptions, {},

@@ -367,7 +367,7 @@ def test_own_logs_go_without_battles_too(
     scores = tmp_path / "scores.csv"
     scores.write_text("system,segment,m\nA,1,2\nB,1,3\n")
     assert run(["compare", str(scores), "--unit", "x"]) == 2
-    assert "--battles LOG is missing" in capsys.readouterr().err
+    assert "no input has a column 'x'" in capsys.readouterr().err
     rankings = tmp_path / "rankings.csv"
     rankings.write_text(
         "segmentId,judgeId,system1Id,system1rank,system2Id,system2rank\n1,x,A,1,B,2\n"

@@ -119,7 +119,10 @@ def test_wide_table_without_segments_is_numbered_from_one(tmp_path: Path) -> Non
 
 
 def test_wide_table_needs_a_system(tmp_path: Path, refusal: Refusal) -> None:
-    assert "system" in refusal(table(tmp_path / "x.csv", segment=["1"], doc=["d"]))
+    described = table(tmp_path / "x.csv", segment=["1"], doc=["d"])
+    assert "system" in refusal(described)
+    scores = table(tmp_path / "y.csv", segment=["1"], A=[0.5])
+    assert load(scores, described).segments.documents == ("d",)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])

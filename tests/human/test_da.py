@@ -15,6 +15,7 @@ from steelyard import HumanScores, Ratings, human_scores
 from steelyard.core.errors import DegenerateError, InputError, UsageError
 from steelyard.formats.reading import read_any
 from steelyard.human import raters
+from steelyard.human.judgedunits import independent
 from steelyard.human.ordering import Rule, average, order
 from steelyard.human.raters import quality_control
 
@@ -36,10 +37,11 @@ def wmt22(shared: Path, lp: str, **options) -> HumanScores:
     return human_scores(path, protocol="da", n_bootstrap=0, **options)
 
 
+@pytest.mark.parametrize("preset", [None, "wmt22"])
 @pytest.mark.parametrize("lp", ["cs-en", "ru-en", "zh-en"])
-def test_wmt22_official_ranking(shared, lp):
+def test_wmt22_official_ranking(shared, lp, preset):
     rows = official(shared / "wmt22-da", lp)
-    systems = wmt22(shared, lp).systems
+    systems = wmt22(shared, lp, preset=preset).systems
     assert [s.system for s in systems] == [row["system"] for row in rows]
     for mine, row in zip(systems, rows, strict=True):
         assert mine.score == pytest.approx(float(row["z"]), abs=1e-6)
@@ -283,16 +285,19 @@ def test_clusters_by_rule_and_correction():
     ]
     ratings = from_rows(rows)
     found = average(ratings, {"raw": ratings.value})
+    tested = independent(found, ratings, "segment")[0].p_values
     for rule in ("wmt", "strict", "neighbours"):
-        placed = order(found, "raw", Rule(rule))
+        placed = order(found, "raw", Rule(rule), tested)
         assert placed.cluster is not None
         assert placed.cluster[2] == (3, 3)
-    plain, strict = (order(found, "raw", Rule(correction=c)) for c in ("none", "bonferroni"))
+    plain, strict = (
+        order(found, "raw", Rule(correction=c), tested) for c in ("none", "bonferroni")
+    )
     assert plain.p is not None
     assert strict.p is not None
     off = ~np.eye(3, dtype=bool)
     np.testing.assert_allclose(strict.p[off], np.minimum(1, 3 * plain.p[off]))
-    paired = order(found, "raw", Rule(test="permutation"))
+    paired = order(found, "raw", Rule(test="permutation"), tested)
     assert paired.p is not None
     assert paired.p[0, 2] < 1e-6
     with pytest.raises(UsageError, match="did you mean 'neighbours'"):

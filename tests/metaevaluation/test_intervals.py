@@ -15,7 +15,6 @@ from steelyard.data.segments import Segments
 from steelyard.metaevaluation.cube import Run, prepare
 from steelyard.metaevaluation.intervals import with_intervals
 from steelyard.metaevaluation.options import MetaOptions
-from steelyard.metaevaluation.results import UNITS
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.kendall.counting import TieMatrix
 from steelyard.stats.metametrics import base
@@ -43,6 +42,9 @@ def made(n=7, s=60, seed=0, missing=0.0) -> EvalSet:
             for name, values in tables.items()
         },
     )
+
+
+UNITS = ("segment", "document", "system", "both")
 
 
 def combinations() -> list[Any]:

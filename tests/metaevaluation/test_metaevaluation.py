@@ -258,7 +258,7 @@ def test_too_many_groups_to_letter_leave_ranks_and_p_values(monkeypatch):
         ({"metrics": ["goood-src"]}, "did you mean 'good-src'"),
         ({"by": "spa", "level": "seg"}, "'spa' compares systems"),
         ({"by": "acc-eq", "level": "sys"}, "'acc-eq' compares segments"),
-        ({"unit": "paragraph"}, "expected segment, document or a number"),
+        ({"unit": "paragraph"}, "expected auto, segment, document, prompt, domain, a number"),
         ({"human": "humann"}, "did you mean 'human'"),
     ],
 )
@@ -562,11 +562,11 @@ def test_values_intervals_and_ranks_have_one_unit(unit):
             assert one.value == pytest.approx(other.value, abs=1e-9)
             assert one.ci == pytest.approx(other.ci, abs=1e-6)
             assert one.rank_ci == other.rank_ci
-    words = "documents" if unit == "document" else "blocks of 50 segments"
+    words = "documents" if unit == "document" else "runs of 50 segments"
     notes = found.table().notes
     legend = f"low, high: 95 % interval over resampled {words} and systems, of sets of this size"
     assert legend in notes
-    assert any(note.startswith("unit of values, intervals and tests: ") for note in notes)
+    assert any(note.endswith("(of values, intervals and tests)") for note in notes)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3])
@@ -601,7 +601,7 @@ def test_tests_of_metrics_have_the_unit_of_the_values():
 
 def test_units_that_do_not_fit():
     es = by_document()
-    with pytest.raises(UsageError, match="intervals over documents, unit '5': expected one unit"):
+    with pytest.raises(UsageError, match="values, tests and intervals have one unit"):
         meta_evaluate(es, unit="5", intervals="document")
     with pytest.raises(UsageError, match="method mtme flips single segments"):
         meta_evaluate(es, unit="document", method="mtme")

@@ -16,7 +16,8 @@ from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
-from steelyard.stats.paired.testpower import t_power
+from steelyard.stats.paired import clustered
+from steelyard.stats.paired.testpower import resampled_unit_p, t_power
 from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.results import Study
 
@@ -119,7 +120,10 @@ def test_the_same_seed_gives_the_same_bytes():
         ),
         (lambda es: power_of_test(es, "people", ("a", "b"), sizes=[1]), "at least 2"),
         (lambda es: power_of_metrics(es, "people", metrics=["good"]), "expected two metrics"),
-        (lambda es: power_of_metrics(es, "people", unit="word"), "unknown unit 'word'"),
+        (
+            lambda es: power_of_metrics(es, "people", unit="word"),
+            "unit 'word': expected auto, segment",
+        ),
         (lambda es: power_of_metrics(es, "people", target=1.0), "between 0 and 1"),
         (lambda _: power_of_effect(), "expected an effect, or three correlations"),
         (lambda _: power_of_effect(correlations=(0.9, 0.9, 0.5)), "no difference to find"),
@@ -141,7 +145,7 @@ def test_the_command(capsys, tmp_path):
     pair = ["--score", "mqm", "--pair", "Basalt,Amber"]
     out = tmp_path / "power.csv"
     assert run(["study", "power", SCORES, *pair, *quick, "--out", str(out)]) == 0
-    assert out.read_text(encoding="utf-8").startswith("what,needed,note")
+    assert out.read_text(encoding="utf-8").startswith("what,needed,segments,note")
     capsys.readouterr()
     for arguments, message in (
         ([], "expected a pilot"),
@@ -151,3 +155,20 @@ def test_the_command(capsys, tmp_path):
     ):
         assert run(["study", "power", *arguments]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_t_by_unit_is_that_of_comparisons():
+    """In a resample that holds every unit once, and in one with copies of units."""
+    rng = np.random.default_rng(0)
+    sizes = np.array([12, 7, *[1] * 6, 3, 4])
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    gap = rng.normal(0.3, 1, len(codes))
+    sums = np.bincount(codes, gap).astype(np.float64)
+    counts = np.array([[1] * 10, [2, 0, 1, 1, 0, 3, 1, 1, 0, 1]])
+    found = resampled_unit_p("t", sums, sizes.astype(float), np.sign(sums), counts)
+    for p, row in zip(found, counts, strict=True):
+        copies = [gap[codes == k] for k, times in enumerate(row) for _ in range(times)]
+        names = np.repeat(np.arange(len(copies)), [len(part) for part in copies])
+        whole = np.concatenate(copies)
+        expected = clustered.t_test(np.stack([whole, 0 * whole]), names)[0, 1]
+        assert p == pytest.approx(expected)

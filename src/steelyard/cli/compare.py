@@ -33,7 +33,9 @@ from steelyard.cli.options import (
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.cli.wording import spoken
 from steelyard.comparison.options import (
+    AUTORANK,
     TESTS,
+    TIE_MODELS,
     BattleOptions,
     CardOptions,
     CompareOptions,
@@ -43,9 +45,10 @@ from steelyard.comparison.options import (
 from steelyard.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from steelyard.comparison.autoranking import AutoRanking
     from steelyard.comparison.logs import BattleComparison
     from steelyard.comparison.pair import Decision
-    from steelyard.comparison.results import Comparison
+    from steelyard.comparison.results import Comparison, RankedSystems
     from steelyard.core.parallel import Workers
     from steelyard.core.table import Table
     from steelyard.data.evalset import EvalSet
@@ -56,18 +59,23 @@ PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(
-    ("by", "tests", "alternative", "correction", "pairwise", *RankOptions.declared())
+    ("by", "autorank", "tests", "alternative", "correction", "pairwise", *RankOptions.declared())
+)
+# AutoRank has intervals, and no tests of pairs.
+_NOT_OF_SEVERAL = frozenset(
+    ("tests", "alternative", "correction", "alpha", "pairwise", "power", *RankOptions.declared())
 )
 
 
 @click.command(
     epilog="Examples: steelyard compare scores.csv --score chrF --by mean,bt; "
     "steelyard compare scores.csv --score COMET --pair new,old; "
+    "steelyard compare scores.csv --score COMET,MetricX --by autorank; "
     "steelyard compare --battles arena.jsonl"
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
-@from_fields(CompareOptions, "by", "tests")
+@from_fields(CompareOptions, "by", "autorank", "tests")
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
 @from_fields(CardOptions, "power")
 @from_fields(CompareOptions, *RankOptions.declared(), *PairOptions.declared())
@@ -76,7 +84,7 @@ _NOT_ON_THE_CARD = frozenset(
     metavar="LOG",
     help="Rank by a log of battles, or by a folder of logs, instead of scores.",
 )
-@from_fields(BattleOptions, *_SIDES, "unit")
+@from_fields(BattleOptions, *_SIDES)
 @click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
 @plot_option(PLOTS)
 @text_options
@@ -108,7 +116,7 @@ def compare(
             if settings[option] is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
         need_inputs(inputs, "steelyard compare scores.csv --score chrF")
-        loaded = _load(inputs, texts, options)
+        loaded = _load(inputs, texts, options.by_unit(settings["unit"]))
     elif inputs:
         raise UsageError("--battles LOG: expected no other input")
     if loaded is None:
@@ -116,8 +124,6 @@ def compare(
             found = asked.of_log(log or inputs, shown)
     else:
         refuse_workers(workers, "only a log of battles is split (--battles LOG)")
-        if settings["unit"] is not None:
-            raise UsageError("--unit names a column of a log: --battles LOG is missing")
         es, pair = loaded
         if pair and settings["pair"] is None:  # two plain files: figures of two systems
             plots = wanted_figures(settings["plot"], output, PAIR_PLOTS)
@@ -178,13 +184,27 @@ class _Asked:
         tests = self.settings["tests"]
         if tests == ("all",):
             right_or_wrong = names and all(is_binary(es[name].values) for name in names)
-            tests = TESTS if right_or_wrong else tuple(name for name in TESTS if name != "mcnemar")
+            unfit: tuple[str, ...] = () if right_or_wrong else ("mcnemar",)
+            unfit += ("bt-gap",) if self.settings["ties"] in TIE_MODELS else ()
+            tests = tuple(name for name in TESTS if name not in unfit)
         options = CompareOptions.of(self.settings | {"tests": tests})
+        if options.by == (AUTORANK,):
+            return self._together(es, options)
+        if given("autorank"):
+            raise UsageError("--autorank is a form of --by autorank")
         if len(names) > 1:
-            many = run.compare_scores(es, names, options=options, rng=self.seed)
+            many = run.compare_each(es, names, options, self.seed)
             return _Found(many.to_dict(), [many.table()], _draw_none)
         found = run.compare_by(es, names[0] if names else None, options, self.seed)
         return self._shown(found, es)
+
+    def _together(self, es: EvalSet, options: CompareOptions) -> _Found:
+        """Rank by several scores in one; by default by all metrics."""
+        from steelyard.comparison.autoranking import rank_together
+
+        unused = without_part(_NOT_OF_SEVERAL, "AutoRank")
+        found = rank_together(es, self.settings["score"] or es.metrics, options, self.seed)
+        return self._shown(replace(found, warnings=(*found.warnings, *unused)))
 
     def _card(self, es: EvalSet, pair: tuple[str, ...], names: Sequence[str]) -> _Found:
         from steelyard.comparison.pair import decide
@@ -192,15 +212,19 @@ class _Asked:
 
         if len(pair) != 2:
             raise UsageError(f"--pair A,B: expected two systems, found {len(pair)}")
+        if self.settings["by"] == (AUTORANK,):
+            raise UsageError("--by autorank has no decision card: --pair is of one --score")
         score = names[0] if len(names) == 1 else the_score(es, None)
         settings: dict[str, Any] = {"human": self.inputs.human}
-        settings["unit"] = self.settings["intervals"] or "segment"
         settings |= {name: self.settings[name] for name in ("alpha", "power")}
+        settings["unit"] = PairOptions.of(self.settings).unit  # intervals may name it, too
         if given("n_bootstrap"):
             settings["n_bootstrap"] = self.settings["n_bootstrap"]
         options = CardOptions(**settings)
         card = decide(es, (pair[0], pair[1]), score, options=options, rng=self.seed)
         unused = without_part(_NOT_ON_THE_CARD, "the decision card")
+        if self.settings["intervals"] is None:
+            unused += ("--intervals none has no part in the decision card",)
         card = replace(card, warnings=(*card.warnings, *unused))
         return _Found(card.to_dict(), [card.table()], partial(_draw_pair, es, card))
 
@@ -219,20 +243,23 @@ class _Asked:
         for role, column in self.inputs.columns:
             if role not in (*_SIDES, "unit"):
                 raise UsageError(f"--columns {role}={column}: a log of battles has no {role}")
-            settings[role] = settings[role] or column
+            if role != "unit" or not given("unit"):
+                settings[role] = settings[role] or column if role in _SIDES else column
         for option in ("by", "orders"):  # what is usual differs for logs
             if not given(option):
                 del settings[option]
         options = BattleOptions.of(settings)
         return self._shown(compare_log(log, options, self.seed, workers))
 
-    def _shown(self, found: Comparison | BattleComparison, es: EvalSet | None = None) -> _Found:
+    def _shown(
+        self, found: Comparison | BattleComparison | AutoRanking, es: EvalSet | None = None
+    ) -> _Found:
         found = replace(found, notes=tuple(map(spoken, found.notes)))
         tables = [found.table(), *(found.pair_tables() if self.settings["pairwise"] else [])]
         return _Found(found.to_dict(), tables, partial(_draw, es, found))
 
 
-def _draw(es: EvalSet | None, found: Comparison | BattleComparison, name: str) -> Any:
+def _draw(es: EvalSet | None, found: RankedSystems, name: str) -> Any:
     from steelyard.comparison.results import Comparison
     from steelyard.report.figures import comparison
 

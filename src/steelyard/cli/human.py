@@ -29,7 +29,10 @@ _FIELDS = tuple(HumanOptions.declared())
 _OF_RANKINGS = _FIELDS.index("by")
 
 
-@click.command(epilog="Example: steelyard human ratings.csv --protocol da --out scores.csv")
+@click.command(
+    epilog="Examples: steelyard human ratings.csv --protocol da --out scores.csv; "
+    "steelyard human esa.csv texts.jsonl --protocol esa --preset wmt24"
+)
 @click.argument("inputs", nargs=-1, metavar="RATINGS...")
 @click.option(
     "--protocol",
@@ -61,9 +64,10 @@ def human(
 ) -> None:
     """Turn raw judgements into scores of systems, with the checks that organisers run.
 
-    RATINGS are files of raw judgements; darr and rr also take texts and metric scores. --out with
-    .csv, .tsv, .jsonl or .parquet writes the scores of single outputs, which meta reads; with .png,
-    .svg or .pdf figures; otherwise the ranking.
+    RATINGS are files of raw judgements; da, mqm and esa also take texts, or tables, that tell
+    documents and domains of segments, darr and rr texts and metric scores. --out with .csv, .tsv,
+    .jsonl or .parquet writes the scores of single outputs, which meta reads; with .png, .svg or
+    .pdf figures; otherwise the ranking.
     """
     from steelyard.human.run import human_scores
 

@@ -28,6 +28,7 @@ from steelyard.cli.options import (
     without_part,
     worker_options,
 )
+from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
 from steelyard.metaevaluation.options import DEFAULT, MetaOptions
 
@@ -107,6 +108,7 @@ def meta(
             result: Result = _protocol(given, inputs, options, weighing, output.seed, shown)
     else:
         need_inputs(inputs)
+        options = options.by_unit(weighing.unit)
         es = options.load((*inputs, *(path for _, path in given.added)))
         if given.corpus:
             from steelyard.scoring.surface import with_surface_metrics
@@ -124,7 +126,9 @@ def meta(
         decided = _NOT_IN_PROTOCOLS if es is None else _NOT_BY_DOMAIN
         result = replace(result, warnings=(*result.warnings, *without_part(decided, "a protocol")))
     draw = partial(_draw, result, es, tuple(weighing.metrics or ()), weighing.alpha)
-    emit(result.to_dict(), [result.table()], write_figures(plots, draw, output))
+    table = result.table()
+    table = replace(table, notes=tuple(map(spoken, table.notes)))
+    emit(result.to_dict(), [table], write_figures(plots, draw, output))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import csv
 import functools
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -161,6 +161,15 @@ class InputOptions(LoadOptions):
         from steelyard.formats.load import load_with
 
         return load_with(inputs, self)
+
+    def by_unit(self, unit: str) -> InputOptions:
+        """Read the column that names the unit as the documents."""
+        from steelyard.core import bounds
+        from steelyard.data.independence import column_of
+
+        bounds.unit(unit=unit)
+        column = column_of(unit)
+        return self if column is None else replace(self, columns=(*self.columns, ("doc", column)))
 
     def select(self, es: EvalSet) -> EvalSet:
         """Apply the options to a set that was read already, from files without columns."""

@@ -18,6 +18,7 @@ from steelyard.cli.options import (
     Numbers,
     OutputOptions,
     figure_options,
+    given,
     input_options,
     need_inputs,
     worker_options,
@@ -36,6 +37,7 @@ from steelyard.studies.options import (
     SystemsOptions,
     TestPowerOptions,
     TiesOptions,
+    UnitsOptions,
 )
 
 if TYPE_CHECKING:
@@ -298,7 +300,9 @@ def power(
         return
     if not inputs:
         raise UsageError("expected a pilot (INPUT), --effect or --correlations")
-    es = options.load(inputs)
+    if not given("unit"):
+        asked.pop("unit")  # what is usual differs for systems and metrics
+    es = options.by_unit(settings["unit"]).load(inputs)
     with progress_of("drawing", output) as progress:
         how: dict[str, Any] = {"rng": output.seed, "progress": progress}
         score, pair = settings["score"], settings["pair"]
@@ -310,6 +314,38 @@ def power(
         else:
             how["options"] = MetricPowerOptions.of(asked)
             found = powers.power_of_metrics(es, options.human, by=settings["by"], **how)
+    _emit(found, plot, output)
+
+
+@study.command(
+    epilog="Examples: steelyard study units scores.csv --score esa --delta 1,2,3; "
+    "steelyard study units ratings.csv texts.jsonl --raters persons.json"
+)
+@_INPUTS
+@click.option("--score", metavar="NAME", help="The score, if there are several.")
+@from_fields(UnitsOptions)
+@_PLOT
+@input_options
+@figure_options
+def units(
+    inputs: tuple[str, ...],
+    score: str | None,
+    plot: tuple[str, ...] | None,
+    options: InputOptions,
+    output: OutputOptions,
+    **settings: Any,
+) -> None:
+    """Find what documents, raters and domains share, and what more documents would bring.
+
+    INPUT are scores with a column doc, or raw ratings, which also tell what raters share.
+    """
+    from steelyard.studies.units import study_units
+    from steelyard.studies.unitsets import read_units
+
+    need_inputs(inputs)
+    wants_figure(output)
+    asked = UnitsOptions(**settings)
+    found = study_units(read_units(inputs, options, unit=asked.unit), score, options=asked)
     _emit(found, plot, output)
 
 

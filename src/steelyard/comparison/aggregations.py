@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.ratings import RATINGS, Rated, Rating, rate_scores
 from steelyard.comparison.results import MOST_SHOWN, Ranked
-from steelyard.comparison.scores import Compared, Sample
+from steelyard.comparison.scores import LEVEL, Compared, Sample
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores
 from steelyard.stats.permutation.pvalues import pair_index
@@ -32,7 +32,6 @@ from steelyard.stats.strength.bradleyterry import (
 )
 from steelyard.stats.strength.wins import resampled_wins, win_counts
 
-LEVEL = 0.95  # of all intervals
 NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _DRAWN = 100  # systems up to which the share of resamples at each place is kept, for a figure
@@ -255,30 +254,38 @@ AGGREGATIONS = {
 }
 
 
-def ranked(by: str, found: Aggregate) -> Ranked:
-    """Add intervals of scores, ranks and gaps to a ranking."""
+def ranked(by: str, found: Aggregate, level: float | Floats = LEVEL) -> Ranked:
+    """Add intervals of scores, ranks and gaps to a ranking of this name."""
+    return with_intervals(found, level, average=AGGREGATIONS[by].average)
+
+
+def with_intervals(found: Aggregate, level: float | Floats, *, average: bool) -> Ranked:
+    """Add intervals of scores, ranks and gaps to a ranking; ``level`` is what is asked of them.
+
+    That may differ between systems; a pair has the higher one.
+    """
     own = Ranked(
         scores=found.scores,
         ranks=found.ranks,
         pairwise=found.pairwise,
         spread=found.spread,
-        average=AGGREGATIONS[by].average,
+        average=average,
     )
     if found.replicates is None:
         return own
     replicates = found.replicates
-    low, high = bootstrap.interval(replicates, LEVEL)
+    low, high = _interval(replicates, level)
     undefined = np.isnan(found.scores)
     places = ranks(replicates, close=found.close, floor=found.floor)
     if not undefined.all():  # systems without a score can still rank above those with one
         places += found.ranks[~undefined].min() - 1
-    best, worst = bootstrap.interval(places, LEVEL)
+    best, worst = _interval(places, level)
     n = len(found.scores)
     gap_low = gap_high = pair_low = pair_high = None
     if n <= MOST_SHOWN:
-        gap_low, gap_high = _pair_intervals(lead, replicates)
+        gap_low, gap_high = _pair_intervals(lead, replicates, level)
         if found.against is not None and found.pairwise.size:
-            pair_low, pair_high = _pair_intervals(found.against, replicates)
+            pair_low, pair_high = _pair_intervals(found.against, replicates, level)
     return replace(
         own,
         low=np.where(undefined, np.nan, low),
@@ -293,11 +300,23 @@ def ranked(by: str, found: Aggregate) -> Ranked:
     )
 
 
+def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats]:
+    """Percentile interval of each column, at one level or at one for each; NaN where that is."""
+    if isinstance(level, float):
+        return bootstrap.interval(replicates, level)
+    low, high = np.full((2, replicates.shape[1]), np.nan)
+    for own in np.unique(level[~np.isnan(level)]):
+        columns = np.flatnonzero(level == own)
+        low[columns], high[columns] = bootstrap.interval(replicates[:, columns], float(own))
+    return low, high
+
+
 def _pair_intervals(
-    against: Callable[[Floats, int], Floats], replicates: Floats
+    against: Callable[[Floats, int], Floats], replicates: Floats, level: float | Floats
 ) -> tuple[Floats, Floats]:
     """Intervals of what resamples say of every pair: row against column."""
     n = replicates.shape[1]
-    found = [bootstrap.interval(against(replicates, i), LEVEL) for i in range(n)]
+    levels = [level if isinstance(level, float) else np.maximum(level[i], level) for i in range(n)]
+    found = [_interval(against(replicates, i), levels[i]) for i in range(n)]
     low, high = (np.array([row[end] for row in found]).reshape(n, n) for end in (0, 1))
     return low, high

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,21 +18,24 @@ from steelyard.comparison.aggregations import (
     rated_aggregate,
 )
 from steelyard.comparison.diagnosis import order_flips, tie_note
+from steelyard.comparison.logsamples import BATTLE, LogSample, log_unit, unit_warnings
 from steelyard.comparison.options import LOG_RANKINGS, BattleOptions
 from steelyard.comparison.ratings import RATINGS, Rating, Resampling, rate_log
 from steelyard.comparison.results import MOST_SHOWN, PairTest, RankedSystems, Tiers
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.core import bounds, provenance
+from steelyard.core.errors import UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.words import plural
+from steelyard.data.independence import AUTO, FEWEST, PROMPT
+from steelyard.data.independence import counted as named_units
 from steelyard.data.judgements import BattleLog
 from steelyard.formats import bigtables
 from steelyard.formats.judged.battlelogs import LogColumns
 from steelyard.formats.judged.logcounts import (
     CountedLog,
-    UnitParts,
     from_log,
     log_files,
     read_counts,
@@ -43,22 +46,17 @@ from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.paired.pairedtests import gap_test, sign_test_counts
 from steelyard.stats.ranks import ranks
-from steelyard.stats.resampling.bootstrap import segment_counts
-from steelyard.stats.strength.battlelog import resampled_battles
 from steelyard.stats.strength.bradleyterry import (
-    MOST_DENSE,
     bradley_terry_batch,
     bradley_terry_pairs,
 )
-from steelyard.stats.strength.wins import PairWins, WinCounts, win_share
+from steelyard.stats.strength.wins import PairWins, win_share
 
 DEFAULT = ("bt", "mean")
 ORDERS = 100  # random orders, unless the log is long
 _PLAYS = 20_000_000  # battles played in all orders together
 _FEWEST = 4  # orders of the longest log
 _MOST_PLAYED = 50_000  # battles up to which ratings that depend on the order get intervals
-_CELLS = 8_000_000  # entries of resampled tables held at a time
-_DRAWN = 20_000_000  # and of the units drawn for them
 _MOST_REFITTED = 60  # systems up to which the fit is tried with other ties and without each
 
 
@@ -87,7 +85,8 @@ class BattleComparison(RankedSystems):
     def size(self) -> str:
         """Say in words what was compared."""
         size = f"{plural(len(self.systems), 'system')}, {plural(self.n_battles, 'battle')}"
-        return f"{size}, {plural(self.n_segments, 'unit')}" if self.n_segments else size
+        name = PROMPT if self.unit.name == BATTLE else self.unit.name
+        return f"{size}, {named_units(self.n_segments, name)}" if self.n_segments else size
 
 
 @kept()
@@ -97,7 +96,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     left: str | None = None,
     right: str | None = None,
     outcome: str | None = None,
-    unit: str | None = None,
+    unit: str = "auto",
     where: Sequence[tuple[str, str]] = (),
     ignore: Sequence[str] = (),
     format: str | None = None,  # noqa: A002 - the word that people use
@@ -110,7 +109,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     alternative: str = "two-sided",
     correction: str = "holm",
     alpha: float = 0.05,
-    intervals: str | None = "segment",
+    intervals: str | None = "unit",
     n_bootstrap: int = 1000,
     rng: Rng = 0,
     workers: Workers | None = None,
@@ -123,9 +122,12 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         A table of battles (CSV, TSV, JSON lines, also ``.gz``, or Parquet) or of rankings, which
         unfold into battles; a file of another tool that holds battles; a folder of tables, or of
         such files; several of them; or a log in memory. Long tables are counted out of core.
-    left, right, outcome, unit
-        Columns, where they do not have one of the usual names. The last names what battles share
-        and intervals resample: a prompt, a segment, or the user who judged.
+    left, right, outcome
+        Columns, where they do not have one of the usual names.
+    unit
+        What is independent: ``prompt`` or ``segment``, what battles share by one of the usual
+        columns; any other column, as the user who judged; or single battles (``battle``). ``auto``
+        takes prompts where the log names at least ten, else battles, with a warning.
     where, ignore
         Columns and values that select rows; columns to skip.
     format
@@ -141,9 +143,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     alternative, correction, alpha
         Of the sign test of every pair, and the level of the tiers.
     intervals, n_bootstrap
-        What is resampled for 95 % intervals, and how often: ``segment``, the prompts or segments
-        that battles share, as far as the log names them, else single battles, with a warning;
-        ``battle``; None for no intervals.
+        Whether units are resampled for 95 % intervals (None: no intervals), and how often.
     rng
         Seed of the draws.
     workers
@@ -176,40 +176,49 @@ def compare_log(
     bounds.instance(Workers, "Workers", optional=True, workers=workers)
     stream = generator(rng)
     in_order = any(AGGREGATIONS[name].in_order for name in options.by)
-    by_unit = options.intervals != "battle"
+    columns = LogColumns(
+        left=options.left,
+        right=options.right,
+        outcome=options.outcome,
+        unit=None if options.unit in (AUTO, BATTLE) else options.unit,
+        where=options.where,
+        ignore=tuple(options.ignore),
+        form=options.format,
+    )
+
+    def count(*, by_unit: bool) -> CountedLog:
+        if isinstance(log, BattleLog):
+            return from_log(log, by_unit=by_unit, in_order=in_order)
+        return read_counts(log, columns, by_unit=by_unit, in_order=in_order, workers=workers)
+
+    counted = count(by_unit=options.unit != BATTLE)
+    shared = counted.n_units
+    if shared is not None and shared < FEWEST and options.unit == AUTO:
+        counted = count(by_unit=False)
     inputs: tuple[InputFile, ...] = ()
-    if isinstance(log, BattleLog):
-        counted = from_log(log, by_unit=by_unit, in_order=in_order)
-    else:
-        columns = LogColumns(
-            left=options.left,
-            right=options.right,
-            outcome=options.outcome,
-            unit=options.unit,
-            where=options.where,
-            ignore=tuple(options.ignore),
-            form=options.format,
-        )
-        counted = read_counts(log, columns, by_unit=by_unit, in_order=in_order, workers=workers)
+    if not isinstance(log, BattleLog):
         given = [log] if isinstance(log, (str, Path)) else log
         inputs = counted.inputs or tuple(_input(Path(p), counted.form, columns) for p in given)
+    if counted.n_units is None and options.unit not in (AUTO, BATTLE):
+        raise UsageError(f'unit="{options.unit}": the log does not name any')
     options = replace(options, orders=n_orders(options.orders, counted.n_battles))
-    sample = LogSample(counted, options.n_bootstrap if options.intervals else 0)
+    unit = log_unit(counted, options.unit, inputs)
+    sample = LogSample(counted, options.n_bootstrap if options.intervals else 0, unit.name)
     found = rank_log(sample, options, stream)
     pairs = _pairs(sample, found, options)
-    warnings = [*counted.notes, *_unit_warnings(sample)]
+    warnings = [*counted.notes, *unit_warnings(sample, unit, shared, options.unit)]
     warnings += [text for own in found.values() for text in own.warnings]
-    settings = options.settings(options.by, tuple(pairs.tests))
+    settings = options.settings(options.by, tuple(pairs.tests)) | {"unit": unit.name}
     if sample.n_resamples:
-        resampled = "battle" if counted.n_units is None else options.unit or "unit"
-        settings |= {"intervals": resampled, "bootstrap": options.n_bootstrap}
+        settings |= {"bootstrap": options.n_bootstrap}
     if in_order:
         settings |= {"orders": options.orders or "time"}
     return BattleComparison(
         systems=counted.systems,
         n_battles=counted.n_battles,
-        n_segments=counted.n_units or 0,
-        aggregations={name: ranked(name, own) for name, own in found.items()},
+        n_segments=shared or 0,
+        unit=unit,
+        aggregations={name: ranked(name, own, sample.level) for name, own in found.items()},
         tests=pairs.tests,
         tiers=pairs.tiers,
         effects=pairs.effects,
@@ -245,7 +254,7 @@ def _pairs(sample: LogSample, found: Mapping[str, Aggregate], options: BattleOpt
         return _Pairs(warnings=("one system: there is nothing to compare it with",))
     if not sample.dense:
         return _Pairs()
-    tests, tiers = _test(sample.log, found, options)
+    tests, tiers = _test(sample, found, options)
     notes = _notes(sample, found, options, gaps=len(tests) > 1)
     warnings = [text for own in tiers.values() for text in own.warnings]
     effects = {}
@@ -259,27 +268,30 @@ def _pairs(sample: LogSample, found: Mapping[str, Aggregate], options: BattleOpt
 
 
 def _test(
-    log: CountedLog, found: Mapping[str, Aggregate], options: BattleOptions
+    sample: LogSample, found: Mapping[str, Aggregate], options: BattleOptions
 ) -> tuple[dict[str, PairTest], dict[str, Tiers]]:
+    log, unit = sample.log, sample.unit
     pairs = log.pairs
     first, second = (pairs.wins_i, pairs.wins_j) if log.units is None else log.units.ahead()
     none = np.zeros_like(first)
     ahead = PairWins(pairs.i, pairs.j, first, second, none, pairs.n).tables().wins
     met = pairs.tables().met > 0
+    few = log.n_units is not None and log.n_units < FEWEST  # for a test that is not exact
     side = options.alternative
-    tests = {"sign": corrected(sign_test_counts(ahead, met, alternative=side), options, SIGN)}
+    p = sign_test_counts(ahead, met, alternative=side)
+    tests = {"sign": corrected(p, options, SIGN, unit=unit)}
     tiers = {}
     for by, own in found.items():
         name, lead = "sign", ahead - ahead.T
-        if own.replicates is not None:
+        if own.replicates is not None and not few:
             name = f"{by}-gap"
             scores, replicates = own.scores, own.replicates
             if own.strengths is not None:  # strengths are ratios
                 with np.errstate(divide="ignore"):
                     scores, replicates = np.log(scores), np.log(replicates)
-            freedom = np.inf if log.n_units is None else max(log.n_units - 1, 1)
-            p = gap_test(scores, replicates, alternative=side, freedom=freedom)
-            tests[name] = corrected(p, options, GAP)
+            freedom, shrunk = sample.spread()
+            p = gap_test(scores, replicates, alternative=side, freedom=freedom, shrunk=shrunk)
+            tests[name] = corrected(p, options, GAP, unit=unit)
             lead = scores[:, None] - scores
         verdicts = Verdicts(name, tests[name], lead)
         tier = tiers_by(by, own.ranks, log.systems, verdicts, options.alpha)
@@ -291,10 +303,10 @@ def _test(
 def _notes(
     sample: LogSample, found: Mapping[str, Aggregate], options: BattleOptions, *, gaps: bool
 ) -> list[str]:
-    unit = "battles" if sample.log.n_units is None else "units"
+    unit = named_units(2, sample.unit).removeprefix("2 ")
     notes = [f"sign tests who wins more {unit} of each pair alone, ties left out"]
     if gaps:
-        notes.append("gap tests differences of scores by their spread over resamples")
+        notes.append(f"gap tests differences of scores by their spread over resampled {unit}")
     if "mean" in found:
         notes.append("mean: share of battles won, ties as half, whoever the opponents were")
     rated = [name for name in RATINGS if name in found]
@@ -305,63 +317,6 @@ def _notes(
     if sample.n > MOST_SHOWN:
         notes.append(f"more than {MOST_SHOWN} systems: matrices of pairs are left out")
     return notes
-
-
-def _unit_warnings(sample: LogSample) -> list[str]:
-    log = sample.log
-    found = []
-    if sample.n_resamples and log.n_units is None:
-        found.append(
-            "intervals draw single battles: they are too narrow if battles share a prompt or a "
-            "segment (name it in a column 'unit')"
-        )
-    if sample.n_resamples and not sample.dense:
-        found.append(f"no intervals for {sample.n:,} systems: there are too many pairs")
-    if sample.asked and log.n_units == 1:
-        found.append("one unit: there is nothing to resample, and no interval")
-    if log.n_units is not None and log.n_units < 10 and sample.n_resamples:
-        found.append(f"{plural(log.n_units, 'unit')} to resample: intervals are rough")
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class LogSample:
-    """A log, and how often it shall be resampled for intervals (0: not at all)."""
-
-    log: CountedLog
-    asked: int = 0
-
-    @property
-    def n_resamples(self) -> int:
-        """How often it is: one unit has no spread."""
-        return 0 if self.log.n_units == 1 else self.asked
-
-    @property
-    def n(self) -> int:
-        """The number of systems."""
-        return len(self.log.systems)
-
-    @property
-    def dense(self) -> bool:
-        """Whether there is room for tables of all pairs."""
-        return self.n <= MOST_DENSE
-
-    def tables(self, rng: np.random.Generator) -> Iterator[WinCounts]:
-        """Draw resamples of the units, or else of the battles: wins and ties, some at a time."""
-        units = self.log.units
-        step = max(1, _CELLS // max(1, self.n * self.n))
-        if isinstance(units, UnitParts):
-            yield from units.tables(self.n_resamples, step, rng)
-            return
-        if units is not None:
-            step = max(1, min(step, _DRAWN // max(1, units.n_units)))
-        whole = None if units is not None else self.log.pairs.tables()
-        for start in range(0, self.n_resamples, step):
-            size = min(step, self.n_resamples - start)
-            if units is not None:
-                yield units.resampled(segment_counts(size, units.n_units, rng))
-            elif whole is not None:
-                yield resampled_battles(whole, size, rng)
 
 
 def n_orders(asked: int | None, n_battles: int) -> int:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.options import Options, choice, fraction, names, number, text, whole
+from steelyard.core.options import Options, choice, fraction, names, number, text, unit, whole
 
 #: Rankings of scores; what is random is drawn in this order.
 RANKINGS = ("mean", "median", "bt", "elo", "trueskill", "sentence-mean")
+AUTORANK = "autorank"  #: a ranking by several scores together
+AUTORANK_FORMS = ("wmt25", "wmt24")
 #: Rankings of a log of battles, likewise.
 LOG_RANKINGS = ("mean", "bt", "elo", "trueskill")
-TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon", "mcnemar")
+TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon", "mcnemar", "bt-gap")
 TIES = ("half", "drop", "davidson", "rao-kupper", "second")
 TIE_MODELS = ("davidson", "rao-kupper")
 FITS = ("newton", "newman", "mm")
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg", "bonferroni", "none")
-UNITS = ("segment", "document")
+RESAMPLED = "unit"  # what intervals resample
+_UNITS = ("segment", "document", "battle")  # which intervals=... may name, too
 
 
 def known(what: str, asked: Sequence[str], all_of: Sequence[str]) -> None:
@@ -60,23 +63,31 @@ class RankOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class PairOptions(Options):
-    """How pairs are tested, and what is resampled for intervals; ``units`` can be."""
-
-    units: ClassVar[tuple[str, ...]] = UNITS
+    """How pairs are tested, and what is independent: whole units are tested and resampled."""
 
     alternative: str = choice("two-sided", ALTERNATIVES)
     correction: str = choice("holm", CORRECTIONS, "Correct p-values for the number of pairs.")
     alpha: float = fraction(0.05)
+    unit: str = unit("auto")
     intervals: str | None = choice(
-        "segment", (*UNITS, "battle"), "What is resampled for intervals.", none="none"
-    )
+        RESAMPLED, (RESAMPLED, *_UNITS), "Resample units for intervals, or not (the other words "
+        "set the unit, too).", none="none",
+    )  # fmt: skip
     n_bootstrap: int = whole(
         1000, "Resamples for intervals.", least=10, flag="--bootstrap", metavar="B"
     )
 
     def __post_init__(self) -> None:
-        bounds.choice(self.units, optional=True, intervals=self.intervals)
         super().__post_init__()
+        object.__setattr__(self, "unit", str(self.unit))
+        if self.intervals in _UNITS:  # a unit of intervals is the unit of all
+            if self.unit not in ("auto", self.intervals):
+                raise UsageError(
+                    f'intervals="{self.intervals}", unit="{self.unit}": tests and intervals have '
+                    "one unit"
+                )
+            object.__setattr__(self, "unit", self.intervals)
+            object.__setattr__(self, "intervals", RESAMPLED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,11 +110,12 @@ class CompareOptions(_Both):
     by: tuple[str, ...] | None = names(
         None,
         "Rankings: mean median bt elo trueskill, and, of corpus metrics, sentence-mean; by default "
-        "mean,median,bt (mean,bt of scores that are 0 or 1).",
+        "mean,median,bt (mean,bt of scores that are 0 or 1). autorank is one by several scores.",
     )
+    autorank: str = choice("wmt25", AUTORANK_FORMS, "Form of AutoRank.")
     tests: tuple[str, ...] | None = names(
         None,
-        "Tests of all pairs: t permutation bootstrap mood sign wilcoxon mcnemar, or all; by "
+        "Tests of all pairs: t permutation bootstrap mood sign wilcoxon mcnemar bt-gap, or all; by "
         "default those that fit the rankings (none of more than 300 systems).",
         flag="--test",
     )
@@ -111,7 +123,9 @@ class CompareOptions(_Both):
     def __post_init__(self) -> None:
         if self.by is not None:
             object.__setattr__(self, "by", bounds.listed(by=self.by))
-            known("aggregation", self.by, RANKINGS)
+            known("aggregation", self.by, (*RANKINGS, AUTORANK))
+            if AUTORANK in self.by and len(self.by) > 1:
+                raise UsageError('by="autorank" is a ranking by several scores, and stands alone')
         if self.tests is not None:
             asked = tuple(dict.fromkeys(bounds.listed(tests=self.tests)))
             object.__setattr__(self, "tests", asked)
@@ -123,19 +137,15 @@ class CompareOptions(_Both):
 class BattleOptions(_Both):
     """What :func:`steelyard.compare_battles` is asked; None is the usual number of orders.
 
-    The last seven name columns of a log, rows to keep, columns to skip, and the format.
+    The last six name columns of a log, rows to keep, columns to skip, and the format. The unit is
+    what battles share: a prompt or a segment as far as the log names it, ``battle``, or a column.
     """
-
-    units: ClassVar[tuple[str, ...]] = ("segment", "battle")
 
     by: tuple[str, ...] = names(("bt", "mean"))
     orders: int | None = whole(None, least=0)
     left: str | None = text(None, "Column of the first system in a log.", metavar="COL")
     right: str | None = text(None, "Column of the second system in a log.", metavar="COL")
     outcome: str | None = text(None, "Column of who won in a log.", metavar="COL")
-    unit: str | None = text(
-        None, "Column of what battles in a log share: a prompt, a user.", metavar="COL"
-    )
     where: tuple[tuple[str, str], ...] = ()
     ignore: Sequence[str] = names(())
     format: str | None = text(None)
@@ -148,9 +158,9 @@ class BattleOptions(_Both):
                 f"known: {', '.join(LOG_RANKINGS)}"
             )
         known("aggregation", self.by, LOG_RANKINGS)
-        if self.intervals == "document":
-            raise UsageError('intervals="document": a log of battles has no documents')
         super().__post_init__()
+        if self.unit.isdecimal():
+            raise UsageError(f'unit="{self.unit}": the battles of a log have no order to cut')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,5 +170,9 @@ class CardOptions(Options):
     human: str | None = text(None)
     alpha: float = fraction(0.05)
     power: float = fraction(0.8, "Power at which the card counts the segments needed.")
-    unit: str = choice("segment", UNITS)
+    unit: str = unit("auto")
     n_bootstrap: int = whole(10_000, least=10)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "unit", str(self.unit))

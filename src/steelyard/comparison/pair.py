@@ -11,13 +11,7 @@ import numpy as np
 
 from steelyard.comparison.options import CardOptions
 from steelyard.comparison.results import CORPUS, PROPORTION
-from steelyard.comparison.scores import (
-    check_segments,
-    document_codes,
-    is_binary,
-    n_units,
-    the_score,
-)
+from steelyard.comparison.scores import LEVEL, check_segments, is_binary, the_score
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import keywords
@@ -25,10 +19,11 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Column, Table
 from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.independence import UnitEffect, Units, units_of
 from steelyard.data.overview import direction_warnings
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, row_means, same_digits
-from steelyard.stats.paired import pairedtests
+from steelyard.stats.paired import pairedtests, unitflips
 from steelyard.stats.paired.testpower import MOST, permutation_needed
 from steelyard.stats.permutation.corpus import (
     CorpusStatistics,
@@ -38,6 +33,7 @@ from steelyard.stats.permutation.corpus import (
 )
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
+from steelyard.stats.resampling.unitfreedom import unit_level
 
 _SHOWN = 5  # regressions that are listed
 _FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
@@ -88,7 +84,7 @@ class Decision:
     effect: float
     needed: int | None  # segments to see a difference this large; None if none, or over 10 million
     power: float
-    unit: str
+    unit: UnitEffect
     verdict: str
     regressions: tuple[Regression, ...] = ()
     human: dict[str, Any] | None = None
@@ -123,7 +119,7 @@ class Decision:
             "standardised_difference": self.effect,
             "segments_needed": self.needed,
             "power": self.power,
-            "unit": self.unit,
+            "unit": self.unit.to_dict(),
             "verdict": self.verdict,
             "human": self.human,
             "regressions": [one.to_dict() for one in self.regressions],
@@ -141,23 +137,24 @@ class Decision:
             (f"{a}, {b}", f"{self.means[0]:.4g}, {self.means[1]:.4g} ({name}{direction})"),
             ("difference", _interval(self.difference, self.ci)),
         ]
-        sign = "p of wins (sign)"
+        by = "" if self.unit.design_effect == 1 else f" by {self.unit.name}"
+        sign = f"p of wins (sign{by})"
         if self.two_by_two is not None:
             cells = ", ".join(map(str, self.two_by_two))
             rows.append((f"1 by both, {a} alone, {b} alone, neither", cells))
-            sign = "p of the proportions (McNemar, exact)"
+            sign = f"p of the proportions (McNemar{by}, exact)"
         if not math.isnan(self.probability):
             share = f"{100 * self.probability:.1f} %"
             rows.append((f"{a} better, wherever resampled", share))
         rows += [
             ("wins, ties, losses", f"{self.wins}, {self.ties}, {self.losses}"),
-            (f"p of the {what} (permutation)", shown_p(self.p)),
+            (f"p of the {what} (permutation{by})", shown_p(self.p)),
             (sign, shown_p(self.p_sign)),
         ]
         rows.append((f"chance that {a} wins a segment", f"{100 * self.superiority:.1f} %"))
         shown = "undefined (no spread)" if math.isnan(self.effect) else f"{self.effect:+.3f}"
         rows.append(("difference in standard deviations", shown))
-        if self.difference and not math.isnan(self.p) and self.n_segments > 1:
+        if self.difference and not math.isnan(self.p) and self.unit.n > 1:
             count = f"more than {MOST:,}" if self.needed is None else f"{self.needed:,}"
             text = f"{count} (there are {self.n_segments:,})"
             rows.append((f"segments for {100 * self.power:.0f} % power", text))
@@ -169,7 +166,7 @@ class Decision:
             text = f"{one.first:.4g}, {one.second:.4g}"
             rows.append((f"worst for the better one: {one.segment}", text))
         columns = (Column("decision"), Column("value"))
-        return Table("", columns, tuple(rows), (self.verdict,))
+        return Table("", columns, tuple(rows), (self.verdict, self.unit.sentence()))
 
 
 @keywords(CardOptions)
@@ -196,7 +193,8 @@ def decide(
     alpha, power
         Level of the tests; power at which the segments needed are counted.
     unit
-        What is resampled and permuted: ``segment`` or ``document``.
+        What is independent, hence permuted and resampled as a whole: see
+        :func:`steelyard.compare`.
     n_bootstrap, rng
         Number of resamples, seed of the draws.
 
@@ -207,7 +205,7 @@ def decide(
     >>> card.verdict
     'Dolomite is better than Granite by learned-refA: +0.04...p < 0.0001.'
     """
-    es = as_evalset(es, options.human)
+    es = as_evalset(es, options.human, options.unit)
     two = _two(es, pair, score, options)
     stream, both, stats, sign = generator(rng), two.both, two.statistics, two.sign
     gap = both[0] - both[1]
@@ -220,19 +218,21 @@ def decide(
         means, moved = sign * stats.corpus_scores(), sign * np.subtract(*pseudo_values(stats))
         replicates = sign * np.subtract(*bootstrap_scores(stats, counts).T)
         tested, error = corpus_test(stats, blocks=two.blocks, rng=stream), 0.0
-    several = n_units(len(gap), two.blocks) > 1
+    several = two.units.n > 1
     if not several:  # the same segments again and again are no resamples
         replicates = np.full(len(replicates), np.nan)
-    low, high = (float(x[0]) for x in bootstrap.interval(replicates[:, None]))
+    level = unit_level(LEVEL, two.blocks) if several else LEVEL
+    low, high = (float(x[0]) for x in bootstrap.interval(replicates[:, None], level))
     lead = float(gap.mean()) if stats is None else float(means[0] - means[1])
     wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
     p = float(tested[0, 1])
     drawn = replicates[~np.isnan(replicates)]
-    needed = _needed(moved, two.blocks, options, stream)
+    needed = _needed(moved, two.blocks, options, stream) if several else None
     warnings = [*es.notes, *direction_warnings(two.score, two.table)]
-    warnings += pairedtests.error_note(error) + _unofficial(two, sign * means)
+    warnings += [*two.units.warnings, *pairedtests.error_note(error)]
+    warnings += _unofficial(two, sign * means)
     if not several:
-        warnings.append(f"one {options.unit}: there is nothing to resample, and no interval")
+        warnings.append(f"{two.units.counted()}: there is nothing to resample, and no interval")
     if not two.known.all():
         alone = int((~two.known).sum())
         warnings.append(f"{alone:,} segments that only one of the two has take no part")
@@ -241,7 +241,7 @@ def decide(
     settings = {
         "score": two.score,
         "pair": ",".join(pair),
-        "unit": options.unit,
+        "unit": two.units.name,
         "bootstrap": options.n_bootstrap,
     }
     effect = pairedtests.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]
@@ -257,15 +257,15 @@ def decide(
         ties=int((gap == 0).sum()),
         losses=losses,
         p=p,
-        p_sign=float(pairedtests.sign_test(both)[0, 1]),
+        p_sign=_p_of_wins(two),
         superiority=float(pairedtests.superiority(both)[0, 1]),
         effect=sign * float(effect) + 0.0,
         needed=needed,
         power=options.power,
-        unit=options.unit,
+        unit=two.units.effect(_moved_alone(moved, two.known)),
         verdict="",
         regressions=_regressions(es, two, lead),
-        human=None if options.human is None else _human(es, options.human, two, counts),
+        human=None if options.human is None else _human(es, options.human, two, counts, level),
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("compare", settings, es.inputs, rng),
         higher_is_better=two.table.higher_is_better,
@@ -285,8 +285,12 @@ class _Two:
     table: ScoreTable
     known: np.ndarray
     both: Floats  # more is better
-    blocks: Counts | None
+    units: Units
     statistics: CorpusStatistics | None
+
+    @property
+    def blocks(self) -> Counts | None:
+        return self.units.take(self.known)
 
     @property
     def sign(self) -> float:
@@ -323,9 +327,23 @@ def _two(es: EvalSet, pair: tuple[str, str], score: str | None, options: CardOpt
         table=table,
         known=known,
         both=values[:, known],
-        blocks=document_codes(es)[known] if options.unit == "document" else None,
+        units=units_of(es.segments, options.unit, known),
         statistics=None if stats is None else stats.select(segments=np.flatnonzero(known)),
     )
+
+
+def _p_of_wins(two: _Two) -> float:
+    """Test who wins more segments."""
+    if two.blocks is None:
+        return float(pairedtests.sign_test(two.both)[0, 1])
+    return float(unitflips.sign(two.both, two.blocks)[0][0, 1])
+
+
+def _moved_alone(moved: Floats, known: np.ndarray) -> Floats:
+    """Give differences as scores of two systems on all segments, NaN where either has none."""
+    found = np.full((2, len(known)), np.nan)
+    found[:, known] = moved, 0 * moved
+    return found
 
 
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
@@ -400,7 +418,8 @@ def _verdict(card: Decision, alpha: float) -> str:
     text = f"{open_question}: {found}"
     if not card.difference or math.isnan(card.p):
         return text
-    return f"{text} {_more(card.n_segments, card.needed, card.power)}".rstrip()
+    n = card.n_segments if card.unit.n > 1 else 1
+    return f"{text} {_more(n, card.needed, card.power)}".rstrip()
 
 
 def _more(n: int, needed: int | None, power: float) -> str:
@@ -428,12 +447,15 @@ def _regressions(es: EvalSet, two: _Two, lead: float) -> tuple[Regression, ...]:
     return tuple(found)
 
 
-def _human(es: EvalSet, human: str, two: _Two, counts: Floats) -> dict[str, Any]:
+def _human(es: EvalSet, human: str, two: _Two, counts: Floats, level: float) -> dict[str, Any]:
     """Show the same difference in human terms, on the segments that people scored for both."""
     gap = np.subtract(*es[human].values[two.rows][:, two.known])
     if np.isnan(gap).all():
         raise UsageError(f"no segment has a '{human}' score of both systems")
-    low, high = bootstrap.interval(bootstrap.bootstrap_means(gap[None, :], counts))
+    drawn = bootstrap.bootstrap_means(gap[None, :], counts)
+    if two.units.n < 2:
+        drawn = np.full(drawn.shape, np.nan)
+    low, high = bootstrap.interval(drawn, level)
     return {
         "score": human,
         "higher_is_better": es[human].higher_is_better,

@@ -13,6 +13,7 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import plural
+from steelyard.data.independence import SEGMENT, UnitEffect
 from steelyard.stats.arrays import Floats
 from steelyard.stats.ranks import whole
 
@@ -109,13 +110,15 @@ class PairTest:
     p_adjusted: Floats
     alternative: str
     correction: str
+    unit: str = SEGMENT  # what is independent
     of: str | None = None
     error: float = 0.0  # numerical, of the raw p-values
     reason: str = ""  # which question the test asks
+    told: tuple[str, ...] = ()  # what pairs it leaves out
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
-        names = (one.name for one in fields(self) if one.name != "reason")
+        names = (one.name for one in fields(self) if one.name not in ("reason", "told"))
         return {name: getattr(self, name) for name in names}
 
 
@@ -143,6 +146,7 @@ class RankedSystems(ABC):
 
     systems: tuple[str, ...]
     n_segments: int
+    unit: UnitEffect
     aggregations: Mapping[str, Ranked]
     tests: Mapping[str, PairTest]
     tiers: Mapping[str, Tiers]
@@ -176,6 +180,7 @@ class RankedSystems(ABC):
             "tests": {name: test.to_dict() for name, test in self.tests.items()},
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
             "effects": dict(self.effects),
+            "unit": self.unit.to_dict(),
         }
 
     def told_dict(self) -> dict[str, Any]:
@@ -227,7 +232,7 @@ class RankedSystems(ABC):
         if first in self.tiers:
             tier = [self.tiers[first].clusters[place[s]] for s in order]
             rules = frozenset(i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
-        notes = [self.size()]
+        notes = [self.size(), self.unit.sentence()]
         if self.tiers:
             used = ", ".join(f"{self.shown(by)} by {own.test}" for by, own in self.tiers.items())
             notes.append(f"tiers at {self.alpha:g}: {used}")

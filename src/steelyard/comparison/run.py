@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.aggregations import AGGREGATIONS, LEVEL, Aggregate, ranked
+from steelyard.comparison.aggregations import AGGREGATIONS, Aggregate, ranked
+from steelyard.comparison.autoranking import AutoRanking, rank_together
 from steelyard.comparison.diagnosis import diagnose, order_flips, tie_note
-from steelyard.comparison.options import CompareOptions
+from steelyard.comparison.options import AUTORANK, CompareOptions
 from steelyard.comparison.results import (
     CORPUS,
     MOST_SHOWN,
@@ -22,8 +23,24 @@ from steelyard.comparison.results import (
     Ranked,
     Tiers,
 )
-from steelyard.comparison.scores import Compared, check_segments, compared, draw_sample, the_score
-from steelyard.comparison.tests import TESTS, Question, Verdicts, fitting_tests, pair_test, tiers_by
+from steelyard.comparison.scores import (
+    LEVEL,
+    Compared,
+    Sample,
+    check_segments,
+    compared,
+    draw_sample,
+    the_score,
+)
+from steelyard.comparison.tests import (
+    TESTS,
+    Question,
+    Verdicts,
+    fitting,
+    fitting_tests,
+    pair_test,
+    tiers_by,
+)
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
@@ -58,7 +75,8 @@ def compare(  # noqa: PLR0913 - every option has a default
     alternative: str = "two-sided",
     correction: str = "holm",
     alpha: float = 0.05,
-    intervals: str | None = "segment",
+    unit: str = "auto",
+    intervals: str | None = "unit",
     n_bootstrap: int = 1000,
     rng: Rng = 0,
 ) -> Comparison:
@@ -76,8 +94,8 @@ def compare(  # noqa: PLR0913 - every option has a default
         such as BLEU, is the score of all segments together where its statistics are known;
         ``sentence-mean`` is the mean of its sentence scores.
     tests
-        Tests of all pairs: ``t mood sign wilcoxon permutation bootstrap mcnemar``; by default those
-        that fit the rankings, and none for more than 300 systems.
+        Tests of all pairs: ``t mood sign wilcoxon permutation bootstrap mcnemar bt-gap``; by
+        default those that fit the rankings, and none for more than 300 systems.
     ties, tolerance, prior, method
         Bradley-Terry: what becomes of ties, which differences are ties, a weak prior, and how the
         fit is made (``newton``, ``newman``, ``mm``).
@@ -87,9 +105,12 @@ def compare(  # noqa: PLR0913 - every option has a default
     alternative, correction, alpha
         ``two-sided``, ``greater`` or ``less``; ``holm``, ``benjamini-hochberg``, ``bonferroni`` or
         ``none``; the level of the tiers.
+    unit
+        What is independent: ``segment``, ``document``, ``prompt`` (segments of one source), a
+        column of the input, or a number of consecutive segments. ``auto`` takes documents where at
+        least ten are known, else segments. Tests, intervals, ranks and tiers follow it.
     intervals, n_bootstrap
-        What is resampled for 95 % intervals, ``segment`` or ``document`` (None for no intervals),
-        and how often.
+        Whether whole units are resampled for 95 % intervals (None: no intervals), and how often.
     rng
         Seed of the draws.
 
@@ -101,21 +122,23 @@ def compare(  # noqa: PLR0913 - every option has a default
     ['Dolomite', 'Kaolin', 'Amber']
     """
     options = CompareOptions.of(locals())
-    return compare_by(as_evalset(es), score, options, rng)
+    return compare_by(as_evalset(es, unit=options.unit), score, options, rng)
 
 
 def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng) -> Comparison:
     """Compare systems by one score, as :func:`compare` does."""
+    if options.by == (AUTORANK,):
+        raise UsageError('by="autorank" ranks by several scores: compare_scores takes them')
     chosen = the_score(es, score)
     check_segments(es, chosen)
     stream, *streams, drawn = generator(rng).spawn(2 + len(AGGREGATIONS))
-    data = compared(es, chosen)
+    data = compared(es, chosen, options.unit)
     names, notes = _rankings(options, data)
     asked = fitting_tests(names, data) if options.tests is None else options.tests
     if any(TESTS[name].binary for name in asked) and not data.binary:
         raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
     several, few = len(data.systems) > 1, len(data.systems) <= MOST_SHOWN
-    sample = draw_sample(es, data, options, stream, pairs=few or options.tests is not None)
+    sample = draw_sample(data, options, stream, pairs=few or options.tests is not None)
     chance = dict(zip(AGGREGATIONS, streams, strict=True))
     found = {name: AGGREGATIONS[name].rank(sample, options, chance[name]) for name in names}
     question = Question(data, sample, options, drawn)
@@ -133,17 +156,19 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         flips = order_flips(counts, data.systems, options)
     diagnosis = diagnose(es, data, found)
     warnings = [*data.warnings, *sample.warnings]
+    warnings += [text for test in tests.values() for text in test.told]
     warnings += [text for own in found.values() for text in own.warnings]
     warnings += _unofficial(es, data, found.get("mean"))
     warnings += pairedtests.error_note(max((t.error for t in tests.values()), default=0.0))
     warnings += [text for own in tiers.values() if own is not None for text in own.warnings]
     warnings += [*flips, *diagnosis.pop("warnings")]
-    shown = {name: _shown(name, own, data, options) for name, own in found.items()}
+    shown = {name: _shown(name, own, sample, data) for name, own in found.items()}
     notes += [text for own in shown.values() for text in own.notes]
     return Comparison(
         score=chosen,
         systems=data.systems,
         n_segments=int((~np.isnan(data.scores)).any(axis=0).sum()),
+        unit=data.units.effect(data.additive()),
         aggregations=shown,
         tests=tests,
         tiers={name: own for name, own in tiers.items() if own is not None},
@@ -151,20 +176,19 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         diagnosis=diagnosis,
         notes=tuple(dict.fromkeys(notes)),
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of(
-            "compare", _settings(chosen, names, asked, options), es.inputs, rng
-        ),
+        provenance=Provenance.of("compare", _settings(data, names, asked, options), es.inputs, rng),
         alpha=options.alpha,
         higher_is_better=data.higher_is_better,
     )
 
 
 def _settings(
-    score: str, names: Sequence[str], tests: Sequence[str], options: CompareOptions
+    data: Compared, names: Sequence[str], tests: Sequence[str], options: CompareOptions
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"score": score, **options.settings(names, tests)}
+    found: dict[str, Any] = {"score": data.name, **options.settings(names, tests)}
+    found |= {"unit": data.units.name}
     if options.intervals:
-        found |= {"intervals": options.intervals, "bootstrap": options.n_bootstrap}
+        found |= {"bootstrap": options.n_bootstrap}
     if any(AGGREGATIONS[name].in_order for name in names):
         found |= {"orders": options.orders or "file"}
     return found
@@ -199,9 +223,9 @@ def _effects(data: Compared, tolerance: float) -> dict[str, Floats]:
     }
 
 
-def _shown(by: str, found: Aggregate, data: Compared, options: CompareOptions) -> Ranked:
+def _shown(by: str, found: Aggregate, sample: Sample, data: Compared) -> Ranked:
     """Give a ranking with its intervals, in the numbers of the score itself."""
-    result = ranked(by, found)
+    result = ranked(by, found, sample.level)
     if result.average and not data.higher_is_better:
         result = result.turned()
     if data.statistics is not None:
@@ -209,7 +233,8 @@ def _shown(by: str, found: Aggregate, data: Compared, options: CompareOptions) -
     if not (AGGREGATIONS[by].test_of_binary and data.binary):
         return result
     known = ~np.isnan(data.scores)
-    if options.intervals == "segment" and known.any(axis=0).sum() > 1:  # else there is no interval
+    alone = sample.counts is not None and sample.blocks is None
+    if alone and known.any(axis=0).sum() > 1:  # else there is no interval
         right = np.where(known, np.abs(data.scores), 0.0).sum(axis=1)
         low, high = wilson_interval(right, known.sum(axis=1), LEVEL)
         told = "proportion: Wilson's 95 % intervals; those of ranks are of resamples"
@@ -243,7 +268,7 @@ def _unofficial(es: EvalSet, data: Compared, found: Aggregate | None) -> list[st
 
 def _tiers(by: str, ranks: Floats, tests: Mapping[str, PairTest], asked: Question) -> Tiers | None:
     """Put systems into tiers by the test that fits the ranking, or else by the first."""
-    fits = AGGREGATIONS[by].fitting(asked.data)
+    fits = fitting(by, asked.data)
     name = fits if fits in tests else next(iter(tests), None)
     if name is None:
         return None
@@ -270,6 +295,7 @@ class ManyScores:
             "scores": {name: found.to_dict() for name, found in self.comparisons.items()},
             "agreement": {"scores": list(self.comparisons), "tau_b": self.agreement},
             "verdict": self.verdict,
+            "unit": first.unit.to_dict(),
             "read": origin(first.provenance)["read"],
             "warnings": list(self.warnings),
         }
@@ -289,7 +315,12 @@ class ManyScores:
             rows.append((name, ", ".join(_best(found, self.by)), ", ".join(top), mean))
         columns = (*map(Column, ("score", "best", "first tier")),
                    Column("agreement", "higher", digits=3))  # fmt: skip
-        notes = (f"{self._ranked_by()}; agreement: mean tau-b with the other scores", self.verdict)
+        first = next(iter(self.comparisons.values()))
+        notes = (
+            f"{self._ranked_by()}; agreement: mean tau-b with the other scores",
+            first.unit.sentence(),
+            self.verdict,
+        )
         return Table("", columns, tuple(rows), notes)
 
     def _ranked_by(self) -> str:
@@ -305,13 +336,32 @@ class ManyScores:
 @keywords(CompareOptions)
 def compare_scores(
     es: Source, scores: Sequence[str], *, options: CompareOptions, rng: Rng = 0
-) -> ManyScores:
+) -> ManyScores | AutoRanking:
     """Compare systems by several scores, and say where the scores disagree.
 
-    Options are those of :func:`steelyard.compare`; one ranking counts, by default ``mean``.
+    Options are those of :func:`steelyard.compare`; one ranking counts, by default ``mean``. With
+    ``by="autorank"``, the scores make one ranking together (``autorank`` is its form, ``wmt25`` or
+    ``wmt24``).
+
+    Examples
+    --------
+    >>> import steelyard as sy
+    >>> scores = ["learned-refA", "overlap-refA"]
+    >>> found = sy.compare_scores(sy.demo_set(), scores, by="autorank", n_bootstrap=10)
+    >>> found.ranking("autorank")[:3]
+    ['Kaolin', 'Dolomite', 'Jasper']
     """
-    es = as_evalset(es)
+    es = as_evalset(es, unit=options.unit)
     bounds.names(scores=scores)
+    if options.by == (AUTORANK,):
+        return rank_together(es, scores, options, rng)
+    return compare_each(es, scores, options, rng)
+
+
+def compare_each(
+    es: EvalSet, scores: Sequence[str], options: CompareOptions, rng: Rng = 0
+) -> ManyScores:
+    """Compare systems by each of several scores."""
     if len(scores) < 2:
         raise UsageError("several scores are needed, got one")
     by = (options.by or ("mean",))[0]

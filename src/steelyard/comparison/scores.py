@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 
 import numpy as np
@@ -13,11 +13,14 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
+from steelyard.data.independence import SEGMENT, Units, units_of
 from steelyard.data.overview import direction_warnings
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.resampling import bootstrap
+from steelyard.stats.resampling.unitfreedom import unit_level
 
+LEVEL = 0.95  # of all intervals
 _FEW = 4  # warnings of a kind before the last one counts the rest
 
 
@@ -27,7 +30,7 @@ class Compared:
 
     ``scores`` is systems x segments, and higher is better in it: where the score itself is better
     the lower it is, it has the other sign (``sign`` is -1). ``statistics`` are those of a corpus
-    score, such as BLEU, in its own numbers.
+    score, such as BLEU, in its own numbers; ``units`` are what is independent.
     """
 
     name: str
@@ -36,6 +39,12 @@ class Compared:
     higher_is_better: bool = True
     statistics: CorpusStatistics | None = None
     warnings: tuple[str, ...] = ()
+    units: Units = field(default_factory=lambda: Units(SEGMENT, 0))
+
+    @property
+    def blocks(self) -> Counts | None:
+        """The codes of units, None where each is a single segment."""
+        return self.units.codes
 
     @property
     def sign(self) -> float:
@@ -59,8 +68,10 @@ class Sample:
     """What is ranked: systems x segments, names for warnings, and resamples of the segments.
 
     ``counts`` (resamples x segments) are None where no intervals are wanted; ``blocks`` are the
-    codes of documents where these are resampled; ``statistics`` are those of a corpus score;
-    ``pairs`` says whether differences of all pairs are wanted.
+    codes of units where these are no single segments; ``statistics`` are those of a corpus score;
+    ``pairs`` says whether differences of all pairs are wanted. ``level`` is what to ask of an
+    interval, so that it holds what it should: more than 95 % where units are few, and for each
+    system where they lack different ones.
     """
 
     scores: Floats
@@ -69,35 +80,37 @@ class Sample:
     blocks: Counts | None = None
     statistics: CorpusStatistics | None = None
     pairs: bool = True
+    level: float | Floats = LEVEL
     warnings: tuple[str, ...] = ()
 
 
 def draw_sample(
-    es: EvalSet, data: Compared, options: CompareOptions, rng: np.random.Generator, *, pairs: bool
+    data: Compared, options: CompareOptions, rng: np.random.Generator, *, pairs: bool
 ) -> Sample:
-    """Draw resamples of the segments, or of their documents, where intervals are wanted."""
-    sample = Sample(data.scores, data.systems, statistics=data.statistics, pairs=pairs)
+    """Draw resamples of the segments, or of whole units, where intervals are wanted."""
+    blocks = data.blocks
+    sample = Sample(
+        data.scores, data.systems, blocks=blocks, statistics=data.statistics, pairs=pairs
+    )
     if options.intervals is None:
         return sample
-    blocks = document_codes(es) if options.intervals == "document" else None
-    if n_units(es.n_segments, blocks) < 2:
-        told = f"one {options.intervals}: there is nothing to resample, and no interval"
-        return replace(sample, blocks=blocks, warnings=(told,))
-    counts = bootstrap.segment_counts(options.n_bootstrap, es.n_segments, rng, blocks)
-    return replace(sample, counts=counts, blocks=blocks)
+    n_segments = data.scores.shape[1]
+    if (n_segments if blocks is None else data.units.n) < 2:
+        told = f"{data.units.counted()}: there is nothing to resample, and no interval"
+        return replace(sample, warnings=(told,))
+    counts = bootstrap.segment_counts(options.n_bootstrap, n_segments, rng, blocks)
+    return replace(sample, counts=counts, level=_level(data))
 
 
-def n_units(n_segments: int, blocks: Counts | None) -> int:
-    """Count what is resampled: segments, or the documents of these codes."""
-    return n_segments if blocks is None else len(np.unique(blocks))
-
-
-def document_codes(es: EvalSet) -> Counts:
-    """Give the code of each segment's document."""
-    codes = es.segments.document_codes()
-    if codes is None:
-        raise UsageError("resampling documents: the documents of the segments are not known")
-    return codes
+def _level(data: Compared) -> float | Floats:
+    """Give the level to ask of intervals, for each system where cells are missing."""
+    known = ~np.isnan(data.scores)
+    if data.blocks is None:
+        return LEVEL
+    some = np.asarray(known.any(axis=0))
+    if known[:, some].all():
+        return unit_level(LEVEL, data.units.take(some))
+    return np.array([unit_level(LEVEL, data.units.take(row)) for row in known])
 
 
 def the_score(es: EvalSet, score: str | None) -> str:
@@ -122,7 +135,7 @@ def check_segments(es: EvalSet, score: str) -> None:
     raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
 
 
-def compared(es: EvalSet, name: str) -> Compared:
+def compared(es: EvalSet, name: str, unit: str) -> Compared:
     """Take one score of the systems that have it, and say what was noticed on the way."""
     table = es[name]
     values = table.oriented
@@ -150,7 +163,9 @@ def compared(es: EvalSet, name: str) -> Compared:
     stats = table.statistics
     if stats is not None:
         stats = stats.select(systems=np.flatnonzero(some))
-    return Compared(name, systems, kept, table.higher_is_better, stats, tuple(warnings))
+    units = units_of(es.segments, unit, np.asarray((~np.isnan(kept)).any(axis=0)))
+    warnings += units.warnings
+    return Compared(name, systems, kept, table.higher_is_better, stats, tuple(warnings), units)
 
 
 def is_binary(values: Floats) -> bool:

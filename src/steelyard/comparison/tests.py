@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from steelyard.comparison.aggregations import AGGREGATIONS, corpus_gaps, means
-from steelyard.comparison.options import CompareOptions, PairOptions
+from steelyard.comparison.options import TIE_MODELS, CompareOptions, PairOptions
 from steelyard.comparison.results import CORPUS, MOST_SHOWN, SENTENCES, PairTest, Tiers
 from steelyard.comparison.scores import Compared, Sample
 from steelyard.core.errors import DegenerateError, UsageError
+from steelyard.core.words import plural
+from steelyard.data.independence import FEWEST, counted
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Floats
-from steelyard.stats.paired import pairedtests
+from steelyard.stats.paired import clustered, pairedtests, unitflips
 from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.permutation.corpus import corpus_test
+from steelyard.stats.resampling.unitfreedom import unit_sizes, widened_p
+from steelyard.stats.strength import sandwich
+from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.wins import win_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +36,27 @@ class Question:
     rng: np.random.Generator
 
 
-def _of_scores(test: Callable[..., Floats]) -> Callable[[Question], tuple[Floats, float]]:
-    return lambda asked: (test(asked.data.scores, alternative=asked.options.alternative), 0.0)
+def _without_error(test: Callable[..., Floats]) -> Callable[..., tuple[Floats, float]]:
+    return lambda *scores, **options: (test(*scores, **options), 0.0)
+
+
+def _of_scores(
+    alone: Callable[..., Floats], whole: Callable[..., tuple[Floats, float]], *options: str
+) -> Callable[[Question], tuple[Floats, float]]:
+    """Test single segments, or whole units where these are independent; ``options`` are named."""
+
+    def tested(asked: Question) -> tuple[Floats, float]:
+        given = {name: getattr(asked.options, name) for name in ("alternative", *options)}
+        blocks = asked.data.blocks
+        if blocks is None:
+            return alone(asked.data.scores, **given), 0.0
+        return whole(asked.data.scores, blocks, **given)
+
+    return tested
 
 
 def _permutation(asked: Question) -> tuple[Floats, float]:
-    data, blocks, side = asked.data, asked.sample.blocks, asked.options.alternative
+    data, blocks, side = asked.data, asked.data.blocks, asked.options.alternative
     if data.statistics is None:
         return pairedtests.permutation_p(data.scores, blocks=blocks, alternative=side)
     p = corpus_test(data.statistics, blocks=blocks, alternative=side, rng=asked.rng)
@@ -46,19 +67,40 @@ def _bootstrap(asked: Question) -> tuple[Floats, float]:
     own, drawn = means(asked.sample)
     if drawn is None:
         raise UsageError("the bootstrap test needs resamples: choose intervals=...")
-    return pairedtests.bootstrap_test(own, drawn, alternative=asked.options.alternative), 0.0
+    side, blocks = asked.options.alternative, asked.data.blocks
+    p = pairedtests.bootstrap_test(own, drawn, alternative=side)
+    if blocks is None:
+        return p, 0.0
+    return widened_p(p, unit_sizes(blocks), two_sided=side == "two-sided"), 0.0
 
 
 def _mood(asked: Question) -> tuple[Floats, float]:
     if asked.options.alternative != "two-sided":
         raise UsageError("mood's test is two-sided; choose another tests=... for one side")
-    return pairedtests.mood_test(asked.data.scores), 0.0
+    blocks = asked.data.blocks
+    if blocks is None:
+        return pairedtests.mood_test(asked.data.scores), 0.0
+    return unitflips.mood(asked.data.scores, blocks)
 
 
-def _sign(asked: Question) -> tuple[Floats, float]:
-    side, tolerance = asked.options.alternative, asked.options.tolerance
-    p = pairedtests.sign_test(asked.data.scores, tolerance=tolerance, alternative=side)
-    return p, 0.0
+def _bt_gap(asked: Question) -> tuple[Floats, float]:
+    options = asked.options
+    if options.ties in TIE_MODELS:
+        raise UsageError(f"bt-gap: there are no errors by unit for ties as {options.ties}")
+    found = sandwich.bt_by_block(
+        asked.data.scores,
+        asked.data.blocks,
+        ties_as=options.ties,
+        prior=options.prior,
+        tolerance=options.tolerance,
+    )
+    return sandwich.bt_gap_test(found, alternative=options.alternative), 0.0
+
+
+def _strengths(scores: Floats) -> Floats:
+    counts = win_counts(scores)
+    own = bradley_terry(counts.wins, counts.ties).log_strength
+    return np.nan_to_num(own[:, None] - own)
 
 
 def _sums(scores: Floats) -> Floats:
@@ -79,7 +121,9 @@ class PairwiseTest:
     """A test of all pairs: the question it asks, p-values with their numerical error, who leads.
 
     ``of_corpus`` is the question where a corpus score itself is tested, not that of sentences;
-    ``binary`` tests are of scores that are 0 or 1.
+    ``binary`` tests are of scores that are 0 or 1; ``exact`` ones hold for few units, too.
+    ``by_unit`` is the question where units are no single segments, if it is another;
+    ``of_pairs`` tells whether p-values of two systems rest on what these two have.
     """
 
     reason: str
@@ -87,6 +131,9 @@ class PairwiseTest:
     lead: Callable[[Floats], Floats] = _sums
     of_corpus: str | None = None
     binary: bool = False
+    exact: bool = True
+    by_unit: str | None = None
+    of_pairs: bool = True
 
     def of(self, data: Compared) -> str | None:
         """Say what is tested, where a corpus score is compared."""
@@ -105,7 +152,10 @@ SIGN = "sign tests who wins more segments, as bt, elo and trueskill rank"
 GAP = "gap tests differences of the scores by their spread over resamples"
 TESTS = {
     "t": PairwiseTest(
-        "t tests means of paired differences, as mean ranks by them", _of_scores(pairedtests.t_test)
+        "t tests means of paired differences, as mean ranks by them",
+        _of_scores(pairedtests.t_test, _without_error(clustered.t_test)),
+        exact=False,
+        by_unit="t tests means of paired differences with cluster-robust errors",
     ),
     "permutation": PairwiseTest(
         "permutation tests means of paired differences without assuming their shape",
@@ -115,21 +165,35 @@ TESTS = {
     "bootstrap": PairwiseTest(
         "bootstrap tests means by resampling",
         _bootstrap,
-        of_corpus="bootstrap tests corpus scores by resampling segments",
+        of_corpus="bootstrap tests corpus scores by resampling",
+        exact=False,
     ),
     "mood": PairwiseTest(
-        "mood tests medians and ignores the pairing, as median does", _mood, _medians
+        "mood tests medians and ignores the pairing, as median does",
+        _mood,
+        _medians,
+        by_unit="mood tests medians by swapping what two systems have",
     ),
-    "sign": PairwiseTest(SIGN, _sign, _wins),
+    "sign": PairwiseTest(
+        SIGN, _of_scores(pairedtests.sign_test, unitflips.sign, "tolerance"), _wins
+    ),
     "wilcoxon": PairwiseTest(
         "wilcoxon weighs wins by the rank of their size: between mean and bt",
-        _of_scores(pairedtests.wilcoxon_test),
+        _of_scores(pairedtests.wilcoxon_test, unitflips.wilcoxon),
         _wins,
     ),
     "mcnemar": PairwiseTest(
         "mcnemar tests proportions by the segments that only one of two systems has right",
-        _of_scores(pairedtests.mcnemar_test),
+        _of_scores(pairedtests.mcnemar_test, unitflips.mcnemar),
         binary=True,
+    ),
+    "bt-gap": PairwiseTest(
+        "bt-gap tests differences of Bradley-Terry strengths, in which all opponents count, with "
+        "sandwich errors",
+        _bt_gap,
+        _strengths,
+        exact=False,
+        of_pairs=False,
     ),
 }
 
@@ -141,25 +205,61 @@ def fitting_tests(names: Sequence[str], data: Compared) -> tuple[str, ...]:
     found = []
     for by in names:
         own = AGGREGATIONS[by]
-        found.append(own.fitting(data))
-        if found[-1] == own.test_of_binary:  # beside the test of means in general
+        found.append(fitting(by, data))
+        if found[-1] == own.test_of_binary and not data.units.few:  # beside that of any means
             found.append(own.test)
     return tuple(dict.fromkeys(found))
+
+
+def fitting(by: str, data: Compared) -> str:
+    """Name the test that fits a ranking; of few units an exact one."""
+    name = AGGREGATIONS[by].fitting(data)
+    return name if TESTS[name].exact or not data.units.few else "permutation"
 
 
 def pair_test(name: str, asked: Question) -> PairTest:
     """Test all pairs; where a corpus score is compared, some tests are of sentence scores."""
     test = TESTS[name]
     of = test.of(asked.data)
+    if asked.data.units.few and not test.exact:
+        exact = ", ".join(own for own, other in TESTS.items() if other.exact)
+        few = asked.data.units.too_few()
+        raise UsageError(f"{name}: {few} for it; exact tests are {exact}")
     p, error = test.p(asked)
+    p, told = _without_few(name, p, asked.data)
     reason = test.of_corpus if of == CORPUS and test.of_corpus else test.reason
+    units = asked.data.units
+    if units.codes is not None:
+        reason = f"{test.by_unit or reason}, by {units.name}"
     if of == SENTENCES:
         reason = f"{reason} (on {SENTENCES})"
-    return corrected(p, asked.options, reason, of=of, error=error)
+    found = corrected(p, asked.options, reason, of=of, error=error, unit=units.name)
+    return replace(found, told=told)
+
+
+def _without_few(name: str, p: Floats, data: Compared) -> tuple[Floats, tuple[str, ...]]:
+    """Leave out p-values of pairs that share too few units for a test that is not exact."""
+    known = ~np.isnan(data.scores)
+    if data.blocks is None or TESTS[name].exact or not TESTS[name].of_pairs or known.all():
+        return p, ()
+    few = clustered.shared_units(known, data.blocks) < FEWEST
+    count = int(np.triu(few & ~np.isnan(p), 1).sum())
+    if not count:
+        return p, ()
+    share = "shares" if count == 1 else "share"
+    many = counted(FEWEST, data.units.name)
+    told = f"{name}: {plural(count, 'pair')} {share} fewer than {many}, too few for it: no p-value"
+    return np.where(few, np.nan, p), (told,)
 
 
 def corrected(
-    p: Floats, options: PairOptions, reason: str, *, of: str | None = None, error: float = 0.0
+    p: Floats,
+    options: PairOptions,
+    reason: str,
+    *,
+    unit: str,
+    of: str | None = None,
+    error: float = 0.0,
 ) -> PairTest:
     """Correct p-values for the number of pairs."""
     symmetric = options.alternative == "two-sided"
@@ -168,6 +268,7 @@ def corrected(
         p_adjusted=adjust_pairs(p, options.correction, symmetric=symmetric),
         alternative=options.alternative,
         correction=options.correction,
+        unit=unit,
         of=of,
         error=error,
         reason=reason,

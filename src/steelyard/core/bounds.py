@@ -208,6 +208,25 @@ def text(*, optional: bool = False, **given: Any) -> None:
             raise fail(name, "a text", value)
 
 
+def unit(*, optional: bool = False, **given: Any) -> None:
+    """Refuse what names no unit: a word, a column, or a number of consecutive segments.
+
+    Examples
+    --------
+    >>> unit(unit="document")
+    >>> unit(unit=0)
+    Traceback (most recent call last):
+    steelyard.core.errors.UsageError: unit is a word, a column or a number of segments, got 0
+    """
+    for name, value in _given(given, optional=optional):
+        digits = isinstance(value, str) and value.isdecimal()
+        number = isinstance(value, Integral) and not isinstance(value, bool)
+        whole = (digits or number) and 0 < int(value) <= MOST
+        word = isinstance(value, str) and value.strip() and not digits
+        if not (word or whole):
+            raise fail(name, "a word, a column or a number of segments", value)
+
+
 def names(*, optional: bool = False, **given: Any) -> None:
     """Refuse what is no list of names; a single text is none, for it would be read as letters.
 

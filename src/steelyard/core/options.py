@@ -70,6 +70,7 @@ _CHECKS: dict[str, Callable[[Option, dict[str, Any]], object]] = {
     "amounts": lambda option, given: bounds.amounts(option.least, **given),
     "flag": lambda _, given: bounds.flag(**given),
     "text": lambda _, given: bounds.text(**given),
+    "unit": lambda _, given: bounds.unit(**given),
     "source": lambda _option, _given: None,
 }
 
@@ -113,6 +114,14 @@ def names(default: Sequence[str] | None, help: str | None = None, **told: Any) -
 def text(default: str | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
     """Give a field for a text."""
     return _field("text", default, help, told)
+
+
+def unit(default: str, help: str | None = None, **told: Any) -> Any:  # noqa: A002
+    """Give a field for what is independent: a word, a column, or a number of segments."""
+    said = help or "What is independent: tests and intervals take whole units; auto: documents or "
+    said += "" if help else "prompts where ten or more are known, else segments."
+    metavar = "auto|segment|document|prompt|COLUMN|N"
+    return _field("unit", default, said, {"metavar": metavar, **told})
 
 
 def numbers(

@@ -154,7 +154,9 @@ def _join_segments(ids: list[str], spots: Spots) -> Segments:
     references = _join_texts(
         [(columns, es.segments.references, es) for _, columns, es in spots], len(ids), "reference"
     )
-    return Segments(tuple(ids), **singles, references=references)
+    called = {es.segments.document_column for *_, es in spots if es.segments.documents is not None}
+    column = next(iter(called)) if len(called) == 1 else None
+    return Segments(tuple(ids), **singles, references=references, document_column=column)
 
 
 def _join_scores(joined: EvalSet, spots: Spots) -> dict[str, ScoreTable]:

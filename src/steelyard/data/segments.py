@@ -55,7 +55,10 @@ def natural_key(label: str) -> tuple[tuple[int, int, str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """The test items: ids and, where known, document, domain, source and references of each."""
+    """The test items: ids and, where known, document, domain, source and references of each.
+
+    ``document_column`` is what the file called the documents, where not by a name of ours.
+    """
 
     ids: tuple[str, ...]
     documents: Texts | None = None
@@ -63,6 +66,7 @@ class Segments:
     sources: Texts | None = None
     references: Mapping[str, Texts] = field(default_factory=dict)
     in_order: bool = field(default=False, compare=False, repr=False)  # known to be canonical
+    document_column: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         ids = own_texts(self.ids, "segment ids", distinct=True, named=True)
@@ -90,13 +94,6 @@ class Segments:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def document_codes(self) -> Index | None:
-        """Give the code of each segment's document; None unless all documents are known."""
-        if self.documents is None or None in self.documents:
-            return None
-        names = np.array(self.documents, dtype=object)
-        return np.unique(names, return_inverse=True)[1].astype(np.int64)
-
     def take(self, index: Index) -> Segments:
         """Keep these segments, in this order."""
         if len(set(index)) < len(index):
@@ -112,6 +109,7 @@ class Segments:
             domains=pick(self.domains),
             sources=pick(self.sources),
             references=Frozen({name: pick(texts) for name, texts in self.references.items()}),
+            document_column=self.document_column,
         )
 
     def canonical(self) -> tuple[Segments, Index | None]:

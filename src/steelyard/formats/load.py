@@ -10,6 +10,7 @@ from typing import Any
 from steelyard.core import bounds
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable, described, revised
+from steelyard.data.independence import AUTO, column_of
 from steelyard.data.joining import join
 from steelyard.data.trusted import changed
 from steelyard.formats import files, frames, guessing, registry, roles
@@ -132,6 +133,7 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
             raise JudgementsError(one, place, alone=len(found) == 1)
     sets: list[EvalSet] = _with_their_system(found, said)
     check_columns(found, reading)
+    _need_more_than_segments(found)
     joined = _settle(join(_with_kinds(sets, options.human)), options)
     if lp is not None and joined.language_pair not in (None, lp):
         raise UsageError(f"the input is {joined.language_pair}, not {lp}")
@@ -140,6 +142,13 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     if options.drop_systems:
         joined = joined.drop(systems=options.drop_systems)
     return replace(joined)  # which checks, once and for all, what tables drafted
+
+
+def _need_more_than_segments(found: Sequence[Read]) -> None:
+    """Refuse tables that describe segments where nothing else is given."""
+    if found and all(one.form == WIDE.name and not one.value.systems for one in found):
+        place = found[0].files[0].path if found[0].files else frames.PLACE
+        raise InputError(f"{place}: no column holds the scores of a system")
 
 
 def _with_their_system(found: Sequence[Read], named: Collection[str]) -> list[EvalSet]:
@@ -213,9 +222,15 @@ def _kinds(
     return tuple((kind or {}).items())
 
 
-def as_evalset(source: Source, human: str | None = None) -> EvalSet:
-    """Give a set as it is, and load anything else as :func:`load` does."""
-    return source if isinstance(source, EvalSet) else load(source, human=human)
+def as_evalset(source: Source, human: str | None = None, unit: str | int = AUTO) -> EvalSet:
+    """Give a set as it is, and load anything else as :func:`load` does.
+
+    A column that names the unit is read as the documents.
+    """
+    if isinstance(source, EvalSet):
+        return source
+    column = column_of(unit)
+    return load(source, human=human, columns=() if column is None else (("doc", column),))
 
 
 @kept()

@@ -65,7 +65,12 @@ class _SegmentColumns:
 
         references: dict[str, Any] = {key: column(name) for key, name in self.references.items()}
         return Segments(
-            tuple(ids), column(self.document), column(self.domain), column(self.source), references
+            tuple(ids),
+            column(self.document),
+            column(self.domain),
+            column(self.source),
+            references,
+            document_column=table.given.get(self.document or ""),
         )
 
 
@@ -215,6 +220,9 @@ def read_wide(table: RawTable, score: str = "score") -> EvalSet:
     _refuse_repeats(table, column, labels, segment)
     described = _SegmentColumns.find(table)
     systems = [name for name in table.columns if name != column and name not in described.names]
+    if not systems and column is not None and (described.document or described.domain):
+        # A table that describes segments, for other inputs that only name them.
+        return drafted((), described.read(table, ids, segment), language_pair=languages)
     if not systems:
         table.fail("no column holds the scores of a system")
     values = np.full((len(systems), len(ids)), np.nan)

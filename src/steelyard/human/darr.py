@@ -21,6 +21,7 @@ from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings, Ratings
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment
+from steelyard.formats.rawtable import RawTable
 from steelyard.human.numeric import DA, check_systems
 from steelyard.human.options import HumanOptions
 from steelyard.human.ordering import Averages, Ordering
@@ -228,7 +229,8 @@ class _Darr(Protocol):
     expected = "judgements of direct assessment, a table of scores, or pairs (better, worse)"
     controlled = True
 
-    def takes(self, found: TableFormat) -> bool:
+    def takes(self, found: TableFormat, table: RawTable) -> bool:
+        del table
         return found.gives is not Ratings or found is directassessment.FORMAT
 
     def refuse(self, options: HumanOptions) -> None:
@@ -310,7 +312,8 @@ class _Darr(Protocol):
             quiet = replace(options, clusters="none", standardised=z)
             own = DA.rate(inputs.judgements, quiet, rng)
             assert own.averages is not None
-            gold = own.averages.evalset(inputs.files)
+            plain = replace(own.averages, documents=None, domains=None)  # pairs ask for none
+            gold = plain.evalset(inputs.files)
             if es is not None:
                 gold = join([gold, es.drop(systems=set(es.systems) - set(gold.systems))])
             return pairs_of_scores(gold, own.score, _metrics(gold, own.score, metrics), name), own

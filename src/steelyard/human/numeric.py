@@ -12,14 +12,22 @@ from numpy.typing import NDArray
 from steelyard.core.errors import DegenerateError, UsageError, hint
 from steelyard.core.table import Column, Table
 from steelyard.core.words import listed, plural
+from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Floats, Ratings
+from steelyard.data.segments import Segments
+from steelyard.formats import roles
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment, errorlists
-from steelyard.human import mqm, ordering, raters
+from steelyard.formats.rawtable import RawTable
+from steelyard.human import mqm, official, raters
+from steelyard.human.judgedunits import named_column
 from steelyard.human.options import HumanOptions
 from steelyard.human.ordering import Averages, Rule, average
+from steelyard.human.placing import place
+from steelyard.human.presets import PRESETS
 from steelyard.human.protocol import Inputs, Protocol
 from steelyard.human.results import HumanScores, place_systems
+from steelyard.human.segmentfacts import describe
 from steelyard.stats import agreement
 from steelyard.stats.ranks import ranks, whole
 
@@ -33,6 +41,7 @@ class _Scored:
     z: Floats
     averages: Averages
     penalties: mqm.Penalties | None
+    notes: tuple[str, ...] = ()
 
 
 class _DirectAssessment(Protocol):
@@ -65,11 +74,21 @@ class _DirectAssessment(Protocol):
         (inputs,) = read.values()
         if not isinstance(inputs.judgements, Ratings):
             raise self.missing("no raw ratings")
-        return self.rate(inputs.judgements, options, rng)
+        return self.rate(inputs.judgements, options, rng, about=inputs.about)
+
+    def takes(self, found: TableFormat, table: RawTable) -> bool:
+        """Take ratings, and beside them what tells documents or domains of segments."""
+        named = set(table.columns) & {*roles.DOCUMENT, *roles.DOMAIN}
+        return found in self.rated or (found.gives is EvalSet and bool(named))
 
     def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
+        preset = {} if options.preset is None else {"preset": options.preset}
+        used = self.rule(options) if result.rule is None else result.rule
         return {
-            "test": self.rule(options).test,
+            **preset,
+            **({"clusters": options.preset} if preset else {}),
+            "test": used.test,
+            "unit": None if result.unit is None else result.unit.name,
             "correction": options.correction,
             **result.more.get("weights", {}),
             "score": "z" if self.z(options) else "raw",
@@ -95,14 +114,20 @@ class _DirectAssessment(Protocol):
         options: HumanOptions,
         rng: np.random.Generator,
         weights: mqm.Weights | None = None,
+        about: Segments | None = None,
     ) -> HumanScores:
         """Run the protocol: scores, places, raters, agreement; and quality control if asked for."""
         if not len(ratings):
             raise DegenerateError("there is no rating")
+        preset = None if options.preset is None else PRESETS[options.preset]
+        first: list[str] = []
+        if preset is not None:
+            ratings, first = official.counted(ratings, preset)
         scale = raters.rater_scale(ratings)
         checks = raters.quality_control(ratings, scale, min_seconds=options.min_seconds)
-        found = kept = self._scored(ratings, options, weights)
-        warnings = [*self._left_out(ratings, scale, options), *checks.notes(ratings.raters)]
+        found = kept = self._scored(ratings, options, weights, about)
+        warnings = [*first, *found.notes, *self._left_out(ratings, scale, options)]
+        warnings += checks.notes(ratings.raters)
         comparable = found.z if self.z(options) else found.ratings.value
         shown = checks if self.controlled else None
         tables = {"raters": raters.rater_table(found.ratings, found.scale, comparable, shown)}
@@ -113,22 +138,18 @@ class _DirectAssessment(Protocol):
             if len(removed) == len(ratings.raters):
                 raise DegenerateError("no rater passes the quality control")
             left = ratings.take(~np.isin(ratings.rater, checks.failed))
-            kept = self._scored(left, options, weights)
+            kept = self._scored(left, options, weights, about)
             lost = plural(len(removed), "rater")
             warnings.append(f"removed {lost} that failed the quality control")
             tables["changes"] = _changes(found.averages, kept.averages, name)
-        averages, rule = kept.averages, self.rule(options)
-        placed = ordering.order(averages, name, rule)
-        tested = rule if placed.p is not None else None
-        if tested is None and rule.clusters != "none" and len(averages.systems) > 1:
-            most = ordering.MAX_SYSTEMS
-            warnings.append(
-                f"more than {most} systems: pairs are not tested, and there are no clusters"
-            )
-        columns: dict[str, Any] = {"score": averages.means(name), "raw": averages.means(raw)}
+        averages = kept.averages
+        placed = place(kept.ratings, averages, name, self.rule(options), options)
+        warnings += placed.warnings
+        tables |= placed.tables
+        columns: dict[str, Any] = {"score": placed.overall, "raw": averages.means(raw)}
         columns["n_segments"], columns["n_ratings"] = averages.counts()
-        systems = place_systems(averages.systems, columns, placed)
-        more: dict[str, Any] = {}
+        more = dict(placed.more)
+        systems = place_systems(averages.systems, columns, placed.ordering)
         if weights is not None and kept.ratings.errors is not None:
             names = [system.system for system in systems]
             rows = mqm.error_rows(kept.ratings, weights)
@@ -140,17 +161,23 @@ class _DirectAssessment(Protocol):
             score=name,
             averages=averages,
             tables=tables,
-            rule=tested,
-            p=placed.p,
+            rule=placed.rule,
+            p=placed.ordering.p,
             agreement=self._agreement(kept, options, rng),
             removed_raters=removed,
+            unit=placed.unit,
+            errors=placed.errors,
             warnings=tuple(warnings),
             more=more,
-            notes=_notes(averages, tested),
+            notes=placed.notes,
         )
 
     def _scored(
-        self, ratings: Ratings, options: HumanOptions, weights: mqm.Weights | None
+        self,
+        ratings: Ratings,
+        options: HumanOptions,
+        weights: mqm.Weights | None,
+        about: Segments | None,
     ) -> _Scored:
         """Turn ratings into averages per output."""
         name, raw = self.names(options)
@@ -176,7 +203,9 @@ class _DirectAssessment(Protocol):
                 else "none has a score"
             )
             raise DegenerateError(f"no rating can be used: {why}")
-        return _Scored(ratings, scale, z, _chosen(averages, options), found)
+        named = named_column(options.unit) is not None
+        chosen, notes = describe(_chosen(averages, options), ratings, about, named_unit=named)
+        return _Scored(ratings, scale, z, chosen, found, tuple(notes))
 
     def _left_out(
         self, ratings: Ratings, scale: raters.RaterScale, options: HumanOptions
@@ -245,6 +274,7 @@ class _Weighted(_DirectAssessment):
         options: HumanOptions,
         rng: np.random.Generator,
         weights: mqm.Weights | None = None,
+        about: Segments | None = None,
     ) -> HumanScores:
         """Run the protocol; weights that nobody fixed are those that fit the categories."""
         notes: tuple[str, ...] = ()
@@ -261,7 +291,7 @@ class _Weighted(_DirectAssessment):
         unknown = weights.unknown(ratings)
         if unknown:
             notes = (*notes, self.unweighed(unknown, weights))
-        result = super().rate(ratings, options, rng, None if unknown else weights)
+        result = super().rate(ratings, options, rng, None if unknown else weights, about)
         used: dict[str, Any] = {"weights": weights.name, "cap": options.cap}
         used |= {"severity": further} if further else {}
         more = {**result.more, "weights": used}
@@ -384,17 +414,3 @@ def _changes(before: Averages, after: Averages, name: str) -> Table:
         rows.append((system, *(cell for pair in cells for cell in pair)))
     columns = tuple(Column(name, digits=n) for name, n in digits.items())
     return Table("What the quality control changed", columns, tuple(rows))
-
-
-def _notes(averages: Averages, rule: Rule | None) -> tuple[str, ...]:
-    """Say what stands in the ranking."""
-    once = f"{int((averages.n == 1).sum()):,} of {len(averages.n):,} outputs were rated once"
-    if rule is None:
-        return (once,)
-    corrected = "" if rule.correction == "none" else f", {rule.correction}"
-    test = f"{rule.test} test, p < {rule.alpha:g}{corrected}"
-    return (
-        f"rank: places of the cluster (rule {rule.clusters}: {test})",
-        "range: places that the system could hold",
-        once,
-    )

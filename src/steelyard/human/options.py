@@ -19,8 +19,10 @@ from steelyard.core.options import (
     numbers,
     source,
     text,
+    unit,
     whole,
 )
+from steelyard.human.presets import PRESETS
 
 PROTOCOLS = ("da", "mqm", "esa", "rr", "darr")
 
@@ -33,6 +35,12 @@ class HumanOptions(Options):
     """
 
     protocol: str
+    preset: str | None = choice(
+        None,
+        tuple(PRESETS),
+        "Rank as the organisers of a shared task do: score, test, ranges, clusters (esa; "
+        "wmt22: da).",
+    )
     standardised: bool | None = flag(
         "Standardise scores by rater, or not; by default z for da only.",
         default=None,
@@ -43,6 +51,9 @@ class HumanOptions(Options):
         2.0, "Least median time per rating, where times are known.", least=0
     )
     scale: tuple[float, float] = numbers((0, 100), "Ends of the scale (da, esa).")
+    unit: str = unit("auto", "What is independent: tests take whole units; auto: documents where "
+                     "ten or more are known, else segments; also rater and document+rater.",
+                     metavar="auto|segment|document|prompt|COLUMN|N")  # fmt: skip
     clusters: str = choice(
         "wmt",
         ("wmt", "strict", "neighbours", "none"),
@@ -50,8 +61,8 @@ class HumanOptions(Options):
     )
     test: str | None = choice(
         None,
-        ("rank-sum", "permutation"),
-        "Test of two systems; rank-sum for da, else permutation.",
+        ("rank-sum", "permutation", "t"),
+        "Test of two systems; rank-sum for da, else permutation (t for raters as units).",
     )
     alpha: float = fraction(0.05, "Level of the tests.")
     correction: str = choice(
@@ -112,6 +123,7 @@ class HumanOptions(Options):
     def __post_init__(self) -> None:
         bounds.choice(PROTOCOLS, protocol=self.protocol)
         super().__post_init__()
+        object.__setattr__(self, "unit", str(self.unit))
         bounds.instance((str, Path), "a path", optional=True, weights=self.weights)
         if len(self.scale) != 2 or not self.scale[0] < self.scale[1]:
             raise bounds.fail("scale", "its lower and its upper end", self.scale)

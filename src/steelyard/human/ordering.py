@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +13,13 @@ from numpy.typing import NDArray
 from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Codes, Floats, Ratings
-from steelyard.data.segments import Segments
+from steelyard.data.segments import Segments, Texts
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, group_sums, ratio
 from steelyard.stats.paired.corrections import adjust_pairs
-from steelyard.stats.paired.ranktests import rank_sum_matrix
-from steelyard.stats.permutation.pvalues import pairwise_pvalues
 from steelyard.stats.ranks import ranks, whole
+
+_T = TypeVar("_T", bound=np.generic)
 
 MAX_SYSTEMS = 300  # above this, tests of all pairs take minutes and no one reads the result
 
@@ -28,7 +29,8 @@ class Averages:
     """Mean ratings of outputs, a row each (most cells of systems x segments may be empty).
 
     ``system`` and ``segment`` are codes into the names, ``n`` the number of ratings, ``values`` the
-    mean of each kind of score (``da_z`` and ``da_raw``, ``mqm``, ...).
+    mean of each kind of score (``da_z`` and ``da_raw``, ``mqm``, ...). ``documents``,
+    ``domains`` and ``sources`` are those of the segments, None where none is known.
     """
 
     systems: tuple[str, ...]
@@ -37,12 +39,18 @@ class Averages:
     segment: Codes
     n: Counts
     values: Mapping[str, Floats]
+    documents: Texts | None = None
+    domains: Texts | None = None
+    sources: Texts | None = None
+
+    def by_system(self, column: NDArray[_T]) -> list[NDArray[_T]]:
+        """Split a column by the system of its rows, one array per system."""
+        ends = np.searchsorted(self.system, np.arange(len(self.systems) + 1))
+        return [column[a:b] for a, b in itertools.pairwise(ends)]
 
     def samples(self, name: str) -> list[Floats]:
         """Give the scores of each system, one array per system."""
-        ends = np.searchsorted(self.system, np.arange(len(self.systems) + 1))
-        column = self.values[name]
-        return [column[a:b] for a, b in itertools.pairwise(ends)]
+        return self.by_system(self.values[name])
 
     def means(self, name: str) -> Floats:
         """Give the mean over segments of each system, NaN where it has none."""
@@ -71,10 +79,17 @@ class Averages:
         rows = keep[self.system]
         used, segment = np.unique(self.segment[rows], return_inverse=True)
         number = np.cumsum(keep) - 1
+
+        def left(column: Texts | None) -> Texts | None:
+            return None if column is None else tuple(column[code] for code in used)
+
         return replace(
             self,
             systems=tuple(name for name in self.systems if name in wanted),
             segments=tuple(self.segments[code] for code in used),
+            documents=left(self.documents),
+            domains=left(self.domains),
+            sources=left(self.sources),
             system=number[self.system[rows]].astype(np.int32),
             segment=segment.astype(np.int32),
             n=self.n[rows],
@@ -84,7 +99,7 @@ class Averages:
     def evalset(self, inputs: tuple[InputFile, ...] = (), lp: str | None = None) -> EvalSet:
         """Give the scores as a set whose scores are human."""
         tables = {name: ScoreTable(self.matrix(name), "human") for name in self.values}
-        segments = Segments(self.segments)
+        segments = Segments(self.segments, self.documents, self.domains)
         return EvalSet(self.systems, segments, tables, language_pair=lp, inputs=inputs)
 
 
@@ -124,7 +139,8 @@ class Ordering:
     """Systems best first (``order``: places in the input), and what the tests of pairs say.
 
     ``p[i, j]`` is the one-sided p-value (corrected, if so asked) that the i-th beats the j-th, None
-    where nothing was tested. ``cluster`` and ``range`` hold first and last place.
+    where nothing was tested. ``cluster`` and ``range`` hold first and last place. Some organisers
+    publish the range as the rank (``rank_is_range``).
     """
 
     order: Counts
@@ -133,6 +149,14 @@ class Ordering:
     wins: list[int] | None = None
     cluster: list[tuple[int, int]] | None = None
     range: list[tuple[int, int]] | None = None
+    rank_is_range: bool = False
+
+    def cluster_numbers(self) -> list[int] | None:
+        """Give the number of the cluster of each system, from 1."""
+        if self.cluster is None:
+            return None
+        starts = np.array([first for first, _ in self.cluster], dtype=np.int64)
+        return [int(code) + 1 for code in np.unique(starts, return_inverse=True)[1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +174,16 @@ class Rule:
         return {"rule": found.pop("clusters"), **found}
 
 
-def order(averages: Averages, name: str, rule: Rule) -> Ordering:
+def order(
+    averages: Averages,
+    name: str,
+    rule: Rule,
+    tested: Callable[[Averages, str, str, Counts], Floats],
+) -> Ordering:
     """Order systems by the mean of a score, test all pairs, and cut the order into clusters.
 
-    The correction counts every pair of systems once.
+    ``tested`` gives the one-sided p-values of all pairs of systems in an order, by the test of the
+    rule. The correction counts every pair of systems once.
     """
     means = averages.means(name)
     places = ranks(means)
@@ -162,13 +192,7 @@ def order(averages: Averages, name: str, rule: Rule) -> Ordering:
     rank = whole(places[best_first])
     if rule.clusters == "none" or not 1 < len(means) <= MAX_SYSTEMS:
         return Ordering(best_first, rank)
-    if rule.test == "rank-sum":
-        samples = averages.samples(name)
-        p = rank_sum_matrix([samples[i] for i in best_first])
-    else:
-        p = pairwise_pvalues(averages.matrix(name)[best_first]).p
-        np.fill_diagonal(p, np.nan)
-    p = adjusted(p, rule)
+    p = adjusted(tested(averages, name, rule.test, best_first), rule)
     return Ordering(
         order=best_first,
         rank=rank,

@@ -15,6 +15,7 @@ from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings, encode
+from steelyard.data.segments import Segments
 from steelyard.formats import roles
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment, errorlists, raterfile
@@ -23,17 +24,23 @@ from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Reading, read_all
 from steelyard.formats.streams import kept
 from steelyard.human.options import HumanOptions
+from steelyard.human.presets import PRESETS, Preset
 from steelyard.human.results import HumanScores
+from steelyard.human.segmentfacts import known_segments
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What was read: judgements of one kind, and a set of scores and texts, where there are any."""
+    """What was read: judgements of one kind, and a set of scores and texts, where there are any.
+
+    ``about`` is what texts beside ratings tell of their segments: documents and domains.
+    """
 
     judgements: Ratings | Rankings | BattleLog | None
     scores: EvalSet | None
     files: tuple[InputFile, ...] = ()
     notes: tuple[str, ...] = ()
+    about: Segments | None = None
 
 
 class Protocol(ABC):
@@ -61,8 +68,9 @@ class Protocol(ABC):
     def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
         """Give the options that belong into the provenance of a result."""
 
-    def takes(self, found: TableFormat) -> bool:
+    def takes(self, found: TableFormat, table: RawTable) -> bool:
         """Tell whether it has a use for a table of this format."""
+        del table
         return found in self.rated
 
     def severities(self, options: HumanOptions) -> Collection[str] | None:
@@ -76,6 +84,23 @@ class Protocol(ABC):
             raise UsageError("quality control applies to protocols da, esa and darr")
         if options.each:
             raise UsageError("each=True applies to protocol darr")
+        if options.unit not in ("auto", "segment") and not self.of_sets:
+            raise UsageError(f'unit="{options.unit}" applies to protocols da, mqm and esa')
+        if options.preset is not None:
+            self._refuse_beside(PRESETS[options.preset], options)
+
+    def _refuse_beside(self, preset: Preset, options: HumanOptions) -> None:
+        """Refuse a preset of other protocols, and options that it decides itself."""
+        if self.name not in preset.protocols:
+            known = ", ".join(preset.protocols)
+            raise UsageError(f'preset="{preset.name}" applies to protocol {known}')
+        usual = HumanOptions(protocol=options.protocol)
+        for name in ("standardised", "quality_control", "unit", "clusters", "test", "alpha",
+                     "correction"):  # fmt: skip
+            given = getattr(options, name)
+            if given != getattr(usual, name) and not (name == "standardised" and given is False):
+                shown = f'{name}="{given}"' if isinstance(given, str) else f"{name}={given}"
+                raise UsageError(f'preset="{preset.name}" leaves no choice of {shown}')
 
     def missing(self, what: str) -> UsageError:
         """Make the error of inputs that hold nothing to score."""
@@ -107,24 +132,34 @@ def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOption
     check_columns(found, reading)
     judged: list[Any] = [*given]
     sets: list[EvalSet] = []
+    told: list[EvalSet] = []  # of documents and domains
     for one in found:
         notes.extend(one.notes)
         if not isinstance(one.value, EvalSet):
             judged.append(one.value)
-        elif protocol.of_sets:
+        elif not protocol.of_sets:
+            sets.append(one.value)
+        elif one.value.ratings or not _tells(one.value):
             notes.extend(one.value.notes)
             judged.append(_own_ratings(one.value, options.human))
+            told.append(one.value)
         else:
-            sets.append(one.value)
+            told.append(one.value)
     files = [file for one in found for file in one.files or getattr(one.value, "inputs", ())]
-    together = _together(judged)
+    whole = together(judged)
     if options.raters is not None:
-        together, said = _merged(together, raterfile.read(options.raters))
+        whole, said = merged(whole, raterfile.read(options.raters))
         notes.append(said)
-    return Inputs(together, join(sets) if sets else None, tuple(files), tuple(notes))
+    scores = join(sets) if sets else None
+    return Inputs(whole, scores, tuple(files), tuple(notes), known_segments(told))
 
 
-def _merged(judged: Any, person: Mapping[str, str]) -> tuple[Any, str]:
+def _tells(es: EvalSet) -> bool:
+    """Tell whether a set knows documents or domains."""
+    return es.segments.documents is not None or es.segments.domains is not None
+
+
+def merged(judged: Any, person: Mapping[str, str]) -> tuple[Any, str]:
     """Make the logins of one person one rater, and say how many are left."""
     if not isinstance(judged, (Ratings, Rankings)):
         raise UsageError("raters=... merges logins, which these judgements do not have")
@@ -144,7 +179,7 @@ def _inspect(
     found: TableFormat, table: RawTable, protocol: Protocol, options: HumanOptions
 ) -> None:
     """Look at a table before it is read, and refuse what can't be."""
-    if not protocol.takes(found):
+    if not protocol.takes(found, table):
         columns = ", ".join(list(table.columns)[:8])
         read_as = f"was read as {found.name} (columns {columns})"
         table.fail(f"{read_as}; protocol {protocol.name} expects {protocol.expected}")
@@ -167,7 +202,7 @@ def _own_ratings(es: EvalSet, human: str | None) -> Ratings:
     return es.ratings[human]
 
 
-def _together(judged: Sequence[Any]) -> Any:
+def together(judged: Sequence[Any]) -> Any:
     """Put several files of judgements together; a rater of the same name is the same person."""
     if len(judged) < 2:
         return judged[0] if judged else None

@@ -13,6 +13,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
+from steelyard.data.independence import UnitEffect
 from steelyard.data.judgements import BattleLog
 from steelyard.human.ordering import Averages, Ordering, Rule
 from steelyard.stats.arrays import Floats
@@ -25,8 +26,10 @@ class SystemScore:
     """One system: its score, the raw one, its place, and the places it could hold.
 
     ``rank`` is the place by score, None without one; ``rank_from`` and ``rank_to`` are the first
-    and the last place of its cluster; ``range_from`` is 1 + the number of systems that beat it,
-    ``range_to`` the number of systems minus those it beats.
+    and the last place of its cluster, whose number is ``cluster``; ``range_from`` is 1 + the number
+    of systems that beat it, ``range_to`` the number of systems minus those it beats. Of a preset,
+    ``rank_from`` and ``rank_to`` are the range that its organisers publish, as ``range_from`` and
+    ``range_to`` are.
     """
 
     system: str
@@ -40,6 +43,7 @@ class SystemScore:
     wins: int | None = None
     n_segments: int = 0
     n_ratings: int = 0
+    cluster: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -66,6 +70,10 @@ class HumanScores:
         How clusters were made, and the p-values: ``p[i][j]`` that the i-th system beats the j-th.
     agreement
         How far raters agree.
+    unit, errors
+        What was taken as independent, with its design effect, and the standard error of each
+        system's mean over segments by it (NaN for a system with fewer than two units); None where a
+        protocol has no scores of single outputs.
     battles
         The pairwise outcomes behind the scores (``rr``, ``darr``).
     counted, notes
@@ -82,6 +90,8 @@ class HumanScores:
     agreement: Mapping[str, Any] = field(default_factory=dict)
     battles: BattleLog | None = None
     removed_raters: tuple[str, ...] = ()
+    unit: UnitEffect | None = None
+    errors: Floats | None = None
     language_pair: str | None = None
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
@@ -107,6 +117,7 @@ class HumanScores:
             "removed_raters": list(self.removed_raters),
             "agreement": dict(self.agreement),
             "clusters": None,
+            "unit": None if self.unit is None else self.unit.to_dict(),
         }
         if self.rule is not None:
             names = [system.system for system in self.systems]
@@ -116,19 +127,6 @@ class HumanScores:
         result |= origin(self.provenance)
         result["warnings"] = list(self.warnings)
         return result
-
-    def standard_errors(self) -> Floats | None:
-        """Give the standard error of each system's mean over its segments, best system first.
-
-        None where a protocol has no scores of single outputs; NaN for a system with fewer than two.
-        """
-        if self.averages is None or self.score not in self.averages.values:
-            return None
-        place = {name: i for i, name in enumerate(self.averages.systems)}
-        samples = self.averages.samples(self.score)
-        own = [samples[place[one.system]] for one in self.systems]
-        known = [sample[~np.isnan(sample)] for sample in own]
-        return np.array([x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.nan for x in known])
 
     def threshold_curves(self) -> dict[str, list[tuple[float, float]]]:
         """Give (threshold, pairs kept) of every set, and of their mean, for a figure."""
@@ -155,15 +153,17 @@ class HumanScores:
         raw = any(s.raw != s.score for s in self.systems)
         columns += [Column("raw", digits=2)] if raw else []
         tested = any(s.range_from is not None for s in self.systems)
-        columns += [Column("range")] if tested else []
+        official = "preset" in self.more  # the rank is the range
+        columns += [Column("cluster" if official else "range")] if tested else []
         columns += [Column("segments"), Column(self.counted)]
         rows: list[tuple[Cell, ...]] = []
         for s in self.systems:
             row: list[Cell] = [_places(s.rank_from or s.rank, s.rank_to or s.rank), s.system]
             row += [s.score, s.raw] if raw else [s.score]
-            row += [_places(s.range_from or s.rank, s.range_to or s.rank)] if tested else []
+            range_ = _places(s.range_from or s.rank, s.range_to or s.rank)
+            row += [s.cluster if official else range_] if tested else []
             rows.append((*row, s.n_segments, s.n_ratings))
-        starts = [s.rank_from for s in self.systems]
+        starts = [s.cluster for s in self.systems]
         rules = frozenset(i for i in range(1, len(rows)) if starts[i] != starts[i - 1])
         if not tested:
             return Table("", tuple(columns), tuple(rows), self.notes)
@@ -172,7 +172,7 @@ class HumanScores:
 
     def _digits(self) -> int:
         """Digits of the score: they follow its standard error where that is known."""
-        error = self.standard_errors()
+        error = self.errors
         usual = np.zeros(0) if error is None else error[np.isfinite(error) & (error > 0)]
         if not usual.size:
             return 3
@@ -201,18 +201,21 @@ def place_systems(
 ) -> tuple[SystemScore, ...]:
     """Put names, numbers (columns by the fields of a row) and places together, best first."""
     none = (None, None)
+    numbers = ordering.cluster_numbers()
     found = []
     for place, i in enumerate(ordering.order.tolist()):
         cluster = ordering.cluster[place] if ordering.cluster else none
         span = ordering.range[place] if ordering.range else none
+        shown = span if ordering.rank_is_range else cluster
         found.append(
             SystemScore(
                 system=names[i],
                 rank=ordering.rank[place],
-                rank_from=cluster[0],
-                rank_to=cluster[1],
+                rank_from=shown[0],
+                rank_to=shown[1],
                 range_from=span[0],
                 range_to=span[1],
+                cluster=numbers[place] if numbers else None,
                 wins=ordering.wins[place] if ordering.wins else None,
                 **{name: column[i].item() for name, column in columns.items()},
             )

@@ -19,6 +19,7 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings
 from steelyard.formats.format import TableFormat
+from steelyard.formats.rawtable import RawTable
 from steelyard.human import ordering
 from steelyard.human.options import HumanOptions
 from steelyard.human.ordering import Ordering, Rule
@@ -267,7 +268,8 @@ class _RelativeRanking(Protocol):
     name = "rr"
     expected = "segmentId, judgeId, system1Id, system1rank, system2Id, ..."
 
-    def takes(self, found: TableFormat) -> bool:
+    def takes(self, found: TableFormat, table: RawTable) -> bool:
+        del table
         return found.gives in (Rankings, EvalSet)  # texts tell which outputs are identical
 
     def refuse(self, options: HumanOptions) -> None:

@@ -11,6 +11,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.formats.load import selection
 from steelyard.human.darr import DARR, groups
+from steelyard.human.judgedunits import named_column
 from steelyard.human.numeric import DA, ESA, MQM
 from steelyard.human.options import HumanOptions
 from steelyard.human.protocol import Protocol, read_inputs
@@ -24,10 +25,12 @@ REGISTRY: dict[str, Protocol] = {one.name: one for one in (DA, MQM, ESA, RR, DAR
 def human_scores(  # noqa: PLR0913 - every option has a default
     *sources: Any,
     protocol: str,
+    preset: str | None = None,
     standardised: bool | None = None,
     quality_control: bool = False,
     min_seconds: float = 2.0,
     scale: tuple[float, float] = (0, 100),
+    unit: str = "auto",
     clusters: str = "wmt",
     test: str | None = None,
     alpha: float = 0.05,
@@ -60,19 +63,29 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     Parameters
     ----------
     *sources
-        Files of raw judgements (or :class:`Ratings`, :class:`Rankings`, frames); for ``darr`` and
-        ``rr`` also texts and scores of metrics, and for ``darr`` a table of human scores.
+        Files of raw judgements (or :class:`Ratings`, :class:`Rankings`, frames); for ``da``,
+        ``mqm`` and ``esa`` also texts, or tables, that tell documents and domains of segments; for
+        ``darr`` and ``rr`` texts and scores of metrics, and for ``darr`` a table of human scores.
     protocol
         ``da`` (direct assessment), ``mqm``, ``esa``, ``rr`` (rankings) or ``darr``.
+    preset
+        Rank as the organisers of a shared task do: ``wmt22`` (of ``da``), ``wmt24`` (mean of domain
+        means, tests by domain combined), ``wmt24-micro`` (plain means, one test) or ``wmt25`` (of
+        ``esa``).
     standardised
         Scores are z (standardised by rater) or raw; by default z for ``da`` only.
     quality_control, min_seconds
         Remove the raters who fail the checks; the least median time per rating.
     scale
         The ends of the scale; a score beyond them is an error.
+    unit
+        What is independent (``da``, ``mqm``, ``esa``): ``segment``, ``document``, a column, a
+        number of consecutive segments, ``rater`` or ``document+rater``; ``auto`` takes documents
+        where at least ten are known, else segments. Presets keep their organisers' unit.
     clusters, test, alpha, correction
         How systems are put into clusters: rule ``wmt``, ``strict``, ``neighbours`` or ``none``;
-        test ``rank-sum`` (default for ``da``) or ``permutation`` (paired; for ``mqm`` and ``esa``).
+        test ``rank-sum`` (default for ``da``), ``permutation`` (paired; for ``mqm`` and ``esa``) or
+        ``t`` (of means, with errors by unit).
     weights, severity, cap
         MQM: the weights (``wmt``, ``wmt21`` or a TOML file; by default what fits the
         categories), those of further severities (``{"undecided": 0}``; a blank one is ``none``),
@@ -106,6 +119,8 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     """
     options = HumanOptions.of(locals())
     named = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
+    column = named_column(options.unit)
+    named += () if column is None else (("doc", column),)
     options = replace(options, where=selection(where), columns=named)
     stream = generator(rng)
     own = REGISTRY[protocol]

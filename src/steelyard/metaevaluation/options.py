@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.core.errors import UsageError
-from steelyard.core.options import Options, choice, flag, fraction, names, number, text, whole
+from steelyard.core.options import Options, choice, flag, fraction, names, number, unit, whole
 
 #: Names of registries and of arguments of ``stats``, which ``--help`` must not import.
 LEVELS = ("sys", "seg")
@@ -16,7 +16,7 @@ ALTERNATIVES = ("greater", "two-sided")
 CORRECTIONS = ("none", "holm", "bonferroni", "benjamini-hochberg")
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
 PA_TIES = ("strict", "drop-human")
-UNITS = ("segment", "document", "system", "both")
+DRAWN = ("unit", "segment", "document", "system", "both")
 
 DEFAULT = ("spa", "pa", "acc-eq")
 
@@ -50,8 +50,8 @@ class MetaOptions(Procedure):
     )
     significance: bool = flag("Test all pairs of metrics; give clusters.")
     intervals: str | None = choice(
-        "segment", UNITS, "What is resampled for intervals of every value and rank (segment: whole "
-        "units, see unit=...; both: segments and systems).", none="none",
+        "unit", DRAWN, "What is resampled for intervals of every value and rank: units, systems or "
+        "both (document sets the unit, too).", none="none",
     )  # fmt: skip
     n_bootstrap: int = whole(1000, "Resamples for intervals.", least=10, flag="--bootstrap",
                              metavar="B")  # fmt: skip
@@ -59,8 +59,8 @@ class MetaOptions(Procedure):
         "exact", METHODS, "p-values inside soft pairwise accuracy.",
         offered=("exact", "analytic", "monte-carlo", "mtme"),
     )  # fmt: skip
-    unit: str = text("segment", "What is independent: changes sign, is swapped and is resampled as "
-                     "a whole.", metavar="segment|document|N")  # fmt: skip
+    unit: str = unit("segment", "What is independent: changes sign, is swapped and is resampled as "
+                     "a whole (segment: as soft pairwise accuracy is defined).")  # fmt: skip
     epsilon: float | None = number(
         None, "Metric differences that acc-eq and tau-eq take for ties.", least=0, none="auto",
         metavar="auto|X",
@@ -73,6 +73,21 @@ class MetaOptions(Procedure):
     common: bool = flag("Weigh all metrics on the systems and segments that all of them have.")
     sentinels: bool = flag("Weigh scores that know nothing of quality, too: random numbers, names "
                            "of systems, segments, lengths.")  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "unit", str(self.unit))
+        if self.intervals not in ("segment", "document"):
+            return
+        # A unit of intervals is the unit of all: of values and tests, too.
+        if self.intervals == "document" and self.unit not in ("segment", "document"):
+            raise UsageError(
+                f'intervals="document", unit="{self.unit}": values, tests and intervals have one '
+                "unit"
+            )
+        if self.intervals == "document":
+            object.__setattr__(self, "unit", "document")
+        object.__setattr__(self, "intervals", "unit")
 
     def check_unit(self) -> None:
         """Refuse units that a method of p-values, or an interval, does not know."""

@@ -12,32 +12,22 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import plural
+from steelyard.data.independence import SEGMENT, UnitEffect, counted
 from steelyard.stats.arrays import Floats
 
 _LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
 
 
-#: What intervals resample, by the names of the option.
-UNITS: Mapping[str, str] = {
-    "segment": "segments",
-    "document": "documents",
-    "system": "systems",
-    "both": "segments and systems",
-}
-
-
-def units(intervals: str, unit: str = "segment") -> str:
-    """Name what is resampled: segments are drawn in units (segment, document, so many segments).
+def units(intervals: str, unit: str = SEGMENT) -> str:
+    """Name what is resampled: units, systems, or both.
 
     Examples
     --------
-    >>> units("segment"), units("segment", "document"), units("both", "5")
-    ('segments', 'documents', 'blocks of 5 segments and systems')
+    >>> units("unit"), units("unit", "document"), units("both", "5 segments")
+    ('segments', 'documents', 'runs of 5 segments and systems')
     """
-    if unit == "segment" or intervals not in ("segment", "both"):
-        return UNITS[intervals]
-    drawn = UNITS.get(unit) or f"blocks of {plural(int(unit), 'segment')}"
-    return drawn if intervals == "segment" else f"{drawn} and systems"
+    drawn = counted(2, unit).removeprefix("2 ")
+    return {"system": "systems", "both": f"{drawn} and systems"}.get(intervals, drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +95,35 @@ class MetaEvaluation:
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     chance: Mapping[str, float] = field(default_factory=dict)
-    resampled: str = "segment"
-    unit: str = "segment"
-    n_units: int | None = None
+    resampled: str = "unit"
+    unit: UnitEffect = field(default_factory=lambda: UnitEffect(SEGMENT, 0, 1.0))  # of people
+    by_coarser: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     n_cells: int | None = None  # outputs (system, segment) that people scored
 
     @property
     def resampled_units(self) -> str:
         """What is resampled, in words."""
-        return units(self.resampled or "segment", self.unit)
+        return units(self.resampled, self.unit.name)
+
+    def unit_notes(self) -> list[str]:
+        """Say what is independent here, and what a coarser unit would give."""
+        if self.unit.name != SEGMENT:
+            drawn = ", intervals" if self.resampled in ("unit", "both") else ""
+            return [f"{self.unit.sentence()} (of values{drawn} and tests)"]
+        known = self.unit.coarser
+        if known is None:
+            return []
+        alone = "segments are taken as independent"
+        told = [f"{alone}; {self.human} has a {known.shown()} over {known.counted()}"]
+        for by, values in self.by_coarser.items():
+            here = self.values(by)
+            moved = [m for m in values if not np.isnan(values[m] - here[m])]
+            moved.sort(key=lambda m: (-abs(values[m] - here[m]), m))
+            if moved:
+                shown = ", ".join(f"{m} {values[m]:.3f} ({here[m]:.3f} here)" for m in moved[:3])
+                what = "moves most for " if len(moved) > 3 else "is "
+                told.append(f'unit="{known.name}": {by} {what}{shown}')
+        return told
 
     @property
     def level(self) -> str:
@@ -140,6 +150,7 @@ class MetaEvaluation:
             "results": [result.to_dict() for result in self.results],
             "significance": {by: s.to_dict() for by, s in self.significance.items()},
             "chance": dict(self.chance),
+            "unit": self.unit.to_dict() | {"by_coarser": dict(self.by_coarser)},
             **origin(self.provenance),
             "warnings": list(self.warnings),
         }
@@ -245,12 +256,7 @@ class _Board:
         whole = self.whole
         size = f"{plural(whole.n_systems, 'system')}, {plural(whole.n_segments, 'segment')}"
         notes = [f"human score {whole.human}: {size}"]
-        if whole.n_units is not None:
-            what = f"{whole.unit} ({whole.n_units:,})"
-            if whole.unit != "document":
-                of = plural(int(whole.unit), "segment")
-                what = f"{plural(whole.n_units, 'block')} of {of}"
-            notes.append(f"unit of values, intervals and tests: {what}")
+        notes += whole.unit_notes()
         if self.differ:
             notes.append("systems, cells: what people and the metric both scored")
         if self.lettered:

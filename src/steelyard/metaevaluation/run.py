@@ -13,6 +13,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
+from steelyard.data.independence import SEGMENT, Units, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import LISTED, Data, Run, prepare, the_human, the_metrics
 from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
@@ -20,7 +21,7 @@ from steelyard.metaevaluation.intervals import with_intervals
 from steelyard.metaevaluation.options import DEFAULT, MetaOptions
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Significance
 from steelyard.metaevaluation.significance import compare_metrics, ranked
-from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.arrays import Floats
 from steelyard.stats.metametrics import catalogue
 from steelyard.stats.metametrics.accuracy import Spa
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
@@ -41,7 +42,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     n_resamples: int | None = None,
     alpha: float = 0.05,
     correction: str = "none",
-    intervals: str | None = "segment",
+    intervals: str | None = "unit",
     n_bootstrap: int = 1000,
     method: str = "exact",
     unit: str = "segment",
@@ -76,11 +77,12 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         p-values for their number (``holm``, ``bonferroni``, ``benjamini-hochberg``); and put the
         metrics into clusters.
     intervals, n_bootstrap
-        What is resampled for 95 % intervals of values and ranks: ``segment``, ``document``,
-        ``system`` or ``both`` (segments and systems), or None. A warning says where there is none.
+        What is resampled for 95 % intervals of values and ranks: ``unit``, ``system``, ``both``, or
+        None. A warning says where there is none.
     method, unit
-        How p-values inside soft pairwise accuracy are found, and what changes sign together:
-        ``segment``, ``document``, or a number of consecutive segments.
+        How p-values inside soft pairwise accuracy are found, and what is independent, hence changes
+        sign, is swapped and is resampled as a whole: ``segment``, by which it is defined,
+        ``document``, ``prompt``, a column, a number of consecutive segments, or ``auto``.
     epsilon, threshold, pa_ties
         Ties: a fixed epsilon instead of calibration, the human threshold of Kendall-like
         statistics, and ``strict`` or ``drop-human`` for pairwise accuracy.
@@ -104,7 +106,8 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     {'learned-refA': 0.83, 'random-src': 0.46}
     """
     options = MetaOptions.of(locals())
-    return evaluate(as_evalset(es, human), human, catalogue.chosen(by), options, rng)
+    es = as_evalset(es, human, options.unit)
+    return evaluate(es, human, catalogue.chosen(by), options, rng)
 
 
 def evaluate(
@@ -119,12 +122,16 @@ def evaluate(
         es, human, metrics, keep_references=options.keep_references, common=options.common
     )
     options.check_unit()
-    blocks = unit_codes(data.es, options.unit)
+    units = judged_units(data, options.unit)
+    if units.name != SEGMENT:  # that is the definition: said below the table, not a warning
+        warnings += units.warnings
+    blocks = units.codes
     stream, resampling = generator(rng).spawn(2)
-    weights = _resamples(data, options, resampling)
+    weights = _resamples(data, options, units, resampling)
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
     chance: dict[str, float] = {}
+    coarser: dict[str, dict[str, float]] = {}
     for meta in metas:
         run = Run.of(data, meta, options, blocks)
         found = run.results()
@@ -141,6 +148,10 @@ def evaluate(
         level = meta.chance(run.view)
         chance |= {} if level is None else {meta.name: level}
         results += found
+        known = units.coarser
+        if known is not None and known.n > 1 and meta.on_cells and run.view.level == "sys":
+            other = Run.of(data, meta, options, known.codes).results()
+            coarser[meta.name] = {result.metric: result.value for result in other}
     warnings += _without_value(results)
     shown = options.provenance(human, [meta.name for meta in metas])
     return MetaEvaluation(
@@ -154,8 +165,8 @@ def evaluate(
         provenance=Provenance.of("meta", shown, es.inputs, rng),
         chance=chance,
         resampled=options.intervals or "",
-        unit=options.unit,
-        n_units=None if blocks is None else len(np.unique(blocks)),
+        unit=units.effect(data.human),
+        by_coarser=coarser,
         n_cells=int((~np.isnan(data.human)).sum()),
     )
 
@@ -230,44 +241,33 @@ def pair_preferences(
     kept = es if systems is None else es.select(systems=systems)
     data, _ = prepare(kept, human, [metric], keep_references=systems is not None)
     spa = Spa("spa")
-    run = Run.of(data, spa, options, unit_codes(data.es, unit))
+    run = Run.of(data, spa, options, judged_units(data, options.unit).codes)
     if np.isnan(data.segments(metric)).all():
         raise UsageError(f"'{metric}' has no segment scores where '{human}' has some")
     return (data.es.systems, *spa.pair_pvalues(run.view, 0))
 
 
-def unit_codes(es: EvalSet, unit: str) -> Counts | None:
-    """Give the code of the unit that each segment belongs to, None for single segments."""
-    if unit == "segment":
-        return None
-    if unit == "document":
-        codes = es.segments.document_codes()
-        if codes is None:
-            raise UsageError('unit="document": the documents of the segments are not known')
-        return codes
-    if not (isinstance(unit, str) and unit.isdecimal() and int(unit)):
-        raise UsageError(f"unit '{unit}': expected segment, document or a number of segments")
-    return np.arange(es.n_segments, dtype=np.int64) // int(unit)
+def judged_units(data: Data, unit: str) -> Units:
+    """Find the units of the segments that people judged."""
+    used = np.zeros(data.es.n_segments, dtype=bool)
+    used[data.judged] = True
+    return units_of(data.es.segments, unit, used)
 
 
-def _resamples(data: Data, options: MetaOptions, rng: np.random.Generator) -> Resamples | None:
+def _resamples(
+    data: Data, options: MetaOptions, units: Units, rng: np.random.Generator
+) -> Resamples | None:
     """Draw systems, and segments in the units that also change sign and are swapped together."""
     es, human, n = data.es, data.human, options.n_bootstrap
-    intervals, unit = options.intervals, options.unit
+    intervals = options.intervals
     if intervals is None:
         return None
-    if intervals == "document":
-        if unit not in ("segment", "document"):
-            raise UsageError(f"intervals over documents, unit '{unit}': expected one unit")
-        unit = "document"
     segments = systems = None
     least = len(human)  # of what is drawn
     if intervals != "system":
-        blocks = unit_codes(es, unit) if es.n_segments else None
-        segments = bootstrap.segment_counts(n, es.n_segments, rng, blocks)
-        judged = data.judged
-        least = len(judged if blocks is None else np.unique(blocks[judged]))
+        segments = bootstrap.segment_counts(n, es.n_segments, rng, units.codes)
+        least = units.n
     if intervals in ("system", "both"):
         systems = bootstrap.draw_counts(n, es.n_systems, rng)
         least = min(least, len(human))
-    return Resamples(intervals, segments, systems, unit, least)
+    return Resamples(intervals, segments, systems, units.name, least)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.options import CompareOptions
 from steelyard.comparison.results import Comparison
-from steelyard.comparison.run import ManyScores, compare, compare_scores
+from steelyard.comparison.run import ManyScores, compare, compare_each
 from steelyard.comparison.scores import check_segments
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
@@ -111,7 +112,7 @@ def make_report(  # noqa: PLR0913 - every option has a default
     >>> es = sy.demo_set().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm"])
     >>> report = make_report(es, "mqm", n_bootstrap=50)
     >>> report.summary.settled[0]
-    'Amber is the best of 3 systems by mean mqm over 450 segments: its lead...'
+    'Amber ranks first of 3 systems by mean mqm over 450 segments, in a first tier of 2.'
     """
     options = ReportOptions.of(locals())
     marks = bounds.items(Mistake, mistakes=mistakes)
@@ -230,7 +231,7 @@ def _many(es: EvalSet, main: str | None, rivals: Sequence[str], alpha: float) ->
     names += [n for n in (*es.human, *rivals) if n != main and es[n].has_segments]
     if len(names) < 2 or es.n_systems < 2:
         return None
-    return compare_scores(es, names, intervals=None, alpha=alpha)
+    return compare_each(es, names, CompareOptions(intervals=None, alpha=alpha))
 
 
 def _explored(

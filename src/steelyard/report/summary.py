@@ -18,7 +18,8 @@ from steelyard.core.errors import printable
 from steelyard.core.provenance import installed_version
 from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.metaevaluation.results import UNITS, MetaEvaluation, MetaResult
+from steelyard.data.independence import UnitEffect, counted
+from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
 
 _RANKINGS = {
     "mean": "mean",
@@ -36,6 +37,7 @@ _TESTS = {
     "sign": "sign test",
     "wilcoxon": "Wilcoxon's signed-rank test",
     "mcnemar": "McNemar's exact test",
+    "bt-gap": "test of Bradley-Terry strengths",
 }
 _CORRECTIONS = {
     "holm": "Holm's correction",
@@ -161,6 +163,7 @@ def _pairs(found: Comparison) -> _Told:
         span = _span("rank", int(ranked.best_rank[i]), int(ranked.worst_rank[i]))
         text = f"In 95 % of the resampled test sets, {best} takes {span} by {found.shown(first)}."
         yield "sureness", text
+    yield "sureness", independence(found.unit)
 
 
 def _span(noun: str, low: int, high: int) -> str:
@@ -305,23 +308,35 @@ def _comparison_methods(found: Any) -> tuple[list[str], list[str]]:
     if found.tests:
         test = next(iter(found.tests.values()))
         shown = _and([_TESTS[name] for name in found.tests])
+        shown += "" if found.unit.design_effect == 1 else f", each by {found.unit.name}"
         parts.append(
             f"All pairs were tested {test.alternative} at {100 * found.alpha:g} % with the "
             f"{shown}, with {_CORRECTIONS[test.correction]}."
         )
         cited.append(test.correction)
-    if "intervals" in options:
+    parts.append(independence(found.unit))
+    if "bootstrap" in options:
+        drawn = counted(2, found.unit.name).removeprefix("2 ")
         parts.append(
             f"Intervals are 95 % percentile bootstrap intervals over {options['bootstrap']:,} "
-            f"resamples of {UNITS[str(options['intervals'])]} (seed {seed})."
+            f"resamples of {drawn} (seed {seed})."
         )
         proportions = PROPORTION in {own.of for own in found.aggregations.values()}
-        if proportions and options["intervals"] == "segment":
+        if proportions and found.unit.design_effect == 1:
             parts.append("Intervals of proportions are Wilson's.")
         cited.append("bootstrap")
     if "bt" in found.aggregations:
         parts.append(f"Ties were treated as '{options.get('ties')}' by the Bradley-Terry model.")
     return parts, cited
+
+
+def independence(unit: UnitEffect) -> str:
+    """Say in a sentence what was taken as independent."""
+    told = f"Tests and intervals take {unit.counted()} as independent"
+    known = unit.coarser
+    if known is not None:
+        return f"{told}, although these are of {known.counted()} ({known.shown()})."
+    return f"{told}." if unit.design_effect == 1 else f"{told}, {unit.shown()}."
 
 
 def _meta_methods(meta: Any) -> tuple[list[str], list[str]]:
@@ -331,7 +346,7 @@ def _meta_methods(meta: Any) -> tuple[list[str], list[str]]:
     metrics = {result.metric for result in meta.results}
     size = f"{plural(meta.n_systems, 'system')} and {plural(meta.n_segments, 'segment')}"
     weighed = f"{plural(len(metrics), 'metric')} against {meta.human} by {_and(names)}"
-    parts = [f"We weighed {weighed} on {size}."]
+    parts = [f"We weighed {weighed} on {size}.", independence(meta.unit)]
     options, seed = _run(meta)
     if meta.significance:
         test = next(iter(meta.significance.values()))

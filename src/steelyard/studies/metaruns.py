@@ -10,11 +10,13 @@ import numpy as np
 
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng
+from steelyard.data.independence import SEGMENT, Units
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import HINT, Data, Run, prepare, the_human
 from steelyard.metaevaluation.intervals import resampled_metrics
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult
+from steelyard.metaevaluation.run import judged_units
 from steelyard.stats.metametrics import catalogue
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.studies.options import MetaStudyOptions
@@ -32,6 +34,7 @@ class MetaRuns:
     runs: tuple[Run, ...]
     results: tuple[list[MetaResult], ...]
     warnings: tuple[str, ...]
+    units: Units  # of the segments that people judged
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,7 +68,13 @@ class MetaRuns:
 
 
 def open_runs(
-    es: Source, human: str | None, by: By, options: MetaStudyOptions, *, method: str = "exact"
+    es: Source,
+    human: str | None,
+    by: By,
+    options: MetaStudyOptions,
+    *,
+    method: str = "exact",
+    unit: str = SEGMENT,
 ) -> MetaRuns:
     """Prepare the data as :func:`steelyard.meta_evaluate` does, and weigh metrics.
 
@@ -78,12 +87,13 @@ def open_runs(
     """
     metas = list(dict.fromkeys(catalogue.chosen(by)))
     weighed = MetaOptions(level=options.level, group_by=options.group_by, method=method)
-    es = as_evalset(es, human)
+    es = as_evalset(es, human, unit)
     human = the_human(es, human)
     data, told = prepare(es, human, options.metrics, keep_references=options.keep_references)
-    runs = tuple(Run.of(data, meta, weighed) for meta in metas)
+    units = judged_units(data, unit)
+    runs = tuple(Run.of(data, meta, weighed, units.codes) for meta in metas)
     results = tuple(run.results() for run in runs)
     warnings = [text.removesuffix(HINT) for text in told]
     for run in runs:
         warnings += run.meta.notes(run.view)
-    return MetaRuns(human, data, runs, results, tuple(warnings))
+    return MetaRuns(human, data, runs, results, tuple(warnings), units)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from steelyard.comparison.options import RANKINGS, RankOptions, known
 from steelyard.core import bounds
@@ -17,6 +18,8 @@ from steelyard.core.options import (
     names,
     number,
     numbers,
+    source,
+    unit,
     whole,
     wholes,
 )
@@ -135,16 +138,22 @@ class TiesOptions(Options):
 class PowerOptions(Options):
     """What is drawn from a pilot, how often, and which power is wanted."""
 
-    unit: str = choice("segment", ("segment", "document", "system"), "What is drawn from a pilot.")
+    unit: str = unit("auto", "What is independent, and drawn from a pilot: auto, segment, "
+                     "document, prompt, a column, a number of segments; for metrics also "
+                     "system.")  # fmt: skip
     difference: float | None = number(
         None, "The difference to find; by default that of the pilot.", metavar="X"
     )
     sizes: Sequence[int] | None = wholes(
-        None, "Numbers of segments, documents or systems.", least=2
+        None, "Numbers of units: of segments, documents or systems.", least=2
     )
     draws: int = whole(1000, least=1)
     alpha: float = fraction(0.05, "Level of the tests, two-sided.", metavar="X")
     target: float = fraction(0.8, "The power that is wanted.", flag="--power", metavar="X")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "unit", str(self.unit))
 
     def shown(self) -> dict[str, object]:
         """Give what the provenance shows."""
@@ -174,11 +183,37 @@ class TestPowerOptions(PowerOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class MetricPowerOptions(PowerOptions):
-    """And two metrics."""
+    """And two metrics; their meta-metrics are defined by segments, unless said otherwise."""
 
+    unit: str = unit("segment")
     metrics: Sequence[str] | None = names(
         None, "Two metrics of a pilot to tell apart; by default the best two."
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitsOptions(Options):
+    """What segments may share, which differences shall be found, and how surely."""
+
+    unit: str = unit("document", "What segments have in common: a document, a prompt (one source), "
+                     "or a column.", metavar="document|prompt|COLUMN")  # fmt: skip
+    delta: Sequence[float] | None = numbers(
+        None,
+        "Differences of two systems to find; by default 1, 2 and 3 hundredths of the scale.",
+        least=0,
+    )
+    alpha: float = fraction(0.05, "Level of the tests, two-sided.", metavar="X")
+    target: float = fraction(0.8, "The power that is wanted.", flag="--power", metavar="X")
+    raters: Any = source(  # noqa: RUF009
+        None,
+        "Who has which logins: JSON {person: [logins]}, or columns login, person.",
+        metavar="FILE",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delta is not None and min(self.delta) <= 0:
+            raise bounds.fail("delta", "a list of numbers above 0", self.delta)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
+from steelyard.data.independence import SEGMENT, UnitEffect, Units, counted, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.intervals import replicates
 from steelyard.stats.arrays import Counts, Floats, group_sums
@@ -40,6 +41,8 @@ from steelyard.studies.options import (
 )
 from steelyard.studies.results import Curve, Progress, Study, plain_line, steps
 
+_SYSTEM = "system"  # a unit of meta-metrics
+
 
 @keywords(TestPowerOptions)
 def power_of_test(
@@ -53,51 +56,56 @@ def power_of_test(
 ) -> Study:
     """Find how many units tell two systems apart, from a pilot.
 
-    The tests are two-sided and paired, and see what is drawn: segments, or sums over documents. A
-    ``difference`` is that of the means per segment. See :class:`TestPowerOptions`.
+    The tests are two-sided and paired, and respect what is drawn: segments, or whole documents
+    where they are known (see ``unit``). A ``difference`` is that of the means per segment. See
+    :class:`TestPowerOptions`.
 
     Examples
     --------
     >>> import steelyard as sy
     >>> es = sy.demo_set()
-    >>> study = power_of_test(es, "learned-refA", es.systems[:2], sizes=[100, 400], draws=200)
-    >>> [row["segments"] for row in study.table("power").records()]
-    [100, 400]
+    >>> study = power_of_test(es, "learned-refA", es.systems[:2], sizes=[20, 80], draws=200)
+    >>> [row["documents"] for row in study.table("power").records()]
+    [20, 80]
     """
-    es = as_evalset(es)
+    es = as_evalset(es, unit=options.unit)
     bounds.function(optional=True, progress=progress)
     bounds.pair(pair=pair)
     bounds.text(score=score)
     check_rng(rng)
     sizes, draws = tuple(options.sizes), options.draws
-    x = _differences(es, score, pair, options)
+    pilot = _pilot(es, score, pair, options)
     found: dict[str, Floats] = {test: np.zeros(len(sizes)) for test in options.tests}
     tick = steps(progress, len(sizes))
     for k, (size, own) in enumerate(zip(sizes, generator(rng).spawn(len(sizes)), strict=True)):
-        for part in np.array_split(np.arange(draws), max(1, draws * len(x) // 5_000_000)):
-            counts = draw_counts(len(part), len(x), own, size)
+        for part in np.array_split(np.arange(draws), max(1, draws * pilot.n // 5_000_000)):
+            counts = draw_counts(len(part), pilot.n, own, size)
             for test in options.tests:
-                p = powers.resampled_p(test, x, counts)
+                p = pilot.p(test, counts)
                 found[test][k] += (np.where(np.isnan(p), 1.0, p) <= options.alpha).sum() / draws
         tick()
     settings = {"score": score, "pair": ",".join(pair), **options.shown()}
+    x, effect = pilot.differences, pilot.effect()
     spread = float(x.std(ddof=1))
     powered = _Powered(
         title=f"Power to tell {pair[0]} from {pair[1]} by {score}",
-        unit=f"{options.unit}s",
+        unit=_many(pilot.units.name),
         sizes=sizes,
         found=found,
         target=options.target,
+        length=None if pilot.units.codes is None else len(x) / pilot.n,
+        told=effect.sentence(),
         spread={test: np.sqrt(own * (1 - own) / draws) for test, own in found.items()},
     )
     return powered.study(
         Provenance.of("study power", settings, es.inputs, rng),
         facts={
-            "pilot": len(x),
-            "difference": float(x.mean()) if options.unit == "segment" else None,
+            "pilot": pilot.n,
+            "difference": float(x.mean()),
             "effect": float(x.mean()) / spread if spread > 0 else float("nan"),
+            "unit": effect.to_dict(),
         },
-        warnings=es.notes,
+        warnings=(*es.notes, *pilot.units.warnings),
     )
 
 
@@ -126,23 +134,29 @@ def power_of_metrics(
     True
     """
     bounds.function(optional=True, progress=progress)
-    usual = SYSTEM_SIZES if options.unit == "system" else SIZES
+    usual = SYSTEM_SIZES if options.unit == _SYSTEM else SIZES
     sizes, stream = tuple(usual if options.sizes is None else options.sizes), generator(rng)
     metrics = options.metrics
     if metrics is not None and len(set(metrics)) != 2:
         raise UsageError(f"expected two metrics, found {len(set(metrics))}")
-    runs = open_runs(es, human, by, MetaStudyOptions(metrics=metrics))
-    able, told = runs.resampled("system" if options.unit == "system" else "segment")
+    of_systems = options.unit == _SYSTEM
+    unit = SEGMENT if of_systems else options.unit
+    runs = open_runs(es, human, by, MetaStudyOptions(metrics=metrics), unit=unit)
+    able, told = runs.resampled(_SYSTEM if of_systems else "segment")
+    units = None if of_systems else runs.units
+    if units is not None:
+        _refuse_one(units)
+        told += units.warnings
     pair = _pair(runs, able)
     names = zip(runs.names, runs.values, strict=True)
     gaps = {name: values[pair[0]] - values[pair[1]] for name, values in names}
     streams = list(zip(sizes, stream.spawn(len(sizes)), strict=True))
-    errors = _errors(runs, pair, options, streams, progress)
+    errors = _errors(runs, pair, units, options.draws, streams, progress)
     if options.difference is not None:
         gaps = dict.fromkeys(gaps, options.difference)
     powered = _Powered(
         title=f"Power to tell {pair[0]} from {pair[1]}",
-        unit=f"{options.unit}s",
+        unit=_many(_SYSTEM if units is None else units.name),
         sizes=sizes,
         found={
             name: powers.normal_power(abs(gap), errors[name], options.alpha)
@@ -150,10 +164,12 @@ def power_of_metrics(
         },
         target=options.target,
         gaps=gaps,
+        told=None if units is None else units.effect(runs.data.human).sentence(),
     )
     return powered.study(
         runs.provenance("power", {"metrics": ",".join(pair), **options.shown()}, rng),
-        facts={"differences": gaps, "errors": errors},
+        facts={"differences": gaps, "errors": errors}
+        | ({} if units is None else {"unit": units.effect(runs.data.human).to_dict()}),
         warnings=runs.told(told),
     )
 
@@ -227,8 +243,37 @@ def power_of_effect(
     return powered.study(Provenance("study power", settings))
 
 
-def _differences(es: EvalSet, score: str, pair: tuple[str, str], options: PowerOptions) -> Floats:
-    """Differences of the two systems, one per unit, with the mean that is asked for."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pilot:
+    """Differences of two systems on segments, and the units that these are drawn in."""
+
+    differences: Floats
+    codes: Counts  # of the units, from 0
+    units: Units
+
+    @property
+    def n(self) -> int:
+        """How many units there are to draw from."""
+        return int(self.codes.max()) + 1
+
+    def p(self, test: str, counts: Floats) -> Floats:
+        """Test in each resample of the units."""
+        x = self.differences
+        if self.units.codes is None:
+            return powers.resampled_p(test, x, counts)
+        sums, sizes, wins = (
+            group_sums(self.codes, part, self.n) for part in (x, np.ones_like(x), np.sign(x))
+        )
+        return powers.resampled_unit_p(test, sums, sizes, wins, counts)
+
+    def effect(self) -> UnitEffect:
+        """Measure the design effect of the difference."""
+        x = self.differences
+        return self.units.effect(np.stack([x, 0 * x]))
+
+
+def _pilot(es: EvalSet, score: str, pair: tuple[str, str], options: PowerOptions) -> _Pilot:
+    """Take the differences of the two systems, with the mean that is asked for."""
     values = es[score].values
     for name in pair:
         if name not in es.systems:
@@ -242,19 +287,24 @@ def _differences(es: EvalSet, score: str, pair: tuple[str, str], options: PowerO
         x = x - x.mean() + options.difference
     if not x.any():
         raise UsageError(f"{pair[0]} and {pair[1]} have the same '{score}' on every segment")
-    if options.unit == "segment":
-        return x
-    if options.unit != "document":
-        raise UsageError(f"unit '{options.unit}': two systems differ on segments or documents")
-    found, codes = np.unique(_documents(es)[known], return_inverse=True)
-    return group_sums(codes, x, len(found))
+    if options.unit == _SYSTEM:
+        raise UsageError('unit="system": two systems differ on segments or documents')
+    units = units_of(es.segments, options.unit, known)
+    _refuse_one(units)
+    own = units.take(known)
+    codes = np.arange(len(x)) if own is None else np.unique(own, return_inverse=True)[1]
+    return _Pilot(x, codes, units.of(known))
 
 
-def _documents(es: EvalSet) -> Counts:
-    codes = es.segments.document_codes()
-    if codes is None:
-        raise UsageError('unit="document": the documents of the segments are not known')
-    return codes
+def _refuse_one(units: Units) -> None:
+    """Refuse to draw from a single unit, of which every resample is the same."""
+    if units.n < 2:
+        raise UsageError(f'unit="{units.name}": there is only one to draw from')
+
+
+def _many(unit: str) -> str:
+    """Name units in the plural."""
+    return counted(2, unit).removeprefix("2 ")
 
 
 def _pair(runs: MetaRuns, able: Sequence[Sequence[str]]) -> tuple[str, str]:
@@ -268,25 +318,28 @@ def _pair(runs: MetaRuns, able: Sequence[Sequence[str]]) -> tuple[str, str]:
 def _errors(
     runs: MetaRuns,
     pair: tuple[str, str],
-    options: PowerOptions,
+    units: Units | None,
+    draws: int,
     streams: Sequence[tuple[int, np.random.Generator]],
     progress: Progress | None,
 ) -> dict[str, Floats]:
-    """Standard error of that difference by size, each of which has a stream of its own."""
+    """Standard error of that difference by size, each of which has a stream of its own.
+
+    Without units, systems are drawn.
+    """
     es, judged = runs.data.es, runs.data.judged
-    codes = np.arange(len(judged))
-    if options.unit == "document":
-        codes = np.unique(_documents(es)[judged], return_inverse=True)[1]
-    by_system = options.unit == "system"
+    own = None if units is None else units.take(judged)
+    codes = np.arange(len(judged)) if own is None else np.unique(own, return_inverse=True)[1]
+    by_system = units is None
     n_units = es.n_systems if by_system else int(codes.max(initial=-1)) + 1
     errors = {name: np.full(len(streams), np.nan) for name in runs.names}
     tick = steps(progress, len(streams))
-    for k, (size, own) in enumerate(streams):
-        counts = draw_counts(options.draws, n_units, own, size)
+    for k, (size, stream) in enumerate(streams):
+        counts = draw_counts(draws, n_units, stream, size)
         if by_system:
             resamples = Resamples("system", systems=counts)
         else:
-            segments = np.zeros((options.draws, es.n_segments))
+            segments = np.zeros((draws, es.n_segments))
             segments[:, judged] = counts[:, codes]
             resamples = Resamples("segment", segments=segments)
         for run in runs.runs:
@@ -330,6 +383,8 @@ class _Powered:
     spread: Mapping[str, Floats] = field(default_factory=dict)
     gaps: Mapping[str, float] | None = None
     exact: Mapping[str, int | None] | None = None
+    length: float | None = None  # segments of a unit, where these are several
+    told: str | None = None  # what was independent in the pilot
 
     def study(
         self,
@@ -363,11 +418,15 @@ class _Powered:
                 value = self.exact[name]
                 note = "" if value is not None else f"over {powers.MOST:,}"
             gap = () if self.gaps is None else (float(self.gaps[name]),)
-            rows.append((name, *gap, value, note))
+            long: tuple[Cell, ...] = ()
+            if self.length is not None:
+                long = (None if value is None else int(np.ceil(float(value) * self.length)),)
+            rows.append((name, *gap, value, *long, note))
         gaps = () if self.gaps is None else (Column("difference", digits=4),)
-        columns = (Column("what"), *gaps, Column("needed"), Column("note"))
+        longs = () if self.length is None else (Column("segments"),)
+        columns = (Column("what"), *gaps, Column("needed"), *longs, Column("note"))
         title = f"{self.title}: {self.unit} needed for a power of {self.target:g}"
-        return Table(title, columns, tuple(rows))
+        return Table(title, columns, tuple(rows), () if self.told is None else (self.told,))
 
     def _power(self) -> Table:
         rows = tuple(

@@ -30,6 +30,9 @@ WORDS = {
 }
 
 
+_PROMPTS = ("prompt", "segment")  # words for what battles share, beside names of columns
+
+
 class BattleColumns(NamedTuple):
     """What the columns of a log are called; None for those it does not have.
 
@@ -128,8 +131,8 @@ class LogColumns:
     ) -> BattleColumns:
         """Add the columns that a log may have."""
         others = table.without([left, right, *([] if outcome is None else [outcome])])
-        if self.unit is None:
-            shared = one_of(others, roles.UNIT, "unit")
+        if self.unit is None or (self.unit in _PROMPTS and self.unit not in others):
+            shared = one_of(others, roles.UNIT, "unit")  # whatever a log calls them
         else:
             shared = _present(others, self.unit)
         others = others.without([] if shared is None else [shared])

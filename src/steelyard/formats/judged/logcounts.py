@@ -27,7 +27,7 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile
 from steelyard.data.judgements import BattleLog
-from steelyard.formats import bigtables, files, tables
+from steelyard.formats import bigtables, files, roles, tables
 from steelyard.formats.judged import battlelogs, biglogs
 from steelyard.formats.judged.battlelogs import LogColumns
 from steelyard.formats.judged.biglogs import DrawTask, GatherTask, RowTask, scanned
@@ -226,7 +226,7 @@ def _read(path: Path, columns: LogColumns) -> tuple[BattleLog, str]:
     table = columns.selected(table)
     if not columns.are_rankings(table):
         return battlelogs.read(table, columns), "battle log"
-    if columns.unit is not None:
+    if columns.unit not in (None, *roles.UNIT):
         raise UsageError(f"{path}: rankings share segments, not '{columns.unit}'")
     return battlelogs.unfolded(battlelogs.read_rankings(table)), "rankings"
 
@@ -266,7 +266,18 @@ def from_log(
 def _counts(rows: Battles, unit: NDArray[Any] | None) -> tuple[PairWins, UnitCounts | None]:
     if unit is None and _whole(rows):
         return battle_pairs(rows), None
-    units = UnitCounts.of(rows, np.arange(len(rows), dtype=np.int32) if unit is None else unit)
+    if unit is None:  # sums of parts of a win must not depend on the order of the file
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        order = np.lexsort((weight, rows.outcome, rows.right, rows.left))
+        rows = Battles(
+            rows.left[order],
+            rows.right[order],
+            rows.outcome[order],
+            rows.n,
+            None if rows.weight is None else rows.weight[order],
+        )
+        unit = np.arange(len(rows), dtype=np.int32)
+    units = UnitCounts.of(rows, unit)
     return units.pairs(), units
 
 

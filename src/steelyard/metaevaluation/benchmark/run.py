@@ -33,7 +33,7 @@ from steelyard.metaevaluation.benchmark.results import BenchmarkResult, SetSumma
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
 from steelyard.metaevaluation.cube import Data, Run, prepare
 from steelyard.metaevaluation.options import MetaOptions, Procedure
-from steelyard.metaevaluation.run import unit_codes
+from steelyard.metaevaluation.run import judged_units
 from steelyard.metaevaluation.significance import (
     KEEPS,
     VALID,
@@ -172,7 +172,7 @@ class _Planner:
             summary = summary or SetSummary(name, self.gold, data.es.systems, len(data.judged))
             if domain is None:
                 warnings += [f"{name}: {text}" for text in told]
-            units = unit_codes(data.es, self.options.unit)
+            units = judged_units(data, self.options.unit).codes
             data = _lean(data)
             for number, task in enumerate(self.benchmark.tasks):
                 if (domain and not task.domains) or humans not in self._humans(task):

@@ -33,21 +33,20 @@ def draw(name: str, found: HumanScores) -> Chart:
 
 
 def ranking(found: HumanScores) -> Chart:
-    """Draw the score of every system, best first, with its interval over segments and its cluster.
+    """Draw the score of every system, best first, with its interval by unit and its cluster.
 
     Intervals are normal: 1.96 standard errors of the mean over the segments of the system.
     """
     names = labels(one.system for one in found.systems)
     values = np.array([one.score for one in found.systems])
-    error = found.standard_errors()
+    error = found.errors
     span = None if error is None else (values - _NORMAL * error, values + _NORMAL * error)
-    starts = [one.rank_from for one in found.systems]
-    known = sorted({start for start in starts if start is not None})
-    clusters = [None if start is None else known.index(start) + 1 for start in starts]
+    clusters = [one.cluster for one in found.systems]
     drawn = Intervals(names, values, span, clusters)
     chart = interval_panel(drawn, axis=f"score ({label(found.score)})", width=380)
-    what = [] if error is None else ["lines: 95 % intervals of the mean over segments"]
-    what += ["numbers and colours: clusters"] if known else []
+    by = "segment" if found.unit is None else found.unit.name
+    what = [] if error is None else [f"lines: 95 % intervals of means, by {by}"]
+    what += ["numbers and colours: clusters"] if any(clusters) else []
     more = limited(len(names), "systems")
     return finish(chart, "Systems as people rank them", ["; ".join(what), more])
 

@@ -1,0 +1,134 @@
+"""What is drawn of a log of battles for intervals, and what is independent in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.comparison.scores import LEVEL
+from steelyard.core.provenance import InputFile
+from steelyard.core.words import plural
+from steelyard.data.independence import AUTO, FEWEST, PROMPT, SEGMENT, UnitEffect, least_p, too_few
+from steelyard.formats import roles
+from steelyard.formats.judged.logcounts import CountedLog, UnitParts
+from steelyard.stats.arrays import Floats
+from steelyard.stats.resampling.bootstrap import segment_counts
+from steelyard.stats.resampling.unitfreedom import expanded_level, shrinkage
+from steelyard.stats.strength.battlelog import UnitCounts, resampled_battles
+from steelyard.stats.strength.bradleyterry import MOST_DENSE
+from steelyard.stats.strength.strengtheffect import strength_effect
+from steelyard.stats.strength.wins import WinCounts
+
+BATTLE = "battle"  # the unit where each is independent of all others
+_CELLS = 8_000_000  # entries of resampled tables held at a time
+_DRAWN = 20_000_000  # and of the units drawn for them
+
+
+@dataclass(frozen=True, slots=True)
+class LogSample:
+    """A log, how often it shall be resampled for intervals (0: not at all), and in which units."""
+
+    log: CountedLog
+    asked: int = 0
+    unit: str = BATTLE
+
+    @property
+    def n_resamples(self) -> int:
+        """How often it is: one unit has no spread."""
+        return 0 if self.log.n_units == 1 else self.asked
+
+    @property
+    def level(self) -> float:
+        """What to ask of an interval, so that it holds what it should: more with few units."""
+        sizes = self._sizes()
+        return LEVEL if sizes is None else expanded_level(LEVEL, sizes)
+
+    def spread(self) -> tuple[float, float]:
+        """Give degrees of freedom of a spread over resamples, and by how much it is too small."""
+        sizes = self._sizes()
+        if sizes is not None:
+            return shrinkage(sizes)
+        n = self.log.n_units
+        return (np.inf if n is None else float(max(n - 1, 1))), 1.0
+
+    def _sizes(self) -> Floats | None:
+        """Count the battles of units; None where these are battles, or single ones.
+
+        Units on disk are many, and taken as equal.
+        """
+        log = self.log
+        if log.n_units in (None, 1, log.n_battles):
+            return None
+        return log.units.sizes() if isinstance(log.units, UnitCounts) else np.ones(log.n_units)
+
+    @property
+    def n(self) -> int:
+        """The number of systems."""
+        return len(self.log.systems)
+
+    @property
+    def dense(self) -> bool:
+        """Whether there is room for tables of all pairs."""
+        return self.n <= MOST_DENSE
+
+    def tables(self, rng: np.random.Generator) -> Iterator[WinCounts]:
+        """Draw resamples of the units, or else of the battles: wins and ties, some at a time."""
+        units = self.log.units
+        step = max(1, _CELLS // max(1, self.n * self.n))
+        if isinstance(units, UnitParts):
+            yield from units.tables(self.n_resamples, step, rng)
+            return
+        if units is not None:
+            step = max(1, min(step, _DRAWN // max(1, units.n_units)))
+        whole = None if units is not None else self.log.pairs.tables()
+        for start in range(0, self.n_resamples, step):
+            size = min(step, self.n_resamples - start)
+            if units is not None:
+                yield units.resampled(segment_counts(size, units.n_units, rng))
+            elif whole is not None:
+                yield resampled_battles(whole, size, rng)
+
+
+def log_unit(log: CountedLog, asked: str, inputs: Sequence[InputFile]) -> UnitEffect:
+    """Name what is independent in a log, and measure what it changes that battles share it."""
+    if log.n_units is None:
+        return UnitEffect(BATTLE, log.n_battles, 1.0)
+    name = asked
+    if asked in (AUTO, *roles.UNIT):
+        called = {name for one in inputs for role, own in one.columns if role == "unit"
+                  for name in own}  # fmt: skip
+        of_segments = log.form == "rankings" or called & {"segment", "seg"}
+        name = SEGMENT if of_segments else PROMPT
+    if log.n_units == log.n_battles:
+        return UnitEffect(name, log.n_units, 1.0)
+    if not isinstance(log.units, UnitCounts):  # which are on disk, in parts
+        return UnitEffect(name, log.n_units, float("nan"))
+    return replace(UnitEffect.of(name, log.n_units, strength_effect(log.units)), of_battles=True)
+
+
+def unit_warnings(sample: LogSample, unit: UnitEffect, shared: int | None, asked: str) -> list[str]:
+    """Say what may be wrong with the unit; ``shared`` are the prompts that the log names."""
+    log = sample.log
+    found = []
+    narrow = "p-values and intervals are too small if"
+    if log.n_units is None and shared is not None:
+        found.append(
+            f"battles are taken as independent, but share {plural(shared, 'prompt')}, fewer than "
+            f'{FEWEST}: {narrow} those of a prompt are alike (unit="prompt")'
+        )
+    elif log.n_units is None:
+        hint = "" if asked == BATTLE else " (name it in a column 'unit')"
+        found.append(
+            f"battles are taken as independent: {narrow} they share a prompt or a segment{hint}"
+        )
+    if sample.n_resamples and not sample.dense:
+        found.append(f"no intervals for {sample.n:,} systems: there are too many pairs")
+    if sample.asked and log.n_units == 1:
+        found.append(f"{unit.counted()}: there is nothing to resample, and no interval")
+    elif log.n_units is not None and log.n_units < FEWEST:
+        few = f"{too_few(unit.n, unit.name)} for anything but exact tests"
+        few += ", and intervals are rough" if sample.n_resamples else ""
+        found.append(few + least_p(unit.n))
+    return found

@@ -1,0 +1,179 @@
+"""What is independent among judgements: segments, documents, raters, or documents and raters.
+
+One person judges all segments of a document by one system, so that its segments share a judge and
+a text. Documents are units of segments, the same for all systems. Raters are units of outputs: two
+systems on one segment have two of them, which no pairing undoes. Where raters judged many
+documents, ``document+rater`` takes both for sources of variance at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import UsageError
+from steelyard.data.independence import (
+    FEWEST,
+    SEGMENT,
+    UnitEffect,
+    Units,
+    column_of,
+    too_few,
+    units_of,
+)
+from steelyard.data.judgements import Floats, Ratings
+from steelyard.data.segments import Segments
+from steelyard.human.ordering import Averages
+from steelyard.stats.arrays import Counts, ratio
+from steelyard.stats.paired import clustered, unpaired
+from steelyard.stats.paired.ranktests import rank_sum_matrix
+from steelyard.stats.permutation.pvalues import pairwise_pvalues
+
+RATER, BOTH = "rater", "document+rater"
+EXACT = "permutation"  # the test that holds for few units, too
+
+
+def named_column(unit: str) -> str | None:
+    """Give the column that a unit of judgements is named after."""
+    return None if unit in (RATER, BOTH) else column_of(unit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Independent:
+    """What is independent among the outputs that were judged.
+
+    ``units`` are those of segments; ``rater`` holds a code for each output, where raters count.
+    """
+
+    name: str
+    units: Units
+    rater: Counts | None = None
+
+    @property
+    def usual_test(self) -> str | None:
+        """The test to take where nobody asks for one; None leaves it to the protocol."""
+        return "t" if self.rater is not None else EXACT if self.units.few else None
+
+    def check(self, test: str) -> None:
+        """Refuse a test that does not hold for these units."""
+        if test == EXACT and self.rater is not None:
+            raise UsageError(
+                f'test="{test}", unit="{self.name}": two systems on one segment have two raters, '
+                'so there is nothing to swap; test="t" has errors by rater'
+            )
+        if test == "rank-sum" and self.name == BOTH:
+            raise UsageError(f'test="{test}": units of two kinds are for test="t"')
+        if self.rater is not None and self.units.few:
+            raise UsageError(f'unit="{self.name}": {self.units.too_few()} for a test by both')
+        if test != EXACT and self.units.few:
+            few = self.units.too_few()
+            raise UsageError(f'test="{test}": {few} for it; test="{EXACT}" is exact')
+
+    def p_values(self, averages: Averages, name: str, test: str, order: Counts) -> Floats:
+        """Test all pairs of systems, in this order: ``p[i, j]`` is small where i beats j."""
+        blocks = self.units.codes
+        if test == EXACT:
+            # Of few units, sums that tie are common, and count in full.
+            tail = "mid" if blocks is None else "ge"
+            p = pairwise_pvalues(averages.matrix(name)[order], blocks=blocks, tail=tail).p
+            np.fill_diagonal(p, np.nan)
+            return p
+
+        def split(column: NDArray[Any]) -> list[NDArray[Any]]:
+            parts = averages.by_system(column)
+            return [parts[i] for i in order]
+
+        samples = split(averages.values[name])
+        if test == "rank-sum" and self.rater is None and blocks is None:
+            return rank_sum_matrix(samples)
+        units = [split(own) for own in self._codes(averages)]
+        if test == "rank-sum":
+            return unpaired.rank_sum_matrix(samples, units[0])
+        return unpaired.unpaired_means_test(samples, *units)
+
+    def _codes(self, averages: Averages) -> list[Counts]:
+        """Give the codes of the units of each output, by system; raters beside documents last."""
+        blocks = self.units.codes
+        rows = np.arange(len(averages.segments)) if blocks is None else blocks
+        if self.rater is None:
+            return [rows[averages.segment]]
+        return [self.rater] if self.name == RATER else [rows[averages.segment], self.rater]
+
+    def errors(self, averages: Averages, name: str) -> Floats:
+        """Give the standard error of each system's mean, by unit."""
+        samples = averages.by_system(averages.values[name])
+        codes = [averages.by_system(own) for own in self._codes(averages)]
+        found = []
+        for sample, *own in zip(samples, *codes, strict=True):
+            rows, units = sample[None, :], [code.astype(np.int64) for code in own]
+            if self.rater is None and self.units.codes is None:
+                known = sample[~np.isnan(sample)]
+                error = known.std(ddof=1) / np.sqrt(len(known)) if len(known) > 1 else np.nan
+            elif len(units) > 1:
+                error = clustered.two_way_mean_error(rows, *units).error[0]
+            else:
+                error = clustered.mean_error(rows, *units).error[0]
+            found.append(float(error))
+        return np.array(found)
+
+    def effect(self, averages: Averages, name: str) -> UnitEffect:
+        """Measure what it changes that judgements of a unit are alike."""
+        if self.rater is None:
+            found = self.units.effect(averages.matrix(name))
+            if self.units.codes is None or not np.isnan(found.design_effect):
+                return found
+        else:
+            n = self.units.n if self.name == BOTH else len(np.unique(self.rater))
+            found = UnitEffect(self.name, n, float("nan"))
+        # Systems share no segment, or no rater, so that differences do not tell: means do.
+        alone = Independent(SEGMENT, Units(SEGMENT, len(averages.segments)))
+        both = self.errors(averages, name), alone.errors(averages, name)
+        ratios = ratio(both[0] ** 2, both[1] ** 2)
+        known = ratios[~np.isnan(ratios)]
+        middle = float(np.median(known)) if known.size else float("nan")
+        return replace(found, design_effect=middle)
+
+
+def independent(averages: Averages, ratings: Ratings, unit: str) -> tuple[Independent, list[str]]:
+    """Find what is independent among the outputs, and what must be said of it."""
+    column = named_column(unit)
+    segments = Segments(
+        averages.segments,
+        averages.documents,
+        averages.domains,
+        averages.sources,
+        document_column=column,
+    )
+    used = np.zeros(len(segments), dtype=bool)
+    used[averages.segment] = True
+    asked = {RATER: "segment", BOTH: "document"}.get(unit, unit)
+    units = units_of(segments, asked, used)
+    warnings = list(units.warnings) if unit != RATER else []
+    if unit not in (RATER, BOTH):
+        return Independent(units.name, units), warnings
+    rater = _raters(averages, ratings)
+    n = len(np.unique(rater))
+    if n < FEWEST:
+        raise UsageError(f'unit="{unit}": {too_few(n, RATER)} for a test by rater')
+    return Independent(unit, units, rater), warnings
+
+
+def _raters(averages: Averages, ratings: Ratings) -> Counts:
+    """Code who rated each output; several of them together are a rater of their own."""
+    place = {name: i for i, name in enumerate(averages.systems)}
+    order = {name: i for i, name in enumerate(averages.segments)}
+    system = np.array([place.get(name, -1) for name in ratings.systems])[ratings.system]
+    segment = np.array([order.get(name, -1) for name in ratings.segments])[ratings.segment]
+    size = len(averages.segments)
+    cells = averages.system.astype(np.int64) * size + averages.segment
+    keep = (system >= 0) & (segment >= 0) & ratings.is_item("system", "repeat")
+    who: dict[int, set[int]] = {}
+    for cell, rater in zip(
+        (system * size + segment)[keep].tolist(), ratings.rater[keep].tolist(), strict=True
+    ):
+        who.setdefault(cell, set()).add(rater)
+    names = [str(sorted(who.get(cell, ()))) for cell in cells.tolist()]
+    return np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)

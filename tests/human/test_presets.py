@@ -1,0 +1,315 @@
+"""Rankings as organisers publish them: WMT24 and WMT25 on their own files, and edge cases."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+import json
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm, wilcoxon
+
+from steelyard import human_scores, load
+from steelyard.cli.main import run
+from steelyard.core.errors import InputError, UsageError
+from steelyard.data.judgements import Ratings
+from steelyard.formats.load import JudgementsError
+from steelyard.human.presets import PRESETS
+
+PAIRS = ("en-ja", "en-hi", "en-cs")
+TABLES = {"wmt24": "ranking", "wmt24-micro": "ranking.micro", "wmt25": "ranking.wmt25-rule"}
+NAN = float("nan")
+
+
+def rows_of(path):
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def found(shared):
+    """Every preset of every pair, by the raw files (wmt24 only) and by the list of ratings."""
+    folder = shared / "wmt24-esa"
+    results = {}
+    for pair in PAIRS:
+        raw = sorted(folder.glob(f"{pair}.appraise.*"))
+        text = load(folder / f"{pair}.text.jsonl.gz")
+        with pytest.raises(JudgementsError) as read:
+            load(folder / f"{pair}.esa.jsonl.gz")
+        esa = read.value.value
+        for preset in TABLES:
+            results[pair, preset, "list"] = human_scores(
+                esa, text, protocol="esa", preset=preset, n_bootstrap=0
+            )
+        results[pair, "wmt24", "raw"] = human_scores(
+            *raw, text, protocol="esa", preset="wmt24", n_bootstrap=0
+        )
+    return results
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize(
+    ("preset", "source"), [*((preset, "list") for preset in TABLES), ("wmt24", "raw")]
+)
+def test_the_published_tables(shared, found, pair, preset, source):
+    expected = rows_of(shared / "wmt24-esa" / f"{pair}.expected.{TABLES[preset]}.csv")
+    result = found[pair, preset, source]
+    systems = [one.to_dict() for one in result.systems]
+    assert [one["system"] for one in systems] == [row["system"] for row in expected]
+    for own, row in zip(systems, expected, strict=True):
+        score = row.get("overall", row.get("mean"))
+        assert own["score"] == pytest.approx(float(score), abs=1e-8)
+        for name in ("rank_from", "rank_to", "cluster"):
+            assert own[name] == int(row[name]), (own, row)
+        assert (own["range_from"], own["range_to"]) == (own["rank_from"], own["rank_to"])
+    if preset == "wmt24":
+        domains = [name for name in expected[0] if name in {"literary", "news", "social", "speech"}]
+        for own, row in zip(result.tables["domains"].records(), expected, strict=True):
+            for name in domains:
+                assert own[name] == pytest.approx(float(row[name]), abs=1e-6)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_the_p_values(shared, found, pair):
+    expected = rows_of(shared / "wmt24-esa" / f"{pair}.expected.pvalues.csv")
+    columns = {"wmt24": "p_macro_stouffer", "wmt24-micro": "p_micro_wilcoxon"}
+    for preset, column in columns.items():
+        result = found[pair, preset, "list"]
+        place = {one.system: i for i, one in enumerate(result.systems)}
+        for row in expected:
+            i, j = place[row["a"]], place[row["b"]]
+            assert result.p is not None
+            assert result.p[i, j] == pytest.approx(float(row[column]), abs=1e-9)
+            assert result.p[j, i] == result.p[i, j]
+
+
+def test_what_stands_beside_the_ranking(found):
+    result = found["en-cs", "wmt24", "list"]
+    preset = result.to_dict()["preset"]
+    assert preset["name"] == "wmt24"
+    assert preset["overall"] == "mean of domain means"
+    assert list(preset["domains"]) == ["literary", "news", "social", "speech"]
+    directed = preset["directed"]["p"]
+    upper = np.triu_indices(len(directed), 1)
+    np.testing.assert_allclose(directed[upper] + directed.T[upper], 1)
+    by_name = {row["system"]: row for row in result.tables["variants"].records()}
+    assert by_name["ONLINE-W"]["wmt24 range"] == "2"
+    assert by_name["ONLINE-W"]["directed range"] != "2"
+    lines = preset["differences"]
+    assert [line.split(":")[0] for line in lines] == ["directed", "default"]
+    assert "another range" in lines[0]
+    assert lines[0] in result.text()
+    assert result.provenance is not None
+    assert "preset:wmt24" in json.dumps(result.provenance.to_dict()).replace('": "', ":")
+
+
+def test_documents_and_domains_are_carried_on(shared, tmp_path, capsys):
+    folder = shared / "wmt24-esa"
+    out = tmp_path / "scores.csv"
+    arguments = ["human", str(folder / "en-hi.appraise.wave2.csv.gz"), "--protocol", "esa"]
+    assert run([*arguments, "--out", str(out), "--quiet"]) == 0
+    capsys.readouterr()
+    es = load(out)
+    assert len(es.documents) > 10
+    assert es.domains == ()
+    texts = str(folder / "en-hi.text.jsonl.gz")
+    assert run([*arguments, texts, "--preset", "wmt25", "--out", str(out), "--json"]) == 0
+    assert load(out).domains == ("literary", "news", "social", "speech")
+    printed = capsys.readouterr().out
+    result = json.loads(printed[printed.index("{") :])
+    assert result["systems"][0]["rank_to"] == 2
+    assert result["preset"]["name"] == "wmt25"
+
+
+# Small sets.
+
+
+def ratings(values, segments=None, **more):
+    """Ratings of systems A, B, ... (rows) on segments 1, 2, ... (columns); NaN is no rating."""
+    values = np.array(values, dtype=float)
+    rows = [(i, j) for i, j in np.ndindex(values.shape) if not np.isnan(values[i, j])]
+    return Ratings.from_labels(
+        ["ABCDEFG"[i] for i, _ in rows],
+        [str(j + 1) if segments is None else segments[j] for _, j in rows],
+        ["r"] * len(rows),
+        np.array([values[i, j] for i, j in rows]),
+        **{name: tuple(column[j] for _, j in rows) for name, column in more.items()},
+    )
+
+
+def facts(domains, documents=None):
+    columns = {"segment": [str(j + 1) for j in range(len(domains))], "domain": list(domains)}
+    return pl.DataFrame(columns | ({} if documents is None else {"doc": list(documents)}))
+
+
+def ranked(*sources, preset="wmt24"):
+    return human_scores(*sources, protocol="esa", preset=preset, n_bootstrap=0)
+
+
+@given(st.integers(2, 5), st.integers(0, 10**6))
+def test_the_rules_of_wmt24_as_they_read(n, seed):
+    rng = np.random.default_rng(seed)
+    domains = "a" * 20 + "b" * 30 + "c" * 55
+    scores = rng.integers(0, 100, (n, 105)) + rng.integers(0, 25, (n, 1)).astype(float)
+    result = ranked(ratings(scores / 2), facts(domains))
+    of = np.array(list(domains))
+    overall = [np.mean([row[of == d].mean() for d in "abc"]) / 2 for row in scores]
+    names = {name: i for i, name in enumerate("ABCDEFG")}
+    order = [names[s.system] for s in result.systems]
+    assert [s.score for s in result.systems] == pytest.approx(sorted(overall, reverse=True))
+    p = np.full((n, n), NAN)
+    for i, j in itertools.permutations(range(n), 2):
+        gap = scores[order[i]] - scores[order[j]]
+        z = [norm.ppf(1 - wilcoxon(gap[of == d]).pvalue) for d in "abc"]
+        p[i, j] = 1 - norm.cdf(sum(z) / 3**0.5)
+    np.testing.assert_allclose(result.p, p, atol=1e-9)
+    for i, own in enumerate(result.systems):
+        wins = sum(p[i, j] < 0.05 and own.score > o.score for j, o in enumerate(result.systems))
+        losses = sum(p[i, j] < 0.05 and own.score < o.score for j, o in enumerate(result.systems))
+        assert (own.rank_from, own.rank_to, own.wins) == (losses + 1, n - wins, wins)
+
+
+def test_one_system_and_two():
+    one = ranked(ratings([[50, 70, 90]]), facts("xxy"))
+    (system,) = one.systems
+    assert (system.score, system.rank, system.rank_from, system.cluster) == (75, 1, None, None)
+    two = ranked(ratings([[50, 70, 90] * 6, [40, 60, 95] * 6]), facts("xxy" * 6))
+    assert [s.system for s in two.systems] == ["A", "B"]
+    assert two.p is not None
+    assert two.systems[0].range_to in (1, 2)
+
+
+def test_a_domain_with_one_segment_says_no_difference_for_certain():
+    """Two-sided p of one difference is 1, hence z = -inf: the organisers' rule as it is."""
+    rng = np.random.default_rng(0)
+    scores = np.vstack([rng.integers(60, 99, 61), rng.integers(0, 40, 61)])
+    result = ranked(ratings(scores), facts("x" * 60 + "y"))
+    assert result.p is not None
+    assert result.p[0, 1] == 1
+    assert [s.range_to for s in result.systems] == [2, 2]
+    directed = result.to_dict()["preset"]["directed"]["p"]
+    assert directed[0, 1] < 1e-6
+
+
+def test_zeros_alone_in_a_domain_leave_the_pair_undefined():
+    rng = np.random.default_rng(0)
+    first = rng.integers(50, 99, 40)
+    second = np.r_[first[:20] - 30, first[20:]]
+    result = ranked(ratings([first, second]), facts("x" * 20 + "y" * 20))
+    assert result.p is not None
+    assert math.isnan(result.p[0, 1])
+    assert any("1 pair without a p-value (first: A and B)" in w for w in result.warnings)
+    assert [s.cluster for s in result.systems] == [1, 1]
+    # with signs, the domain says nothing for either, and the other decides
+    assert result.to_dict()["preset"]["directed"]["p"][0, 1] < 0.01
+
+
+def test_missing_cells_and_domains_that_a_pair_does_not_share():
+    x = np.tile([80.0, 85, 90, 70], 5)
+    y = x - np.arange(20) % 3 - 1
+    y[::7] = NAN
+    result = ranked(ratings([x, y]), facts("ab" * 10))
+    assert result.systems[1].n_segments == 17
+    assert result.p is not None
+    assert not math.isnan(result.p[0, 1])
+    apart = [np.r_[x, [NAN, 50]], np.r_[y, [60, NAN]]]
+    result = ranked(ratings(apart), facts("ab" * 10 + "cc"))
+    assert result.p is not None
+    assert math.isnan(result.p[0, 1])
+    lacking = [np.r_[x, [50]], np.r_[x - 1, [NAN]]]
+    result = ranked(ratings(lacking), facts("ab" * 10 + "c"))
+    assert [(s.system, s.rank) for s in result.systems] == [("A", 1), ("B", None)]
+    assert any("1 system without a score in every domain (c)" in w for w in result.warnings)
+
+
+def test_equal_overall_scores_have_no_winner():
+    x = np.arange(60.0) + 20
+    result = ranked(ratings([x, x[::-1]]), preset="wmt24-micro")
+    assert [(s.rank, s.range_from, s.range_to) for s in result.systems] == [(1, 1, 2)] * 2
+
+
+def test_repeats_and_earlier_rows_do_not_count():
+    own = Ratings.from_labels(
+        ["A", "A", "A", "B"], ["1"] * 4, ["r"] * 4, np.array([10.0, 30, 90, 50]),
+        item=("system", "system", "repeat", "system"),
+    )  # fmt: skip
+    result = ranked(own, preset="wmt25")
+    assert {s.system: s.score for s in result.systems} == {"A": 30, "B": 50}
+    said = " ".join(result.warnings)
+    assert "1 repeat left out" in said
+    assert "1 row that the same rater judged again left out: the latest counts" in said
+    assert "2 annotations: the organisers of wmt25 publish no ranking of fewer than 500" in said
+
+
+def test_every_rating_is_an_item_of_wmt25():
+    values = np.array([70.0, 90, 60, 80, 50, 60])
+    own = Ratings.from_labels(
+        ["A", "A", "A", "A", "B", "B"], ["1", "1", "2", "2", "1", "2"], list("rsrsrr"), values
+    )
+    result = ranked(own, preset="wmt25")
+    assert {s.system: s.score for s in result.systems} == {"A": 75, "B": 55}
+    assert any("items of their own" in w for w in result.warnings)
+    plain = ranked(own, preset="wmt24-micro")
+    assert any("2 outputs with several ratings: their mean counts" in w for w in plain.warnings)
+
+
+def test_what_a_preset_needs_and_leaves_no_choice_of():
+    own = ratings([[1, 2, 3], [3, 2, 1]])
+    with pytest.raises(UsageError, match=r'preset="wmt24" averages over domains, .* add a text'):
+        ranked(own)
+    with pytest.raises(UsageError, match="those of the segments of 3 are not known"):
+        ranked(own, facts("ab"))
+    chosen: dict[str, Any] = {"test": "rank-sum", "alpha": 0.1, "clusters": "strict",
+                              "quality_control": True, "standardised": True}  # fmt: skip
+    for name, value in chosen.items():
+        with pytest.raises(UsageError, match=f"leaves no choice of {name}="):
+            human_scores(own, protocol="esa", preset="wmt25", **{name: value})
+    human_scores(own, protocol="esa", preset="wmt25", standardised=False)
+    with pytest.raises(UsageError, match='preset="wmt25" applies to protocol esa'):
+        human_scores(own, protocol="da", preset="wmt25")
+    with pytest.raises(UsageError, match="leaves no choice of unit="):
+        human_scores(own, protocol="esa", preset="wmt25", unit="segment")
+    assert {*TABLES, "wmt22"} == set(PRESETS)  # that of direct assessment is tested with it
+
+
+def test_texts_beside_ratings():
+    own = ratings([[1, 2, 3], [3, 2, 1]], document=["d", "d", "e"])
+    plain = human_scores(own, protocol="esa", n_bootstrap=0)
+    assert plain.evalset is not None
+    assert plain.evalset.segments.documents == ("d", "d", "e")
+    told = human_scores(own, facts("ab", ["d", "f"]), protocol="da", n_bootstrap=0)
+    assert told.evalset is not None
+    assert told.evalset.segments.documents == ("d", "f", "e")
+    assert told.evalset.segments.domains == ("a", "b", None)
+    said = " ".join(told.warnings)
+    assert "1 segment of the ratings is not in the texts: 3" in said
+    assert "1 segment with another document in the texts than in the ratings (first: 2, 'f'" in said
+    with pytest.raises(InputError, match="the texts share no segment with the ratings"):
+        human_scores(ratings([[1, 2]], ["x", "y"]), facts("ab"), protocol="esa")
+    with pytest.raises(InputError, match="segment '1' is of domain 'a' in one input, of 'b'"):
+        human_scores(own, facts("a"), facts("b"), protocol="esa")
+    torn = Ratings.from_labels(
+        ["A", "B"], ["1", "1"], ["r", "r"], np.array([1.0, 2]), document=("d", "e")
+    )
+    result = human_scores(torn, protocol="esa", n_bootstrap=0)
+    assert any("1 segment with two documents (first: 1, 'd' and 'e')" in w for w in result.warnings)
+    assert result.averages is not None
+    assert result.averages.documents is None
+
+
+def test_every_ranking_has_clusters_by_number():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(4, 40)) + np.array([[50], [50], [30], [10]])
+    result = human_scores(ratings(scores), protocol="esa", n_bootstrap=0)
+    assert [s.cluster for s in result.systems] == [1, 1, 2, 3]
+    assert [s.rank_from for s in result.systems] == [1, 1, 3, 4]
+    none = human_scores(ratings(scores), protocol="esa", clusters="none", n_bootstrap=0)
+    assert [s.cluster for s in none.systems] == [None] * 4
