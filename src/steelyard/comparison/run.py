@@ -108,7 +108,8 @@ def compare(  # noqa: PLR0913 - every option has a default
     unit
         What is independent: ``segment``, ``document``, ``prompt`` (segments of one source), a
         column of the input, or a number of consecutive segments. ``auto`` takes documents where at
-        least ten are known, else segments. Tests, intervals, ranks and tiers follow it.
+        least ten are known, or prompts that segments share, else segments. Tests, intervals, ranks
+        and tiers follow it.
     intervals, n_bootstrap
         Whether whole units are resampled for 95 % intervals (None: no intervals), and how often.
     rng
