@@ -243,8 +243,10 @@ class _Asked:
         for role, column in self.inputs.columns:
             if role not in (*_SIDES, "unit"):
                 raise UsageError(f"--columns {role}={column}: a log of battles has no {role}")
-            if role != "unit" or not given("unit"):
-                settings[role] = settings[role] or column if role in _SIDES else column
+            if role in _SIDES:
+                settings[role] = settings[role] or column
+            elif not given("unit"):
+                settings[role] = column
         for option in ("by", "orders"):  # what is usual differs for logs
             if not given(option):
                 del settings[option]

@@ -29,7 +29,7 @@ from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.words import plural
-from steelyard.data.independence import AUTO, FEWEST, PROMPT
+from steelyard.data.independence import AUTO, FEWEST, PROMPT, many
 from steelyard.data.independence import counted as named_units
 from steelyard.data.judgements import BattleLog
 from steelyard.formats import bigtables
@@ -303,7 +303,7 @@ def _test(
 def _notes(
     sample: LogSample, found: Mapping[str, Aggregate], options: BattleOptions, *, gaps: bool
 ) -> list[str]:
-    unit = named_units(2, sample.unit).removeprefix("2 ")
+    unit = many(sample.unit)
     notes = [f"sign tests who wins more {unit} of each pair alone, ties left out"]
     if gaps:
         notes.append(f"gap tests differences of scores by their spread over resampled {unit}")

@@ -79,7 +79,6 @@ class PairOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "unit", str(self.unit))
         if self.intervals in _UNITS:  # a unit of intervals is the unit of all
             if self.unit not in ("auto", self.intervals):
                 raise UsageError(
@@ -172,7 +171,3 @@ class CardOptions(Options):
     power: float = fraction(0.8, "Power at which the card counts the segments needed.")
     unit: str = unit("auto")
     n_bootstrap: int = whole(10_000, least=10)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "unit", str(self.unit))

@@ -262,7 +262,7 @@ def decide(
         effect=sign * float(effect) + 0.0,
         needed=needed,
         power=options.power,
-        unit=two.units.effect(_moved_alone(moved, two.known)),
+        unit=two.units.effect(np.stack([moved, 0 * moved])),
         verdict="",
         regressions=_regressions(es, two, lead),
         human=None if options.human is None else _human(es, options.human, two, counts, level),
@@ -290,7 +290,7 @@ class _Two:
 
     @property
     def blocks(self) -> Counts | None:
-        return self.units.take(self.known)
+        return self.units.codes
 
     @property
     def sign(self) -> float:
@@ -327,7 +327,7 @@ def _two(es: EvalSet, pair: tuple[str, str], score: str | None, options: CardOpt
         table=table,
         known=known,
         both=values[:, known],
-        units=units_of(es.segments, options.unit, known),
+        units=units_of(es.segments, options.unit, known).of(known),
         statistics=None if stats is None else stats.select(segments=np.flatnonzero(known)),
     )
 
@@ -337,13 +337,6 @@ def _p_of_wins(two: _Two) -> float:
     if two.blocks is None:
         return float(pairedtests.sign_test(two.both)[0, 1])
     return float(unitflips.sign(two.both, two.blocks)[0][0, 1])
-
-
-def _moved_alone(moved: Floats, known: np.ndarray) -> Floats:
-    """Give differences as scores of two systems on all segments, NaN where either has none."""
-    found = np.full((2, len(known)), np.nan)
-    found[:, known] = moved, 0 * moved
-    return found
 
 
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:

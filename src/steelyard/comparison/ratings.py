@@ -169,7 +169,7 @@ def rate_log(
     def play(order: Orders, _rng: np.random.Generator, *, single: bool = False) -> Played:  # noqa: ARG001
         if len(order) > _ONE_BY_ONE or (order < 0).any():
             return rating.of_log(battles, order)
-        played = [rating.in_time(_taken(battles, row)) for row in order]
+        played = [rating.in_time(battles.take(row)) for row in order]
         sigmas = [one.sigma for one in played if one.sigma is not None]
         return Played(
             np.array([one.scores for one in played]), np.array(sigmas) if sigmas else None
@@ -184,13 +184,6 @@ def rate_log(
     drawn = sequences(len(battles), n, rng, blocks=blocks, resample=True)
     drawn.sort(axis=1)  # what is drawn keeps its order in time
     return Rated(own, replicates=rating.of_log(battles, drawn).scores)
-
-
-def _taken(battles: Battles, rows: np.ndarray) -> Battles:
-    weight = None if battles.weight is None else battles.weight[rows]
-    return Battles(
-        battles.left[rows], battles.right[rows], battles.outcome[rows], battles.n, weight
-    )
 
 
 def in_orders(

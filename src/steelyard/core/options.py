@@ -75,6 +75,10 @@ _CHECKS: dict[str, Callable[[Option, dict[str, Any]], object]] = {
 }
 
 
+#: What a value of some kinds is from then on: a number of segments may stand there as one.
+_SETTLED: dict[str, Callable[[Any], Any]] = {"unit": str}
+
+
 def _field(kind: str, default: Any, said: str | None, told: dict[str, Any]) -> Any:
     option = Option(kind=kind, help=said, **{"optional": default is None, **told})
     return field(default=default, metadata={_KEY: option})
@@ -178,6 +182,9 @@ class Options:
     def __post_init__(self) -> None:
         for name, option in self.declared().items():
             option.check(name, getattr(self, name))
+            settle = _SETTLED.get(option.kind)
+            if settle is not None:
+                object.__setattr__(self, name, settle(getattr(self, name)))
 
     @classmethod
     def declared(cls) -> dict[str, Option]:

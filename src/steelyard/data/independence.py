@@ -103,6 +103,17 @@ def counted(n: int, name: str) -> str:
     return plural(n, name) if name in _COUNTED else f"{plural(n, 'value')} of '{name}'"
 
 
+def many(name: str) -> str:
+    """Name units in the plural.
+
+    Examples
+    --------
+    >>> many("document"), many("5 segments")
+    ('documents', 'runs of 5 segments')
+    """
+    return counted(2, name).removeprefix("2 ")
+
+
 def too_few(n: int, name: str) -> str:
     """Say that there are too few units.
 

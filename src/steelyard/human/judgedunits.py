@@ -27,7 +27,7 @@ from steelyard.data.independence import (
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Segments
 from steelyard.human.ordering import Averages
-from steelyard.stats.arrays import Counts, ratio
+from steelyard.stats.arrays import Counts, ratio, row_errors
 from steelyard.stats.paired import clustered, unpaired
 from steelyard.stats.paired.ranktests import rank_sum_matrix
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
@@ -110,8 +110,7 @@ class Independent:
         for sample, *own in zip(samples, *codes, strict=True):
             rows, units = sample[None, :], [code.astype(np.int64) for code in own]
             if self.rater is None and self.units.codes is None:
-                known = sample[~np.isnan(sample)]
-                error = known.std(ddof=1) / np.sqrt(len(known)) if len(known) > 1 else np.nan
+                error = row_errors(rows)[0]
             elif len(units) > 1:
                 error = clustered.two_way_mean_error(rows, *units).error[0]
             else:
@@ -163,17 +162,13 @@ def independent(averages: Averages, ratings: Ratings, unit: str) -> tuple[Indepe
 
 def _raters(averages: Averages, ratings: Ratings) -> Counts:
     """Code who rated each output; several of them together are a rater of their own."""
-    place = {name: i for i, name in enumerate(averages.systems)}
-    order = {name: i for i, name in enumerate(averages.segments)}
-    system = np.array([place.get(name, -1) for name in ratings.systems])[ratings.system]
-    segment = np.array([order.get(name, -1) for name in ratings.segments])[ratings.segment]
+    system, segment = averages.cells_of(ratings)
     size = len(averages.segments)
     cells = averages.system.astype(np.int64) * size + averages.segment
     keep = (system >= 0) & (segment >= 0) & ratings.is_item("system", "repeat")
+    rows = zip((system * size + segment)[keep].tolist(), ratings.rater[keep].tolist(), strict=True)
     who: dict[int, set[int]] = {}
-    for cell, rater in zip(
-        (system * size + segment)[keep].tolist(), ratings.rater[keep].tolist(), strict=True
-    ):
+    for cell, rater in rows:
         who.setdefault(cell, set()).add(rater)
     names = [str(sorted(who.get(cell, ()))) for cell in cells.tolist()]
     return np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)

@@ -16,7 +16,7 @@ from steelyard.human import raters
 from steelyard.human.ordering import MAX_SYSTEMS, Averages, Ordering, Rule, outputs
 from steelyard.human.presets import Preset
 from steelyard.stats import clusters
-from steelyard.stats.arrays import Counts, ratio, row_means
+from steelyard.stats.arrays import Counts, row_errors, row_means
 from steelyard.stats.paired.domaintests import directed_stouffer, scipy_wilcoxon, stouffer
 from steelyard.stats.paired.ranktests import rank_sum_matrix
 from steelyard.stats.permutation.pvalues import pair_index
@@ -73,19 +73,16 @@ def counted(ratings: Ratings, preset: Preset) -> tuple[Ratings, list[str]]:
 
 def _each_rating(ratings: Ratings, averages: Averages, kinds: Sequence[str]) -> Floats:
     """Give systems x (segments x k): the k-th rating of an output, by the order of raters."""
-    rows = np.flatnonzero(ratings.is_item(*kinds) & ~np.isnan(ratings.value))
-    systems = {name: i for i, name in enumerate(averages.systems)}
-    segments = {name: i for i, name in enumerate(averages.segments)}
-    i = np.array([systems.get(name, -1) for name in ratings.systems])[ratings.system[rows]]
-    j = np.array([segments.get(name, -1) for name in ratings.segments])[ratings.segment[rows]]
-    rows, i, j = (x[(i >= 0) & (j >= 0)] for x in (rows, i, j))
-    cell = i * len(segments) + j  # rows of one output stand together
+    i, j = averages.cells_of(ratings)
+    rows = ratings.is_item(*kinds) & ~np.isnan(ratings.value) & (i >= 0) & (j >= 0)
+    i, j, shape = i[rows], j[rows], (len(averages.systems), len(averages.segments))
+    cell = i * shape[1] + j  # rows of one output stand together
     opens = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.empty(0, int)
     k = np.arange(len(cell)) - np.repeat(opens, np.diff(np.r_[opens, len(cell)]))
     most = int(k.max(initial=0)) + 1
-    found = np.full((len(systems), len(segments), most), np.nan)
+    found = np.full((*shape, most), np.nan)
     found[i, j, k] = ratings.value[rows]
-    return found.reshape(len(systems), -1)
+    return found.reshape(shape[0], -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +170,7 @@ def rank(ratings: Ratings, averages: Averages, name: str, preset: Preset) -> Off
         domains,
         sizes,
         means if domains else None,
-        errors=np.sqrt(np.sum([_squared_errors(part) for part in parts], axis=0)) / len(parts),
+        errors=np.sqrt(np.sum([row_errors(part) ** 2 for part in parts], axis=0)) / len(parts),
     )
     if not 1 < len(overall) <= MAX_SYSTEMS:
         return replace(found, warnings=tuple(warnings))
@@ -190,13 +187,6 @@ def rank(ratings: Ratings, averages: Averages, name: str, preset: Preset) -> Off
     placed = _placed(base, p, lead, preset)
     other = None if directed is None else _placed(base, directed, lead, preset)
     return replace(found, placed=placed, directed=other, warnings=tuple(warnings))
-
-
-def _squared_errors(scores: Floats) -> Floats:
-    """Squared standard errors of the means of rows; NaN where there are fewer than two scores."""
-    n = (~np.isnan(scores)).sum(axis=1)
-    off = scores - row_means(scores)[:, None]
-    return ratio(np.nansum(off * off, axis=1), np.where(n > 1, n * (n - 1), np.nan))
 
 
 def _domains(averages: Averages, preset: Preset) -> tuple[tuple[str, ...], Counts, tuple[int, ...]]:

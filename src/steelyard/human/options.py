@@ -123,7 +123,6 @@ class HumanOptions(Options):
     def __post_init__(self) -> None:
         bounds.choice(PROTOCOLS, protocol=self.protocol)
         super().__post_init__()
-        object.__setattr__(self, "unit", str(self.unit))
         bounds.instance((str, Path), "a path", optional=True, weights=self.weights)
         if len(self.scale) != 2 or not self.scale[0] < self.scale[1]:
             raise bounds.fail("scale", "its lower and its upper end", self.scale)

@@ -72,6 +72,14 @@ class Averages:
         full[self.system, self.segment] = self.values[name]
         return full
 
+    def cells_of(self, ratings: Ratings) -> tuple[Counts, Counts]:
+        """Give system and segment of each row as codes of these averages, -1 where it has none."""
+        systems = {name: i for i, name in enumerate(self.systems)}
+        segments = {name: i for i, name in enumerate(self.segments)}
+        system = np.array([systems.get(name, -1) for name in ratings.systems], dtype=np.int64)
+        segment = np.array([segments.get(name, -1) for name in ratings.segments], dtype=np.int64)
+        return system[ratings.system], segment[ratings.segment]
+
     def select(self, systems: Collection[str]) -> Averages:
         """Keep the rows of these systems, and the segments that are left."""
         wanted = set(systems)

@@ -48,17 +48,19 @@ def place(
         most = f"more than {MAX_SYSTEMS} systems"
         told.append(f"{most}: pairs are not tested, and there are no clusters")
     used = None if placed.p is None else rule
-    own = Placement(
-        ordering=placed,
-        overall=averages.means(name),
-        rule=used,
-        unit=apart.effect(averages, name) if few else None,
-        errors=apart.errors(averages, name)[placed.order],
-        notes=_notes(averages, used),
-        warnings=tuple(told),
-    )
+    notes = _notes(averages, used)
     if options.preset is None:
-        return _with_unit(own)
+        return _with_unit(
+            Placement(
+                ordering=placed,
+                overall=averages.means(name),
+                rule=used,
+                unit=apart.effect(averages, name) if few else None,
+                errors=apart.errors(averages, name)[placed.order],
+                notes=notes,
+                warnings=tuple(told),
+            )
+        )
     preset = PRESETS[options.preset]
     found = official.rank(ratings, averages, name, preset)
     beside = f"{rule.test} test by {apart.name}"
@@ -66,14 +68,13 @@ def place(
     tables, more = found.shown(averages.systems, beside, placed)
     alone = independent(averages, ratings, SEGMENT)[0]  # the unit of the organisers
     return _with_unit(
-        replace(
-            own,
+        Placement(
             ordering=found.placed,
             overall=found.overall,
             rule=None if used is None else official.rule_of(preset),
             unit=alone.effect(averages, name) if few else None,
             errors=None if found.errors is None else found.errors[found.placed.order],
-            notes=(*official.told(preset), own.notes[-1]),
+            notes=(*official.told(preset), notes[-1]),
             warnings=found.warnings,
             tables=tables,
             more=more,

@@ -93,15 +93,20 @@ def describe(
     ), notes
 
 
-def _of_ratings(ratings: Ratings) -> tuple[dict[str, str], list[str]]:
-    """Give the document of each segment that the ratings name; one with two has none."""
-    if ratings.document is None:
-        return {}, []
+def named_documents(ratings: Ratings) -> tuple[dict[int, str], dict[int, str]]:
+    """Give the first document that ratings name for a segment (a code), and another if they do."""
     found: dict[int, str] = {}
     torn: dict[int, str] = {}
-    for code, name in zip(ratings.segment.tolist(), ratings.document, strict=True):
-        if name and found.setdefault(code, name) != name:
-            torn.setdefault(code, name)
+    if ratings.document is not None:
+        for code, name in zip(ratings.segment.tolist(), ratings.document, strict=True):
+            if name and found.setdefault(code, name) != name:
+                torn.setdefault(code, name)
+    return found, torn
+
+
+def _of_ratings(ratings: Ratings) -> tuple[dict[str, str], list[str]]:
+    """Give the document of each segment that the ratings name; one with two has none."""
+    found, torn = named_documents(ratings)
     documents = {ratings.segments[k]: name for k, name in found.items() if k not in torn}
     if not torn:
         return documents, []

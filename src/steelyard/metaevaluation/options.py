@@ -76,7 +76,6 @@ class MetaOptions(Procedure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "unit", str(self.unit))
         if self.intervals not in ("segment", "document"):
             return
         # A unit of intervals is the unit of all: of values and tests, too.

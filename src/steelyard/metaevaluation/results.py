@@ -12,7 +12,7 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import plural
-from steelyard.data.independence import SEGMENT, UnitEffect, counted
+from steelyard.data.independence import SEGMENT, UnitEffect, many
 from steelyard.stats.arrays import Floats
 
 _LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
@@ -26,7 +26,7 @@ def units(intervals: str, unit: str = SEGMENT) -> str:
     >>> units("unit"), units("unit", "document"), units("both", "5 segments")
     ('segments', 'documents', 'runs of 5 segments and systems')
     """
-    drawn = counted(2, unit).removeprefix("2 ")
+    drawn = many(unit)
     return {"system": "systems", "both": f"{drawn} and systems"}.get(intervals, drawn)
 
 

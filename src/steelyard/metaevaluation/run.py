@@ -132,6 +132,7 @@ def evaluate(
     tests: dict[str, Significance] = {}
     chance: dict[str, float] = {}
     coarser: dict[str, dict[str, float]] = {}
+    known = units.coarser
     for meta in metas:
         run = Run.of(data, meta, options, blocks)
         found = run.results()
@@ -148,7 +149,6 @@ def evaluate(
         level = meta.chance(run.view)
         chance |= {} if level is None else {meta.name: level}
         results += found
-        known = units.coarser
         if known is not None and known.n > 1 and meta.on_cells and run.view.level == "sys":
             other = Run.of(data, meta, options, known.codes).results()
             coarser[meta.name] = {result.metric: result.value for result in other}

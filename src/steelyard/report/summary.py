@@ -18,7 +18,7 @@ from steelyard.core.errors import printable
 from steelyard.core.provenance import installed_version
 from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect, counted
+from steelyard.data.independence import UnitEffect, many
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
 
 _RANKINGS = {
@@ -316,10 +316,9 @@ def _comparison_methods(found: Any) -> tuple[list[str], list[str]]:
         cited.append(test.correction)
     parts.append(independence(found.unit))
     if "bootstrap" in options:
-        drawn = counted(2, found.unit.name).removeprefix("2 ")
         parts.append(
             f"Intervals are 95 % percentile bootstrap intervals over {options['bootstrap']:,} "
-            f"resamples of {drawn} (seed {seed})."
+            f"resamples of {many(found.unit.name)} (seed {seed})."
         )
         proportions = PROPORTION in {own.of for own in found.aggregations.values()}
         if proportions and found.unit.design_effect == 1:

@@ -52,6 +52,19 @@ def row_means(x: Floats) -> Floats:
     return ratio(np.nansum(x, axis=-1), (~np.isnan(x)).sum(axis=-1))
 
 
+def row_errors(x: Floats) -> Floats:
+    """Standard errors of the means of rows, NaN aside; NaN where fewer than two are left.
+
+    Examples
+    --------
+    >>> row_errors(np.array([[1.0, 3.0, np.nan], [5.0, np.nan, np.nan]])).tolist()
+    [1.0, nan]
+    """
+    n = (~np.isnan(x)).sum(axis=1)
+    off = x - row_means(x)[:, None]
+    return np.sqrt(ratio(np.nansum(off * off, axis=1), np.where(n > 1, n * (n - 1), 0)))
+
+
 def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
     """Divide, with NaN where there is nothing to divide by.
 

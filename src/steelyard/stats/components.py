@@ -24,6 +24,7 @@ from scipy.special import stdtrit
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, group_sums, ratio
+from steelyard.stats.permutation.pvalues import block_sums
 
 _ROUNDING = 1e-9  # of the number of segments: what is less is 0
 _SINGULAR = 1e-9  # smallest against largest singular value of scaled equations
@@ -63,9 +64,9 @@ def nested_components(
     known = ~np.isnan(x)
     middle = ratio(np.where(known, x, 0.0).sum(axis=1), known.sum(axis=1))
     centred = np.where(known, x - middle[:, None], 0.0)  # digits are lost if the mean is large
-    n = _by_group(known.astype(np.float64), codes, n_documents)
-    total = _by_group(centred, codes, n_documents)
-    square = _by_group(centred**2, codes, n_documents)
+    n, total, square = (
+        block_sums(part, codes) for part in (known.astype(np.float64), centred, centred**2)
+    )
     mean_square = np.where(n > 0, total**2 / np.maximum(n, 1), 0.0)
 
     size, count = n @ w.T, (n > 0).astype(np.float64) @ w.T
@@ -98,13 +99,6 @@ def nested_components(
             size,
         )
     return np.stack([domain, document, segment], axis=-1)
-
-
-def _by_group(x: Floats, codes: Counts, n: int) -> Floats:
-    """Add up the columns of each group: rows x groups."""
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(n))
-    return np.add.reduceat(x[:, order], starts, axis=1) if n else np.zeros((len(x), 0))
 
 
 def _over(top: Floats, bottom: Floats, size: Floats | None = None) -> Floats:

@@ -151,10 +151,6 @@ class PowerOptions(Options):
     alpha: float = fraction(0.05, "Level of the tests, two-sided.", metavar="X")
     target: float = fraction(0.8, "The power that is wanted.", flag="--power", metavar="X")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "unit", str(self.unit))
-
     def shown(self) -> dict[str, object]:
         """Give what the provenance shows."""
         return {

@@ -22,7 +22,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, UnitEffect, Units, counted, units_of
+from steelyard.data.independence import SEGMENT, UnitEffect, Units, many, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.intervals import replicates
 from steelyard.stats.arrays import Counts, Floats, group_sums
@@ -89,7 +89,7 @@ def power_of_test(
     spread = float(x.std(ddof=1))
     powered = _Powered(
         title=f"Power to tell {pair[0]} from {pair[1]} by {score}",
-        unit=_many(pilot.units.name),
+        unit=many(pilot.units.name),
         sizes=sizes,
         found=found,
         target=options.target,
@@ -156,7 +156,7 @@ def power_of_metrics(
         gaps = dict.fromkeys(gaps, options.difference)
     powered = _Powered(
         title=f"Power to tell {pair[0]} from {pair[1]}",
-        unit=_many(_SYSTEM if units is None else units.name),
+        unit=many(_SYSTEM if units is None else units.name),
         sizes=sizes,
         found={
             name: powers.normal_power(abs(gap), errors[name], options.alpha)
@@ -300,11 +300,6 @@ def _refuse_one(units: Units) -> None:
     """Refuse to draw from a single unit, of which every resample is the same."""
     if units.n < 2:
         raise UsageError(f'unit="{units.name}": there is only one to draw from')
-
-
-def _many(unit: str) -> str:
-    """Name units in the plural."""
-    return counted(2, unit).removeprefix("2 ")
 
 
 def _pair(runs: MetaRuns, able: Sequence[Sequence[str]]) -> tuple[str, str]:

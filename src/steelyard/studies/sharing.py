@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steelyard.core.words import plural
+from steelyard.data.independence import FEWEST
 from steelyard.stats.arrays import Counts, Floats, group_sums, ratio
 from steelyard.stats.components import (
     crossed_components,
@@ -21,7 +22,6 @@ from steelyard.stats.components import (
 from steelyard.studies.gains import Plan, Shape
 from steelyard.studies.unitsets import Rated, Scored, without
 
-FEW = 10  # units below which an interval is rough
 _GROUPS = 40  # of documents, and of raters, that jackknives of ratings leave out
 _NAN = float("nan")
 
@@ -112,7 +112,7 @@ def share_scores(data: Scored) -> Sharing:
     domains = _useful_domains(data)
     tops = _domain_of_documents(data.documents, domains)
     n_domains = 0 if tops is None else int(tops.max()) + 1
-    by_domain = n_domains >= FEW
+    by_domain = n_domains >= FEWEST
     groups = tops if by_domain and tops is not None else leave_out(n_documents)
     n_groups = int(groups.max()) + 1
     weights = np.ones((n_groups + 1, n_documents))
@@ -398,7 +398,7 @@ def _linear(value: float, error: float, freedom: int, low: float, high: float = 
 
 
 def _few(n: int, noun: str) -> list[str]:
-    return [f"{plural(n, noun)}: intervals are rough"] if n < FEW else []
+    return [f"{plural(n, noun)}: intervals are rough"] if n < FEWEST else []
 
 
 def below_zero(components: Sequence[Component]) -> list[str]:

@@ -23,6 +23,7 @@ from steelyard.formats.reading import Reading, read_all
 from steelyard.formats.streams import kept
 from steelyard.human import mqm
 from steelyard.human.protocol import merged, together
+from steelyard.human.segmentfacts import named_documents
 from steelyard.stats.arrays import Counts, Floats
 
 RATINGS = "ratings"  # what judgements of a file are called
@@ -125,11 +126,10 @@ def _documents(ratings: Ratings) -> tuple[str | None, ...] | None:
     """Give the document of each segment; ratings that disagree on it are refused."""
     if ratings.document is None:
         return None
-    found: dict[int, str] = {}
-    for segment, document in zip(ratings.segment.tolist(), ratings.document, strict=True):
-        if document and found.setdefault(segment, document) != document:
-            name = ratings.segments[segment]
-            raise UsageError(f"segment '{name}' is of documents '{found[segment]}', '{document}'")
+    found, torn = named_documents(ratings)
+    for segment, document in torn.items():
+        name = ratings.segments[segment]
+        raise UsageError(f"segment '{name}' is of documents '{found[segment]}', '{document}'")
     return tuple(found.get(code) for code in range(len(ratings.segments)))
 
 

@@ -251,8 +251,7 @@ def from_log(
     if in_order:
         if log.time is not None:
             order = np.argsort(log.time, kind="stable")  # what has no time comes last
-        weight = None if log.weight is None else log.weight[order]
-        played = Battles(log.left[order], log.right[order], log.outcome[order], rows.n, weight)
+        played = rows.take(order)
     units: UnitCounts | UnitParts | None
     if unit is not None and log.units is not None and len(rows) > _MANY and _whole(rows):
         pairs, units = _hashed(rows, log.units, unit)
@@ -268,14 +267,7 @@ def _counts(rows: Battles, unit: NDArray[Any] | None) -> tuple[PairWins, UnitCou
         return battle_pairs(rows), None
     if unit is None:  # sums of parts of a win must not depend on the order of the file
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        order = np.lexsort((weight, rows.outcome, rows.right, rows.left))
-        rows = Battles(
-            rows.left[order],
-            rows.right[order],
-            rows.outcome[order],
-            rows.n,
-            None if rows.weight is None else rows.weight[order],
-        )
+        rows = rows.take(np.lexsort((weight, rows.outcome, rows.right, rows.left)))
         unit = np.arange(len(rows), dtype=np.int32)
     units = UnitCounts.of(rows, unit)
     return units.pairs(), units

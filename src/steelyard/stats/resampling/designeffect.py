@@ -30,7 +30,8 @@ from scipy.special import stdtrit
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.permutation.pvalues import pair_index
+from steelyard.stats.components import jackknife_errors
+from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.resampling.unitfreedom import unit_freedom, unit_sizes
 
@@ -115,17 +116,27 @@ def design_effect(scores: Floats, blocks: Counts | None, *, level: float = 0.95)
 
 def _reach(pairs: _Pairs, chosen: Counts, codes: Counts, level: float) -> float:
     """Half the width of the interval of the logarithm: a jackknife of the median over pairs."""
-    n_units = pairs.n_units
-    chosen = _spaced(chosen, max(1, _JACKKNIFED // n_units))
+    chosen = spaced(chosen, max(1, _JACKKNIFED // pairs.n_units))
     without = np.concatenate([_left_out(pairs.sums(k)) for k in pairs.chunks(chosen)])
     with np.errstate(divide="ignore"):
         values = np.log(row_medians(without.T) if np.isnan(without).any() else _medians(without))
-    if not np.isfinite(values).all():  # without some unit, nothing has a spread
+    return jackknife_reach(values, unit_sizes(codes), level)
+
+
+def jackknife_reach(values: Floats, sizes: Floats, level: float) -> float:
+    """Half the width of the interval of a logarithm, from what it is without each unit.
+
+    NaN where it is undefined without some unit, and where few large units decide.
+
+    Examples
+    --------
+    >>> round(jackknife_reach(np.array([0.1, 0.2, 0.3, 0.2]), np.ones(4), 0.95), 4)
+    0.3898
+    """
+    freedom = unit_freedom(sizes**2)
+    if not np.isfinite(values).all() or freedom < FEWEST_FREE:
         return math.nan
-    deviation = math.sqrt(((values - values.mean()) ** 2).sum() * (n_units - 1) / n_units)
-    freedom = unit_freedom(unit_sizes(codes) ** 2)
-    if freedom < FEWEST_FREE:  # a few large units decide: it may be anything
-        return math.nan
+    deviation = float(jackknife_errors(values[:, None])[0])
     return -float(stdtrit(freedom, (1 - level) / 2)) * deviation
 
 
@@ -138,8 +149,14 @@ def _left_out(sums: Floats) -> Floats:
     return _ratio(sums.sum(axis=2)[:, :, None] - sums)
 
 
-def _spaced(places: Counts, most: int) -> Counts:
-    """Keep at most so many, evenly spaced."""
+def spaced(places: Counts, most: int) -> Counts:
+    """Keep at most so many, evenly spaced.
+
+    Examples
+    --------
+    >>> spaced(np.arange(10), 3).tolist()
+    [0, 3, 6]
+    """
     if len(places) <= most:
         return places
     return places[np.arange(most) * len(places) // most]
@@ -149,16 +166,13 @@ class _Pairs:
     """Design effects of chosen pairs, of all units and without each of them."""
 
     def __init__(self, scores: Floats, codes: Counts, n_units: int) -> None:
-        self.scores, self.n_units = scores, n_units
-        order = np.argsort(codes, kind="stable")
-        self.order, sorted_codes = order, codes[order]
-        self.starts = np.flatnonzero(np.r_[True, np.diff(sorted_codes) > 0][: len(order)])
+        self.scores, self.codes, self.n_units = scores, codes, n_units
         self.i, self.j = pair_index(len(scores))
 
     def every(self) -> Counts:
         """Give places of pairs; of a system alone there is one, that of its scores."""
         n = len(self.i) if len(self.scores) != 1 else 1
-        return _spaced(np.arange(n), MOST_PAIRS)
+        return spaced(np.arange(n), MOST_PAIRS)
 
     def chunks(self, chosen: Counts) -> list[Counts]:
         """Take as many pairs at a time as there is room for, but at least none."""
@@ -167,7 +181,7 @@ class _Pairs:
 
     def sums(self, chosen: Counts) -> Floats:
         """Sums by unit that a design effect is made of: seven kinds x pairs x units."""
-        x = self.scores[:, self.order]
+        x = self.scores
         gap = x[: len(chosen)] if len(x) == 1 else x[self.i[chosen]] - x[self.j[chosen]]
         known = ~np.isnan(gap)
         gap = np.where(known, gap, 0.0)
@@ -176,8 +190,7 @@ class _Pairs:
         if not self.n_units:
             return np.zeros((7, len(gap), 0))
         m, s, square = (
-            np.add.reduceat(part, self.starts, axis=1)
-            for part in (known.astype(np.float64), gap, gap * gap)
+            block_sums(part, self.codes) for part in (known.astype(np.float64), gap, gap * gap)
         )
         return np.stack([m > 0, m, s, square, s * s, s * m, m * m])
 

@@ -97,17 +97,21 @@ def freedom_of_sizes(sizes: Floats) -> Floats:
     return np.minimum(apart, alike)
 
 
-def _both_freedoms(sizes: Floats) -> tuple[Floats, Floats]:
-    """Degrees of freedom of rows of sizes, under either model of what segments have in common."""
-    p = ratio(sizes, sizes.sum(axis=1, keepdims=True))
+def _both_freedoms(sizes: Floats, counts: Floats | None = None) -> tuple[Floats, Floats]:
+    """Degrees of freedom of rows of sizes, under either model of what segments have in common.
+
+    ``counts`` says how often each unit is there; None: once.
+    """
+    often: Floats | float = 1.0 if counts is None else counts
+    p = ratio(sizes, (often * sizes).sum(axis=1, keepdims=True))
     squared = ratio(1.0, 1 - p)  # weights of units
     alike = np.stack([p, p * p], axis=-1) * np.sqrt(squared)[..., None]
-    concentration = (p * p).sum(axis=1)
+    concentration = (often * p * p).sum(axis=1)
     inner = np.zeros((len(p), 2, 2))
     inner[:, 0, 0], inner[:, 0, 1], inner[:, 1, 0] = concentration, -1, -1
     return (
-        satterthwaite(squared * p, alike[..., :1], np.full((len(p), 1, 1), -1.0)),
-        satterthwaite(squared * p * p, alike, inner),
+        satterthwaite(squared * p, alike[..., :1], np.full((len(p), 1, 1), -1.0), counts),
+        satterthwaite(squared * p * p, alike, inner, counts),
     )
 
 
@@ -122,23 +126,17 @@ def freedom_of_counts(sizes: Floats, counts: Floats) -> Floats:
     >>> freedom_of_counts(sizes, counts).round(3).tolist()
     [1.185, 2.133]
     """
-    p = np.where(counts > 0, ratio(sizes, (counts @ sizes)[:, None]), 0.0)
-    cross = ratio(p * p, 1 - p)
-    square = (counts * p * p).sum(axis=1)
-    a0, a1, a2 = ((counts * cross * p**k).sum(axis=1) for k in range(3))
-    apart = ratio(1.0, square + a0 * a0 - (counts * cross * cross).sum(axis=1))
-    own = 1 - 2 * p + square[:, None]
-    rest = own**2 - (square[:, None] - 2 * p) ** 2
-    norm = a0**2 * square**2 + 2 * a0 * a2 + 2 * a1**2 - 4 * square * a0 * a1
-    norm += (counts * cross**2 * rest).sum(axis=1)
-    alike = ratio((counts * cross * own).sum(axis=1) ** 2, norm)
+    apart, alike = _both_freedoms(np.where(counts > 0, sizes, 0.0), counts)
     return np.minimum(apart, alike)
 
 
-def satterthwaite(diagonal: Floats, factors: Floats, inner: Floats) -> Floats:
+def satterthwaite(
+    diagonal: Floats, factors: Floats, inner: Floats, counts: Floats | None = None
+) -> Floats:
     """tr(B)^2 / ||B||^2 of B = diag(d) + U S U', without B: its size is that of units squared.
 
-    Takes rows x units, rows x units x k and rows x k x k.
+    Takes rows x units, rows x units x k and rows x k x k; ``counts`` (rows x units) says how often
+    each unit is there, None: once.
 
     Examples
     --------
@@ -146,10 +144,12 @@ def satterthwaite(diagonal: Floats, factors: Floats, inner: Floats) -> Floats:
     >>> satterthwaite(d, u, s).round(12).tolist()  # a centring matrix, of rank two
     [2.0]
     """
-    outer = np.swapaxes(factors, 1, 2) @ factors @ inner  # U'U S
+    often: Floats | float = 1.0 if counts is None else counts
+    copies = factors if counts is None else factors * counts[..., None]
+    outer = np.swapaxes(copies, 1, 2) @ factors @ inner  # U'U S
     own = ((factors @ inner) * factors).sum(axis=-1)  # the diagonal of U S U'
-    trace = diagonal.sum(axis=1) + own.sum(axis=1)
-    squares = (diagonal * diagonal + 2 * diagonal * own).sum(axis=1)
+    trace = (often * diagonal).sum(axis=1) + (often * own).sum(axis=1)
+    squares = (often * (diagonal * diagonal + 2 * diagonal * own)).sum(axis=1)
     squares += np.trace(outer @ outer, axis1=1, axis2=2)
     return ratio(trace * trace, squares)
 

@@ -60,6 +60,11 @@ class Battles:
         if not (weight.min() >= 0 and np.isfinite(weight).all()):
             raise UsageError("weights of battles are at least 0")
 
+    def take(self, rows: NDArray[np.int64] | slice) -> Battles:
+        """Keep these battles, in this order."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Battles(self.left[rows], self.right[rows], self.outcome[rows], self.n, weight)
+
     def __len__(self) -> int:
         return len(self.outcome)
 

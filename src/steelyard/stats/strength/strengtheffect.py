@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import stdtrit
 
 from steelyard.core import bounds
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.bootstrap import row_medians
-from steelyard.stats.resampling.designeffect import FEWEST_FREE, DesignEffect
-from steelyard.stats.resampling.unitfreedom import unit_freedom
+from steelyard.stats.resampling.designeffect import DesignEffect, jackknife_reach, spaced
 from steelyard.stats.strength.battlelog import UnitCounts
 from steelyard.stats.strength.bradleyterry import MOST_DENSE, bradley_terry_pairs
 from steelyard.stats.strength.sandwich import information_inverse, pull_weights
@@ -69,9 +67,7 @@ def strength_effect(units: UnitCounts, *, level: float = 0.95) -> DesignEffect:
     moves = inverse @ pull_weights(fit, units.i, units.j, _TIES)[main].toarray()
     i, j = pair_index(len(main))
     most = max(1, _CELLS // max(units.n_units, moves.shape[1]))
-    if len(i) > most:  # evenly spaced pairs of the many
-        some = np.arange(most) * len(i) // most
-        i, j = i[some], j[some]
+    i, j = spaced(i, most), spaced(j, most)
     gaps = moves[i] - moves[j]
     inside = np.tile(np.isin(units.i, main) & np.isin(units.j, main), 3)
     sizes: Floats = np.asarray(units.cells.T @ inside.astype(np.float64))
@@ -92,12 +88,6 @@ def strength_effect(units: UnitCounts, *, level: float = 0.95) -> DesignEffect:
     rest = [total.sum(axis=1, keepdims=True) - total for total in (whole, alone)]
     with np.errstate(divide="ignore", invalid="ignore"):
         without = np.log(row_medians(np.where(rest[1] > 0, rest[0] / rest[1], np.nan).T))
-    middle = float(np.median(value))
-    reach = math.nan
-    if np.isfinite(without).all():
-        deviation = math.sqrt(((without - without.mean()) ** 2).sum() * (g - 1) / g)
-        freedom = unit_freedom(sizes**2)
-        if freedom >= FEWEST_FREE:
-            reach = -float(stdtrit(freedom, (1 - level) / 2)) * deviation
+    middle, reach = float(np.median(value)), jackknife_reach(without, sizes, level)
     ends = middle * math.exp(-reach), middle * math.exp(reach)
     return DesignEffect(middle, *ends, g, round(size), len(value))
