@@ -78,7 +78,7 @@ def test_each_value_of_a_column_is_a_set(capsys):
         (["study", "disagreement", SCORES, "--score", "learnd"], "did you mean"),
         (["study", "disagreement", SCORES, "--by", "mean"], "at least two rankings"),
         (["study", "disagreement", SCORES, "--each", "dmoain"], "did you mean 'domain'"),
-        (["study", "system"], "No such command 'system'"),
+        (["study", "system"], "no command 'system'"),
         (["study", "systems"], "no input"),
         (["study", "segments", SCORES, "--human", "mqm", "--draws", "5"], "draws"),
         (["study", "distinct", SCORES], "name the human score"),
@@ -122,7 +122,7 @@ def test_nothing_is_written_if_it_fails(capsys, tmp_path):
 
 
 def test_an_interrupt_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
-    from steelyard.studies import simulation
+    from steelyard.studies.systems import simulation
 
     def interrupted(*_arguments):
         raise KeyboardInterrupt

@@ -50,14 +50,14 @@ from steelyard.stats.strength import bradleyterry as strength
 from steelyard.stats.strength import elo, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
 from steelyard.stats.strength.strengtheffect import strength_effect
-from steelyard.studies.ablations import ablate_segments, ablate_systems
-from steelyard.studies.disagreement import disagree
-from steelyard.studies.discernment import count_distinct, guard
-from steelyard.studies.options import Design
-from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
-from steelyard.studies.simulation import simulate
-from steelyard.studies.ties import vary_ties
-from steelyard.studies.units import study_units
+from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
+from steelyard.studies.metrics.discernment import count_distinct, guard
+from steelyard.studies.metrics.ties import vary_ties
+from steelyard.studies.planning.power import power_of_effect, power_of_metrics, power_of_test
+from steelyard.studies.planning.units import study_units
+from steelyard.studies.systems.disagreement import disagree
+from steelyard.studies.systems.options import Design
+from steelyard.studies.systems.simulation import simulate
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
 WORD = (3, NAN, True, ["foo"], b"foo")

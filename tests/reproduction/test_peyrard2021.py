@@ -27,7 +27,7 @@ from steelyard.reproduction.peyrard2021 import PAPER, reproduce_paired
 from steelyard.reproduction.reproduction import VERDICTS, Reproduction, Row
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import segment_points, win_counts
-from steelyard.studies.simulation import simulate
+from steelyard.studies.systems.simulation import simulate
 
 LEVELS = st.integers(0, 4).map(float)
 

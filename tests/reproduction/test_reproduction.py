@@ -23,8 +23,8 @@ from steelyard.reproduction.reproduction import (
     Row,
     printed,
 )
-from steelyard.studies.options import Design
-from steelyard.studies.simulation import simulate
+from steelyard.studies.systems.options import Design
+from steelyard.studies.systems.simulation import simulate
 
 
 @given(

@@ -18,9 +18,9 @@ from steelyard.data.segments import Segments
 from steelyard.human.darr import pairs_of_scores
 from steelyard.reproduction.stanchev2020 import counted_pairs, machine_pairs, reproduce_ties
 from steelyard.stats.kendall.counting import KENDALL, count_pairs
-from steelyard.studies.options import MATRICES
+from steelyard.studies.metrics.options import MATRICES
+from steelyard.studies.metrics.ties import count_flips, vary_ties
 from steelyard.studies.results import Study
-from steelyard.studies.ties import count_flips, vary_ties
 
 NAN = float("nan")
 

@@ -18,8 +18,8 @@ from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
-from steelyard.studies import disagreement as units
-from steelyard.studies.disagreement import Rules, Setup, disagree
+from steelyard.studies.systems import disagreement as units
+from steelyard.studies.systems.disagreement import Rules, Setup, disagree
 
 NAN = float("nan")
 

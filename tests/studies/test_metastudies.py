@@ -17,10 +17,10 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.resampling.bootstrap import draw_counts
-from steelyard.studies.ablations import ablate_segments, ablate_systems
-from steelyard.studies.disagreement import draw_segments
-from steelyard.studies.discernment import count_distinct
+from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
+from steelyard.studies.metrics.discernment import count_distinct
 from steelyard.studies.results import Study
+from steelyard.studies.systems.disagreement import draw_segments
 
 NAN = float("nan")
 

@@ -18,7 +18,7 @@ from steelyard.data.segments import Segments
 from steelyard.demo import embedded
 from steelyard.stats.paired import clustered
 from steelyard.stats.paired.testpower import resampled_unit_p, t_power
-from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
+from steelyard.studies.planning.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.results import Study
 
 SCORES = str(embedded.SCORES)

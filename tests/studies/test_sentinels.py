@@ -16,7 +16,7 @@ from steelyard.data.segments import Segments
 from steelyard.demo import embedded
 from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.studies.discernment import guard
+from steelyard.studies.metrics.discernment import guard
 from steelyard.studies.results import Study
 
 NAN = float("nan")

@@ -13,9 +13,9 @@ from steelyard.core.parallel import Workers
 from steelyard.core.table import dumps
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
-from steelyard.studies.options import Design
 from steelyard.studies.results import Study
-from steelyard.studies.simulation import recovered, simulate, simulate_scores
+from steelyard.studies.systems.options import Design
+from steelyard.studies.systems.simulation import recovered, simulate, simulate_scores
 
 SMALL = Design(types=(1, 2), outliers=(0.0, 0.1), systems=(2, 4), segments=(8,), repeats=6)
 

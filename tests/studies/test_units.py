@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 import steelyard as sy
-from steelyard.cli.study import study as command
+from steelyard.cli.study.group import study as command
 from steelyard.core.errors import UsageError
 from steelyard.stats.components import nested_components
-from steelyard.studies.gains import Plan, Shape, errors_needed
-from steelyard.studies.units import study_units
-from steelyard.studies.unitsets import read_units
+from steelyard.studies.planning.gains import Plan, Shape, errors_needed
+from steelyard.studies.planning.units import study_units
+from steelyard.studies.planning.unitsets import read_units
 
 
 def made(values, documents, domains=None):

@@ -6,20 +6,18 @@ import errno
 import os
 import signal
 import sys
-from importlib import import_module
 from types import FrameType
-from typing import Any
 
 import click
 
 from steelyard import __version__
+from steelyard.cli.lazy import LazyGroup
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import (
     STDIN,
     OutOfMemoryError,
     SteelyardError,
     UsageError,
-    hint,
     printable,
 )
 from steelyard.formats.streams import kept
@@ -30,7 +28,10 @@ COMMANDS = {
     "meta": ("steelyard.cli.meta:meta", "Which metric, or LLM judge, agrees with people?"),
     "human": ("steelyard.cli.human:human", "What do these raw ratings say?"),
     "score": ("steelyard.cli.score:score", "How good is this translation?"),
-    "study": ("steelyard.cli.study:study", "Would the verdict survive other data, other rankings?"),
+    "study": (
+        "steelyard.cli.study.group:study",
+        "Would the verdict survive other data, other rankings?",
+    ),
     "reproduce": ("steelyard.cli.reproduce:reproduce", "Do you reproduce the papers?"),
     "kb": (
         "steelyard.cli.kb:kb",
@@ -45,35 +46,9 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
-    """A group that lists its commands without importing them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Name the commands."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import one command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find a command, or say which one may have been meant."""
-        if args and args[0] not in COMMANDS:
-            raise click.UsageError(f"no command '{args[0]}'; {hint(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands with their one line of help."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
-
-
 @click.group(
     cls=LazyGroup,
+    lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: steelyard data info scores.csv --human mqm",
 )

@@ -25,8 +25,8 @@ from steelyard.reproduction.reproduction import (
     not_there,
     printed,
 )
-from steelyard.studies.ablations import ablate_segments, ablate_systems
-from steelyard.studies.discernment import count_distinct
+from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
+from steelyard.studies.metrics.discernment import count_distinct
 from steelyard.studies.results import Progress, Study
 
 PAPER = Paper(

@@ -28,8 +28,8 @@ from steelyard.stats.correlation import kendall_b, settled
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.wins import WinCounts
-from steelyard.studies.options import Design
 from steelyard.studies.results import Curve, Line, Study, line_of
+from steelyard.studies.systems.options import Design
 
 RANKINGS = ("mean", "median", "bt")
 Bools = NDArray[np.bool_]

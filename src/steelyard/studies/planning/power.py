@@ -29,12 +29,11 @@ from steelyard.stats.arrays import Counts, Floats, group_sums
 from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.paired import testpower as powers
 from steelyard.stats.resampling.bootstrap import draw_counts
-from steelyard.studies.metaruns import By, MetaRuns, open_runs
-from steelyard.studies.options import (
-    META,
+from steelyard.studies.metrics.metaruns import By, MetaRuns, open_runs
+from steelyard.studies.metrics.options import META, MetaStudyOptions
+from steelyard.studies.planning.options import (
     SIZES,
     SYSTEM_SIZES,
-    MetaStudyOptions,
     MetricPowerOptions,
     PowerOptions,
     TestPowerOptions,

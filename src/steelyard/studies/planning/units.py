@@ -30,11 +30,17 @@ from steelyard.data.judgements import Ratings
 from steelyard.formats.judged import raterfile
 from steelyard.formats.load import Source
 from steelyard.stats.arrays import Floats, range_of
-from steelyard.studies.gains import Plan, errors_needed, gain_table, needed_table
-from steelyard.studies.options import UnitsOptions
+from steelyard.studies.planning.gains import Plan, errors_needed, gain_table, needed_table
+from steelyard.studies.planning.options import UnitsOptions
+from steelyard.studies.planning.sharing import (
+    Component,
+    Sharing,
+    below_zero,
+    share_ratings,
+    share_scores,
+)
+from steelyard.studies.planning.unitsets import chosen, grouped, rated, read_units, scored
 from steelyard.studies.results import Curve, Study, plain_line
-from steelyard.studies.sharing import Component, Sharing, below_zero, share_ratings, share_scores
-from steelyard.studies.unitsets import chosen, grouped, rated, read_units, scored
 
 _LENGTHS = (1, 2, 3, 5, 8, 12, 20, 30)  # of documents, in segments, that the figure shows
 

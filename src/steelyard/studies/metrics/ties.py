@@ -27,7 +27,7 @@ from steelyard.metaevaluation.cube import the_human
 from steelyard.stats.arrays import Floats
 from steelyard.stats.kendall.counting import KENDALL, matrix, threshold_counts
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.studies.options import TiesOptions
+from steelyard.studies.metrics.options import TiesOptions
 from steelyard.studies.results import Curve, Progress, Study, plain_line, steps
 
 PERCENT = (0.0, 1.0, 5.0, 10.0, 25.0, 50.0)  # thresholds for scores from 0 to 100

@@ -41,8 +41,8 @@ from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.wins import resampled_wins, segment_points
-from steelyard.studies.options import DisagreementOptions
 from steelyard.studies.results import Curve, Study, line_of
+from steelyard.studies.systems.options import DisagreementOptions
 
 _WIDE = 3  # pairs of rankings up to which a table shows all measures of each
 SAMPLED = ("mean", "median", "bt")  # rankings that samples of segments have, too

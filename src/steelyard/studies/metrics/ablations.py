@@ -24,10 +24,10 @@ from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.correlation import pearson, ranks
 from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.resampling.bootstrap import draw_counts, interval
-from steelyard.studies.disagreement import draw_segments
-from steelyard.studies.metaruns import By, MetaRuns, open_runs
-from steelyard.studies.options import META, SegmentsOptions, SystemsOptions
+from steelyard.studies.metrics.metaruns import By, MetaRuns, open_runs
+from steelyard.studies.metrics.options import META, SegmentsOptions, SystemsOptions
 from steelyard.studies.results import Curve, Line, Progress, Study, mean_line, steps
+from steelyard.studies.systems.disagreement import draw_segments
 
 KINDS = {"values": "Values", "ranks": "Ranks"}
 _SIZES = 12  # as many sizes of systems at most, if none are named

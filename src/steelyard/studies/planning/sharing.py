@@ -19,8 +19,8 @@ from steelyard.stats.components import (
     leave_out,
     nested_components,
 )
-from steelyard.studies.gains import Plan, Shape
-from steelyard.studies.unitsets import Rated, Scored, without
+from steelyard.studies.planning.gains import Plan, Shape
+from steelyard.studies.planning.unitsets import Rated, Scored, without
 
 _GROUPS = 40  # of documents, and of raters, that jackknives of ratings leave out
 _NAN = float("nan")

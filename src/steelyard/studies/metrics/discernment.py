@@ -30,8 +30,8 @@ from steelyard.metaevaluation.results import MetaResult, Significance
 from steelyard.metaevaluation.significance import compare_metrics, ranked
 from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.studies.metaruns import By, MetaRuns, open_runs
-from steelyard.studies.options import META, SENTINEL_META, DistinctOptions, SentinelOptions
+from steelyard.studies.metrics.metaruns import By, MetaRuns, open_runs
+from steelyard.studies.metrics.options import META, SENTINEL_META, DistinctOptions, SentinelOptions
 from steelyard.studies.results import Curve, Line, Progress, Study, plain_line, steps
 
 _SAME = 1e-9  # values that are closer differ by rounding

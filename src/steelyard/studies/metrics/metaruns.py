@@ -19,7 +19,7 @@ from steelyard.metaevaluation.results import MetaResult
 from steelyard.metaevaluation.run import judged_units
 from steelyard.stats.metametrics import catalogue
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
-from steelyard.studies.options import MetaStudyOptions
+from steelyard.studies.metrics.options import MetaStudyOptions
 
 By = str | MetaMetric | Sequence[str | MetaMetric]
 _OPTION = ' (intervals="system")'  # an option that studies do not have

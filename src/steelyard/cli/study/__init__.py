@@ -1,0 +1,1 @@
+"""The command ``steelyard study``: a file for each kind of question."""

@@ -1,0 +1,151 @@
+"""Studies of meta-evaluations, as commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.emit import progress_of, wants_figure
+from steelyard.cli.fields import from_fields
+from steelyard.cli.options import (
+    InputOptions,
+    Names,
+    OutputOptions,
+    figure_options,
+    input_options,
+    need_inputs,
+)
+from steelyard.cli.study.shared import INPUTS, PLOT, emit_study, meta_command
+from steelyard.core.errors import UsageError
+from steelyard.studies.metrics.options import (
+    DistinctOptions,
+    SegmentsOptions,
+    SentinelOptions,
+    SystemsOptions,
+    TiesOptions,
+)
+
+if TYPE_CHECKING:
+    from steelyard.studies.results import Study
+
+
+@meta_command(
+    SystemsOptions,
+    "steelyard study systems scores.csv --human mqm --with spa,pa,pearson --out systems.svg",
+)
+def systems() -> tuple[str, Callable[..., Study]]:
+    """Drop systems, and see how well values and ranks of the metrics survive."""
+    from steelyard.studies.metrics.ablations import ablate_systems
+
+    return "dropping systems", ablate_systems
+
+
+@meta_command(
+    SegmentsOptions,
+    "steelyard study segments scores.csv --human mqm --metrics chrF --sizes 50,500",
+)
+def segments() -> tuple[str, Callable[..., Study]]:
+    """Find how wide intervals of metrics' values are, by number of segments.
+
+    Without --metrics, of the two metrics that are best by the first meta-metric.
+    """
+    from steelyard.studies.metrics.ablations import ablate_segments
+
+    return "drawing segments", ablate_segments
+
+
+@meta_command(
+    DistinctOptions,
+    "steelyard study distinct scores.csv --human mqm --with spa,pa",
+    plots=False,
+)
+def distinct() -> tuple[str, Callable[..., Study]]:
+    """Count distinct values, significant comparisons and clusters under each meta-metric."""
+    from steelyard.studies.metrics.discernment import count_distinct
+
+    return "testing", count_distinct
+
+
+@meta_command(SentinelOptions, "steelyard study sentinels scores.csv texts.jsonl --human mqm")
+def sentinels() -> tuple[str, Callable[..., Study]]:
+    """Weigh scores that know nothing of quality, and name the metrics that don't beat them.
+
+    Random numbers, names of systems, segments; with texts, lengths of outputs and sources.
+    """
+    from steelyard.studies.metrics.discernment import guard
+
+    return "weighing sentinels", guard
+
+
+@click.command(
+    epilog="Examples: steelyard study ties scores.csv --human da --metric-thresholds 0,0.1; "
+    "steelyard study ties texts.jsonl eed.csv --pairs pairs.csv"
+)
+@INPUTS
+@from_fields(TiesOptions, "metrics")
+@click.option(
+    "--matrices",
+    type=Names(),
+    help="Kendall variants, the first of which others are compared with; by default those of the "
+    "paper, tau-eq and acc-eq.",
+)
+@from_fields(TiesOptions, "thresholds", "threshold", "metric_thresholds", "identical_ties")
+@click.option(
+    "--pairs",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Pairs that people decided (columns better, worse), instead of --human.",
+)
+@PLOT
+@input_options
+@figure_options
+def ties(
+    inputs: tuple[str, ...],
+    pairs: str | None,
+    plot: tuple[str, ...] | None,
+    options: InputOptions,
+    output: OutputOptions,
+    **settings: Any,
+) -> None:
+    """Rank metrics under every treatment of ties, and see which change places.
+
+    Ties of people by a threshold, ties of metrics by another, identical texts, and what a tie is
+    worth by each Kendall matrix.
+    """
+    from steelyard.studies.metrics.ties import vary_ties
+
+    need_inputs(inputs)
+    wants_figure(output)
+    if not settings["matrices"]:
+        del settings["matrices"]
+    asked = TiesOptions(**settings)
+    files: tuple[Any, ...] = ()
+    if pairs is None:
+        data: Any = options.load(inputs)
+    else:
+        data, files = _decided(pairs, inputs, options, settings["metrics"])
+    with progress_of("counting pairs", output) as progress:
+        found = vary_ties(data, options.human, options=asked, inputs=files, progress=progress)
+    emit_study(found, plot, output)
+
+
+def _decided(
+    path: str, inputs: tuple[str, ...], options: InputOptions, metrics: tuple[str, ...] | None
+) -> tuple[Any, Any]:
+    """Read a list of pairs, with texts and scores of metrics."""
+    from steelyard.data.judgements import BattleLog
+    from steelyard.human.darr import DARR, pairs_of_battles
+    from steelyard.human.options import HumanOptions
+    from steelyard.human.protocol import read_inputs
+
+    if options.human is not None:
+        raise UsageError("--pairs and --human: expected one of them")
+    how = HumanOptions(protocol="darr", where=options.where, ignore=options.ignore, lp=options.lp)
+    read = read_inputs((path, *inputs), DARR, how)
+    if not isinstance(read.judgements, BattleLog) or read.scores is None:
+        raise UsageError(f"--pairs {path}: expected columns better and worse, and one INPUT more")
+    es = read.scores
+    names = metrics or tuple(name for name in es.scores if es[name].has_segments)
+    return pairs_of_battles(read.judgements, es, names), read.files

@@ -1,0 +1,84 @@
+"""What commands of studies share: their figures, and those that weigh metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.emit import emit, progress_of, wants_figure
+from steelyard.cli.fields import from_fields
+from steelyard.cli.options import (
+    F,
+    InputOptions,
+    Names,
+    OutputOptions,
+    figure_options,
+    input_options,
+    need_inputs,
+)
+from steelyard.core.options import Options
+from steelyard.studies.metrics.options import (
+    META,
+)
+
+if TYPE_CHECKING:
+    from steelyard.studies.results import Study
+
+INPUTS = click.argument("inputs", nargs=-1, metavar="INPUT...")
+PLOT = click.option(
+    "--plot", type=Names(), help="Curves that a figure shows, by name; all by default."
+)
+
+
+def emit_study(found: Study, plot: tuple[str, ...] | None, output: OutputOptions) -> None:
+    """Print and write a study; a figure has the chosen curves."""
+    curves = found.curves if plot is None else [found.curve(name) for name in plot]
+
+    def draw() -> Any:
+        from steelyard.report.figures.curves import draw_curves
+
+        return draw_curves(curves)
+
+    emit(found.to_dict(), list(found.tables.values()), output, draw=draw)
+
+
+def _plain(command: F) -> F:
+    return command
+
+
+def meta_command(
+    cls: type[Options], example: str, *, plots: bool = True
+) -> Callable[[Callable[[], tuple[str, Callable[..., Study]]]], click.Command]:
+    """Make a command of a study of meta-evaluations, from its title and its function."""
+
+    def made(asked: Callable[[], tuple[str, Callable[..., Study]]]) -> click.Command:
+        @click.command(asked.__name__, epilog=f"Example: {example}", help=asked.__doc__)
+        @INPUTS
+        @click.option("--with", "by", type=Names(), default=",".join(META), show_default=True,
+                      help="Meta-metrics, as for steelyard meta.")  # fmt: skip
+        @from_fields(cls)
+        @(PLOT if plots else _plain)
+        @input_options
+        @figure_options
+        def command(
+            inputs: tuple[str, ...],
+            by: tuple[str, ...],
+            options: InputOptions,
+            output: OutputOptions,
+            plot: tuple[str, ...] | None = None,
+            **settings: Any,
+        ) -> None:
+            title, run = asked()
+            need_inputs(inputs)
+            wants_figure(output)
+            es = options.load(inputs)
+            how: dict[str, Any] = {"by": by, "options": cls(**settings), "rng": output.seed}
+            with progress_of(title, output) as progress:
+                found = run(es, options.human, progress=progress, **how)
+            emit_study(found, plot, output)
+
+        return command
+
+    return made

@@ -1,0 +1,96 @@
+"""Studies of rankings, as commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.emit import wants_figure, workers_with_progress
+from steelyard.cli.fields import from_fields
+from steelyard.cli.options import (
+    InputOptions,
+    Names,
+    OutputOptions,
+    figure_options,
+    input_options,
+    need_inputs,
+    worker_options,
+)
+from steelyard.cli.study.shared import INPUTS, PLOT, emit_study
+from steelyard.studies.systems.options import Design, DisagreementOptions
+
+if TYPE_CHECKING:
+    from steelyard.core.parallel import Workers
+    from steelyard.data.evalset import EvalSet
+
+
+@click.command(epilog="Example: steelyard study simulation --repeats 100 --out curves.csv")
+@from_fields(Design)
+@PLOT
+@figure_options
+@worker_options
+def simulation(
+    plot: tuple[str, ...] | None, output: OutputOptions, workers: Workers, **settings: Any
+) -> None:
+    """Simulate scores of systems of known strength, and see which ranking finds their order.
+
+    Mean, median and Bradley-Terry are judged by Kendall's tau, as in Figure 3 of the
+    paired-evaluation paper.
+    """
+    from steelyard.studies.systems.simulation import simulate
+
+    design = Design(**settings)
+    wants_figure(output)
+    with workers_with_progress("simulating", workers, output) as shown:
+        found = simulate(design, rng=output.seed, workers=shown)
+    emit_study(found, plot, output)
+
+
+@click.command(
+    epilog="Examples: steelyard study disagreement scores.csv; "
+    "steelyard study disagreement tac.csv.gz --each year --by mean,bt"
+)
+@INPUTS
+@click.option("--score", "scores", type=Names(), help="Only these scores.")
+@click.option("--each", metavar="COLUMN", help="One set for every value of this column.")
+@from_fields(DisagreementOptions, "by", "top", "sizes", "draws", "ties", "tolerance", "prior")
+@from_fields(DisagreementOptions, "orders", "tests", "alpha")
+@PLOT
+@input_options
+@figure_options
+@worker_options
+def disagreement(
+    inputs: tuple[str, ...],
+    each: str | None,
+    plot: tuple[str, ...] | None,
+    options: InputOptions,
+    output: OutputOptions,
+    workers: Workers,
+    **settings: Any,
+) -> None:
+    """See how often mean, median, Bradley-Terry, Elo and TrueSkill disagree.
+
+    On pairs of systems, on the best, and on the top; by score, by set, by the number of segments;
+    and which tests find the same differences.
+    """
+    from steelyard.studies.systems.disagreement import disagree
+
+    need_inputs(inputs)
+    wants_figure(output)
+    sets = _each(inputs, each, options) if each else options.load(inputs)
+    with workers_with_progress("ranking", workers, output) as shown:
+        found = disagree(sets, rng=output.seed, workers=shown, **settings)
+    emit_study(found, plot, output)
+
+
+def _each(inputs: tuple[str, ...], column: str, options: InputOptions) -> dict[str, EvalSet]:
+    """Load a set for every value of a column."""
+    from steelyard.formats.load import column_values
+
+    values = column_values(*inputs, column=column)
+    return {
+        value: replace(options, where=(*options.where, (column, value))).load(inputs)
+        for value in values
+    }

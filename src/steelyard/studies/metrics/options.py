@@ -1,0 +1,123 @@
+"""What studies of metrics are asked: one object each, checked when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from steelyard.core.options import (
+    Options,
+    choice,
+    flag,
+    fraction,
+    names,
+    number,
+    numbers,
+    whole,
+    wholes,
+)
+
+META = ("spa", "pa")  # meta-metrics, if none are named
+SENTINEL_META = ("spa", "pa", "acc-eq", "pearson")
+#: The matrices of the better-metric-evaluation paper, and the two that later tasks used.
+MATRICES = (
+    "kendall-hard",
+    "kendall-soft",
+    "kendall-no-tie-penalty",
+    "kendall-human-ties",
+    "tau-eq",
+    "acc-eq",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetaStudyOptions(Options):
+    """What studies of meta-evaluations share; see :func:`steelyard.meta_evaluate`."""
+
+    metrics: Collection[str] | None = names(None, "Only these metrics.")
+    level: str | None = choice(
+        None, ("sys", "seg"), "Systems or segments; by default each meta-metric's own."
+    )
+    group_by: str | None = choice(
+        None,
+        ("none", "item", "system"),
+        "What segments are grouped by; by default each meta-metric's own.",
+    )
+    keep_references: bool = flag("Keep systems that are a metric's reference.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemsOptions(MetaStudyOptions):
+    """How systems are dropped."""
+
+    sizes: Sequence[int] | None = wholes(
+        None, "Numbers of systems to keep; by default up to 12 between 2 and all but one.", least=2
+    )
+    trials: int = whole(1000, "Random choices of systems for each size.", least=1, metavar="N")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentsOptions(MetaStudyOptions):
+    """How segments are drawn."""
+
+    sizes: Sequence[int] | None = wholes(
+        None,
+        "Numbers of segments; by default 25, 50, 100, ... and as many as people scored.",
+        least=2,
+    )
+    draws: int = whole(1000, "Samples of each size.", least=10, metavar="N")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentinelOptions(MetaStudyOptions):
+    """How often what is random is drawn."""
+
+    draws: int = whole(50, "Random sentinels of each kind.", least=1, metavar="N")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistinctOptions(MetaStudyOptions):
+    """How differences of metrics are tested."""
+
+    scheme: str = choice(
+        "inputs",
+        ("inputs", "cells", "systems", "rows+columns", "pairs", "williams"),
+        "What is swapped between two metrics, as for steelyard meta.",
+    )
+    alternative: str = choice("greater", ("greater", "two-sided"), "One- or two-sided tests.")
+    correction: str = choice(
+        "none",
+        ("none", "holm", "bonferroni", "benjamini-hochberg"),
+        "Correct p-values for the number of pairs.",
+    )
+    n_resamples: int | None = whole(
+        None,
+        "Draws of a test; by default 10,000, or 1,000 if that takes long.",
+        least=1,
+        flag="--resamples",
+        metavar="K",
+    )
+    alpha: float = fraction(0.05)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TiesOptions(Options):
+    """What is a tie, and what it is worth."""
+
+    metrics: Collection[str] | None = names(None, "Only these metrics.")
+    matrices: Sequence[str] = names(MATRICES)
+    thresholds: Sequence[float] | None = numbers(
+        None,
+        "Human differences below which pairs tie; by default 0,1,5,10,25,50, or quartiles of small "
+        "scales.",
+        least=0,
+    )
+    threshold: float | None = number(
+        None, "The threshold that others are compared with; by default 25.", least=0, metavar="X"
+    )
+    metric_thresholds: Sequence[float] = numbers(
+        (0.0,),
+        "Metric differences up to which pairs tie, in standard deviations of differences.",
+        least=0,
+    )
+    identical_ties: bool = flag("Identical texts are ties of people.")

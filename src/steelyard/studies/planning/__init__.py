@@ -1,0 +1,1 @@
+"""Studies of designs: what is shared, and how much it would take."""

@@ -1,0 +1,1 @@
+"""Studies of rankings: whether another look at the systems says the same."""
