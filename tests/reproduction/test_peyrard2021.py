@@ -314,14 +314,17 @@ def test_every_row_keeps_the_contract(paper):
 def test_without_data_nothing_is_skipped_in_silence(tmp_path, capsys, paper):
     assert run(["reproduce", "paired", "--data", str(tmp_path), "--json"]) == 0
     found = capsys.readouterr()
-    assert "warning: no tac.csv.gz, dialogue.csv.gz in" in found.err
+    assert "warning: no bt-eval/tac.csv.gz, nor bt-eval/dialogue.csv.gz in" in found.err
     bare = json.loads(found.out)["rows"]
     assert [row["what"] for row in bare] == [row.what for row in paper.rows]
     assert [row["published"] for row in bare] == [row.published for row in paper.rows]
     table = [row for row in bare if row["what"].startswith("Table 1")]
     assert len(table) == 9
     assert all(row["match"] is None for row in table)
-    assert any("no tac.csv.gz, dialogue.csv.gz in" in (row["note"] or "") for row in bare)
+    assert any(
+        "no bt-eval/tac.csv.gz, nor bt-eval/dialogue.csv.gz in" in (row["note"] or "")
+        for row in bare
+    )
     for row in bare:
         if row["match"] is None:
             assert row["ours"] is None

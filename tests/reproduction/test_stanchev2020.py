@@ -177,7 +177,7 @@ def test_the_paper_without_data(tmp_path):
     assert all(row.match for row in known)
     assert len(known) == 5 * 9 + 4
     assert all(row.note for row in found.rows if row.match is None)
-    assert len(found.warnings) == 2
+    assert len(found.warnings) == 7
 
 
 def test_gujarati_and_kazakh(shared):

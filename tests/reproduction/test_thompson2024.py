@@ -22,7 +22,7 @@ def test_without_data_everything_is_listed(tmp_path):
     assert [row.match for row in known] == [True] * 3  # the paper's own arithmetic
     assert rows["Table 1, wmt22 en-de, clusters by SPA"].published == 8
     assert rows["Table 1, wmt23 he-en, systems"].note == "the scores of this set are not at hand"
-    assert "no en-de.human.csv.gz" in str(rows["Table 1, wmt23 en-de, systems"].note)
+    assert "no wmt23-metrics/en-de.human.csv.gz" in str(rows["Table 1, wmt23 en-de, systems"].note)
     assert all(row.note for row in found.rows if row.match is None)
     assert "not compared" in found.warnings[0]
     cells = PAPER.figures()["table1"]

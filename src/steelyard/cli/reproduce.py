@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import click
 from steelyard.cli.emit import emit, progress_of, wants_figure
 from steelyard.cli.options import OutputOptions, figure_options
 
-#: name: module:function, which takes the folder of data, ``rng`` and ``progress``.
+#: name: module:function, which takes the places of data, ``rng`` and ``progress``.
 PAPERS = {
     "kobe": "steelyard.reproduction.gekhman2020:reproduce_kobe",
     "paired": "steelyard.reproduction.peyrard2021:reproduce_paired",
@@ -21,26 +20,33 @@ PAPERS = {
 }
 
 
-@click.command(epilog="Example: steelyard reproduce paired --data ../shared/data")
+@click.command(
+    epilog="Examples: steelyard data get wmt23; steelyard reproduce spa; "
+    "steelyard reproduce paired --data frames"
+)
 @click.argument("paper", type=click.Choice(sorted(PAPERS)))
-@click.option("--data", type=click.Path(path_type=Path), metavar="DIR",
-              help="Folder that holds bt-eval/, wmt23-metrics/ and so on (default: data in "
-              "STEELYARD_SHARED, or in ../shared).")  # fmt: skip
+@click.option("--data", type=click.Path(path_type=Path), metavar="DIR", multiple=True,
+              help="Folder that holds data sets: wmt23/ of steelyard data get, bt-eval/ and so on "
+              "(repeatable; default: data in STEELYARD_SHARED if that is set, else what data get "
+              "fetched).")  # fmt: skip
 @figure_options
-def reproduce(paper: str, data: Path | None, output: OutputOptions) -> None:
+def reproduce(paper: str, data: tuple[Path, ...], output: OutputOptions) -> None:
     """Compute a paper's figures, and print them beside the published ones.
 
     Papers: kobe (KoBE: Knowledge-Based Machine Translation Evaluation), paired (Better than
     Average: Paired Evaluation of NLP Systems), spa (Soft Pairwise Accuracy), ties (Towards a Better
-    Evaluation of Metrics for Machine Translation). Figures whose data are not there are listed as
-    not compared. A figure (--out with .png, .svg or .pdf) shows published against ours.
+    Evaluation of Metrics for Machine Translation). Every data set that is there is used, none is
+    needed: figures without their data are listed, with what was looked for. A figure (--out with
+    .png, .svg or .pdf) shows published against ours.
     """
+    from steelyard.reproduction.search import Places
+
     wants_figure(output)
+    places = Places.of(data or None)
     module, _, name = PAPERS[paper].partition(":")
     run = getattr(import_module(module), name)
-    folder = data or Path(os.environ.get("STEELYARD_SHARED") or "../shared") / "data"
     with progress_of(f"reproducing {paper}", output) as progress:
-        found = run(folder, rng=output.seed, progress=progress)
+        found = run(places, rng=output.seed, progress=progress)
 
     def draw() -> Any:
         from steelyard.report.figures.curves import draw_reproduction

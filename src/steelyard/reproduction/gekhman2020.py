@@ -23,9 +23,9 @@ from steelyard.reproduction.reproduction import (
     Paper,
     Reproduction,
     Row,
-    not_there,
     printed,
 )
+from steelyard.reproduction.search import Data, Places
 from steelyard.stats.correlation import pearson
 from steelyard.studies.results import Progress
 
@@ -40,14 +40,19 @@ _EARLIER = (
 Cells = Mapping[str, Mapping[str, float]]  # by direction, then by metric
 
 
-def reproduce_kobe(data: Path, *, rng: Rng = 0, progress: Progress | None = None) -> Reproduction:  # noqa: ARG001
+def reproduce_kobe(
+    data: Places | Data,
+    *,
+    rng: Rng = 0,  # noqa: ARG001
+    progress: Progress | None = None,
+) -> Reproduction:
     """Compare the paper's figures with ours, as far as ``data`` holds ``wmt19-metrics/``."""
-    published = PAPER.figures()
-    folder = data / "wmt19-metrics"
-    scores, links = folder / "sys-scores.csv.gz", folder / f"kobe-entities.{SAMPLE}.jsonl.gz"
-    missing = not_there((scores, links), folder)
-    sets = {}
-    if not missing:
+    published, places = PAPER.figures(), Places.of(data)
+    wanted = "wmt19-metrics/sys-scores.csv.gz", f"wmt19-metrics/kobe-entities.{SAMPLE}.jsonl.gz"
+    scores, links = map(places.file, wanted)
+    sets, missing = {}, places.without(*(name for name in wanted if places.file(name) is None))
+    if scores is not None and links is not None:
+        missing = ""
         names = [lp for key in TABLES for lp in published[key]["columns"]]
         for done, lp in enumerate(names):
             sets[lp] = load(scores, where={"lp": lp}, human="human_z")
@@ -164,14 +169,14 @@ def _hidden(printed: Cells, ours: Cells) -> Iterator[str]:
 
 
 def _sample_rows(
-    published: Mapping[str, Any], path: Path, es: EvalSet | None, missing: str
+    published: Mapping[str, Any], path: Path | None, es: EvalSet | None, missing: str
 ) -> Iterator[Row]:
     """The variant with references, on the sample."""
     sample = published["sample"]
     table5 = {f"Table 5, {SAMPLE}, {what}": value for what, value in published["table5"].items()}
     place = published["table4"]["columns"].index(SAMPLE)
     in_paper = published["table4"]["KoBE"][place]
-    if es is None:
+    if es is None or path is None:
         for what, value in sample["scores"].items():
             yield Row.absent(f"Authors' code, KoBE of {what}", value, missing)
         yield Row.absent(f"Authors' code, r of {SAMPLE}", sample["r"], missing)

@@ -40,9 +40,9 @@ from steelyard.reproduction.reproduction import (
     Paper,
     Reproduction,
     Row,
-    not_there,
     printed,
 )
+from steelyard.reproduction.search import Data, Places
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.correlation import joint_shares
 from steelyard.stats.resampling.bootstrap import row_medians
@@ -111,13 +111,16 @@ _N_PARTS = 8
 Sets = Mapping[str, Sequence[Setup]]
 
 
-def reproduce_paired(data: Path, *, rng: Rng = 0, progress: Progress | None = None) -> Reproduction:
+def reproduce_paired(
+    data: Places | Data, *, rng: Rng = 0, progress: Progress | None = None
+) -> Reproduction:
     """Compare the paper's figures with ours, as far as ``data`` holds ``bt-eval/``."""
     streams = generator(rng).spawn(4)
-    folder = data / "bt-eval"
-    paths = [folder / name for name in dict.fromkeys(file for file, _, _ in SETS.values())]
-    missing = not_there(paths, folder)
-    sets = {} if missing else load_setups(folder)
+    places = Places.of(data)
+    names = [f"bt-eval/{file}" for file in dict.fromkeys(file for file, _, _ in SETS.values())]
+    paths = [path for name in names if (path := places.file(name)) is not None]
+    missing = "" if len(paths) == len(names) else places.without(*names)
+    sets = {} if missing else load_setups(paths[0].parent)
     rows: list[Row] = []
     for done, part in enumerate(_parts(PAPER.figures(), sets, streams, missing)):
         rows += part

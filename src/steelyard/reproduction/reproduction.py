@@ -20,12 +20,6 @@ Figure = float | int | str | None
 _SHOWN = 10  # figures within sampling error that the text shows
 
 
-def not_there(paths: Iterable[Path], folder: Path) -> str:
-    """Say which of the files that a paper needs are not there; empty if all are."""
-    missing = [path.name for path in paths if not path.is_file()]
-    return f"no {', '.join(missing)} in {folder}" if missing else ""
-
-
 #: What a figure turns out to be; ``match`` is True for the first two, then False, then None.
 VERDICTS = ("equal", "within sampling error", "differs", "not at hand")
 EQUAL, SAMPLED, DIFFERS, ABSENT = VERDICTS
@@ -292,20 +286,31 @@ class Paper:
     def reproduced(
         self,
         rows: Iterable[Row],
-        files: Iterable[Path],
+        files: Iterable[Path | InputFile | None],
         missing: Iterable[str] = (),
         options: Mapping[str, Any] | None = None,
         rng: Rng = None,
     ) -> Reproduction:
-        """Put the rows together; ``missing`` says what is not there, in words or an empty text."""
-        inputs = [InputFile(str(p), "long table", sha256([p])) for p in files if p.is_file()]
+        """Put the rows together.
+
+        ``files`` are what was read, None where nothing was found; ``missing`` says what is not
+        there, in words or an empty text.
+        """
+        read = (f if isinstance(f, InputFile) else _table(f) for f in files if f is not None)
+        inputs = tuple(dict.fromkeys(read))
         return Reproduction(
             self.name,
             self.title,
             tuple(rows),
-            warnings=tuple(f"{m}: figures that need it are not compared" for m in missing if m),
+            warnings=tuple(
+                f"{m}: figures that need it are not compared" for m in dict.fromkeys(missing) if m
+            ),
             provenance=Provenance.of(f"reproduce {self.name}", options or {}, inputs, rng),
         )
+
+
+def _table(path: Path) -> InputFile:
+    return InputFile(str(path), "long table", sha256([path]))
 
 
 def _gap(row: Row) -> float:

@@ -27,8 +27,8 @@ from steelyard.reproduction.reproduction import (
     Paper,
     Reproduction,
     Row,
-    not_there,
 )
+from steelyard.reproduction.search import Data, Places
 from steelyard.scoring.metric import make_metric
 from steelyard.stats.kendall.counting import PairCounts, TieMatrix, count_pairs, matrix
 from steelyard.studies.results import Progress
@@ -48,36 +48,38 @@ _ROUGHLY = {
 _DRAWN = "drawn only: no figures are printed"
 
 
-def reproduce_ties(data: Path, *, rng: Rng = 0, progress: Progress | None = None) -> Reproduction:  # noqa: ARG001
+def reproduce_ties(
+    data: Places | Data,
+    *,
+    rng: Rng = 0,  # noqa: ARG001
+    progress: Progress | None = None,
+) -> Reproduction:
     """Compare the paper's figures with ours, as far as ``data`` holds ``wmt19-metrics/`` and 20."""
-    published = PAPER.figures()
+    published, places = PAPER.figures(), Places.of(data)
     rows = [*_matrix_rows(published["matrices"]), *_example_rows(published["examples"])]
-    lists = {lp: _paths(data, lp) for lp in SETS}
-    curves = {lp: data / "wmt20-metrics" / "segments" / f"{lp}.csv.gz" for lp in CURVE}
-    scored = data / "wmt19-metrics" / "sys-scores.csv.gz"
+    files: list[Path | None] = []
     warnings = []
     total = len(published["table3"]) - 1
     for done, (lp, cells) in enumerate(_cells(published["table3"])):
-        absent = _ABSENT
-        if lp in SETS:
-            absent = not_there((*lists[lp], scored), scored.parent)
+        own = (f"darr/{lp}.pairs.csv.gz", f"darr/{lp}.text.jsonl.gz", "sys-scores.csv.gz")
+        wanted = [f"wmt19-metrics/{name}" for name in own]
+        pairs, texts, scored = found = [places.file(name) for name in wanted]
+        if pairs is None or texts is None or scored is None:
+            absent = places.without(*(n for n, p in zip(wanted, found, strict=True) if not p))
             warnings.append(absent)
-        if absent:
             rows += [Row.absent(f"Table 3, {lp}, {what}", n, absent) for what, n in cells.items()]
         else:
-            rows += _table3_rows(lp, cells, counted_pairs(lp, *lists[lp]), _systems(scored, lp))
+            files += found
+            rows += _table3_rows(lp, cells, counted_pairs(lp, pairs, texts), _systems(scored, lp))
         if progress is not None:
             progress(done + 1, total)
-    rows += _figure1_rows(published["figure1"], curves)
+    curves = {lp: f"wmt20-metrics/segments/{lp}.csv.gz" for lp in CURVE}
+    drawn = {lp: path for lp, name in curves.items() if (path := places.file(name)) is not None}
+    absent = "" if drawn else places.without(*curves.values())
+    rows += _figure1_rows(published["figure1"], drawn, absent)
     rows.append(Row.absent("Table 1, identical sentences that people ordered", None, _ABSENT))
     rows.append(Row.absent("Figure 1, the curve itself", None, _DRAWN))
-    files = [*(path for own in lists.values() for path in own), scored, *curves.values()]
-    return PAPER.reproduced(rows, files, warnings)
-
-
-def _paths(data: Path, lp: str) -> tuple[Path, Path]:
-    folder = data / "wmt19-metrics" / "darr"
-    return folder / f"{lp}.pairs.csv.gz", folder / f"{lp}.text.jsonl.gz"
+    return PAPER.reproduced(rows, [*files, *drawn.values()], [*warnings, absent])
 
 
 def _cells(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, int]]]:
@@ -155,11 +157,12 @@ def _table3_rows(lp: str, cells: Mapping[str, int], pairs: Pairs, systems: int) 
         yield Row.judge(f"Table 3, {lp}, {what}", value, ours.get(what, _YISI), COUNTED, fewer, own)
 
 
-def _figure1_rows(published: Mapping[str, float], paths: Mapping[str, Path]) -> Iterator[Row]:
+def _figure1_rows(
+    published: Mapping[str, float], paths: Mapping[str, Path], absent: str
+) -> Iterator[Row]:
     """What thresholds keep of the pairs of WMT20."""
-    absent = not_there(paths.values(), next(iter(paths.values())).parent)
     kept = dict.fromkeys((1.0, 25.0, 50.0), 0.0)
-    for path in () if absent else paths.values():
+    for path in paths.values():
         pairs = machine_pairs(path)
         for threshold in kept:
             kept[threshold] += int(pairs.at_least(threshold).sum()) / len(paths)

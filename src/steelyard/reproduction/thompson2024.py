@@ -22,9 +22,9 @@ from steelyard.reproduction.reproduction import (
     Paper,
     Reproduction,
     Row,
-    not_there,
     printed,
 )
+from steelyard.reproduction.search import Data, Places
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
 from steelyard.studies.metrics.discernment import count_distinct
 from steelyard.studies.results import Progress, Study
@@ -56,16 +56,19 @@ _WORDS = {
 WITHOUT = {"wmt23 zh-en": "HW-TSC"}
 
 
-def reproduce_spa(data: Path, *, rng: Rng = 0, progress: Progress | None = None) -> Reproduction:
+def reproduce_spa(
+    data: Places | Data, *, rng: Rng = 0, progress: Progress | None = None
+) -> Reproduction:
     """Compare the paper's figures with ours, as far as ``data`` holds ``wmt23-metrics/``."""
-    published = PAPER.figures()
-    folder = data / FOLDER
+    published, places = PAPER.figures(), Places.of(data)
     parts = ("human", "metrics.seg")
-    paths = {name: [folder / f"{lp}.{p}.csv.gz" for p in parts] for name, lp in SETS.items()}
-    files = [path for own in paths.values() for path in own]
-    missing = not_there(files, folder)
+    names = {name: [f"{FOLDER}/{lp}.{p}.csv.gz" for p in parts] for name, lp in SETS.items()}
+    found = {name: [places.file(file) for file in own] for name, own in names.items()}
+    files = [path for own in found.values() for path in own if path is not None]
+    wanted = [file for own in names.values() for file in own]
+    missing = "" if len(files) == len(wanted) else places.without(*wanted)
     rows = list(_arithmetic_rows(published))
-    sets = {} if missing else paths
+    sets = {} if missing else {name: [p for p in own if p] for name, own in found.items()}
     steps = (_table1, _figure2, _figure3)
     streams = generator(rng).spawn(len(steps))
     done, total = 0, len(steps) * max(len(sets), 1)
