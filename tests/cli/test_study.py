@@ -66,7 +66,9 @@ def test_each_value_of_a_column_is_a_set(capsys):
     assert result["n_setups"] == 4
     names = [row["set"] for row in result["tables"]["sets"]]
     assert sorted(names) == ["manuals", "news", "social", "speech"]
-    assert {curve["name"] for curve in result["curves"]} == {"scores", "sets", "sizes"}
+    curves = ["scores", "sets", "sizes", "sampled_scores", "sampled_sets"]
+    assert [curve["name"] for curve in result["curves"]] == curves
+    assert [row["set"] for row in result["tables"]["setups"]] == names
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,7 @@ def test_nothing_is_written_if_it_fails(capsys, tmp_path):
 def test_an_interrupt_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
     from steelyard.studies.systems import simulation
 
-    def interrupted(*_arguments):
+    def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(simulation, "recovered", interrupted)

@@ -279,7 +279,8 @@ CASES = [
     # What options are kept in.
     Case(Design, {}, {"types": "sizes of one", "outliers": "shares", "systems": "sizes",
                       "segments": "sizes of one", "repeats": "one or more",
-                      "noise": "at least 0", "outlier_kind": "known name"}),
+                      "noise": "at least 0", "outlier_kind": "known name",
+                      "by": "known names", "orders": "one or more"}),
     Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
          | {"method": "known name", "k": "above 0"}),
     Case(Procedure, {}, {"scheme": "known name", "alternative": "known name",

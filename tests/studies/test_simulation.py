@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.stats as reference
@@ -11,7 +13,10 @@ from hypothesis import strategies as st
 from steelyard.core.errors import UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.table import dumps
+from steelyard.stats.strength.battlelog import Battles
 from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.elo import elo_ratings
+from steelyard.stats.strength.trueskill import trueskill_ratings
 from steelyard.stats.strength.wins import win_counts
 from steelyard.studies.results import Study
 from steelyard.studies.systems.options import Design
@@ -79,6 +84,51 @@ def test_recovery_against_one_set_at_a_time(seed, n, segments):
             else:
                 expected = reference.kendalltau(strengths[k], value.round(9)).statistic
                 assert tau == pytest.approx(expected, abs=1e-12)
+
+
+def naive_ratings(scores, orders, rng):
+    """Play every segment in every order: all pairs, in random order; means over the orders."""
+    n, segments = scores.shape
+    pairs = np.array([(i, j) for i in range(n) for j in range(i + 1, n)])
+    elo, trueskill = [], []
+    for _ in range(orders):
+        rows = [(i, j, s) for s in rng.permutation(segments) for i, j in rng.permutation(pairs)]
+        left, right, at = np.array(rows).T
+        outcome = (np.sign(scores[left, at] - scores[right, at]) + 1) / 2
+        log = Battles(left, right, outcome, n)
+        elo.append(elo_ratings(log))
+        trueskill.append(trueskill_ratings(log).mu)
+    return np.mean(elo, axis=0), np.mean(trueskill, axis=0)
+
+
+def test_ratings_against_battle_after_battle():
+    rng = np.random.default_rng(8)
+    strengths = rng.permuted(np.tile(np.arange(4.0), (5, 1)), axis=1)
+    scores = 2 * strengths[:, :, None] + rng.normal(size=(5, 4, 12))
+    scores[1, 2] = scores[1, 0]  # a tie on every segment
+    found = recovered(strengths, scores, ["trueskill", "elo"], orders=60, rng=rng)
+    for k in (0, 2, 3, 4):
+        for tau, value in zip(found[k], naive_ratings(scores[k], 60, rng)[::-1], strict=True):
+            assert tau == pytest.approx(reference.kendalltau(strengths[k], value).statistic)
+    assert (found[1] < 1).all()
+
+
+def test_ratings_are_judged_beside_the_others_and_change_none_of_them():
+    plain, more = (
+        simulate(replace(SMALL, by=by), rng=3)
+        for by in (SMALL.by, ("mean", "median", "bt", "elo", "trueskill"))
+    )
+    names = [row["ranking"] for row in more.table("overall").records()]
+    assert names == ["mean", "median", "bt", "elo", "trueskill"]
+    taus = [[row["tau"] for row in s.table("overall").records()] for s in (plain, more)]
+    assert taus[0] == taus[1][:3]
+    claims = [[row["claim"] for row in s.table("claims").records()] for s in (plain, more)]
+    assert claims[0] == claims[1]
+    assert more.provenance is not None
+    assert "orders:10" in more.provenance.line()
+    alone = simulate(replace(SMALL, by=("elo",)), rng=3)
+    assert alone.table("overall").rows[0][:2] == more.table("overall").rows[3][:2]
+    assert alone.table("claims").rows == ()
 
 
 def test_a_better_order_is_worth_more():
@@ -179,6 +229,9 @@ def test_progress_counts_the_settings():
         ({"repeats": 0}, "repeats is a whole number of at least 1"),
         ({"noise": -1.0}, "noise is a number of at least 0"),
         ({"outlier_kind": "inverted"}, "unknown outlier kind 'inverted'"),
+        ({"by": ("mean", "medain")}, "did you mean 'median'"),
+        ({"by": ()}, "at least one ranking"),
+        ({"orders": 0}, "orders is a whole number of at least 1"),
     ],
 )
 def test_bad_designs(settings, message):

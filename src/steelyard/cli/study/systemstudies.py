@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
 
 
-@click.command(epilog="Example: steelyard study simulation --repeats 100 --out curves.csv")
+@click.command(
+    epilog="Examples: steelyard study simulation --repeats 100 --out curves.csv; "
+    "steelyard study simulation --by mean,median,bt,elo,trueskill"
+)
 @from_fields(Design)
 @PLOT
 @figure_options
@@ -37,7 +40,7 @@ def simulation(
     """Simulate scores of systems of known strength, and see which ranking finds their order.
 
     Mean, median and Bradley-Terry are judged by Kendall's tau, as in Figure 3 of the
-    paired-evaluation paper.
+    paired-evaluation paper; Elo and TrueSkill, too, if --by names them.
     """
     from steelyard.studies.systems.simulation import simulate
 

@@ -25,26 +25,27 @@ from steelyard.core.options import keywords
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats, row_means
-from steelyard.stats.correlation import (
-    joint_shares,
-    order_disagreement,
-    sets_differ,
-    top_systems,
-)
+from steelyard.stats.correlation import order_disagreement, sets_differ, top_systems
 from steelyard.stats.paired import pairedtests
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.wins import resampled_wins, segment_points
-from steelyard.studies.results import Curve, Study, line_of
+from steelyard.studies.results import Study
+from steelyard.studies.systems.disagreementviews import (
+    Measured,
+    group_curve,
+    group_table,
+    overall_table,
+    size_curve,
+    size_table,
+    test_table,
+)
 from steelyard.studies.systems.options import DisagreementOptions
 
-_WIDE = 3  # pairs of rankings up to which a table shows all measures of each
 SAMPLED = ("mean", "median", "bt")  # rankings that samples of segments have, too
 MEASURES = ("pairs", "best", "top")
 TESTS: Mapping[str, Callable[[Floats], Floats]] = {
@@ -212,23 +213,19 @@ def significant_pairs(scores: Floats, tests: Sequence[str], alpha: float) -> Boo
 class _Found:
     """Measures of every setup.
 
-    ``values`` is setups x pairs of rankings x (pairs, best, top); ``by_size`` has, for each number
-    of segments, the mean over samples of ``pairs`` (setups x pairs of rankings); ``significant`` is
-    tests x pairs of systems.
+    ``values`` is setups x pairs of rankings x (pairs, best, top), of all segments; ``sampled`` is
+    the same of samples, a mean over them and then over the sizes that a set has, of the rankings
+    that samples have (NaN where a set has none); ``by_size`` has, for each number of segments, the
+    mean over samples of ``pairs`` (setups x pairs of rankings); ``significant`` is tests x pairs of
+    systems.
     """
 
     setups: tuple[Setup, ...]
-    by: tuple[str, ...]
     values: Floats
+    sampled: Floats
     by_size: Mapping[int, Floats]
     significant: Bools
     warnings: tuple[str, ...]
-
-    def group(self, key: str) -> dict[str, Floats]:
-        """Split the setups by ``set`` or ``score``."""
-        labels = [getattr(setup, key) for setup in self.setups]
-        places = {name: [k for k, own in enumerate(labels) if own == name] for name in labels}
-        return {name: self.values[rows] for name, rows in places.items()}
 
 
 @keywords(DisagreementOptions)
@@ -244,8 +241,9 @@ def disagree(
 
     ``sets`` is one set, or several by name; ``scores`` are all that have segment scores if None.
     Samples of segments are drawn without replacement, for mean, median and Bradley-Terry; sets with
-    no more segments take no part. See :class:`DisagreementOptions`; results do not depend on the
-    workers.
+    no more segments take no part. Tables ``scores``, ``sets`` and ``setups`` (set and score) are of
+    all segments, ``sampled_scores`` and so on means over the samples, each size counting once. See
+    :class:`DisagreementOptions`; results do not depend on the workers.
 
     Examples
     --------
@@ -263,19 +261,29 @@ def disagree(
         one = as_evalset(sets)
         named = {one.name or "set": one}
     found_setups, notes = find_setups(named, scores)
-    draw, resample = stream.spawn(2)
+    draw, resample, beside = stream.spawn(3)
     found = _measure(found_setups, options, draw, workers or Workers())
-    curves = [_group_curve("scores", "score", found, resample)]
-    top = options.top
-    tables = {"overall": _overall(found, top, resample), "scores": _groups(found, "score", top)}
+    top, keys = options.top, ("score", "set") if len(named) > 1 else ("score",)
+    labels = {key: [getattr(setup, key) for setup in found.setups] for key in keys}
+    whole = Measured(tuple(options.by), found.values, top)
+    curves = [group_curve("scores", "score", labels["score"], whole, resample)]
+    tables = {"overall": overall_table(whole, resample)}
+    tables |= {f"{key}s": group_table((key,), [labels[key]], whole) for key in keys}
     if len(named) > 1:
-        curves.append(_group_curve("sets", "set", found, resample))
-        tables["sets"] = _groups(found, "set", top)
+        curves.append(group_curve("sets", "set", labels["set"], whole, resample))
+        tables["setups"] = group_table(("set", "score"), [labels["set"], labels["score"]], whole)
     if found.by_size:
-        curves.append(_size_curve(found.by_size, _sampled(options), resample))
-        tables["sizes"] = _sizes(curves[-1], options.draws)
+        curves.append(size_curve(found.by_size, _sampled(options), resample))
+        tables["sizes"] = size_table(curves[-1], options.draws)
+        parts = Measured(_sampled(options), found.sampled, top, on_samples=True)
+        for key in keys:
+            curves.append(group_curve(f"sampled_{key}s", key, labels[key], parts, beside))
+            tables[f"sampled_{key}s"] = group_table((key,), [labels[key]], parts)
+        if len(named) > 1:
+            both = [labels["set"], labels["score"]]
+            tables["sampled_setups"] = group_table(("set", "score"), both, parts)
     if options.tests:
-        tables["tests"] = _tests(found.significant, options)
+        tables["tests"] = test_table(found.significant, options)
     warnings = (*(note for es in named.values() for note in es.notes), *notes, *found.warnings)
     inputs = tuple(dict.fromkeys(i for es in named.values() for i in es.inputs))
     return Study(
@@ -325,7 +333,8 @@ def measure_setup(
         if size < setup.n_segments and len(names) > 1:
             counts = draw_segments(setup.n_segments, size, options.draws, own)
             ranked = rank_samples(setup, names, options, counts)
-            by_size[str(size)] = row_means(measure(ranked, rules)[:, :, 0].T)
+            each = measure(ranked, rules)
+            by_size[str(size)] = row_means(each.reshape(len(each), -1).T).reshape(each.shape[1:])
     return {
         "values": measure(rankings, rules)[0],
         "by_size": by_size,
@@ -347,8 +356,10 @@ def _measure(
     ]
     found = workers.run(measure_setup, tasks, rng=rng, step="disagreement", about=about)
     warnings = [text for own in found for text in own["warnings"]]
-    sampled = {
-        size: np.stack([own["by_size"][str(size)] for own in found if str(size) in own["by_size"]])
+    by_size = {
+        size: np.stack(
+            [own["by_size"][str(size)][:, 0] for own in found if str(size) in own["by_size"]]
+        )
         for size in options.sizes
         if any(str(size) in own["by_size"] for own in found)
     }
@@ -361,12 +372,23 @@ def _measure(
         )
     return _Found(
         setups=tuple(setups),
-        by=tuple(options.by),
         values=stacked,
-        by_size=sampled,
+        sampled=_mean_over_sizes([own["by_size"] for own in found]),
+        by_size=by_size,
         significant=np.concatenate([own["significant"] for own in found], axis=1),
         warnings=tuple(warnings),
     )
+
+
+def _mean_over_sizes(by_size: Sequence[Mapping[str, Floats]]) -> Floats:
+    """Average what samples of several sizes say of each setup; NaN for those that have none."""
+    shape = next((own.shape for sizes in by_size for own in sizes.values()), (0, len(MEASURES)))
+    found = np.full((len(by_size), *shape), np.nan)
+    for row, sizes in zip(found, by_size, strict=True):
+        if sizes:
+            each = np.stack(list(sizes.values()))
+            row[:] = row_means(each.reshape(len(each), -1).T).reshape(shape)
+    return found
 
 
 def _about(
@@ -379,89 +401,3 @@ def _about(
         total.update(np.ascontiguousarray(setup.scores).data)
     state = str(rng.bit_generator.state)
     return {"options": repr(options), "rng": state, "data": total.hexdigest()}
-
-
-def _overall(found: _Found, top: int, rng: np.random.Generator) -> Table:
-    columns = [Column("rankings")]
-    for name in _headings(top):
-        columns += _with_interval(name)
-    rows: list[tuple[Cell, ...]] = []
-    for p, pair in enumerate(combinations(found.by, 2)):
-        lines = [line_of("", [own], rng) for own in found.values[:, p].T]
-        rows.append((", ".join(pair), *(number for line in lines for number in line.at(0))))
-    size = f"mean over {plural(len(found.setups), 'setup')} (a score of a set)"
-    notes = (
-        f"{size}; low, high: 95 % interval over resampled setups",
-        f"pairs: pairs of systems in different order; best, top {top}: setups where they differ",
-    )
-    return Table("Disagreement of rankings, as shares", tuple(columns), tuple(rows), notes)
-
-
-def _with_interval(name: str) -> list[Column]:
-    return [Column(f"{name}{part}", digits=3) for part in ("", " low", " high")]
-
-
-def _headings(top: int) -> tuple[str, str, str]:
-    return "pairs", "best", f"top {top}"
-
-
-def _groups(found: _Found, key: str, top: int) -> Table:
-    """Show a row per score or set; all measures of each pair of rankings, if there are few."""
-    pairs = list(combinations(found.by, 2))
-    measures = _headings(top) if len(pairs) <= _WIDE else _headings(top)[:1]
-    columns = [Column(key), Column("setups")]
-    for pair in pairs:
-        columns += [
-            Column(f"{'/'.join(pair)} {name}" if k else "/".join(pair), digits=3)
-            for k, name in enumerate(measures)
-        ]
-    rows: list[tuple[Cell, ...]] = []
-    for name, values in found.group(key).items():
-        cells = row_means(values[:, :, : len(measures)].reshape(len(values), -1).T)
-        rows.append((name, len(values), *cells.tolist()))
-    return Table(f"By {key}", tuple(columns), tuple(rows))
-
-
-def _group_curve(name: str, key: str, found: _Found, rng: np.random.Generator) -> Curve:
-    groups = found.group(key)
-    lines = tuple(
-        line_of(", ".join(pair), [values[:, p, 0] for values in groups.values()], rng)
-        for p, pair in enumerate(combinations(found.by, 2))
-    )
-    return Curve(name, f"by {key}", key, "share of pairs of systems", tuple(groups), lines)
-
-
-def _size_curve(
-    by_size: Mapping[int, Floats], names: Sequence[str], rng: np.random.Generator
-) -> Curve:
-    """Disagreement against the number of segments, a mean over setups of means over samples."""
-    lines = tuple(
-        line_of(", ".join(pair), [rows[:, p] for rows in by_size.values()], rng)
-        for p, pair in enumerate(combinations(names, 2))
-    )
-    label = "share of pairs of systems"
-    return Curve("sizes", "by number of segments", "segments", label, tuple(by_size), lines)
-
-
-def _sizes(curve: Curve, draws: int) -> Table:
-    columns = [Column("segments"), Column("setups")]
-    for line in curve.lines:
-        columns += _with_interval(line.name)
-    rows: list[tuple[Cell, ...]] = []
-    for k, size in enumerate(curve.x):
-        cells = [number for line in curve.lines for number in line.at(k)]
-        rows.append((size, max(line.n[k] for line in curve.lines), *cells))
-    note = f"pairs in different order; {plural(draws, 'sample')} of each size without replacement"
-    return Table("By number of segments", tuple(columns), tuple(rows), (note,))
-
-
-def _tests(significant: Bools, options: DisagreementOptions) -> Table:
-    shares = joint_shares(significant)
-    columns = (Column("test"), *(Column(name, digits=3) for name in options.tests))
-    rows = tuple((name, *row.tolist()) for name, row in zip(options.tests, shares, strict=True))
-    size = f"of {significant.shape[1]:,} pairs of systems, at level {options.alpha:g}, uncorrected"
-    notes = (
-        f"{size}; diagonal: the share that a test finds different",
-        "elsewhere: of the pairs that the row's test finds, the share that the column's finds, too",
-    )
-    return Table("Tests", columns, rows, notes)

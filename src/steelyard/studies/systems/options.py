@@ -20,6 +20,7 @@ from steelyard.core.options import (
 )
 
 VERDICTS = ("t", "mood", "sign", "wilcoxon")  # tests whose verdicts can be compared
+SIMULATED = ("mean", "median", "bt", "elo", "trueskill")  # rankings of simulated scores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +71,17 @@ class Design(Options):
         ("reversed", "permuted"),
         "Outliers: ordered against the strengths, or scores swapped among systems.",
     )
+    by: tuple[str, ...] = names(SIMULATED[:3], "Rankings: mean median bt elo trueskill.")
+    orders: int = whole(
+        10, "Random orders that Elo and TrueSkill are averaged over.", least=1, metavar="N"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "by", tuple(dict.fromkeys(self.by)))
+        known("ranking", self.by, SIMULATED)
+        if not self.by:
+            raise UsageError("expected at least one ranking to judge")
         if max(self.types) > min(self.segments):
             raise UsageError("types of segments are from 1 to the smallest number of segments")
         if max(self.outliers) >= 1:

@@ -1,10 +1,13 @@
-r"""Which ranking finds the true order: mean, median and Bradley-Terry on simulated scores.
+r"""Which ranking finds the true order of systems, on simulated scores: mean, median and others.
 
 The simulation of the paired-evaluation paper (section 4, appendix A.2). Systems have strengths
 :math:`10 u_i / \sum u`, u uniform. Segments are of several types, each of which shifts all scores
 by a uniform amount of up to 100, and scores have normal noise of deviation 1. Outliers are segments
 on which scores, uniform up to 100, are ordered against the strengths. Every ranking is judged by
 Kendall's tau with the strengths.
+
+Elo and TrueSkill, which the paper's code simulates besides, are means over random orders of the
+segments.
 
 This is what the paper's code does. Its text has outliers whose scores are permuted among systems
 (``outliers="permuted"``): these hardly move a mean, since a permuted score is not far from others.
@@ -18,6 +21,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.comparison.options import RankOptions
+from steelyard.comparison.ratings import RATINGS
+from steelyard.comparison.scores import Sample
 from steelyard.core import bounds
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
@@ -27,11 +33,12 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b, settled
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
+from steelyard.stats.strength.orders import sequences
 from steelyard.stats.strength.wins import WinCounts
 from steelyard.studies.results import Curve, Line, Study, line_of
-from steelyard.studies.systems.options import Design
+from steelyard.studies.systems.options import SIMULATED, Design
 
-RANKINGS = ("mean", "median", "bt")
+RANKINGS = SIMULATED[:3]  # those of the paper's Figure 3
 Bools = NDArray[np.bool_]
 _CELLS = 20_000_000  # comparisons of scores made at a time
 _SPREAD = 100.0  # offsets of types and scores of outliers are up to this
@@ -87,10 +94,17 @@ def _reversed_rows(strengths: Floats, count: int, rng: np.random.Generator) -> F
     return rows
 
 
-def recovered(strengths: Floats, scores: Floats) -> Floats:
-    """Kendall's tau of each ranking with the true strengths: sets x (mean, median, bt).
+def recovered(
+    strengths: Floats,
+    scores: Floats,
+    by: Sequence[str] = RANKINGS,
+    *,
+    orders: int = 10,
+    rng: np.random.Generator | None = None,
+) -> Floats:
+    """Kendall's tau of each ranking with the true strengths: sets x rankings.
 
-    NaN where a ranking has nothing but ties.
+    NaN where a ranking has nothing but ties. ``orders`` and ``rng`` are of Elo and TrueSkill.
 
     Examples
     --------
@@ -98,12 +112,31 @@ def recovered(strengths: Floats, scores: Floats) -> Floats:
     >>> scores = np.array([[[1.0, 19.0, 1.0, 1.0, 1.0], [2.0] * 5, [3.0] * 5]])
     >>> recovered(strengths, scores).round(3).tolist()
     [[-0.333, 1.0, 1.0]]
+    >>> recovered(strengths, scores, ["elo"], rng=np.random.default_rng(0)).tolist()
+    [[1.0]]
     """
-    counts = _wins(scores)
-    strength = -bradley_terry_batch(counts).ranks
-    found = (scores.mean(axis=2), np.median(scores, axis=2), strength)
+    ways: dict[str, Callable[[], Floats]] = {
+        "mean": lambda: scores.mean(axis=2),
+        "median": lambda: np.median(scores, axis=2),
+        "bt": lambda: -bradley_terry_batch(_wins(scores)).ranks,
+    }
+    streams = dict(zip(RATINGS, generator(rng).spawn(len(RATINGS)), strict=True))
     truth = strengths.T
-    return np.stack([kendall_b(count_pairs(truth, settled(x).T)) for x in found], axis=1)
+    taus = []
+    for name in by:
+        found = ways[name]() if name in ways else _rated(name, scores, orders, streams[name])
+        taus.append(kendall_b(count_pairs(truth, settled(found).T)))
+    return np.stack(taus, axis=1)
+
+
+def _rated(name: str, scores: Floats, orders: int, rng: np.random.Generator) -> Floats:
+    """Mean rating over random orders of the segments, sets x systems; all sets play together."""
+    sets, n, segments = scores.shape
+    beside = Sample(np.concatenate(scores, axis=1), tuple(map(str, range(n))))
+    order = sequences(segments, sets * orders, rng)
+    order += np.repeat(np.arange(sets) * segments, orders)[:, None]
+    found = RATINGS[name](RankOptions()).of_scores(beside, order, rng)
+    return np.asarray(found.scores.reshape(sets, orders, n).mean(axis=1))
 
 
 def _wins(scores: Floats) -> WinCounts:
@@ -123,7 +156,9 @@ def simulate_setting(
     task: tuple[Design, tuple[int, float, int, int]], rng: np.random.Generator
 ) -> Floats:
     """Simulate one setting: Kendall's tau of each ranking, sets x rankings."""
-    return recovered(*simulate_scores(*task, rng))
+    design = task[0]
+    drawn = simulate_scores(*task, rng)
+    return recovered(*drawn, design.by, orders=design.orders, rng=rng)
 
 
 def simulate(
@@ -160,8 +195,12 @@ def simulate(
         "outliers": chosen.outlier_kind,
         "settings": len(settings),
     }
-    curves = tuple(_curve(panel, setting, tau, resamples) for panel in PANELS)
-    overall = [line_of(name, [tau[:, k]], resamples) for k, name in enumerate(RANKINGS)]
+    if chosen.by != RANKINGS:
+        shown["by"] = ",".join(chosen.by)
+    if set(chosen.by) & set(RATINGS):
+        shown["orders"] = chosen.orders
+    curves = tuple(_curve(panel, chosen.by, setting, tau, resamples) for panel in PANELS)
+    overall = [line_of(name, [tau[:, k]], resamples) for k, name in enumerate(chosen.by)]
     return Study(
         name="simulation",
         tables={
@@ -211,13 +250,14 @@ _FALLS = {
 }
 
 
-def _curve(panel: Panel, setting: Floats, tau: Floats, rng: np.random.Generator) -> Curve:
+def _curve(
+    panel: Panel, by: Sequence[str], setting: Floats, tau: Floats, rng: np.random.Generator
+) -> Curve:
     kept = panel.keep(setting)
     own, taus = setting[kept, panel.column], tau[kept]
     x = np.unique(own)
     lines = tuple(
-        line_of(name, [taus[own == value, k] for value in x], rng)
-        for k, name in enumerate(RANKINGS)
+        line_of(name, [taus[own == value, k] for value in x], rng) for k, name in enumerate(by)
     )
     label = "Kendall's tau with the true strengths"
     ticks = tuple(int(v) if v.is_integer() else v for v in x.tolist())
@@ -235,7 +275,9 @@ def _overall_table(lines: Sequence[Line]) -> Table:
 def _curve_table(curves: Sequence[Curve]) -> Table:
     head = (Column("panel"), Column("data sets with"), Column("against"), Column("x", mixed=True))
     numbers = tuple(
-        Column(f"{name}{part}", digits=3) for name in RANKINGS for part in ("", " low", " high")
+        Column(f"{line.name}{part}", digits=3)
+        for line in curves[0].lines
+        for part in ("", " low", " high")
     )
     rows: list[tuple[Cell, ...]] = []
     rules = []
@@ -256,24 +298,32 @@ def _claim_table(curves: Sequence[Curve], overall: Sequence[Line]) -> Table:
 
 
 def _claims(curves: Sequence[Curve], overall: Sequence[Line]) -> Iterator[tuple[str, bool, str]]:
+    """Check what the paper says of mean, median and Bradley-Terry, as far as they are there."""
     panels = {curve.name: curve for curve in curves}
-    if panels["a"].x:
+    whole = {line.name: line for line in overall}
+    known = [whole[name] for name in RANKINGS if name in whole]
+    if panels["a"].x and len(known) == len(RANKINGS):
         alike = _overlap(panels["a"]) and _overlap(panels["b"])
         yield "easy data: all three are alike", alike, "panels a, b: whether intervals overlap"
     for curve, claims in ((panels[name], claims) for name, claims in _FALLS.items()):
+        lines = {line.name: line for line in curve.lines}
         for name, falls in claims.items() if len(curve.x) > 1 else ():
-            line = curve.lines[RANKINGS.index(name)]
+            if name not in lines:
+                continue
+            line = lines[name]
             fallen = bool(line.high[-1] < line.low[0])
             how = "falls" if falls else "does not fall"
             what = f"{curve.title}: {name} {how} with {curve.x_label}"
             yield what, fallen == falls, f"{_shown(line, 0)}, then {_shown(line, -1)}"
-    mean, median, bt = overall
-    ahead = bool(bt.low[0] > max(mean.high[0], median.high[0]))
-    yield "overall: bt is best", ahead, ", ".join(f"{x.name} {_shown(x, 0)}" for x in overall)
+    if len(known) == len(RANKINGS):
+        *others, bt = known
+        ahead = bool(bt.low[0] > max(line.high[0] for line in others))
+        yield "overall: bt is best", ahead, ", ".join(f"{x.name} {_shown(x, 0)}" for x in known)
 
 
 def _overlap(curve: Curve) -> bool:
-    lows, highs = (np.array([getattr(x, part) for x in curve.lines]) for part in ("low", "high"))
+    lines = [line for line in curve.lines if line.name in RANKINGS]
+    lows, highs = (np.array([getattr(x, part) for x in lines]) for part in ("low", "high"))
     return bool((lows.max(axis=0) <= highs.min(axis=0)).all())
 
 
