@@ -10,53 +10,40 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparison.options import CardOptions
-from steelyard.comparison.results import CORPUS, PROPORTION
-from steelyard.comparison.scores import LEVEL, check_segments, is_binary, the_score
-from steelyard.core import bounds
-from steelyard.core.errors import UsageError, hint
+from steelyard.comparison.readings import (
+    Reading,
+    Readings,
+    read_difference,
+    where_readings_disagree,
+)
+from steelyard.comparison.results import CORPUS, PROPORTION, SENTENCES
+from steelyard.comparison.scores import LEVEL
+from steelyard.comparison.strata import Strata, stratify
+from steelyard.comparison.twosystems import (
+    Regression,
+    TwoSystems,
+    regressions_of,
+    two_systems,
+    unofficial,
+)
+from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Column, Table
-from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.data.independence import UnitEffect, Units, units_of
+from steelyard.data.evalset import EvalSet
+from steelyard.data.independence import UnitEffect
 from steelyard.data.overview import direction_warnings
 from steelyard.formats.load import Source, as_evalset
-from steelyard.stats.arrays import Counts, Floats, row_means, same_digits
+from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.paired import pairedtests, unitflips
 from steelyard.stats.paired.testpower import MOST, permutation_needed
-from steelyard.stats.permutation.corpus import (
-    CorpusStatistics,
-    bootstrap_scores,
-    corpus_test,
-    pseudo_values,
-)
+from steelyard.stats.permutation.corpus import bootstrap_scores, corpus_test, pseudo_values
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.unitfreedom import unit_level
 
-_SHOWN = 5  # regressions that are listed
 _FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
-
-
-@dataclass(frozen=True, slots=True)
-class Regression:
-    """A segment on which the better system is worse."""
-
-    segment: str
-    first: float
-    second: float
-    source: str | None = None
-    outputs: tuple[str | None, str | None] = (None, None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        return {
-            "segment": self.segment,
-            "scores": [self.first, self.second],
-            "source": self.source,
-            "outputs": list(self.outputs),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +73,8 @@ class Decision:
     power: float
     unit: UnitEffect
     verdict: str
+    readings: Readings
+    strata: Strata | None = None
     regressions: tuple[Regression, ...] = ()
     human: dict[str, Any] | None = None
     warnings: tuple[str, ...] = ()
@@ -121,6 +110,8 @@ class Decision:
             "power": self.power,
             "unit": self.unit.to_dict(),
             "verdict": self.verdict,
+            "readings": self.readings.to_dict(),
+            "strata": None if self.strata is None else self.strata.to_dict(),
             "human": self.human,
             "regressions": [one.to_dict() for one in self.regressions],
             "warnings": list(self.warnings),
@@ -137,6 +128,13 @@ class Decision:
             (f"{a}, {b}", f"{self.means[0]:.4g}, {self.means[1]:.4g} ({name}{direction})"),
             ("difference", _interval(self.difference, self.ci)),
         ]
+        if self.two_by_two is None:  # medians of scores that are 0 or 1 say nothing
+            named = ("difference of medians", "median of differences")
+            of = ("", f" ({SENTENCES})")[self.of == CORPUS]
+            rows += [
+                (f"{name}{of}", _interval(one.value, one.ci))
+                for name, one in zip(named, self.readings.of[1:], strict=True)
+            ]
         by = "" if self.unit.design_effect == 1 else f" by {self.unit.name}"
         sign = f"p of wins (sign{by})"
         if self.two_by_two is not None:
@@ -162,11 +160,19 @@ class Decision:
             text = _interval(self.human["difference"], self.human["ci"])
             direction = "" if self.human["higher_is_better"] else ", lower is better"
             rows.append((f"in human terms ({self.human['score']}{direction})", text))
+        for part in () if self.strata is None else self.strata.strata:
+            text = _interval(part.difference.value, part.difference.ci)
+            text += f", wins, ties, losses {part.wins}, {part.ties}, {part.losses}"
+            rows.append((f"on {part.n_segments:,} {part.name} segments", text))
         for one in self.regressions:
             text = f"{one.first:.4g}, {one.second:.4g}"
             rows.append((f"worst for the better one: {one.segment}", text))
         columns = (Column("decision"), Column("value"))
-        return Table("", columns, tuple(rows), (self.verdict, self.unit.sentence()))
+        notes = [self.verdict, self.readings.sentence]
+        if self.strata is not None:
+            notes += [self.strata.sentence, f"hard and easy: {self.strata.measured_by}"]
+        notes.append(self.unit.sentence())
+        return Table("", columns, tuple(rows), tuple(note for note in notes if note))
 
 
 @keywords(CardOptions)
@@ -206,7 +212,7 @@ def decide(
     'Dolomite is better than Granite by learned-refA: +0.04...p < 0.0001.'
     """
     es = as_evalset(es, options.human, options.unit)
-    two = _two(es, pair, score, options)
+    two = two_systems(es, pair, score, options)
     stream, both, stats, sign = generator(rng), two.both, two.statistics, two.sign
     gap = both[0] - both[1]
     counts = bootstrap.segment_counts(options.n_bootstrap, len(gap), stream, two.blocks)
@@ -230,7 +236,7 @@ def decide(
     needed = _needed(moved, two.blocks, options, stream) if several else None
     warnings = [*es.notes, *direction_warnings(two.score, two.table)]
     warnings += [*two.units.warnings, *pairedtests.error_note(error)]
-    warnings += _unofficial(two, sign * means)
+    warnings += unofficial(two, sign * means)
     if not several:
         warnings.append(f"{two.units.counted()}: there is nothing to resample, and no interval")
     if not two.known.all():
@@ -244,14 +250,17 @@ def decide(
         "unit": two.units.name,
         "bootstrap": options.n_bootstrap,
     }
+    ci = (low, high) if sign > 0 else (0.0 - high, 0.0 - low)
+    means_apart = Reading(sign * lead + 0.0, ci)
+    asked = level if several else math.nan
     effect = pairedtests.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]
     card = Decision(
         score=two.score,
         pair=pair,
         n_segments=len(gap),
         means=two.own(*means),
-        difference=sign * lead + 0.0,
-        ci=(low, high) if sign > 0 else (0.0 - high, 0.0 - low),
+        difference=means_apart.value,
+        ci=ci,
         probability=float(row_means((drawn > 0) + 0.5 * (drawn == 0))),
         wins=wins,
         ties=int((gap == 0).sum()),
@@ -264,7 +273,9 @@ def decide(
         power=options.power,
         unit=two.units.effect(np.stack([moved, 0 * moved])),
         verdict="",
-        regressions=_regressions(es, two, lead),
+        readings=_readings(two, means_apart, counts, asked),
+        strata=stratify(es, two, moved, counts),
+        regressions=regressions_of(es, two, lead),
         human=None if options.human is None else _human(es, options.human, two, counts, level),
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("compare", settings, es.inputs, rng),
@@ -275,64 +286,14 @@ def decide(
     return replace(card, verdict=_verdict(card, options.alpha))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Two:
-    """Two systems by one score, on the segments that both have (``known`` of all)."""
-
-    score: str
-    pair: tuple[str, str]
-    rows: list[int]
-    table: ScoreTable
-    known: np.ndarray
-    both: Floats  # more is better
-    units: Units
-    statistics: CorpusStatistics | None
-
-    @property
-    def blocks(self) -> Counts | None:
-        return self.units.codes
-
-    @property
-    def sign(self) -> float:
-        return 1.0 if self.table.higher_is_better else -1.0
-
-    @property
-    def binary(self) -> bool:
-        return self.statistics is None and is_binary(self.table.values)
-
-    def own(self, first: float, second: float) -> tuple[float, float]:
-        """Give values of both in the numbers of the score itself."""
-        return float(self.sign * first + 0.0), float(self.sign * second + 0.0)
+def _readings(two: TwoSystems, means: Reading, counts: Floats, level: float) -> Readings:
+    """Read the difference in three ways, and say where these disagree."""
+    found = read_difference(two.both, means, counts, level, two.sign)
+    told = where_readings_disagree(found.of, two.pair, higher_is_better=two.table.higher_is_better)
+    return replace(found, sentence=told)
 
 
-def _two(es: EvalSet, pair: tuple[str, str], score: str | None, options: CardOptions) -> _Two:
-    bounds.pair(pair=pair)
-    for name in pair:
-        if name not in es.systems:
-            raise UsageError(f"no system '{name}'; {hint(name, es.systems)}")
-    if pair[0] == pair[1]:
-        raise UsageError(f"a pair needs two systems, got '{pair[0]}' twice")
-    chosen = the_score(es, score)
-    check_segments(es, chosen)
-    table, rows = es[chosen], [es.systems.index(name) for name in pair]
-    values = table.oriented[rows]
-    stats = None if table.statistics is None else table.statistics.select(systems=rows)
-    known = np.asarray((~np.isnan(values) if stats is None else stats.known).all(axis=0))
-    if not known.any():
-        raise UsageError(f"{pair[0]} and {pair[1]} share no segment with a '{chosen}' score")
-    return _Two(
-        score=chosen,
-        pair=pair,
-        rows=rows,
-        table=table,
-        known=known,
-        both=values[:, known],
-        units=units_of(es.segments, options.unit, known).of(known),
-        statistics=None if stats is None else stats.select(segments=np.flatnonzero(known)),
-    )
-
-
-def _p_of_wins(two: _Two) -> float:
+def _p_of_wins(two: TwoSystems) -> float:
     """Test who wins more segments."""
     if two.blocks is None:
         return float(pairedtests.sign_test(two.both)[0, 1])
@@ -345,22 +306,6 @@ def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
     cells = (one & two, one & ~two, ~one & two, ~one & ~two)
     a, b, c, d = (int(cell.sum()) for cell in cells)
     return a, b, c, d
-
-
-def _unofficial(two: _Two, means: Floats) -> list[str]:
-    """Warn where the official scores of the two are something else than what is compared."""
-    if two.table.system_scores is None or two.statistics is not None:
-        return []
-    official = two.table.system_scores[two.rows]
-    if np.isnan(official).any() or same_digits(official, means):
-        return []
-    told = (
-        f"means of segment scores are compared, which the official system scores of '{two.score}' "
-        f"({official[0]:.4g}, {official[1]:.4g}) are not"
-    )
-    if np.subtract(*official) * np.subtract(*means) < 0:
-        told += "; these order the two the other way"
-    return [told]
 
 
 def shown_p(p: float) -> str:
@@ -425,22 +370,9 @@ def _more(n: int, needed: int | None, power: float) -> str:
     return f"A difference this large would take {count} segments ({power:.0%} power)."
 
 
-def _regressions(es: EvalSet, two: _Two, lead: float) -> tuple[Regression, ...]:
-    """Segments on which the system that is ahead loses most."""
-    loss = np.subtract(*two.both) if lead >= 0 else -np.subtract(*two.both)
-    places, sources = np.flatnonzero(two.known), es.segments.sources
-    found = []
-    for k in np.argsort(loss, kind="stable")[:_SHOWN]:
-        if not loss[k] < 0:
-            break
-        s = int(places[k])
-        source = None if sources is None else sources[s]
-        a, b = (es.outputs[name][s] if name in es.outputs else None for name in two.pair)
-        found.append(Regression(es.segments.ids[s], *two.own(*two.both[:, k]), source, (a, b)))
-    return tuple(found)
-
-
-def _human(es: EvalSet, human: str, two: _Two, counts: Floats, level: float) -> dict[str, Any]:
+def _human(
+    es: EvalSet, human: str, two: TwoSystems, counts: Floats, level: float
+) -> dict[str, Any]:
     """Show the same difference in human terms, on the segments that people scored for both."""
     gap = np.subtract(*es[human].values[two.rows][:, two.known])
     if np.isnan(gap).all():
