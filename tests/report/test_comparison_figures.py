@@ -16,6 +16,7 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.report.figures import comparison as cf
+from steelyard.report.figures import pairmatrices
 from steelyard.report.figures import versus as pf
 from steelyard.report.figures.style import label
 from steelyard.stats.resampling.bootstrap import rank_shares
@@ -54,7 +55,7 @@ def test_forest_holds_every_ranking(look, demo):
 
 def test_pairwise_cells_and_stars(look, demo):
     found, _ = demo
-    cells = look.rows(cf.pairwise(found), "row", "column", "value", "text")
+    cells = look.rows(pairmatrices.pairwise(found), "row", "column", "value", "text")
     n = len(found.systems)
     assert len({(c["row"], c["column"]) for c in cells}) == n * (n - 1)
     place = {name: i for i, name in enumerate(found.systems)}
@@ -63,10 +64,10 @@ def test_pairwise_cells_and_stars(look, demo):
         i, j = place[c["row"]], place[c["column"]]
         assert c["value"] == pytest.approx(found.aggregations["bt"].pairwise[i, j], rel=1e-5)
         assert c["text"].endswith("*") == (p[i, j] < found.alpha)
-    gaps = look.rows(cf.pairwise(found, "mean"), "row", "column", "text")
+    gaps = look.rows(pairmatrices.pairwise(found, "mean"), "row", "column", "text")
     assert {g["text"][0] for g in gaps} <= {"+", "-"}
     with pytest.raises(UsageError, match="no ranking 'elo'"):
-        cf.pairwise(found, "elo")
+        pairmatrices.pairwise(found, "elo")
 
 
 def test_density_decides_as_the_paper_does(look):

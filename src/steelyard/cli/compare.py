@@ -54,7 +54,10 @@ if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
 
 # What report.figures.comparison draws; importing it would cost start-up.
-PLOTS = ("forest", "pairwise", "density", "differences", "wins", "ranks", "disagreement")
+PLOTS = (
+    "forest", "pairwise", "pairwise-alone", "pairwise-all", "density", "differences", "wins",
+    "ranks", "disagreement",
+)  # fmt: skip
 PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")
 # The card's tests are its own, on two systems and two-sided.
@@ -85,7 +88,11 @@ _NOT_OF_SEVERAL = frozenset(
     help="Rank by a log of battles, or by a folder of logs, instead of scores.",
 )
 @from_fields(BattleOptions, *_SIDES)
-@click.option("--pairwise", is_flag=True, help="Print the matrix of every test, too.")
+@click.option(
+    "--pairwise",
+    is_flag=True,
+    help="Print matrices of all pairs, too.",
+)
 @plot_option(PLOTS)
 @text_options
 @input_options

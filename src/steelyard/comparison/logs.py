@@ -21,7 +21,13 @@ from steelyard.comparison.diagnosis import order_flips, tie_note
 from steelyard.comparison.logsamples import BATTLE, LogSample, log_unit, unit_warnings
 from steelyard.comparison.options import LOG_RANKINGS, BattleOptions
 from steelyard.comparison.ratings import RATINGS, Rating, Resampling, rate_log
-from steelyard.comparison.results import MOST_SHOWN, PairTest, RankedSystems, Tiers
+from steelyard.comparison.results import (
+    MOST_SHOWN,
+    PairTest,
+    RankedSystems,
+    Tiers,
+    with_pairs_alone,
+)
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.core import bounds, provenance
 from steelyard.core.errors import UsageError
@@ -206,6 +212,7 @@ def compare_log(
     sample = LogSample(counted, options.n_bootstrap if options.intervals else 0, unit.name)
     found = rank_log(sample, options, stream)
     pairs = _pairs(sample, found, options)
+    rankings = {name: ranked(name, own, sample.level) for name, own in found.items()}
     warnings = [*counted.notes, *unit_warnings(sample, unit, shared, options.unit)]
     warnings += [text for own in found.values() for text in own.warnings]
     settings = options.settings(options.by, tuple(pairs.tests)) | {"unit": unit.name}
@@ -218,7 +225,7 @@ def compare_log(
         n_battles=counted.n_battles,
         n_segments=shared or 0,
         unit=unit,
-        aggregations={name: ranked(name, own, sample.level) for name, own in found.items()},
+        aggregations=with_pairs_alone(rankings, pairs.effects.get("superiority")),
         tests=pairs.tests,
         tiers=pairs.tiers,
         effects=pairs.effects,

@@ -29,7 +29,10 @@ class Ranked:
     of i minus that of j. ``of`` says what is ranked by, where that is not the segment scores.
     ``pairwise_low`` and ``pairwise_high`` are the interval of ``pairwise``, ``gap_low`` and
     ``gap_high`` that of the difference of two scores: of means, strengths or ratings. Averages are
-    numbers of the score's own scale; of strengths and ratings more is better.
+    numbers of the score's own scale; of strengths and ratings more is better. ``pairwise`` of these
+    follows from one fit of all systems; ``alone[i, j]`` is the share of segments (or battles) that
+    i wins against j, ties as half, each pair by itself. None for averages, of which ``pairwise``
+    looks at the pair alone anyway.
     """
 
     scores: Floats
@@ -49,6 +52,7 @@ class Ranked:
     of: str | None = None
     average: bool = False
     notes: tuple[str, ...] = ()
+    alone: Floats | None = None
 
     def turned(self) -> Ranked:
         """Give the same ranking in numbers of the other sign, of which less is better."""
@@ -90,12 +94,21 @@ class Ranked:
             "ci": ranges(self.low, self.high),
             "rank_ci": ranges(self.best_rank, self.worst_rank),
             "pairwise": self.pairwise if self.pairwise.size else None,
+            "pairwise_alone": self.alone,
             "pairwise_ci": matrices(self.pairwise_low, self.pairwise_high),
             "gap_ci": matrices(self.gap_low, self.gap_high),
             "spread": named(self.spread),
             "higher_is_better": self.higher_is_better,
             "of": self.of,
         }
+
+
+def with_pairs_alone(found: Mapping[str, Ranked], share: Floats | None) -> dict[str, Ranked]:
+    """Give rankings with the share that each system wins of each other, where they are no averages.
+
+    None where there are too many systems for matrices.
+    """
+    return {name: own if own.average else replace(own, alone=share) for name, own in found.items()}
 
 
 def _number(value: float) -> float | None:
@@ -240,16 +253,37 @@ class RankedSystems(ABC):
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
 
     def pair_tables(self) -> list[Table]:
-        """Give a matrix per test: corrected p-values of row against column."""
+        """Give matrices of row against column: of every ranking, of pairs alone, of every test.
+
+        p-values are corrected ones.
+        """
         order = self.ranking(next(iter(self.aggregations)))
-        index = [self.systems.index(s) for s in order]
+        index = np.ix_(*[[self.systems.index(s) for s in order]] * 2)
+
+        def matrix(name: str, values: Floats, note: str, digits: int | None = 3) -> Table:
+            columns = (Column(name), *(Column(s, digits=digits) for s in order))
+            shown = values[index].copy()
+            np.fill_diagonal(shown, np.nan)
+            rows = tuple((s, *map(_number, row)) for s, row in zip(order, shown, strict=True))
+            return Table("", columns, rows, (note,))
+
         tables = []
+        alone = None
+        for name, own in self.aggregations.items():
+            if not own.pairwise.size:
+                continue
+            what = "probability that the row beats the column, by one fit of all systems"
+            if own.average:
+                what = "difference, row minus column"
+            alone = alone if own.alone is None else own.alone
+            digits = _digits(own) if own.average else 3
+            tables.append(matrix(self.shown(name), own.pairwise, f"{name}: {what}", digits))
+        if alone is not None:
+            what = "share of comparisons that the row wins, ties as half, each pair by itself"
+            tables.append(matrix("alone", alone, f"alone: {what}"))
         for name, test in self.tests.items():
-            columns = (Column(name), *(Column(s, digits=3) for s in order))
-            p = test.p_adjusted[np.ix_(index, index)]
-            rows = tuple((s, *map(_number, row)) for s, row in zip(order, p, strict=True))
             note = f"p ({test.alternative}, {test.correction}); {test.reason}"
-            tables.append(Table("", columns, rows, (note,)))
+            tables.append(matrix(name, test.p_adjusted, note))
         return tables
 
 

@@ -22,6 +22,7 @@ from steelyard.comparison.results import (
     PairTest,
     Ranked,
     Tiers,
+    with_pairs_alone,
 )
 from steelyard.comparison.scores import (
     LEVEL,
@@ -165,15 +166,16 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     warnings += [*flips, *diagnosis.pop("warnings")]
     shown = {name: _shown(name, own, sample, data) for name, own in found.items()}
     notes += [text for own in shown.values() for text in own.notes]
+    effects = _effects(data, options.tolerance) if few else {}
     return Comparison(
         score=chosen,
         systems=data.systems,
         n_segments=int((~np.isnan(data.scores)).any(axis=0).sum()),
         unit=data.units.effect(data.additive()),
-        aggregations=shown,
+        aggregations=with_pairs_alone(shown, effects.get("superiority")),
         tests=tests,
         tiers={name: own for name, own in tiers.items() if own is not None},
-        effects=_effects(data, options.tolerance) if few else {},
+        effects=effects,
         diagnosis=diagnosis,
         notes=tuple(dict.fromkeys(notes)),
         warnings=tuple(dict.fromkeys(warnings)),

@@ -11,17 +11,26 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.comparison.results import CORPUS, Comparison, Ranked, RankedSystems
-from steelyard.core.errors import UsageError, hint, printable
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.report.figures import style
+from steelyard.report.figures.pairmatrices import (
+    pairwise,
+    pairwise_all,
+    pairwise_alone,
+    size_of,
+)
 from steelyard.report.figures.panels import Intervals, Matrix, cell_size, interval_panel, name_axes
 from steelyard.report.figures.style import Chart, alt, finish, labels, limited, number, plot
 from steelyard.report.figures.versus import draw_pair, segment_label, wins
 from steelyard.stats.arrays import Floats
 
 #: Names of the figures of ``compare``; the first is drawn where none is named.
-FIGURES = ("forest", "pairwise", "density", "differences", "wins", "ranks", "disagreement")
+FIGURES = (
+    "forest", "pairwise", "pairwise-alone", "pairwise-all", "density", "differences", "wins",
+    "ranks", "disagreement",
+)  # fmt: skip
 
 
 def scores_of(es: EvalSet, found: Comparison) -> Floats:
@@ -42,7 +51,14 @@ def draw(
     ``pair`` are the two systems of the first two, by default the best two.
     """
     style.chosen([name], FIGURES)
-    own = {"forest": forest, "pairwise": pairwise, "ranks": ranks, "disagreement": disagreement}
+    own = {
+        "forest": forest,
+        "pairwise": pairwise,
+        "pairwise-alone": pairwise_alone,
+        "pairwise-all": pairwise_all,
+        "ranks": ranks,
+        "disagreement": disagreement,
+    }
     if name in own:
         return own[name](found)
     if scores is None or not isinstance(found, Comparison):
@@ -70,10 +86,6 @@ def _rows(found: RankedSystems, scores: Floats, names: Sequence[str]) -> Floats:
         if name not in found.systems:
             raise UsageError(f"no system '{name}'; {hint(name, found.systems)}")
     return np.asarray(scores[[found.systems.index(name) for name in names]])
-
-
-def _size(found: RankedSystems) -> str:
-    return printable(found.size())
 
 
 def forest(found: RankedSystems) -> Chart:
@@ -104,69 +116,12 @@ def forest(found: RankedSystems) -> Chart:
     return finish(
         alt.hconcat(*panels, spacing=28),
         "Systems, best first",
-        [_size(found), what, limited(len(order), "systems")],
+        [size_of(found), what, limited(len(order), "systems")],
     )
 
 
 def _all(found: RankedSystems) -> list[Ranked]:
     return list(found.aggregations.values())
-
-
-def pairwise(found: RankedSystems, by: str | None = None) -> Chart:
-    """Draw what one ranking says of every pair: row against column, ``*`` where significant.
-
-    Bradley-Terry, Elo and TrueSkill give the probability that the row wins, mean and median the
-    difference.
-    """
-    own_by = by or ("bt" if "bt" in found.aggregations else _first(found))
-    if own_by not in found.aggregations:
-        raise UsageError(f"no ranking '{own_by}'; {hint(own_by, found.aggregations)}")
-    own = found.aggregations[own_by]
-    if not own.pairwise.size:
-        raise UsageError("too many systems: what each pair says is not kept")
-    order = found.ranking(own_by)[: style.MOST]
-    index = [found.systems.index(system) for system in order]
-    values = own.pairwise[np.ix_(index, index)].copy()
-    np.fill_diagonal(values, np.nan)
-    chance = not own.average
-    reach = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    ends = (0.0, 1.0) if chance else (-reach, reach)
-    sure = _significant(found, own_by, index)
-    names = labels(order)
-    shown = "" if len(names) > 24 else ".2f" if chance else "+.2g"
-    texts = [
-        [
-            (format(v, shown) if shown else "") + ("*" if s else "")
-            for v, s in zip(*both, strict=True)
-        ]
-        for both in zip(values, sure, strict=True)
-    ]
-    what = "probability that the row beats the column" if chance else "row minus column"
-    what += "" if own.higher_is_better else " (lower is better)"
-    chart = Matrix(
-        rows=names,
-        columns=names,
-        values=values,
-        texts=texts,
-        ends=ends,
-        diverging=True,
-        size=cell_size(len(names), most=42, least=13),
-        legend="row wins" if chance else "difference",
-        numbers=True,
-    ).chart()
-    tiers = found.tiers.get(own_by)
-    test = "" if tiers is None else f"*: p < {found.alpha:g} by {tiers.test}, corrected"
-    more = limited(len(found.systems), "systems")
-    return finish(chart, f"Pairs by {found.shown(own_by)}: {what}", [_size(found), test, more])
-
-
-def _significant(found: RankedSystems, by: str, index: list[int]) -> Floats:
-    tiers = found.tiers.get(by)
-    if tiers is None or tiers.test not in found.tests:
-        return np.zeros((len(index), len(index)), dtype=bool)
-    p = found.tests[tiers.test].p_adjusted[np.ix_(index, index)]
-    with np.errstate(invalid="ignore"):
-        return np.asarray(p < found.alpha)
 
 
 def ranks(found: RankedSystems) -> Chart:
@@ -200,7 +155,7 @@ def ranks(found: RankedSystems) -> Chart:
     return finish(
         alt.hconcat(*panels, spacing=22),
         "Places under resampling, in percent",
-        [_size(found), "row: system; column: the place it takes; stronger colour is more often"],
+        [size_of(found), "row: system; column: the place it takes; stronger colour is more often"],
     )
 
 
@@ -226,7 +181,7 @@ def disagreement(found: RankedSystems) -> Chart:
     return finish(
         chart,
         f"Where {listed(by, len(by), last=' and ')} disagree",
-        [_size(found), f"{len(odd):,} of {pairs:,} pairs are ordered differently; {what}"],
+        [size_of(found), f"{len(odd):,} of {pairs:,} pairs are ordered differently; {what}"],
     )
 
 
