@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from steelyard import EvalSet, ScoreTable, Segments, human_scores
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.formats.reading import read_any
-from steelyard.human.darr import Rules, battle_log, count_table, pairs_of_scores, threshold_table
+from steelyard.human.darr import Rules, battle_log, count_table, threshold_table
+from steelyard.human.outputpairs import pairs_of_scores
 
 nan = float("nan")
 PUBLISHED = {"cs-en": 14_018, "de-en": 16_584, "en-de": 9_339, "ru-en": 14_024, "zh-en": 62_586}

@@ -15,7 +15,8 @@ from steelyard import human_scores
 from steelyard.core.errors import DegenerateError, InputError, UsageError
 from steelyard.data.judgements import Rankings, encode
 from steelyard.formats.reading import read_any
-from steelyard.human.rr import accuracy, duels, fit, matches, wmt_options
+from steelyard.human.rr import accuracy, fit, matches, wmt_options
+from steelyard.human.unfolding import duels
 
 nan = float("nan")
 

@@ -7,143 +7,28 @@ less than a threshold is a tie of the people; a pair of identical texts is a tie
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
-from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings, Ratings
+from steelyard.data.judgements import BattleLog, Floats, Rankings, Ratings
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment
 from steelyard.formats.rawtable import RawTable
 from steelyard.human.numeric import DA, check_systems
 from steelyard.human.options import HumanOptions
 from steelyard.human.ordering import Averages, Ordering
+from steelyard.human.outputpairs import Pairs, identical_table, pairs_of_battles, pairs_of_scores
 from steelyard.human.protocol import Inputs, Protocol
 from steelyard.human.results import HumanScores, SystemScore, place_systems
 from steelyard.stats.arrays import group_sums, ratio
 from steelyard.stats.ranks import ranks, whole
-
-Bools = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """All pairs of outputs of the same source that people compared.
-
-    ``gap`` is the human score of ``left`` minus that of ``right``; ``decided`` says that there are
-    only better and worse, without a score (an official list of pairs). ``identical`` is None where
-    texts are not known. ``metric_gap`` holds the same difference for every metric.
-    """
-
-    name: str
-    systems: tuple[str, ...]
-    segments: tuple[str, ...]
-    left: Codes
-    right: Codes
-    segment: Codes
-    gap: Floats
-    identical: Bools | None = None
-    metric_gap: Mapping[str, Floats] = field(default_factory=dict)
-    decided: bool = False
-
-    def __len__(self) -> int:
-        return len(self.gap)
-
-    def at_least(self, threshold: float) -> Bools:
-        """Tell which pairs differ by the threshold or more."""
-        if self.decided:
-            return np.ones(len(self), dtype=bool)
-        # Scores are means of whole numbers: what rounding took from a difference is given back.
-        found: Bools = (np.abs(self.gap) >= threshold - 1e-9) & (self.gap != 0)
-        return found
-
-
-def pairs_of_scores(
-    es: EvalSet, human: str, metrics: Sequence[str] = (), name: str = "all"
-) -> Pairs:
-    """List all pairs of systems on the segments that people scored for both."""
-    values = es[human].oriented
-    first, second = np.triu_indices(len(values), 1)
-    sides = []
-    for i, j in zip(first.tolist(), second.tolist(), strict=True):
-        shared = np.flatnonzero(~np.isnan(values[i] - values[j]))
-        sides.append(np.stack([np.full(len(shared), i), np.full(len(shared), j), shared]))
-    sides.append(np.empty((3, 0), np.int64))
-    left, right, segment = np.concatenate(sides, axis=1).astype(np.int32)
-    return Pairs(
-        name=name,
-        systems=es.systems,
-        segments=es.segments.ids,
-        left=left,
-        right=right,
-        segment=segment,
-        gap=_gap(values, left, right, segment),
-        identical=_identical(es, left, right, segment),
-        metric_gap={m: _gap(es[m].oriented, left, right, segment) for m in metrics},
-    )
-
-
-def pairs_of_battles(
-    log: BattleLog, es: EvalSet | None, metrics: Sequence[str] = (), name: str = "all"
-) -> Pairs:
-    """Take a list of pairs as it stands; texts and metrics come from a set, by name of segment."""
-    segments = log.units or ("",)
-    unit = np.zeros(len(log), dtype=np.int32) if log.unit is None else log.unit
-    identical: Bools | None = None
-    gaps: dict[str, Floats] = {}
-    if es is not None:
-        place = {system: i for i, system in enumerate(es.systems)}
-        column = {segment: i for i, segment in enumerate(es.segments.ids)}
-        to_system = np.array([place.get(s, -1) for s in log.systems], dtype=np.int32)
-        to_segment = np.array([column.get(s, -1) for s in segments], dtype=np.int32)
-        left, right, segment = to_system[log.left], to_system[log.right], to_segment[unit]
-        known = (left >= 0) & (right >= 0) & (segment >= 0)
-        if es.outputs:
-            identical = np.zeros(len(log), dtype=bool)
-            found = _identical(es, left[known], right[known], segment[known])
-            identical[known] = False if found is None else found
-        for metric in metrics:
-            gaps[metric] = np.full(len(log), np.nan)
-            values = es[metric].oriented
-            gaps[metric][known] = _gap(values, left[known], right[known], segment[known])
-    return Pairs(
-        name=name,
-        systems=log.systems,
-        segments=segments,
-        left=log.left,
-        right=log.right,
-        segment=unit,
-        gap=np.asarray(log.outcome) * 2 - 1,
-        identical=identical,
-        metric_gap=gaps,
-        decided=True,
-    )
-
-
-def _gap(values: Floats, left: Codes, right: Codes, segment: Codes) -> Floats:
-    gap: Floats = values[left, segment] - values[right, segment]
-    return gap
-
-
-def _identical(es: EvalSet, left: Codes, right: Codes, segment: Codes) -> Bools | None:
-    """Compare the texts of every pair; a text that is missing is like no other."""
-    if not es.outputs:
-        return None
-    code: dict[str, int] = {}
-    blank = (None,) * es.n_segments
-    rows = [es.outputs.get(name, blank) for name in es.systems]
-    codes = [[-1 if t is None else code.setdefault(t, len(code)) for t in row] for row in rows]
-    texts = np.array(codes, dtype=np.int64)
-    one, other = texts[left, segment], texts[right, segment]
-    same: Bools = (one == other) & (one >= 0)
-    return same
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +157,8 @@ class _Darr(Protocol):
                 "identical outputs need texts: give a file with the outputs of systems"
             )
         tables: dict[str, Table] = {"pairs": count_table(sets, rules)}
+        identical = identical_table(sets, rules.threshold)
+        tables |= {} if identical is None else {"identical": identical}
         if options.thresholds:
             if all(pairs.decided for pairs in sets):
                 raise UsageError("a list of pairs holds no scores: thresholds can't be varied")

@@ -16,6 +16,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
 from steelyard.data.judgements import BattleLog
 from steelyard.human.ordering import Averages, Ordering, Rule
+from steelyard.human.outputpairs import brief_pairs
 from steelyard.stats.arrays import Floats
 
 SHOWN_RATERS = 10
@@ -184,8 +185,10 @@ class HumanScores:
         ``every`` names what lists all raters, where these are too many.
         """
         parts = [self.table().text()]
+        brief = {"raters": _brief_raters, "identical": brief_pairs}
         for name, table in self.tables.items():
-            parts.append((_brief_raters(table, every) if name == "raters" else table).text())
+            if table.rows or name != "identical":
+                parts.append((brief[name](table, every) if name in brief else table).text())
         lines = _agreement_lines(self.agreement)
         if lines:
             parts.append("\n".join(["Agreement of raters (95 % intervals)", *lines]))

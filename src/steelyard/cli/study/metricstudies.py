@@ -91,7 +91,8 @@ def sentinels() -> tuple[str, Callable[..., Study]]:
     help="Kendall variants, the first of which others are compared with; by default those of the "
     "paper, tau-eq and acc-eq.",
 )
-@from_fields(TiesOptions, "thresholds", "threshold", "metric_thresholds", "identical_ties")
+@from_fields(TiesOptions, "thresholds", "threshold", "metric_thresholds", "identical_ties", "unit",
+             "n_bootstrap", "n_resamples", "alternative", "alpha", "correction")  # fmt: skip
 @click.option(
     "--pairs",
     type=click.Path(dir_okay=False),
@@ -112,7 +113,7 @@ def ties(
     """Rank metrics under every treatment of ties, and see which change places.
 
     Ties of people by a threshold, ties of metrics by another, identical texts, and what a tie is
-    worth by each Kendall matrix.
+    worth by each Kendall matrix; with intervals, and tests of the metrics on these pairs.
     """
     from steelyard.studies.metrics.ties import vary_ties
 
@@ -123,11 +124,12 @@ def ties(
     asked = TiesOptions(**settings)
     files: tuple[Any, ...] = ()
     if pairs is None:
-        data: Any = options.load(inputs)
+        data: Any = options.by_unit(asked.unit).load(inputs)
     else:
         data, files = _decided(pairs, inputs, options, settings["metrics"])
     with progress_of("counting pairs", output) as progress:
-        found = vary_ties(data, options.human, options=asked, inputs=files, progress=progress)
+        how: dict[str, Any] = {"inputs": files, "rng": output.seed, "progress": progress}
+        found = vary_ties(data, options.human, options=asked, **how)
     emit_study(found, plot, output)
 
 
@@ -136,8 +138,9 @@ def _decided(
 ) -> tuple[Any, Any]:
     """Read a list of pairs, with texts and scores of metrics."""
     from steelyard.data.judgements import BattleLog
-    from steelyard.human.darr import DARR, pairs_of_battles
+    from steelyard.human.darr import DARR
     from steelyard.human.options import HumanOptions
+    from steelyard.human.outputpairs import pairs_of_battles
     from steelyard.human.protocol import read_inputs
 
     if options.human is not None:

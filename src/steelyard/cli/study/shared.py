@@ -34,6 +34,8 @@ PLOT = click.option(
 
 def emit_study(found: Study, plot: tuple[str, ...] | None, output: OutputOptions) -> None:
     """Print and write a study; a figure has the chosen curves."""
+    from steelyard.human.outputpairs import brief_pairs
+
     curves = found.curves if plot is None else [found.curve(name) for name in plot]
 
     def draw() -> Any:
@@ -41,7 +43,13 @@ def emit_study(found: Study, plot: tuple[str, ...] | None, output: OutputOptions
 
         return draw_curves(curves)
 
-    emit(found.to_dict(), list(found.tables.values()), output, draw=draw)
+    brief = {"identical": brief_pairs}
+    tables = {
+        name: brief[name](table, "--json") if name in brief else table
+        for name, table in found.tables.items()
+    }
+    shown = "\n\n".join(table.text() for table in tables.values() if table.rows)
+    emit(found.to_dict(), list(found.tables.values()), output, shown, draw=draw)
 
 
 def _plain(command: F) -> F:

@@ -265,6 +265,39 @@ def threshold_counts(
     return PairCounts(concordant, decided - concordant, human_ties, metric_ties, tied - metric_ties)
 
 
+def counts_by_group(
+    human: Floats,
+    metric: Floats,
+    group: NDArray[np.integer],
+    n_groups: int,
+    *,
+    threshold: float = 0.0,
+    epsilon: float = 0.0,
+) -> PairCounts:
+    """Count the pairs of each group (segment, document) at one threshold.
+
+    ``human`` and ``metric`` are differences of pairs, as in :func:`threshold_counts`, and ``group``
+    a code for each pair.
+
+    Examples
+    --------
+    >>> gaps = np.array([30.0, -10, 50]), np.array([1.0, 2, 0])
+    >>> counts = counts_by_group(*gaps, np.array([0, 0, 1]), 2)
+    >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.metric_ties.tolist()
+    ([1, 0], [1, 0], [0, 1])
+    """
+    bounds.number(0, threshold=threshold, epsilon=epsilon)
+    bounds.whole(n_groups=n_groups)
+    known = ~(np.isnan(human) | np.isnan(metric))
+    h, m, code = human[known], metric[known], group[known]
+    people = (np.abs(h) >= threshold - ROUNDING) & (h != 0)
+    clear = np.abs(m) > epsilon
+    agree = (h > 0) == (m > 0)
+    kinds = (people & clear & agree, people & clear & ~agree, ~people & clear, people & ~clear,
+             ~people & ~clear)  # fmt: skip
+    return PairCounts(*(np.bincount(code[own], minlength=n_groups) for own in kinds))
+
+
 def _from(true: np.ndarray, first: Counts) -> Counts:
     """Count what is true from each place on."""
     before = np.r_[0, np.cumsum(true)]
@@ -290,6 +323,14 @@ class TieMatrix:
         """All of them, in the order of the fields."""
         return (self.same, self.opposite, self.metric_tie, self.human_tie, self.both_tie)
 
+    def parts(self, counts: PairCounts) -> tuple[Floats, Floats]:
+        """Give what the pairs of every group are worth together, and how many take part."""
+        kinds = ("concordant", "discordant", "metric_ties", "human_ties", "both_ties")
+        parts = [(w, getattr(counts, kind)) for w, kind in zip(self.worths, kinds, strict=True)]
+        top: Floats = sum((w * n for w, n in parts if w is not None), start=np.zeros(()))
+        pairs: Floats = sum((n for w, n in parts if w is not None), start=np.zeros(()))
+        return top, pairs
+
     def value(self, counts: PairCounts) -> Floats:
         """Evaluate every group; NaN where no pair takes part.
 
@@ -301,11 +342,7 @@ class TieMatrix:
         >>> KENDALL["kendall-soft"].value(counts).tolist()
         [0.8]
         """
-        kinds = ("concordant", "discordant", "metric_ties", "human_ties", "both_ties")
-        parts = [(w, getattr(counts, kind)) for w, kind in zip(self.worths, kinds, strict=True)]
-        top = sum((w * n for w, n in parts if w is not None), start=np.zeros(()))
-        pairs = sum((n for w, n in parts if w is not None), start=np.zeros((), dtype=np.int64))
-        return ratio(top, pairs)
+        return ratio(*self.parts(counts))
 
 
 #: The variants that the WMT tasks used or that were proposed for them, by the names of the options.

@@ -282,6 +282,36 @@ def null_items(values: Floats, weights: Floats, swaps: Swaps) -> Null:
     return Null(means, np.concatenate(batches), "inputs")
 
 
+def null_ratios(top: Floats, bottom: Floats, swaps: Swaps) -> Null:
+    """Draw differences of ratios of sums over segments, swapping inputs.
+
+    ``top`` and ``bottom`` are metrics x segments: what the pairs of a segment are worth to a metric
+    under a matrix of Kendall's family, and how many of them take part.
+
+    Examples
+    --------
+    >>> top, pairs = np.array([[3.0, 3.0, 3.0], [-3.0, 1.0, -3.0]]), np.full((2, 3), 3.0)
+    >>> null = null_ratios(top, pairs, Swaps(n=10, rng=np.random.default_rng(0)))
+    >>> null.values.round(3).tolist(), null.differences.shape
+    ([1.0, -0.556], (10, 1))
+    """
+    terms = [block_sums(term.astype(np.float64), swaps.blocks) for term in (top, bottom)]
+    whole = [term.sum(axis=1) for term in terms]
+    a, b = pair_index(len(top))
+    batches = []
+    for columns, _, _ in replace(swaps, scheme="inputs").signs(0, terms[0].shape[1]):
+        assert columns is not None
+        halves = [columns.astype(np.float64) @ term.T / 2 for term in terms]
+        middle = [(own[a] + own[b]) / 2 for own in whole]
+        shift = [half[:, a] - half[:, b] for half in halves]
+        one, other = (
+            ratio(middle[0] + sign * shift[0], np.round(middle[1] + sign * shift[1]))
+            for sign in (1, -1)
+        )
+        batches.append(one - other)
+    return Null(ratio(*whole), np.concatenate(batches), "inputs")
+
+
 def null_recomputed(statistic: Callable[[Floats], float], metrics: Floats, swaps: Swaps) -> Null:
     """Draw differences of any statistic of a metric's scores, computing it anew in each draw.
 

@@ -13,6 +13,7 @@ from steelyard.core.options import (
     names,
     number,
     numbers,
+    unit,
     whole,
     wholes,
 )
@@ -121,3 +122,16 @@ class TiesOptions(Options):
         least=0,
     )
     identical_ties: bool = flag("Identical texts are ties of people.")
+    unit: str = unit("auto", "What is independent: intervals resample and tests swap whole units; "
+                     "auto: documents where ten or more are known, else segments.")  # fmt: skip
+    n_bootstrap: int = whole(
+        1000, "Resamples for intervals.", least=10, flag="--bootstrap", metavar="B"
+    )
+    n_resamples: int = whole(2000, "Draws of a test.", least=1, flag="--resamples", metavar="K")
+    alternative: str = choice("greater", ("greater", "two-sided"), "One- or two-sided tests.")
+    alpha: float = fraction(0.05, "Level of the tests.")
+    correction: str = choice(
+        "none",
+        ("none", "holm", "bonferroni", "benjamini-hochberg"),
+        "Correct p-values for the number of pairs of metrics.",
+    )

@@ -19,15 +19,17 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import InputFile, Provenance
+from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.human.darr import Pairs, pairs_of_scores
+from steelyard.human.outputpairs import Pairs, identical_table, pairs_of_scores
 from steelyard.metaevaluation.cube import the_human
 from steelyard.stats.arrays import Floats
 from steelyard.stats.kendall.counting import KENDALL, matrix, threshold_counts
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.studies.metrics.options import TiesOptions
+from steelyard.studies.metrics.tietests import compare_on_pairs, interval_table
 from steelyard.studies.results import Curve, Progress, Study, plain_line, steps
 
 PERCENT = (0.0, 1.0, 5.0, 10.0, 25.0, 50.0)  # thresholds for scores from 0 to 100
@@ -54,13 +56,15 @@ def vary_ties(
     *,
     options: TiesOptions,
     inputs: tuple[InputFile, ...] = (),
+    rng: Rng = 0,
     progress: Progress | None = None,
 ) -> Study:
     """Rank metrics under all matrices, human thresholds and metric thresholds.
 
     ``data`` is a set with a human score of segments, or pairs of outputs that people decided. Names
     of matrices are those of :data:`steelyard.stats.kendall.counting.KENDALL`, and the first is what
-    others are compared with. See :class:`TiesOptions`.
+    others are compared with. At ``threshold``, values have intervals, and metrics are tested
+    against each other. See :class:`TiesOptions`.
 
     Examples
     --------
@@ -72,7 +76,7 @@ def vary_ties(
     bounds.function(optional=True, progress=progress)
     warnings: list[str] = []
     if not isinstance(data, Pairs):
-        data = as_evalset(data, human)
+        data = as_evalset(data, human, options.unit)
         human = the_human(data, human)
         metrics = _metrics(data, human, options.metrics)
         pairs = pairs_of_scores(data, human, metrics, data.name or "all")
@@ -83,19 +87,26 @@ def vary_ties(
     settings = _settings(pairs, options)
     if not len(pairs):
         raise UsageError("no two systems were scored on the same segment")
+    identical = identical_table([pairs], settings.threshold)
     if options.identical_ties:
         if pairs.identical is None:
             raise UsageError("identical outputs need texts: give a file with outputs of systems")
         pairs = replace(pairs, gap=np.where(pairs.identical, 0.0, pairs.gap))
     if len(pairs.metric_gap) < 2:
-        warnings.append("fewer than two metrics: there is no order that could change")
+        none = "no metric: pairs are counted, and nothing is ranked"
+        few = "fewer than two metrics: there is no order that could change"
+        warnings.append(few if pairs.metric_gap else none)
+    tests = compare_on_pairs(pairs, settings.matrices, settings.threshold, options, generator(rng))
+    warnings += tests.warnings if pairs.metric_gap else ()
     values = _values(pairs, settings, steps(progress, len(pairs.metric_gap)))
     names = tuple(pairs.metric_gap)
+    threshold = None if pairs.decided else settings.threshold
     shown: dict[str, Any] = {
         "matrices": ",".join(settings.matrices),
         "identical_ties": options.identical_ties,
         "thresholds": ",".join(f"{t:g}" for t in settings.thresholds),
         "metric_thresholds": ",".join(f"{e:g}" for e in settings.epsilons),
+        "unit": tests.unit.name,
     }
     if human is not None:
         shown["human"] = human
@@ -106,6 +117,8 @@ def vary_ties(
             "values": _value_table(names, values, settings),
             "flips": _flip_table(names, values, settings),
             "places": _place_table(names, values),
+            "intervals": interval_table(tests, threshold, options),
+            **({} if identical is None else {"identical": identical}),
         },
         curves=_curves(pairs, names, values, settings),
         facts={
@@ -115,9 +128,12 @@ def vary_ties(
                 one: {name: values[k, :, :, i] for i, name in enumerate(names)}
                 for k, one in enumerate(settings.matrices)
             },
+            "results": [result.to_dict() for result in tests.results],
+            "significance": {name: one.to_dict() for name, one in tests.significance.items()},
+            "unit": tests.unit.to_dict(),
         },
         warnings=tuple(warnings),
-        provenance=Provenance("study ties", shown, inputs),
+        provenance=Provenance.of("study ties", shown, inputs, rng),
     )
 
 
@@ -198,9 +214,11 @@ def _pair_table(pairs: Pairs, thresholds: Sequence[float]) -> Table:
             row.append(int((kept & pairs.identical).sum()))
         row += [int((gap[kept] == 0).sum()) for gap in pairs.metric_gap.values()]
         rows.append(tuple(row))
-    notes = ["pairs: human scores differ by the threshold or more (0: at all)"]
+    told = "pairs that people decided" if pairs.decided else "human scores differ by the threshold"
+    notes = [f"pairs: {told}" + ("" if pairs.decided else " or more (0: at all)")]
     notes += ["identical: of these, pairs of the same text"] if pairs.identical is not None else []
-    notes += ["ties:METRIC: of these, pairs that the metric scores alike"]
+    told = "ties:METRIC: of these, pairs that the metric scores alike"
+    notes += [told] if pairs.metric_gap else []
     return Table("Pairs that thresholds keep", tuple(columns), tuple(rows), tuple(notes))
 
 
@@ -232,7 +250,7 @@ def _flip_table(names: Sequence[str], values: Floats, settings: _Settings) -> Ta
     columns += [Column("metric threshold", mixed=True)] if several else []
     columns += [Column("best"), Column("value", digits=3), Column("flips")]
     rows: list[tuple[Cell, ...]] = []
-    for place in np.ndindex(flips.shape):
+    for place in np.ndindex(flips.shape) if names else ():
         (k, e, t), own = place, values[place]
         cells: list[Cell] = [settings.matrices[k], settings.thresholds[t]]
         cells += [settings.epsilons[e]] if several else []

@@ -1,0 +1,239 @@
+"""Intervals of Kendall variants on pairs, tests of metrics by them, and identical outputs."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import steelyard as sy
+from steelyard.cli.main import run
+from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import BattleLog, Rankings
+from steelyard.data.segments import Segments
+from steelyard.human.outputpairs import identical_table, pairs_of_battles, pairs_of_scores
+from steelyard.human.unfolding import duels
+from steelyard.stats.kendall.counting import KENDALL, counts_by_group, threshold_counts
+from steelyard.stats.metametrics.swapping import Swaps, null_ratios
+from steelyard.studies.metrics.ties import vary_ties
+
+NAN = float("nan")
+
+
+def simulated(rng, n=6, segments=80, *, documents=None, noise=(1.0, 1.0)):
+    """People, and metrics that see the same truth with noise of their own."""
+    truth = rng.normal(size=(n, segments))
+    people = np.round(50 + 20 * (truth + rng.normal(size=truth.shape)))
+    scores = {"people": sy.ScoreTable(people, kind="human")}
+    for k, own in enumerate(noise):
+        metric = np.round(4 * (truth + own * rng.normal(size=truth.shape)))
+        scores[f"m{k}"] = sy.ScoreTable(metric)
+    ids = tuple(f"{k:03d}" for k in range(segments))
+    named = tuple(f"s{i}" for i in range(n))
+    return EvalSet(named, Segments(ids, documents), scores)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 10.0, 25.0]), st.sampled_from([0.0, 1.0]))
+def test_counts_by_group_add_up_to_those_of_all_pairs(seed, threshold, epsilon):
+    rng = np.random.default_rng(seed)
+    human = rng.integers(-30, 31, 40).astype(float)
+    metric = rng.integers(-2, 3, 40).astype(float)
+    metric[rng.random(40) < 0.1] = NAN
+    group = rng.integers(0, 5, 40)
+    found = counts_by_group(human, metric, group, 6, threshold=threshold, epsilon=epsilon)
+    every = threshold_counts(human, metric, [threshold], epsilon=epsilon)
+    for kind in ("concordant", "discordant", "human_ties", "metric_ties", "both_ties"):
+        assert getattr(found, kind).sum() == getattr(every, kind)[0]
+        assert getattr(found, kind)[5] == 0
+    one = 2
+    own = group == one
+    alone = threshold_counts(human[own], metric[own], [threshold], epsilon=epsilon)
+    for name, matrix in KENDALL.items():
+        got, expected = matrix.value(found)[one], matrix.value(alone)[0]
+        assert got == pytest.approx(expected, nan_ok=True), name
+
+
+@given(st.integers(0, 10_000))
+def test_swapped_ratios_against_every_swap(seed):
+    """Of all 2^n ways to swap segments, draws find the share that naive enumeration does."""
+    rng = np.random.default_rng(seed)
+    top = rng.integers(-3, 4, (2, 4)).astype(float)
+    bottom = np.abs(top) + rng.integers(1, 3, (2, 4))
+    observed = top[0].sum() / bottom[0].sum() - top[1].sum() / bottom[1].sum()
+    beyond = 0
+    for swap in itertools.product((False, True), repeat=4):
+        a, b = np.where(swap, 1, 0), np.where(swap, 0, 1)
+        at = np.arange(4)
+        gap = top[a, at].sum() / bottom[a, at].sum() - top[b, at].sum() / bottom[b, at].sum()
+        beyond += gap >= observed - 1e-9
+    null = null_ratios(top, bottom, Swaps(n=4000, rng=np.random.default_rng(1)))
+    assert null.compare().p[0, 1] == pytest.approx(beyond / 16, abs=0.03)
+
+
+def test_intervals_are_those_of_resampled_segments():
+    """Each resample again, pair by pair."""
+    es = simulated(np.random.default_rng(1), n=4, segments=30)
+    study = vary_ties(es, "people", matrices=["kendall-no-tie-penalty"], threshold=10)
+    pairs = pairs_of_scores(es, "people", ["m0"])
+    rng = np.random.default_rng(5)
+    values = []
+    for _ in range(600):
+        picked = rng.integers(0, 30, 30)
+        rows = np.concatenate([np.flatnonzero(pairs.segment == k) for k in picked])
+        gaps = pairs.gap[rows], pairs.metric_gap["m0"][rows]
+        counts = threshold_counts(*gaps, [10.0])
+        values.append(KENDALL["kendall-no-tie-penalty"].value(counts)[0])
+    (row,) = [r for r in study.facts["results"] if r["metric"] == "m0"]
+    assert row["ci"] == pytest.approx(np.quantile(values, [0.025, 0.975]), abs=0.03)
+
+
+def _trial(seed, unit, **options):
+    rng = np.random.default_rng(seed)
+    es = simulated(rng, **options)
+    settings = {"matrices": ["kendall-soft"], "threshold": 10, "n_bootstrap": 200}
+    return vary_ties(es, "people", unit=unit, n_resamples=200, rng=seed, **settings)
+
+
+def test_level_of_the_test_and_coverage_of_the_interval():
+    """Metrics with the same noise differ by chance alone; the long run tells the true value."""
+    truth = np.mean([_trial(10_000 + k, "segment", segments=400).facts["results"][0]["value"]
+                     for k in range(15)])  # fmt: skip
+    rejected, held = 0, 0
+    runs = 150
+    for seed in range(runs):
+        study = _trial(seed, "segment")
+        p = np.asarray(study.facts["significance"]["kendall-soft"]["p"])
+        rejected += np.nanmin(p) <= 0.025
+        low, high = study.facts["results"][seed % 2]["ci"]
+        held += low - 0.004 <= truth <= high + 0.004
+    assert rejected / runs < 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
+    assert held / runs > 0.88
+
+
+@pytest.mark.thorough
+def test_level_in_the_long_run():
+    runs = 2000
+    rejected = 0
+    for seed in range(runs):
+        p = np.asarray(_trial(seed, "segment").facts["significance"]["kendall-soft"]["p"])
+        rejected += np.nanmin(p) <= 0.025
+    assert 0.035 < rejected / runs < 0.065
+
+
+def test_a_better_metric_is_found():
+    study = _trial(3, "segment", noise=(0.5, 2.0), segments=200)
+    rows = study.table("intervals").records()
+    assert [(row["metric"], row["rank"], row["alike"]) for row in rows] == [
+        ("m0", 1, "a"),
+        ("m1", 2, "b"),
+    ]
+    assert study.facts["significance"]["kendall-soft"]["scheme"] == "inputs"
+
+
+def test_documents_are_units_where_they_are_known():
+    documents = tuple(f"d{k // 4}" for k in range(80))
+    rng = np.random.default_rng(2)
+    study = vary_ties(simulated(rng, documents=documents), "people", n_bootstrap=50)
+    assert study.facts["unit"]["name"] == "document"
+    assert study.facts["unit"]["n"] == 20
+    one = simulated(np.random.default_rng(2), segments=1)
+    study = vary_ties(one, "people", n_bootstrap=50)
+    assert all(row["ci"] is None and row["rank"] is None for row in study.facts["results"])
+    assert study.facts["significance"] == {}
+
+
+def test_nothing_depends_on_the_order_of_metrics_or_rows():
+    es = simulated(np.random.default_rng(4), noise=(1.0, 1.5, 2.0))
+    study = vary_ties(es, "people", n_bootstrap=50, n_resamples=50)
+    again = vary_ties(es, "people", metrics=["m2", "m0", "m1"], n_bootstrap=50, n_resamples=50)
+    assert study.to_dict()["tables"] == again.to_dict()["tables"]
+
+
+def test_identical_outputs_that_people_decided():
+    values = np.array([[90.0, 60.0], [50.0, 60.0], [90.0, 20.0]])
+    texts = {"A": ("same", "x"), "B": ("same", "x"), "C": ("other", "x")}
+    es = EvalSet(("A", "B", "C"), Segments(("1", "2")),
+                 {"people": sy.ScoreTable(values, kind="human")}, outputs=texts)  # fmt: skip
+    study = vary_ties(es, "people", thresholds=[0, 25])
+    expected = [("1", "A", "B", 90, 50, "same"), ("2", "A", "C", 60, 20, "x"),
+                ("2", "B", "C", 60, 20, "x")]  # fmt: skip
+    assert [tuple(row.values()) for row in study.table("identical").records()] == expected
+    lower = EvalSet(es.systems, es.segments,
+                    {"people": sy.ScoreTable(values, kind="human", higher_is_better=False)},
+                    outputs=texts)  # fmt: skip
+    table = identical_table([pairs_of_scores(lower, "people")], 25)
+    assert table is not None
+    assert table.rows[0] == ("1", "B", "A", 50, 90, "same")
+    log = BattleLog(("A", "B"), np.array([1], np.int32), np.array([0], np.int32), np.array([1.0]),
+                    units=("1",), unit=np.array([0], np.int32))  # fmt: skip
+    table = identical_table([pairs_of_battles(log, es)], 25)
+    assert table is not None
+    assert table.rows == (("1", "B", "A", None, None, "same"),)
+    assert identical_table([pairs_of_battles(log, None)], 25) is None
+
+
+def test_identical_outputs_that_a_judge_put_in_order():
+    rankings = Rankings(
+        ("A", "B", "C"), ("1",), ("r",), np.zeros(2, np.int32), np.zeros(2, np.int32),
+        np.array([[0, 1, 2], [0, 1, 2]], np.int32), np.array([[2.0, 1.0, 3.0], [1.0, 1.0, 2.0]]),
+    )  # fmt: skip
+    texts = {"A": ("same",), "B": ("same",), "C": ("other",)}
+    es = EvalSet(("A", "B", "C"), Segments(("1",)), outputs=texts)
+    found = duels(rankings, es)
+    assert found.n_identical == 2
+    assert found.alike == (("1", "r", "B", "A", 1.0, 2.0, "same"),)
+    assert duels(rankings).alike == ()
+    result = sy.human_scores(rankings, es, protocol="rr", n_bootstrap=20)
+    assert result.to_dict()["identical"][0]["text"] == "same"
+    assert "put in order: 1 of 2 pairs" in result.text()
+
+
+def test_pairs_without_metrics_print_no_empty_tables(tmp_path, capsys):
+    (tmp_path / "pairs.csv").write_text("seg,better,worse\n1,A,B\n2,B,A\n")
+    rows = ['{"seg": 1, "src": "x", "out": {"A": "same", "B": "same"}}',
+            '{"seg": 2, "src": "y", "out": {"A": "one", "B": "two"}}']  # fmt: skip
+    (tmp_path / "texts.jsonl").write_text("\n".join(rows) + "\n")
+    command = ["study", "ties", str(tmp_path / "texts.jsonl"), "--pairs"]
+    assert run([*command, str(tmp_path / "pairs.csv")]) == 0
+    captured = capsys.readouterr()
+    assert "METRIC" not in captured.out
+    assert "flips" not in captured.out
+    assert "Identical outputs of which people decided: 1 of 1 pair" in captured.out
+    assert "no metric" in captured.err
+    assert run([*command, str(tmp_path / "pairs.csv"), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["tables"]["values"] == []
+    assert shown["tables"]["identical"][0]["text"] == "same"
+
+
+def official(path, lp, metric):
+    with path.open() as lines:
+        rows = [row for row in csv.DictReader(lines) if (row["lp"], row["metric"]) == (lp, metric)]
+    return {row["systems"]: float(row["kendall_like"]) for row in rows}
+
+
+@pytest.mark.parametrize("lp", ["de-en", "cs-en"])
+def test_wmt20_official_kendall_with_intervals(shared, lp):
+    """The official Kendall of the shared task is kendall-hard on pairs at 25, without people."""
+    folder = shared / "wmt20-metrics"
+    with gzip.open(folder / "segments" / f"{lp}.csv.gz", "rt") as lines:
+        systems = {row["system"] for row in csv.DictReader(lines)}
+    people = sorted(name for name in systems if name.startswith("Human"))
+    es = sy.load(
+        folder / "segments" / f"{lp}.csv.gz", human="da_raw", kind={"human": ["da_z", "da_n"]},
+        ignore=["line"], columns={"segment": "doc_seg"}, drop_systems=people,
+    )  # fmt: skip
+    study = vary_ties(es, "da_raw", metrics=["chrF", "TER"], matrices=["kendall-hard"],
+                      n_bootstrap=100, n_resamples=100)  # fmt: skip
+    for row in study.facts["results"]:
+        known = official(folder / "darr-kendall.official.csv", lp, row["metric"])
+        assert any(row["value"] == pytest.approx(value, abs=6e-5) for value in known.values())
+        assert row["ci"][0] < row["value"] < row["ci"][1]
+    assert study.facts["results"][0]["metric"] == "chrF"
+    assert study.facts["results"][1]["rank"] == 2
