@@ -39,6 +39,7 @@ from steelyard.stats import agreement, autorank, clusters, components
 from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
+from steelyard.stats.outlying import outlying
 from steelyard.stats.paired import clustered, pairedtests, ranktests, unitflips
 from steelyard.stats.paired import corrections as significance
 from steelyard.stats.paired import testpower as power
@@ -52,6 +53,7 @@ from steelyard.stats.strength.battlelog import UnitCounts, score_battles
 from steelyard.stats.strength.strengtheffect import strength_effect
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
 from steelyard.studies.metrics.discernment import count_distinct, guard
+from steelyard.studies.metrics.leavingout import leave_each_out
 from steelyard.studies.metrics.ties import vary_ties
 from steelyard.studies.planning.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.planning.units import study_units
@@ -188,7 +190,8 @@ CASES = [
          META | TEST | {"significance": "flag", "scheme": "known name",
           "n_resamples": "one or more?", "method": "known name", "unit": "unit",
           "epsilon": "at least 0?", "threshold": "at least 0?", "pa_ties": "known name",
-          "sentinels": "flag", "common": "flag"}),
+          "sentinels": "flag", "common": "flag", "outliers": "known name",
+          "outlier_cutoff": "above 0"}),
     Case(pair_preferences, {"es": ES, "human": "people", "metric": "m"},
          {"es": "set", "human": "known name", "metric": "known name", "systems": "known names?",
           "method": "known name", "unit": "unit"}),
@@ -206,7 +209,7 @@ CASES = [
           "intervals": "known name?", "n_bootstrap": "ten or more", "method": "known name",
           "unit": "unit", "epsilon": "at least 0?", "threshold": "at least 0?",
           "pa_ties": "known name", "keep_references": "flag", "common": "flag",
-          "sentinels": "flag"}),
+          "sentinels": "flag", "outliers": "known name", "outlier_cutoff": "above 0"}),
     Case(sy.human_scores, {"protocol": "da", "n_bootstrap": 0, "sources": (ROWS,)},
          READ | {"sources": "sources", "protocol": "known name", "preset": "known name?",
           "standardised": "flag?",
@@ -249,6 +252,8 @@ CASES = [
     Case(count_distinct, {"es": ES, "human": "people", "by": "pa", "n_resamples": 10},
          META | QUICK | {"scheme": "known name", "alternative": "known name",
           "n_resamples": "one or more?", "alpha": "level", "correction": "known name"}),
+    Case(leave_each_out, {"es": ES, "human": "people", "by": "pa"},
+         META | QUICK | {"cutoff": "above 0"}),
     Case(guard, {"es": ES, "human": "people", "by": "pa", "draws": 2},
          META | QUICK | {"draws": "one or more"}),
     Case(vary_ties, {"data": ES, "human": "people"},
@@ -377,6 +382,7 @@ STATISTICAL = [
         "step": "above 0?", "rng": "rng"}),
     Case(wins.segment_points, {"scores": MATRIX},
          {"ties_as": "known name", "tolerance": "at least 0"}),
+    Case(outlying, {"scores": MATRIX[0]}, {"cutoff": "above 0"}),
     Case(power.t_power, {"effect": 0.1, "n": 10},
          POWER | {"effect": "number", "n": "count"}),
     Case(power.sign_power, {"win": 0.6, "n": 10},

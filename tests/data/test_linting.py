@@ -17,7 +17,7 @@ SYSTEMS = ("A", "B", "C", "D", "E")
 
 def clean() -> EvalSet:
     rng = np.random.default_rng(0)
-    quality = rng.normal(size=(5, 40))
+    quality = rng.normal(size=(5, 40)) + np.arange(5)[:, None] / 2  # nobody is far from the others
     return EvalSet(
         SYSTEMS,
         Segments(tuple(str(i) for i in range(40))),
@@ -134,7 +134,8 @@ def test_errors_come_first_and_every_check_has_a_test():
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
     assert table(check(es)).rows[0][0] == "error"
     assert set(CHECKS) == {"size", "names", "coverage", "degenerate", "twins", "orientation",
-                           "references", "float-noise", "official", "outputs"}  # fmt: skip
+                           "references", "float-noise", "official", "outputs",
+                           "outliers"}  # fmt: skip
 
 
 def test_real_data_wmt23(shared):
@@ -153,3 +154,12 @@ def test_real_data_wmt23(shared):
 @pytest.mark.parametrize("name", sorted(CHECKS))
 def test_every_check_survives_an_empty_set(name):
     assert isinstance(list(CHECKS[name](EvalSet((), Segments(())))), list)
+
+
+def test_systems_far_from_all_others():
+    es = clean()
+    values = es["human"].values.copy()
+    values[2] -= 20
+    es = es.with_scores("people", values, kind="human")
+    (message,) = found(es)["outliers"]
+    assert message.startswith("warning: 'C' is far from all other systems by 'people'")

@@ -45,7 +45,15 @@ if TYPE_CHECKING:
 PRESETS = ("wmt22", "wmt23", "wmt24", "wmt24-esa", "wmt25")
 # What averages over domains have no part for, and what the tasks of a protocol decide besides.
 _NOT_BY_DOMAIN = frozenset(
-    ("intervals", "n_bootstrap", "epsilon", "threshold", "pa_ties", "keep_references")
+    (
+        "intervals",
+        "n_bootstrap",
+        "epsilon",
+        "threshold",
+        "pa_ties",
+        "keep_references",
+        "outliers",
+    )
 )
 _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {"by", "level", "group_by", "ties", "corpus", "refs"}
 # What report.figures.metaevaluation draws of one set, and of a protocol.
@@ -78,7 +86,7 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @click.option("--add", multiple=True, metavar="[SET=]FILE",
               help="Scores of your own metric, for all sets of a protocol or one "
               "(repeatable).")  # fmt: skip
-@from_fields(MetaOptions, "keep_references", "common", "sentinels")
+@from_fields(MetaOptions, "keep_references", "common", "outliers", "outlier_cutoff", "sentinels")
 @plot_option(PLOTS)
 @input_options
 @figure_options

@@ -15,6 +15,7 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import direction_warnings, overview
 from steelyard.stats.arrays import Floats, row_means
+from steelyard.stats.outlying import outlying
 
 Severity = Literal["error", "warning", "note"]
 
@@ -189,6 +190,19 @@ def _outputs(es: EvalSet) -> Found:
             yield "warning", f"system '{system}' has no output for {plural(absent, 'segment')}"
 
 
+def _outliers(es: EvalSet) -> Found:
+    """Systems that people find far better or worse than all others."""
+    for human in es.human:
+        table = es.scores[human]
+        far = outlying(table.system_means())
+        names = [s for s, out in zip(es.systems, far.flags, strict=True) if out]
+        if names:
+            verb = "is far from all other systems" if len(names) == 1 else "are far from all others"
+            rule = f"more than {far.cutoff:g} robust deviations from the median"
+            rests = "agreement over systems rests on that; meta shows it without"
+            yield "warning", f"{_names(names)} {verb} by '{human}' ({rule}): {rests}"
+
+
 def _size(es: EvalSet) -> Found:
     """Sets too small for what will be asked of them."""
     if es.n_systems < 2:
@@ -209,6 +223,7 @@ CHECKS: dict[str, Callable[[EvalSet], Found]] = {
     "references": _references,
     "float-noise": _float_noise,
     "official": _official,
+    "outliers": _outliers,
     "outputs": _outputs,
 }
 

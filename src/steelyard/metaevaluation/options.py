@@ -16,6 +16,7 @@ ALTERNATIVES = ("greater", "two-sided")
 CORRECTIONS = ("none", "holm", "bonferroni", "benjamini-hochberg")
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
 PA_TIES = ("strict", "drop-human")
+OUTLIERS = ("both", "keep", "drop")
 DRAWN = ("unit", "segment", "document", "system", "both")
 
 DEFAULT = ("spa", "pa", "acc-eq")
@@ -71,6 +72,14 @@ class MetaOptions(Procedure):
     pa_ties: str = choice("strict", PA_TIES, "Pairs of systems that the human score ties.")
     keep_references: bool = flag("Keep systems that are a metric's reference.")
     common: bool = flag("Weigh all metrics on the systems and segments that all of them have.")
+    outliers: str = choice(
+        "both", OUTLIERS, "Systems that people find far better or worse than the rest: values with "
+        "and without them, with them, or without them (tests and intervals, too).",
+    )  # fmt: skip
+    outlier_cutoff: float = number(
+        2.5, "Robust deviations (1.483 MAD) from the median beyond which a system is an outlier.",
+        least=0, strict=True, metavar="X",
+    )  # fmt: skip
     sentinels: bool = flag("Weigh scores that know nothing of quality, too: random numbers, names "
                            "of systems, segments, lengths.")  # fmt: skip
 
@@ -104,6 +113,8 @@ class MetaOptions(Procedure):
         }
         if self.common:
             shown["common"] = True
+        if self.outliers == "drop":
+            shown |= {"outliers": self.outliers, "outlier_cutoff": self.outlier_cutoff}
         if self.intervals:
             shown |= {"intervals": self.intervals, "bootstrap": self.n_bootstrap}
         if self.significance:

@@ -11,8 +11,9 @@ import numpy as np
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
-from steelyard.core.words import plural
+from steelyard.core.words import listed, plural
 from steelyard.data.independence import SEGMENT, UnitEffect, many
+from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.stats.arrays import Floats
 
 _LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
@@ -47,12 +48,15 @@ class MetaResult:
     letters: str | None = None
     n_systems: int | None = None  # that it rests on: scored by people and by the metric
     n_cells: int | None = None  # outputs (system, segment) that both scored
+    without_outliers: Without | None = None  # at level sys, where there are some
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         keys = ("metric", "with", "level", "group_by", "value", "ci", "rank", "rank_ci", "letters",
                 "epsilon", "note", "n_systems", "n_cells")  # fmt: skip
-        return {key: getattr(self, "by" if key == "with" else key) for key in keys}
+        own = {key: getattr(self, "by" if key == "with" else key) for key in keys}
+        rest = None if self.without_outliers is None else self.without_outliers.to_dict()
+        return own | {"without_outliers": rest}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,7 @@ class MetaEvaluation:
     unit: UnitEffect = field(default_factory=lambda: UnitEffect(SEGMENT, 0, 1.0))  # of people
     by_coarser: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     n_cells: int | None = None  # outputs (system, segment) that people scored
+    outliers: Outliers | None = None  # by people's scores of systems
 
     @property
     def resampled_units(self) -> str:
@@ -151,6 +156,7 @@ class MetaEvaluation:
             "significance": {by: s.to_dict() for by, s in self.significance.items()},
             "chance": dict(self.chance),
             "unit": self.unit.to_dict() | {"by_coarser": dict(self.by_coarser)},
+            "outliers": None if self.outliers is None else self.outliers.to_dict(),
             **origin(self.provenance),
             "warnings": list(self.warnings),
         }
@@ -199,6 +205,7 @@ class _Board:
         self.interval = any(r.ci is not None for r in own)
         self.lettered = 0 < max((len(r.letters or "") for r in own), default=0) <= _LETTERS
         self.sizes = {r.metric: (r.n_systems, r.n_cells) for r in results}
+        self.swayed = {r.by for r in results if r.without_outliers is not None}
         every = set(self.sizes.values())
         self.differ = len(every) > 1 or any(self._lacks(*size) for size in every)
 
@@ -213,6 +220,9 @@ class _Board:
         columns = [Column("rank", key=f"{by} rank")] if self.ranked else []
         columns += [Column("alike")] if self.lettered and by == self.first else []
         columns.append(Column(by, "higher", digits=digits))
+        columns += (
+            [Column("without", digits=digits, key=f"{by} without")] if by in self.swayed else []
+        )
         if self.interval and by == self.first:
             columns += [Column(end, digits=digits, key=f"{by} {end}") for end in ("low", "high")]
         return columns
@@ -247,6 +257,9 @@ class _Board:
             if self.lettered and by == self.first:
                 cells.append(result.letters if result else None)
             cells.append(result.value if result else None)
+            if by in self.swayed:
+                rest = result.without_outliers if result else None
+                cells.append(None if rest is None else rest.value)
             if self.interval and by == self.first:
                 cells += (result.ci if result else None) or (None, None)
         return tuple(cells)
@@ -259,6 +272,9 @@ class _Board:
         notes += whole.unit_notes()
         if self.differ:
             notes.append("systems, cells: what people and the metric both scored")
+        if self.swayed and whole.outliers is not None:
+            names = listed(whole.outliers.systems)
+            notes.append(f"without: value without the outlying systems ({names})")
         if self.lettered:
             notes.append("alike: metrics that share a letter do not differ significantly")
         if self.interval:

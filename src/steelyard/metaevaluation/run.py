@@ -18,7 +18,9 @@ from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import LISTED, Data, Run, prepare, the_human, the_metrics
 from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
 from steelyard.metaevaluation.intervals import with_intervals
+from steelyard.metaevaluation.leftout import beside, outlier_warnings, without
 from steelyard.metaevaluation.options import DEFAULT, MetaOptions
+from steelyard.metaevaluation.outliers import find_outliers
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Significance
 from steelyard.metaevaluation.significance import compare_metrics, ranked
 from steelyard.stats.arrays import Floats
@@ -51,6 +53,8 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     pa_ties: str = "strict",
     keep_references: bool = False,
     common: bool = False,
+    outliers: str = "both",
+    outlier_cutoff: float = 2.5,
     sentinels: bool = False,
     rng: Rng = 0,
 ) -> MetaEvaluation:
@@ -91,6 +95,10 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     common
         Weigh all metrics on what all of them have: leave out systems that a metric lacks, and
         segments on which a metric lacks a score that people gave.
+    outliers, outlier_cutoff
+        Systems whose human score is further from the median than so many robust standard
+        deviations: at level ``sys``, values with and without them (``both``), ``keep`` says nothing
+        of them, ``drop`` leaves them out of everything.
     sentinels
         Weigh scores that know nothing of quality, too (:mod:`steelyard.metaevaluation.floor`); a
         warning names the metrics that one of them beats.
@@ -122,6 +130,11 @@ def evaluate(
         es, human, metrics, keep_references=options.keep_references, common=options.common
     )
     options.check_unit()
+    far = find_outliers(human, data.es.systems, data.human_systems,
+                        cutoff=options.outlier_cutoff, handling=options.outliers)  # fmt: skip
+    rest = without(data, far.systems) if far.systems else data
+    if options.outliers == "drop":
+        data = rest
     units = judged_units(data, options.unit)
     if units.name != SEGMENT:  # that is the definition: said below the table, not a warning
         warnings += units.warnings
@@ -148,11 +161,13 @@ def evaluate(
         warnings += told
         level = meta.chance(run.view)
         chance |= {} if level is None else {meta.name: level}
+        if rest is not data and run.view.level == "sys" and options.outliers == "both":
+            found = beside(run, found, rest, options, judged_units(rest, options.unit).codes)
         results += found
         if known is not None and known.n > 1 and meta.on_cells and run.view.level == "sys":
             other = Run.of(data, meta, options, known.codes).results()
             coarser[meta.name] = {result.metric: result.value for result in other}
-    warnings += _without_value(results)
+    warnings += [*_without_value(results), *outlier_warnings(far, results)]
     shown = options.provenance(human, [meta.name for meta in metas])
     return MetaEvaluation(
         human=human,
@@ -168,6 +183,7 @@ def evaluate(
         unit=units.effect(data.human),
         by_coarser=coarser,
         n_cells=int((~np.isnan(data.human)).sum()),
+        outliers=far,
     )
 
 

@@ -19,6 +19,7 @@ from steelyard.core.provenance import installed_version
 from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect, many
+from steelyard.metaevaluation.leftout import outlier_warnings
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
 
 _RANKINGS = {
@@ -63,6 +64,8 @@ CITATIONS = {
     "Using Resampling Methods",
     "holm": "Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure",
     "benjamini-hochberg": "Benjamini and Hochberg (1995), Controlling the False Discovery Rate",
+    "outliers": "Mathur et al. (2020), Tangled up in BLEU: Reevaluating the Evaluation of "
+    "Automatic Machine Translation Evaluation Metrics",
     "mqm": "Freitag et al. (2021), Experts, Errors, and Context",
 }
 
@@ -101,7 +104,7 @@ def summarise(
     if comparison is not None and len(comparison.systems) > 1:
         told += [*_systems(comparison), *_pairs(comparison), *_orders(comparison)]
     if meta is not None:
-        told += [*_best_metric(meta), *_leaders(meta)]
+        told += [*_best_metric(meta), *_leaders(meta), *_swayed(meta)]
     if comparison is not None:
         score = comparison.score
         missing = float(np.isnan(es[score].values).mean()) if es.n_segments else 0.0
@@ -254,6 +257,13 @@ def _leaders(meta: MetaEvaluation) -> _Told:
         yield "undecided", f"The best metric depends on the meta-metric ({shown})."
 
 
+def _swayed(meta: MetaEvaluation) -> _Told:
+    """Say which systems are outliers, and what agreement is without them."""
+    if meta.outliers is not None:
+        for text in outlier_warnings(meta.outliers, meta.results):
+            yield "sureness", f"{text}."
+
+
 def disagreements(found: Comparison) -> list[str]:
     """Explain, pair by pair, where rankings order two systems differently."""
     lines = []
@@ -358,6 +368,12 @@ def _meta_methods(meta: Any) -> tuple[list[str], list[str]]:
         cited += ["inputs", test.correction]
     if "acc-eq" in names:
         parts.append("Ties of acc-eq were calibrated on the same data.")
+    far = meta.outliers
+    if far is not None and far.systems and far.handling != "keep":
+        what = "left out" if far.handling == "drop" else "also left out, for comparison"
+        rule = f"human scores beyond {far.cutoff:g} times 1.483 MAD from the median"
+        parts.append(f"Systems with {rule} were {what} ({_and(far.systems)}).")
+        cited.append("outliers")
     return parts, cited
 
 

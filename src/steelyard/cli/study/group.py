@@ -16,6 +16,7 @@ STUDIES = {
     "segments": (f"{_METRICS}:segments", "Would they with fewer segments?"),
     "distinct": (f"{_METRICS}:distinct", "Which meta-metric tells metrics apart?"),
     "sentinels": (f"{_METRICS}:sentinels", "Do metrics beat scores that know nothing?"),
+    "outliers": (f"{_METRICS}:outliers", "Which systems carry the agreement with people?"),
     "ties": (f"{_METRICS}:ties", "Would they rank alike with other ties?"),
     "disagreement": (f"{_SYSTEMS}:disagreement", "How often do mean, median and others disagree?"),
     "simulation": (f"{_SYSTEMS}:simulation", "Which ranking finds a known order?"),

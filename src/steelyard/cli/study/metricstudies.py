@@ -20,7 +20,9 @@ from steelyard.cli.options import (
 from steelyard.cli.study.shared import INPUTS, PLOT, emit_study, meta_command
 from steelyard.core.errors import UsageError
 from steelyard.studies.metrics.options import (
+    OUTLIER_META,
     DistinctOptions,
+    OutlierOptions,
     SegmentsOptions,
     SentinelOptions,
     SystemsOptions,
@@ -66,6 +68,21 @@ def distinct() -> tuple[str, Callable[..., Study]]:
     from steelyard.studies.metrics.discernment import count_distinct
 
     return "testing", count_distinct
+
+
+@meta_command(
+    OutlierOptions,
+    "steelyard study outliers scores.csv --human mqm --with pearson,spa --out outliers.svg",
+    default=OUTLIER_META,
+)
+def outliers() -> tuple[str, Callable[..., Study]]:
+    """Leave each system out in turn, and see which of them carry the agreement with people.
+
+    Outliers are systems whose human score is far from the median.
+    """
+    from steelyard.studies.metrics.leavingout import leave_each_out
+
+    return "leaving out systems", leave_each_out
 
 
 @meta_command(SentinelOptions, "steelyard study sentinels scores.csv texts.jsonl --human mqm")

@@ -57,14 +57,14 @@ def _plain(command: F) -> F:
 
 
 def meta_command(
-    cls: type[Options], example: str, *, plots: bool = True
+    cls: type[Options], example: str, *, plots: bool = True, default: tuple[str, ...] = META
 ) -> Callable[[Callable[[], tuple[str, Callable[..., Study]]]], click.Command]:
     """Make a command of a study of meta-evaluations, from its title and its function."""
 
     def made(asked: Callable[[], tuple[str, Callable[..., Study]]]) -> click.Command:
         @click.command(asked.__name__, epilog=f"Example: {example}", help=asked.__doc__)
         @INPUTS
-        @click.option("--with", "by", type=Names(), default=",".join(META), show_default=True,
+        @click.option("--with", "by", type=Names(), default=",".join(default), show_default=True,
                       help="Meta-metrics, as for steelyard meta.")  # fmt: skip
         @from_fields(cls)
         @(PLOT if plots else _plain)

@@ -33,6 +33,7 @@ from steelyard.metaevaluation.benchmark.results import BenchmarkResult, SetSumma
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
 from steelyard.metaevaluation.cube import Data, Run, prepare
 from steelyard.metaevaluation.options import MetaOptions, Procedure
+from steelyard.metaevaluation.outliers import find_outliers
 from steelyard.metaevaluation.run import judged_units
 from steelyard.metaevaluation.significance import (
     KEEPS,
@@ -171,7 +172,7 @@ class _Planner:
             data, told = self._data(metrics, domain, humans=humans)
             summary = summary or SetSummary(name, self.gold, data.es.systems, len(data.judged))
             if domain is None:
-                warnings += [f"{name}: {text}" for text in told]
+                warnings += [f"{name}: {text}" for text in (*told, *self._far(data))]
             units = judged_units(data, self.options.unit).codes
             data = _lean(data)
             for number, task in enumerate(self.benchmark.tasks):
@@ -181,6 +182,14 @@ class _Planner:
                 parts.append(PartTask(task, number, name, domain, humans, data, asked, seed, units))
         assert summary is not None
         return parts, summary, warnings
+
+    def _far(self, data: Data) -> list[str]:
+        """Name outlying systems where systems are weighed: protocols keep them."""
+        if all(task.meta.level(task.level) != "sys" for task in self.benchmark.tasks):
+            return []
+        far = find_outliers(self.gold, data.es.systems, data.human_systems,
+                            cutoff=self.options.outlier_cutoff, handling="keep")  # fmt: skip
+        return [f"{far.sentence()}; kept, as the protocol says"] if far.systems else []
 
     def _humans(self, task: Task) -> tuple[bool, ...]:
         es, test = self.es, self.test

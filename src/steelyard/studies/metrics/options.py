@@ -19,6 +19,7 @@ from steelyard.core.options import (
 )
 
 META = ("spa", "pa")  # meta-metrics, if none are named
+OUTLIER_META = ("pearson", "pa")
 SENTINEL_META = ("spa", "pa", "acc-eq", "pearson")
 #: The matrices of the better-metric-evaluation paper, and the two that later tasks used.
 MATRICES = (
@@ -67,6 +68,19 @@ class SegmentsOptions(MetaStudyOptions):
         least=2,
     )
     draws: int = whole(1000, "Samples of each size.", least=10, metavar="N")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlierOptions(MetaStudyOptions):
+    """When a system is an outlier."""
+
+    cutoff: float = number(
+        2.5,
+        "Robust deviations (1.483 MAD) from the median beyond which a system is an outlier.",
+        least=0,
+        strict=True,
+        metavar="X",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
