@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from steelyard.cli.emit import emit, progress_of
+from steelyard.cli.emit import emit, progress_of, said
 from steelyard.cli.options import (
     InputOptions,
+    Names,
     OutputOptions,
     input_options,
     need_inputs,
     output_options,
 )
 from steelyard.cli.wording import spoken
-from steelyard.core.errors import UsageError
+from steelyard.core.errors import UsageError, printable
 from steelyard.core.table import Column, Table, dumps
 from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
+
+if TYPE_CHECKING:
+    from steelyard.data.evalset import EvalSet
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -30,11 +34,32 @@ def data() -> None:
     """What is in this file; make it that format; check it; get public data."""
 
 
+METRICS = click.option("--metrics", type=Names(), help="Only these metrics, and all human scores; "
+                       "patterns such as '*-refA' stand for several.")  # fmt: skip
+
+
+def _load(
+    inputs: tuple[str, ...], options: InputOptions, metrics: tuple[str, ...] | None
+) -> EvalSet:
+    from steelyard.data.choosing import with_metrics
+
+    return with_metrics(options.load(inputs), only=metrics)
+
+
 @data.command(epilog="Example: steelyard data info human.csv.gz metrics.csv.gz --human mqm")
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.option("--list", "lists", is_flag=True, help="List the sets and language pairs of an "
+              "mt-metrics-eval folder, or the one above, and what there is of each.")  # fmt: skip
+@METRICS
 @input_options
 @output_options
-def info(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) -> None:
+def info(
+    inputs: tuple[str, ...],
+    lists: bool,  # noqa: FBT001
+    metrics: tuple[str, ...] | None,
+    options: InputOptions,
+    output: OutputOptions,
+) -> None:
     """Show what inputs hold: systems, segments, scores, and what is missing, tied or odd.
 
     INPUT is a table (CSV, TSV, JSONL, Parquet; also .gz), an mt-metrics-eval folder, a native
@@ -44,22 +69,29 @@ def info(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) 
     from steelyard.formats.load import JudgementsError
 
     need_inputs(inputs)
+    if lists:
+        from steelyard.formats.folders import mtme_contents
+
+        found = [one for name in inputs for one in mtme_contents.contents(Path(name))]
+        listing = {"pairs": [one.to_dict() for one in found], "warnings": []}
+        emit(listing, [mtme_contents.contents_table(found)], output)
+        return
     try:
-        es = options.load(inputs)
-    except JudgementsError as found:
-        if not found.alone:
+        es = _load(inputs, options, metrics)
+    except JudgementsError as raw:
+        if not raw.alone:
             raise
         options.only_rows_and_columns()
-        facts = judgement_facts(found.value)
+        facts = judgement_facts(raw.value)
         result = {
             "path": inputs[0],
-            "format": found.read.form,
+            "format": raw.read.form,
             **facts,
-            "read": [file.taken_for() for file in found.read.files],
-            "warnings": list(found.read.notes),
+            "read": [file.taken_for() for file in raw.read.files],
+            "warnings": list(raw.read.notes),
         }
         rows = tuple((key, _shown(value)) for key, value in facts.items())
-        emit(result, [Table(found.read.form, (Column("what"), Column("value")), rows)], output)
+        emit(result, [Table(raw.read.form, (Column("what"), Column("value")), rows)], output)
         return
     view = overview(es, options.human)
     text = f"{view.summary()}\n\n{view.table().text()}" if es.scores else view.summary()
@@ -107,6 +139,33 @@ def judgement_facts(value: Any) -> dict[str, Any]:
 def _sizes(value: Ratings | Rankings) -> dict[str, Any]:
     names = ("systems", "segments", "raters")
     return {name: len(getattr(value, name)) for name in names}
+
+
+@data.command(
+    epilog="Example: steelyard data echo wmt23 --lp en-de --what segment,doc,src,refA,ONLINE-A"
+)
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.option("--what", type=Names(), default="segment,domain,doc,src", show_default=True,
+              help="Columns: segment, domain, doc, src, names of references, systems (their "
+              "outputs), and output, which has a row for each system.")  # fmt: skip
+@input_options
+@output_options
+def echo(
+    inputs: tuple[str, ...], what: tuple[str, ...], options: InputOptions, output: OutputOptions
+) -> None:
+    """Print texts, documents and domains line by line, as tab-separated columns."""
+    from steelyard.data.echoing import echoed
+
+    need_inputs(inputs)
+    es = options.load(inputs)
+    table = echoed(es, what)
+    result = {"rows": table.records(), "warnings": list(es.notes)}
+    if output.json or output.out is not None:
+        emit(result, [table], output, plural(len(table.rows), "line"))
+        return
+    said(result, output)
+    for row in (tuple(column.name for column in table.columns), *table.rows):
+        click.echo("\t".join("" if cell is None else printable(str(cell)) for cell in row))
 
 
 @data.command(epilog="Example: steelyard data formats --json")
@@ -168,10 +227,12 @@ def formats(output: OutputOptions) -> None:
 @click.option("--anonymise-raters", is_flag=True, help="Call raters rater1, rater2, ...")
 @click.option("--rater-key", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
               help="Write which rater is who; keep it apart from OUT.")  # fmt: skip
+@METRICS
 @input_options
 @output_options
 def convert(
     inputs: tuple[str, ...],
+    metrics: tuple[str, ...] | None,
     to: str | None,
     force: bool,  # noqa: FBT001
     anonymise_raters: bool,  # noqa: FBT001
@@ -200,7 +261,7 @@ def convert(
         raise UsageError(f"{rater_key} exists already; --force overwrites it")
     value: Any
     try:
-        value = options.load(tuple(sources))
+        value = _load(tuple(sources), options, metrics)
         read, notes = value.inputs, value.notes
     except JudgementsError as found:
         if not found.alone:
@@ -220,9 +281,15 @@ def convert(
 
 @data.command(epilog="Example: steelyard data check wmt23 my-metric.tsv --lp en-de --human mqm")
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
+@METRICS
 @input_options
 @output_options
-def check(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions) -> int:
+def check(
+    inputs: tuple[str, ...],
+    metrics: tuple[str, ...] | None,
+    options: InputOptions,
+    output: OutputOptions,
+) -> int:
     """Look for all that would make a meta-evaluation lie; exit 2 if there are errors.
 
     Give a submission together with the set that it is for, so that both are compared.
@@ -230,7 +297,7 @@ def check(inputs: tuple[str, ...], options: InputOptions, output: OutputOptions)
     from steelyard.data import linting as checks
 
     need_inputs(inputs)
-    es = options.load(inputs)
+    es = _load(inputs, options, metrics)
     findings = [replace(f, message=spoken(f.message)) for f in checks.check(es)]
     counts = Counter(f.severity for f in findings)
     result = {

@@ -55,7 +55,9 @@ _NOT_BY_DOMAIN = frozenset(
         "outliers",
     )
 )
-_NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {"by", "level", "group_by", "ties", "corpus", "refs"}
+_NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {
+    "by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics"
+}  # fmt: skip
 # What report.figures.metaevaluation draws of one set, and of a protocol.
 PLOTS = ("forest", "pvalues", "comparison", "calibration", "scatter", "metametrics")
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
@@ -103,6 +105,8 @@ def meta(
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
     Protocols (--preset, --benchmark) and --by-domain split over --jobs or a --cluster.
     """
+    from steelyard.data.choosing import chosen_metrics
+
     weighing, given = MetaOptions.take(settings), _Given(**settings)
     protocols = given.preset is not None or given.benchmark is not None or given.by_domain
     plots = wanted_figures(given.plot, output, PROTOCOL_PLOTS if protocols else PLOTS)
@@ -121,7 +125,11 @@ def meta(
         if given.corpus:
             from steelyard.scoring.surface import with_surface_metrics
 
+            before = es.scores.keys()
             es = with_surface_metrics(es, given.corpus, given.refs)
+            if weighing.metrics is not None:  # what was computed for this is shown
+                made = sorted(es.scores.keys() - before)
+                weighing = replace(weighing, metrics=(*weighing.metrics, *made))
         if given.by_domain:
             result = _by_domain(es, given, options, weighing, output.seed, workers)
         else:
@@ -133,7 +141,10 @@ def meta(
     if protocols:
         decided = _NOT_IN_PROTOCOLS if es is None else _NOT_BY_DOMAIN
         result = replace(result, warnings=(*result.warnings, *without_part(decided, "a protocol")))
-    draw = partial(_draw, result, es, tuple(weighing.metrics or ()), weighing.alpha)
+    named: tuple[str, ...] = ()
+    if es is not None and weighing.metrics is not None:
+        named = tuple(chosen_metrics(es, weighing.metrics, human=options.human))
+    draw = partial(_draw, result, es, named, weighing.alpha)
     table = result.table()
     table = replace(table, notes=tuple(map(spoken, table.notes)))
     emit(result.to_dict(), [table], write_figures(plots, draw, output))

@@ -185,8 +185,8 @@ class InputOptions(LoadOptions):
 
     def only_rows_and_columns(self) -> None:
         """Refuse what applies to scores only, for inputs that are raw judgements."""
-        for name in ("human", "kind", "systems", "drop_systems", "domain", "lower_is_better",
-                     "higher_is_better"):  # fmt: skip
+        for name in ("human", "kind", "systems", "drop_systems", "drop_metrics", "sees", "domain",
+                     "lower_is_better", "higher_is_better"):  # fmt: skip
             if getattr(self, name):
                 option = "--" + name.replace("_", "-")
                 raise UsageError(f"{option} applies to scores, not to raw judgements")
@@ -202,6 +202,11 @@ _INPUT = (
     click.option("--lp", metavar="SRC-TGT", help="Language pair, for folders that hold several."),
     click.option("--systems", type=Names(), help="Keep only these systems."),
     click.option("--drop-systems", type=Names(), default=(), help="Leave out these systems."),
+    click.option("--drop-metrics", type=Names(), default=(),
+                 help="Leave out these metrics; patterns such as '*-src' stand for several."),
+    click.option("--sees", type=Names(),
+                 help="Keep only metrics that see src (no reference), ref (a reference), both, "
+                 "none (nothing that is known), or a reference of this name."),
     click.option("--lower-is-better", type=Names(), default=(),
                  help="Scores where less is better."),
     click.option("--higher-is-better", type=Names(), default=(),

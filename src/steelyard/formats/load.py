@@ -9,6 +9,7 @@ from typing import Any
 
 from steelyard.core import bounds
 from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.data.choosing import with_metrics
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable, described, revised
 from steelyard.data.independence import AUTO, column_of
 from steelyard.data.joining import join
@@ -46,6 +47,8 @@ def load(  # noqa: PLR0913 - every option has a default
     lp: str | None = None,
     systems: Collection[str] | None = None,
     drop_systems: Collection[str] = (),
+    drop_metrics: Collection[str] = (),
+    sees: Collection[str] | None = None,
     lower_is_better: Collection[str] = (),
     higher_is_better: Collection[str] = (),
     domain: str | None = None,
@@ -68,8 +71,11 @@ def load(  # noqa: PLR0913 - every option has a default
         ``{"human": [names], "metric": [names]}``, where that rule is not enough.
     lp
         The language pair, for folders that hold several; otherwise the name to give the set.
-    systems, drop_systems, domain
-        What to keep.
+    systems, drop_systems, drop_metrics, domain
+        What to keep. Patterns stand for all metrics that they match: ``["*-src"]``.
+    sees
+        Metrics by what they see, any of: ``src`` (no reference), ``ref`` (a reference), ``both``,
+        ``none`` (nothing that is known), or the name of a reference.
     lower_is_better, higher_is_better
         Names of scores where less is better, or more, which is assumed of those not named.
     where
@@ -97,6 +103,8 @@ def load(  # noqa: PLR0913 - every option has a default
         lp=lp,
         systems=systems,
         drop_systems=drop_systems,
+        drop_metrics=drop_metrics,
+        sees=sees,
         lower_is_better=lower_is_better,
         higher_is_better=higher_is_better,
         domain=domain,
@@ -141,6 +149,7 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     joined = joined.select(systems=options.systems, domain=options.domain)
     if options.drop_systems:
         joined = joined.drop(systems=options.drop_systems)
+    joined = with_metrics(joined, drop=options.drop_metrics, sees=options.sees)
     return replace(joined)  # which checks, once and for all, what tables drafted
 
 

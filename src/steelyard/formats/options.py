@@ -21,6 +21,8 @@ class LoadOptions(Options):
     lp: str | None = text(None)
     systems: Collection[str] | None = names(None)
     drop_systems: Collection[str] = names(())
+    drop_metrics: Collection[str] = names(())
+    sees: Collection[str] | None = names(None)
     lower_is_better: Collection[str] = names(())
     higher_is_better: Collection[str] = names(())
     domain: str | None = text(None)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core import bounds
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import UsageError
 from steelyard.core.words import listed, plural
+from steelyard.data.choosing import chosen_metrics
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import uninformative
 from steelyard.data.overview import score_facts
@@ -175,15 +176,12 @@ def the_human(es: EvalSet, human: str | None) -> str:
 
 
 def the_metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> tuple[str, ...]:
-    """Give the metrics that are weighed: those named, or all that are not human scores."""
+    """Give the metrics that are weighed: those named or matched, or all that are not human."""
     bounds.names(optional=True, metrics=metrics)
     if metrics is None:
         names = tuple(name for name in es.metrics if name != human)
     else:
-        for name in metrics:
-            if name not in es.scores:
-                raise UsageError(f"no metric '{name}'; {hint(name, es.scores)}")
-        names = tuple(sorted(set(metrics) - {human}))
+        names = tuple(chosen_metrics(es, metrics, human=human))
     if not names:
         raise UsageError("no metric to weigh: every score is human")
     return names

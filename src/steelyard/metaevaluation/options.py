@@ -42,7 +42,9 @@ class Procedure(Options):
 class MetaOptions(Procedure):
     """How metrics are weighed, what is tested, and what is resampled for intervals."""
 
-    metrics: Sequence[str] | None = names(None, "Weigh only these metrics.")
+    metrics: Sequence[str] | None = names(
+        None, "Weigh only these metrics; patterns such as '*-refA' stand for several."
+    )
     level: str | None = choice(
         None, LEVELS, "Systems or segments; by default each meta-metric's own."
     )

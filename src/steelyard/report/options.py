@@ -17,7 +17,9 @@ class ReportOptions(Options):
         "Compare systems by this score; by default by the human one, else the first.",
         metavar="NAME",
     )
-    metrics: Collection[str] | None = names(None, "Weigh only these metrics.")
+    metrics: Collection[str] | None = names(
+        None, "Weigh only these metrics; patterns such as '*-refA' stand for several."
+    )
     explored: Sequence[str] = names(
         (), "Scores to have with the segments, if not all fit.", flag="--explore"
     )

@@ -21,6 +21,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.table import dumps
 from steelyard.core.words import plural
+from steelyard.data.choosing import chosen_metrics
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import check
 from steelyard.data.overview import direction_warnings, overview
@@ -159,8 +160,9 @@ def write_report(
     found, meta, alpha = given.comparison, given.meta, options.alpha
     main = _main_score(es, options.score if found is None else found.score, gold)
     given.check(es, gold, options.score)
-    chosen = None if options.metrics is None else tuple(options.metrics)
-    rivals = [m for m in (es.metrics if chosen is None else chosen) if m != gold]
+    asked = es.metrics if options.metrics is None else options.metrics
+    rivals = chosen_metrics(es, asked, human=gold)
+    chosen = None if options.metrics is None else rivals
     settings: dict[str, Any] = {"score": main, "human": gold, "alpha": alpha}
     if found is None and main is not None and es[main].has_segments:
         found = compare(es, main, alpha=alpha, n_bootstrap=options.n_bootstrap, rng=rng)

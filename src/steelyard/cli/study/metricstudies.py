@@ -154,6 +154,7 @@ def _decided(
     path: str, inputs: tuple[str, ...], options: InputOptions, metrics: tuple[str, ...] | None
 ) -> tuple[Any, Any]:
     """Read a list of pairs, with texts and scores of metrics."""
+    from steelyard.data.choosing import chosen_metrics
     from steelyard.data.judgements import BattleLog
     from steelyard.human.darr import DARR
     from steelyard.human.options import HumanOptions
@@ -167,5 +168,7 @@ def _decided(
     if not isinstance(read.judgements, BattleLog) or read.scores is None:
         raise UsageError(f"--pairs {path}: expected columns better and worse, and one INPUT more")
     es = read.scores
-    names = metrics or tuple(name for name in es.scores if es[name].has_segments)
+    names = tuple(name for name in es.scores if es[name].has_segments)
+    if metrics:
+        names = tuple(chosen_metrics(es, metrics))
     return pairs_of_battles(read.judgements, es, names), read.files

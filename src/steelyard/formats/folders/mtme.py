@@ -144,12 +144,12 @@ class _Reader:
         return found
 
     def _outputs(self) -> dict[str, Texts]:
-        found = self._text_files(f"system-outputs/{_literal(self.lp)}/*")
+        found = self._text_files(f"system-outputs/{literal(self.lp)}/*")
         return {name: self._texts(path, "system-outputs") for name, path in sorted(found.items())}
 
     def _score_files(self) -> list[_ScoreFile]:
         found = []
-        for path in sorted((self.folder / "human-scores").glob(f"{_literal(self.lp)}.*.score")):
+        for path in sorted((self.folder / "human-scores").glob(f"{literal(self.lp)}.*.score")):
             name, _, level = path.name.removesuffix(".score").rpartition(".")
             found.append((path, name.removeprefix(f"{self.lp}."), level, "human"))
         for path in sorted((self.folder / "metric-scores" / self.lp).glob("*.score")):
@@ -164,10 +164,10 @@ class _Reader:
     def _segments(self, outputs: dict[str, Texts], score_files: list[_ScoreFile]) -> Segments:
         path = self.folder / "documents" / f"{self.lp}.docs"
         domains, documents = self._documents(path) if path.is_file() else (None, None)
-        found = self._text_files(f"sources/{_literal(self.lp)}")
+        found = self._text_files(f"sources/{literal(self.lp)}")
         sources = self._texts(next(iter(found.values())), "sources") if found else None
         references = {}
-        for stem, file in self._text_files(f"references/{_literal(self.lp)}.*").items():
+        for stem, file in self._text_files(f"references/{literal(self.lp)}.*").items():
             references[stem.removeprefix(f"{self.lp}.")] = self._texts(file, "references")
         counts = {"documents": documents, "source": sources}
         counts |= {f"reference {name}": texts for name, texts in references.items()}
@@ -325,7 +325,7 @@ class _Reader:
         """Read the rating files; ``mqm.rater1`` belongs to the score ``mqm`` if there is one."""
         rows: dict[str, list[errorlists.Rating]] = {}
         owners: dict[str, str] = self.extra.facts.get("ratings", {})
-        pattern = f"{_literal(self.lp)}.*.seg.rating"
+        pattern = f"{literal(self.lp)}.*.seg.rating"
         found = {
             path.name.removeprefix(f"{self.lp}.").removesuffix(".seg.rating"): path
             for path in (self.folder / "human-scores").glob(pattern)
@@ -403,7 +403,7 @@ def _columns(text: str, width: int, path: Path) -> list[Sequence[str]]:
     return list(zip(*table, strict=True))
 
 
-def _literal(name: str) -> str:
+def literal(name: str) -> str:
     """Make a language pair safe inside a glob pattern."""
     return re.sub(r"([*?[])", r"[\1]", name)
 

@@ -19,6 +19,7 @@ from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.words import plural
+from steelyard.data.choosing import matching
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.metaevaluation.benchmark.parts import (
@@ -215,7 +216,9 @@ class _Planner:
             warnings.append(f"{test.name}: {text}")
         if asked is not None:
             both = {name: common_name(self.benchmark, test, name) for name in names}
-            names = [name for name in names if name in asked or both[name] in asked]
+            known = {*both, *both.values()}
+            meant = {name for one in asked for name in matching(one, known)}
+            names = [name for name in names if not meant.isdisjoint((name, both[name]))]
         if not names:
             raise UsageError(f"{test.name}: no metric to weigh")
         return names, warnings

@@ -23,7 +23,7 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import listed
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.cube import the_human
+from steelyard.metaevaluation.cube import the_human, the_metrics
 from steelyard.metaevaluation.floor import DRAWN, PREFIX, is_sentinel, sentinel_tables
 from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import MetaResult, Significance
@@ -194,7 +194,7 @@ def guard(
     human = the_human(es, human)
     tables = sentinel_tables(es, human, generator(rng), draws=options.draws)
     metrics = options.metrics
-    own = [n for n in es.metrics if n != human] if metrics is None else list(metrics)
+    own = list(the_metrics(es, human, metrics))
     with_all = replace(es, scores={**es.scores, **tables})
     options = replace(options, metrics=[*own, *tables])
     runs = open_runs(with_all, human, by, options, method="analytic")

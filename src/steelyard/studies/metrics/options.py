@@ -36,7 +36,9 @@ MATRICES = (
 class MetaStudyOptions(Options):
     """What studies of meta-evaluations share; see :func:`steelyard.meta_evaluate`."""
 
-    metrics: Collection[str] | None = names(None, "Only these metrics.")
+    metrics: Collection[str] | None = names(
+        None, "Only these metrics; patterns such as '*-refA' stand for several."
+    )
     level: str | None = choice(
         None, ("sys", "seg"), "Systems or segments; by default each meta-metric's own."
     )
@@ -119,7 +121,9 @@ class DistinctOptions(MetaStudyOptions):
 class TiesOptions(Options):
     """What is a tie, and what it is worth."""
 
-    metrics: Collection[str] | None = names(None, "Only these metrics.")
+    metrics: Collection[str] | None = names(
+        None, "Only these metrics; patterns such as '*-refA' stand for several."
+    )
     matrices: Sequence[str] = names(MATRICES)
     thresholds: Sequence[float] | None = numbers(
         None,

@@ -21,6 +21,7 @@ from steelyard.core.options import keywords
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
+from steelyard.data.choosing import chosen_metrics
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.human.outputpairs import Pairs, identical_table, pairs_of_scores
@@ -140,10 +141,11 @@ def vary_ties(
 def _metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> list[str]:
     if metrics is None:
         return [name for name in es.metrics if name != human and es[name].has_segments]
-    for name in metrics:
+    chosen = chosen_metrics(es, metrics, human=human)
+    for name in chosen:
         if not es[name].has_segments:
             raise UsageError(f"'{name}' has no segment scores")
-    return sorted(set(metrics) - {human})
+    return chosen
 
 
 def _settings(pairs: Pairs, options: TiesOptions) -> _Settings:

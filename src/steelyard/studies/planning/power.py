@@ -24,6 +24,7 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, UnitEffect, Units, many, units_of
 from steelyard.formats.load import Source, as_evalset
+from steelyard.metaevaluation.cube import the_human, the_metrics
 from steelyard.metaevaluation.intervals import replicates
 from steelyard.stats.arrays import Counts, Floats, group_sums
 from steelyard.stats.metametrics.base import Resamples
@@ -136,8 +137,11 @@ def power_of_metrics(
     usual = SYSTEM_SIZES if options.unit == _SYSTEM else SIZES
     sizes, stream = tuple(usual if options.sizes is None else options.sizes), generator(rng)
     metrics = options.metrics
-    if metrics is not None and len(set(metrics)) != 2:
-        raise UsageError(f"expected two metrics, found {len(set(metrics))}")
+    if metrics is not None:
+        es = as_evalset(es, human, options.unit)
+        chosen = the_metrics(es, the_human(es, human), metrics)
+        if len(chosen) != 2:
+            raise UsageError(f"expected two metrics, found {len(chosen)}")
     of_systems = options.unit == _SYSTEM
     unit = SEGMENT if of_systems else options.unit
     runs = open_runs(es, human, by, MetaStudyOptions(metrics=metrics), unit=unit)

@@ -1,0 +1,162 @@
+"""Filters of metrics, listings of folders and echoes, as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import steelyard as sy
+from steelyard.cli.main import run
+
+ROWS = """system,segment,mqm,good-refA,bad-refA,est-src,odd
+A,1,-1,3,1,3,1
+A,2,0,4,2,4,1
+A,3,-2,2,4,3,2
+B,1,-3,1,3,1,4
+B,2,-1,2,2,2,3
+B,3,-5,0,1,1,2
+"""
+TEXTS = [
+    {"seg": str(i), "doc": "d", "domain": "news", "src": f"eins {i}", "refs": {"refA": f"one {i}"},
+     "out": {"A": f"one {i}", "B": "two\ttoo"}}
+    for i in (1, 2, 3)
+]  # fmt: skip
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    path = tmp_path / "scores.csv"
+    path.write_text(ROWS)
+    return path
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    path = tmp_path / "texts.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in TEXTS))
+    return path
+
+
+def metrics_of(capsys) -> list[str]:
+    found = json.loads(capsys.readouterr().out)
+    return sorted({row["metric"] for row in found["results"]})
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        (["--metrics", "*-refA"], ["bad-refA", "good-refA"]),
+        (["--metrics", "*-refA,odd"], ["bad-refA", "good-refA", "odd"]),
+        (["--drop-metrics", "*-refA"], ["est-src", "odd"]),
+        (["--sees", "src"], ["est-src"]),
+        (["--sees", "ref", "--drop-metrics", "b*"], ["good-refA"]),
+        (["--sees", "none,src"], ["est-src", "odd"]),
+    ],
+)
+def test_meta(scores, capsys, options, kept):
+    arguments = ["meta", str(scores), "--human", "mqm", "--with", "pa", "--json", *options]
+    assert run(arguments) == 0
+    assert metrics_of(capsys) == kept
+
+
+def test_what_is_unknown_is_said(scores, capsys):
+    assert run(["data", "info", str(scores), "--human", "mqm", "--sees", "src"]) == 0
+    assert "left out, since it is not known what they see: 'odd'" in capsys.readouterr().err
+
+
+def test_a_pattern_without_a_match_is_one_line(scores, capsys):
+    assert run(["meta", str(scores), "--human", "mqm", "--metrics", "x*"]) == 2
+    assert capsys.readouterr().err.count("error: no metric matches 'x*'; known: ") == 1
+
+
+@pytest.mark.parametrize("study", ["segments", "distinct", "sentinels", "ties"])
+def test_studies(scores, capsys, study):
+    demo = ["--human", "mqm", "--metrics", "*-refA"]
+    more = ["--draws", "10"] if study in ("segments", "sentinels") else []
+    path = scores.with_name("demo.parquet")
+    sy.save(sy.demo_set(), path)
+    assert run(["study", study, str(path), *demo, *more, "--json"]) == 0
+    tables = json.dumps(json.loads(capsys.readouterr().out)["tables"])
+    assert "-src" not in tables
+    assert "learned-refA" in tables
+
+
+def test_data_commands_keep_human_scores(scores, capsys):
+    out = scores.with_name("part.csv")
+    assert run(["data", "convert", str(scores), str(out), "--human", "mqm", "--metrics", "g*"]) == 0
+    assert out.read_text().splitlines()[0] == "system,segment,good-refA,mqm"
+    assert run(["data", "check", str(scores), "--human", "mqm", "--metrics", "g*"]) == 0
+
+
+@pytest.mark.parametrize("named", ["BLEU-refA,chrF-refA", "odd", "good*"])
+def test_corpus_metrics_that_were_computed_are_shown(scores, texts, capsys, named):
+    arguments = [str(scores), str(texts), "--human", "mqm", "--metrics", named]
+    assert run(["meta", *arguments, "--corpus", "bleu,chrf", "--with", "pa", "--json"]) == 0
+    assert {"bleu-refA", "chrf-refA"} <= set(metrics_of(capsys))
+
+
+def test_protocols_say_that_filters_have_no_part(tmp_path, scores, capsys):
+    toml = tmp_path / "own.toml"
+    toml.write_text(
+        'human = "mqm"\n[[set]]\nname = "s"\nfiles = ["scores.csv"]\n[[task]]\nwith = "pa"\n'
+    )
+    assert run(["meta", "--benchmark", str(toml), "--sees", "src"]) == 0
+    assert "--sees has no part in a protocol" in capsys.readouterr().err
+    assert run(["meta", "--benchmark", str(toml), "--metrics", "*-refA", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert sorted(row["metric"] for row in found["results"]) == ["bad-refA", "good-refA"]
+
+
+@pytest.fixture
+def package(tmp_path: Path, scores: Path, texts: Path) -> Path:
+    folder = tmp_path / "package" / "wmt99"
+    for lp in ("xx-yy", "yy-xx"):
+        inputs = [str(scores), str(texts), str(folder)]
+        assert run(["data", "convert", *inputs, "--to", "mtme", "--human", "mqm", "--lp", lp]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("above", [False, True])
+def test_sets_and_pairs_of_a_folder_are_listed(package, capsys, above):
+    capsys.readouterr()
+    folder = package.parent if above else package
+    assert run(["data", "info", str(folder), "--list", "--json"]) == 0
+    pairs = json.loads(capsys.readouterr().out)["pairs"]
+    assert [(pair["set"], pair["lp"]) for pair in pairs] == [("wmt99", "xx-yy"), ("wmt99", "yy-xx")]
+    first = pairs[0]
+    assert (first["segments"], first["documents"], first["domains"]) == (3, 1, ["news"])
+    assert (first["systems"], first["references"]) == (["A", "B"], ["refA"])
+    assert first["human"] == {"mqm": ["seg"]}
+    assert len(first["metrics"]) == 4
+    assert first["metrics"]["good-refA"] == ["seg"]
+    assert run(["data", "info", str(folder), "--list"]) == 0
+    assert "mqm (seg)" in capsys.readouterr().out
+
+
+def test_a_folder_without_a_set_is_refused(tmp_path, capsys):
+    assert run(["data", "info", str(tmp_path), "--list"]) == 2
+    assert "no set in it is laid out like mt-metrics-eval" in capsys.readouterr().err
+    assert run(["data", "info", str(tmp_path / "nowhere"), "--list"]) == 2
+
+
+def test_texts_are_echoed_line_by_line(texts, capsys):
+    assert run(["data", "echo", str(texts), "--what", "segment,src,refA,B"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "segment\tsrc\trefA\tB"
+    assert lines[1] == "1\teins 1\tone 1\ttwo too"  # a tab inside a text is no column
+    assert run(["data", "echo", str(texts), "--what", "doc,output"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "system\tdoc\toutput"
+    assert len(lines) == 1 + 2 * 3
+    assert run(["data", "echo", str(texts), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert rows[0] == {"segment": "1", "domain": "news", "doc": "d", "src": "eins 1"}
+
+
+@pytest.mark.parametrize(("what", "said"), [("sorce", "no column 'sorce'"), ("doc", "has none"),
+                                            ("output", "no outputs")])  # fmt: skip
+def test_what_can_not_be_echoed_is_one_line(scores, capsys, what, said):
+    assert run(["data", "echo", str(scores), "--what", what]) == 2
+    assert said in capsys.readouterr().err
