@@ -234,7 +234,7 @@ CASES = [
           "n_bootstrap": "ten or more", "n_resamples": "one or more?", "rng": "rng"}),
     Case(sy.score, {"source": ES, "metrics": "chrf"},
          {"source": "set", "metrics": "known names", "references": "known names?",
-          "options": "settings?"}),
+          "options": "settings?", "annotations": "object?"}),
     Case(sy.spa, {"human": np.ones((3, 12)), "metric": np.ones((3, 12))},
          {"human": "matrix", "metric": "matrix"}, ("options",)),
     Case(sy.demo_set, {}, {}),
@@ -245,6 +245,9 @@ CASES = [
     Case(kobe_metric, {"es": ES, "src": "de", "tgt": "en"},
          {"es": "set", "src": "language", "tgt": "language", "kb": "knowledge?",
           "options": "object?", "linker": "object?"}),
+    Case(sy.kobe.annotate, {"es": ES, "src": "de", "tgt": "en"},
+         {"es": "set", "src": "language", "tgt": "language", "kb": "knowledge?",
+          "options": "object?", "reference": "known name?", "linker": "object?"}),
     # Studies.
     Case(ablate_systems, {"es": ES, "human": "people", "by": "pa", "trials": 2},
          META | QUICK | {"sizes": "sizes?", "trials": "one or more"}),
@@ -298,8 +301,9 @@ CASES = [
          {"by": "known name", "level": "known name?", "group_by": "known name?",
           "weight": "above 0", "pooled": "flag", "domains": "flag", "both_humans": "flag"}),
     Case(KobeOptions, {}, {"against": "text", "matching": "known name", "penalty": "flag",
-                           "rounded": "flag", "measure": "known name", "weights": "known name",
-                           "language_filter": "known name", "link": "object"}),
+                           "rounded": "flag", "measure": "known name", "counted": "known name",
+                           "weights": "known name", "language_filter": "known name",
+                           "link": "object"}, ("links",)),
     Case(LinkOptions, {}, {"tiers": "known names", "inventory": "known name",
                            "min_population": "count", "sure_population": "count",
                            "national_languages": "flag", "lemmas": "flag", "values": "flag"}),
@@ -452,7 +456,12 @@ OPTIONS = [
     for case in ALL
     for option, kind in case.kinds.items()
 ]
-SLOW = (sy.make_report, sy.kobe.score, kobe_metric)  # good calls, which other tests make
+SLOW = (
+    sy.make_report,
+    sy.kobe.annotate,
+    sy.kobe.score,
+    kobe_metric,
+)  # good calls, which other tests make
 
 
 @pytest.fixture(autouse=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from steelyard import save
 from steelyard.cli.main import run
 from steelyard.core.errors import ShapeError
+from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.mention import Mention, entity_statistics
 
@@ -62,9 +65,44 @@ def test_stats_of_the_authors_annotations(shared: Path, capsys: pytest.CaptureFi
     path = shared / "wmt19-metrics" / "kobe-entities.ru-en.jsonl.gz"
     assert run(["kb", "stats", str(path), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["sets"]
-    assert (found["sentences"], found["source_entities"]) == (2000, 11416)
+    assert (found["sentences"], found["reference_entities"]) == (2000, 11416)
+    assert found["reference_distinct"] == 3583
+    assert found["source_entities"] is found["sentences_with_entities"] is None  # not released
+    assert found["histogram_of"] == "reference"
     assert sum(n for _, n in found["histogram"]) == 2000
     assert sum(k * n for k, n in found["histogram"]) == 11416
+
+
+def test_stats_of_a_release_at_any_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    pytest.importorskip("altair")
+    vienna = EntityMention("Q1741", 0, 4)
+    for pair, n in (("de-en", 2), ("fr-de", 3)):
+        sentences = tuple(Sentence("Wien", (vienna,) * i) for i in range(n))
+        made = EntityAnnotations({"src": sentences, "ref": sentences, "A": sentences})
+        folder = tmp_path / "data" / "annotations" / "newstest2019"
+        save(replace(made, language_pair=pair), folder, to="kobe-release")
+    out = tmp_path / "entities.svg"
+    assert run(["kb", "stats", str(tmp_path / "data"), "--json", "--out", str(out)]) == 0
+    first, second = json.loads(capsys.readouterr().out)["sets"]
+    assert (first["name"], first["source_entities"], first["common_distinct"]) == ("de-en", 1, 1)
+    assert (second["name"], second["sentences"], second["reference_entities"]) == ("fr-de", 3, 3)
+    drawn = out.read_text(encoding="utf-8")
+    assert all(word in drawn for word in ("entities in a sentence", "de-en", "fr-de"))
+    one = folder / "de-en"
+    assert run(["kb", "stats", str(one)]) == 0
+    assert "fr-de" not in capsys.readouterr().out
+    alone = one / "newstest2019.A.de-en"
+    assert run(["kb", "stats", str(alone)]) == 2
+    assert "links of outputs alone (A)" in capsys.readouterr().err
+
+
+def test_statistics_of_a_reference_alone():
+    a = Mention(0, 1, "a", "a")
+    found = entity_statistics("x", None, [(a, a), ()])
+    assert [n for _, n in found.rows()] == [2, None, None, 2, None, 1, None]
+    assert (found.title, found.coverage) == ("x (reference)", 0.5)
+    with pytest.raises(ShapeError, match="neither"):
+        entity_statistics("x", None)
 
 
 def test_statistics_by_hand():

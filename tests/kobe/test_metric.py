@@ -12,7 +12,7 @@ import steelyard as sy
 import steelyard.demo
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.findings import Finding, explain
+from steelyard.kobe.explaining import Finding, explain
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.mention import Mention
 from steelyard.kobe.options import KobeOptions

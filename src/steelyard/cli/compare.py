@@ -150,7 +150,7 @@ def _load(
     from steelyard.formats.load import JudgementsError
 
     try:
-        es = texts.load(inputs, options)
+        es, links = texts.load(inputs, options)
     except JudgementsError as error:
         if not isinstance(error.value, (BattleLog, Rankings)):
             raise
@@ -160,7 +160,7 @@ def _load(
     if len(inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
         pair = tuple(plaintext.named([Path(path) for path in inputs], "system"))
     if texts.asks or (es.outputs and not es.scores):
-        found = texts.score(es, options)
+        found = texts.score(es, options, links)
         es = found.evalset.select(scores=found.metrics)
     return es, pair
 

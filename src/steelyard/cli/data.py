@@ -179,7 +179,7 @@ def formats(output: OutputOptions) -> None:
         "Ratings": ("human", "report", "data"),
         "Rankings": ("human", "compare", "data"),
         "BattleLog": ("compare", "data"),
-        "EntityAnnotations": ("report", "kb", "data"),
+        "EntityAnnotations": ("score", "compare", "kb", "data"),
     }
     rows: list[dict[str, Any]] = []
     for form in FORMATS:

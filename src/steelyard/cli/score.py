@@ -38,6 +38,7 @@ from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
+    from steelyard.kobe.findings import KobeReport
     from steelyard.kobe.scale import ShardedKobe
     from steelyard.scoring.run import Scores
 
@@ -67,6 +68,7 @@ class ScoreOptions:
     src_lang: str | None
     tgt_lang: str | None
     explain: Path | None
+    system_scores: Path | None
     shards: Path | None
     shard: tuple[int, int] | None
     shard_size: int
@@ -76,8 +78,11 @@ class ScoreOptions:
         """Refuse what does not go together."""
         if bool(self.src_lang) != bool(self.tgt_lang):
             raise UsageError("--src-lang and --tgt-lang: expected both")
-        if self.explain is not None and "kobe" not in texts.metric:
+        if self.explain is not None and not texts.kobe:
             raise UsageError("--explain is for kobe, which --metric does not name")
+        if self.system_scores is not None and files.suffix(self.system_scores) not in TABLES:
+            kinds = " ".join(f".{kind}" for kind in TABLES)
+            raise UsageError(f"--system-scores {self.system_scores}: expected one of {kinds}")
         for option, value in (("--shard", self.shard), ("--cluster", self.cluster)):
             if self.shards is None and value is not None:
                 raise UsageError(f"{option}: expected --shards DIR, too")
@@ -93,6 +98,9 @@ _SCORE = (
                  "are split into words."),
     click.option("--explain", type=click.Path(path_type=Path), metavar="FILE", help="Write what "
                  "became of each entity (kobe) as JSON lines."),
+    click.option("--system-scores", type=click.Path(path_type=Path, dir_okay=False),
+                 metavar="FILE", help="Write the scores of systems as a table (.csv .tsv .jsonl "
+                 ".parquet), which meta --level sys reads."),
     click.option("--shards", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                  help="For texts of any size (kobe): count part after part, keep the counts in "
                  "this folder, go on from there."),
@@ -107,6 +115,7 @@ _SCORE = (
 @click.command(
     epilog="Examples: steelyard score texts.jsonl --metric bleu,chrf --refs refA; "
     "steelyard score --src src.de a.en b.en --metric kobe --src-lang de --tgt-lang en; "
+    "steelyard score annotations --lp ru-en --metric kobe; "
     "steelyard score --src src.de --ref ref.en a.en --command 'my-metric {src} {out} {ref}'"
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
@@ -127,7 +136,8 @@ def score(
     """Score translations: a table of systems and metrics, with the signature of each metric.
 
     INPUT is a text file (JSON lines) or an mt-metrics-eval folder or, with --src or --ref, a plain
-    text file for each system. --out with .csv, .tsv, .jsonl or .parquet writes the scores of
+    text file for each system; for kobe also entity annotations: JSON lines, or a folder of the KoBE
+    release (with --lp). --out with .csv, .tsv, .jsonl or .parquet writes the scores of
     segments, which compare and meta read; otherwise the table.
     """
     need_inputs(inputs, "steelyard score --ref ref.en a.en b.en --metric bleu,chrf")
@@ -139,13 +149,16 @@ def score(
         if sharded is not None:
             emit(sharded.to_dict(), sharded.tables(), output)
         return
-    plots = wanted_figures(plot, output, PLOTS if "kobe" in texts.metric else PLOTS[1:])
-    found = texts.score(texts.load(inputs, options), options)
+    plots = wanted_figures(plot, output, PLOTS if texts.kobe else PLOTS[1:])
+    es, links = texts.load(inputs, options)
+    found = texts.score(es, options, links)
     output = write_figures(plots, partial(_draw, found, options.human), output)
     if how.explain is not None:
-        lines = (f"{line}\n" for line in found.reports["kobe"].jsonl())
+        lines = (f"{line}\n" for line in _entities(found).jsonl())
         files.write_text(how.explain, "".join(lines))
         note(f"wrote {how.explain}", output)
+    if how.system_scores is not None:
+        _write_systems(found, how.system_scores, output)
     written = output.out is not None and _write(found, output)
     shown = replace(output, out=None) if written else output
     emit(found.to_dict(), found.tables(), shown)
@@ -193,17 +206,21 @@ def _score_in_shards(
 
 
 def _draw(found: Scores, human: str | None, name: str) -> Any:
-    from steelyard.kobe.findings import KobeReport
     from steelyard.report.figures import recall
 
     if name == "people":
         if human is None:
             raise UsageError("--plot people: name the human score by --human")
         return recall.beside_people(_standardised(found.evalset, found.metrics, human), human)
-    report = found.reports["kobe"]
-    assert isinstance(report, KobeReport)
-    counts, kept = report.category_counts()
+    counts, kept = _entities(found).category_counts()
     return recall.categories(counts, kept)
+
+
+def _entities(found: Scores) -> KobeReport:
+    """Give the first report on entities: that of the source, where there is one."""
+    from steelyard.kobe.findings import KobeReport
+
+    return next(one for one in found.reports.values() if isinstance(one, KobeReport))
 
 
 def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str, dict[str, float]]:
@@ -221,6 +238,13 @@ def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str
         scores[name] = (values - np.nanmean(values)) / (spread if spread > 0 else 1.0)
     systems = [system for system, known in zip(es.systems, kept, strict=True) if known]
     return {n: dict(zip(systems, own.tolist(), strict=True)) for n, own in scores.items()}
+
+
+def _write_systems(found: Scores, path: Path, output: OutputOptions) -> None:
+    from steelyard.formats.save import save
+
+    save(found.segments(), path, to="system")
+    note(f"wrote {path}", output)
 
 
 def _write(found: Scores, output: OutputOptions) -> bool:

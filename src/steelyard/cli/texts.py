@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,12 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 
 if TYPE_CHECKING:
+    from steelyard.formats.entityfiles import EntityAnnotations
     from steelyard.scoring.metric import Metric
     from steelyard.scoring.run import Scores
+
+
+_KOBE = ("kobe", "kobe-ref")  # which use a knowledge base, or links
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class TextOptions:
     score_files: tuple[tuple[str, str], ...]
     no_cache: bool
     kb: Path | None
+    links: Path | None
 
     @property
     def plain(self) -> bool:
@@ -43,8 +49,18 @@ class TextOptions:
         """Whether any metric is asked for."""
         return bool(self.metric or self.commands or self.score_files)
 
-    def load(self, inputs: tuple[str, ...], options: InputOptions) -> EvalSet:
-        """Load plain files of texts or of numbers, or whatever else inputs are."""
+    @property
+    def kobe(self) -> tuple[str, ...]:
+        """The metrics asked for that are variants of KoBE."""
+        return tuple(name for name in self.metric if name in _KOBE)
+
+    def load(
+        self, inputs: tuple[str, ...], options: InputOptions
+    ) -> tuple[EvalSet, EntityAnnotations | None]:
+        """Load plain files of texts or of numbers, or whatever else inputs are.
+
+        Entity annotations are texts, too; they are given beside the set.
+        """
         from steelyard.formats import plaintext
 
         paths = [Path(name) for name in inputs]
@@ -59,10 +75,12 @@ class TextOptions:
         elif paths and all(plaintext.is_numbers(path) for path in paths):
             es = plaintext.read_scores(paths)
         else:
-            return options.load(inputs)
-        return options.select(es)
+            return _load_or_annotations(inputs, options)
+        return options.select(es), None
 
-    def score(self, es: EvalSet, options: InputOptions) -> Scores:
+    def score(
+        self, es: EvalSet, options: InputOptions, annotations: EntityAnnotations | None = None
+    ) -> Scores:
         """Run all metrics."""
         from steelyard.scoring.run import score
 
@@ -74,27 +92,25 @@ class TextOptions:
         metrics: list[str | Metric] = [*self.metric, *self._own(options)]
         if not metrics:
             raise UsageError("texts need a metric to be scored by; for example: --metric chrf")
-        if "kobe" in self.metric and not (es.language_pair or "").partition("-")[2]:
+        settings = self._settings()
+        linked = annotations is not None or any("links" in settings.get(m, {}) for m in _KOBE)
+        if self.kobe and not linked and not (es.language_pair or "").partition("-")[2]:
             raise UsageError(
                 "kobe needs the languages: name them by --src-lang and --tgt-lang, or by --lp"
             )
-        return score(es, metrics, references=refs, options=self._settings())
+        return score(es, metrics, references=refs, options=settings, annotations=annotations)
 
     def options_of(self, metric: str) -> dict[str, Any]:
-        """Give what ``--set`` and ``--kb`` say of one metric."""
+        """Give what ``--set``, ``--kb`` and ``--links`` say of one metric."""
         return self._settings().get(metric, {})
 
     def _settings(self) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {}
-        for key, value in self.settings:
-            metric, dot, option = key.rpartition(".")
-            if not (metric and dot and option):
-                raise UsageError(f"--set {key}={value}: expected METRIC.OPTION=VALUE")
-            found.setdefault(metric, {})[option] = _value(value)
-        if self.kb is not None:
-            if "kobe" not in self.metric:
-                raise UsageError("--kb is for kobe, which --metric does not name")
-            found.setdefault("kobe", {})["kb"] = self.kb
+        found = settings_of(self.settings, self.metric)
+        for name, path in (("kb", self.kb), ("links", self.links)):
+            if path is not None and not self.kobe:
+                raise UsageError(f"--{name} is for kobe, which --metric does not name")
+            for metric in self.kobe if path is not None else ():
+                found.setdefault(metric, {})[name] = path
         return found
 
     def _own(self, options: InputOptions) -> list[Metric]:
@@ -111,6 +127,63 @@ class TextOptions:
             *(Command.parse(n, line, cache=cache, **direction(n)) for n, line in self.commands),
             *(ScoreFile(n, path, **direction(n)) for n, path in self.score_files),
         ]
+
+
+def _load_or_annotations(
+    inputs: tuple[str, ...], options: InputOptions
+) -> tuple[EvalSet, EntityAnnotations | None]:
+    """Load inputs; of entity annotations among them, the texts are a set, and they come along."""
+    from steelyard.formats.entityfiles import EntityAnnotations, merged
+    from steelyard.formats.load import JudgementsError
+
+    try:
+        return options.load(inputs), None
+    except JudgementsError as error:
+        found = error.found
+        if not any(isinstance(one.value, EntityAnnotations) for one in found):
+            raise
+    parts = [
+        replace(one.value, inputs=one.files, language_pair=options.lp or one.value.language_pair)
+        for one in found
+        if isinstance(one.value, EntityAnnotations)
+    ]
+    links = merged(parts)
+    others = [one.value for one in found if isinstance(one.value, EvalSet)]
+    for one in found:
+        if not isinstance(one.value, (EntityAnnotations, EvalSet)):  # judgements of another kind
+            raise JudgementsError(one, one.files[0].path, found)
+    settled = replace(options, where=(), ignore=(), columns=())  # which files have seen already
+    return settled.load([links.evalset(), *others]), links
+
+
+def settings_of(
+    pairs: Iterable[tuple[str, str]], metrics: Collection[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """Give what ``--set`` says by metric; a dot more leads into a group of options.
+
+    ``metrics`` are those asked for, whose names may have dots.
+
+    Examples
+    --------
+    >>> settings_of([("bleu.lowercase", "true"), ("kobe.link.min_population", "5")])
+    {'bleu': {'lowercase': True}, 'kobe': {'link': {'min_population': 5}}}
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for key, value in pairs:
+        asked = (name for name in metrics if key.startswith(f"{name}."))
+        metric = max(asked, key=len, default=key.partition(".")[0])
+        path = key.removeprefix(f"{metric}.").split(".") if "." in key else []
+        if not (metric and path and all(path)):
+            raise UsageError(f"--set {key}={value}: expected METRIC.OPTION=VALUE")
+        own = found.setdefault(metric, {})
+        for name in path[:-1]:  # a group of options
+            own = own.setdefault(name, {})
+            if not isinstance(own, dict):
+                raise UsageError(f"--set {key}={value}: {metric}.{name} is set to {own!r}, too")
+        if isinstance(own.get(path[-1]), dict):
+            raise UsageError(f"--set {key}={value}: options of {key} are set, too")
+        own[path[-1]] = _value(value)
+    return found
 
 
 def _value(text: str) -> Any:
@@ -158,10 +231,17 @@ class Program(Named):
         return Path(program).stem, text
 
 
+def _options_of_kobe() -> str:
+    from steelyard.kobe.options import KobeOptions, LinkOptions
+
+    own = (one.name for one in fields(KobeOptions) if one.name != "link")
+    return ", ".join((*own, *(f"link.{one.name}" for one in fields(LinkOptions))))
+
+
 _FILE = click.Path(path_type=Path)
 _TEXT = (
-    click.option("--metric", type=Names(), default=(), help="Metrics: kobe bleu chrf chrf++ ter "
-                 "eed character length copy, and those of installed packages."),
+    click.option("--metric", type=Names(), default=(), help="Metrics: kobe kobe-ref bleu chrf "
+                 "chrf++ ter eed character length copy, and those of installed packages."),
     click.option("--refs", type=Names(), help="References to use, by name; needed if there are "
                  "several."),
     click.option("--src", type=_FILE, metavar="FILE",
@@ -171,7 +251,8 @@ _TEXT = (
     click.option("--allow-empty", is_flag=True,
                  help="Empty lines of plain text files are empty texts, not errors."),
     click.option("--set", "settings", type=Named("VALUE"), multiple=True,
-                 help="An option of a metric, as bleu.tokenize=intl (repeatable)."),
+                 help="An option of a metric, as bleu.tokenize=intl (repeatable). Those of kobe: "
+                 f"{_options_of_kobe()}."),
     click.option("--command", "commands", type=Program(), multiple=True,
                  help="A metric of your own, as 'mine=my-metric {src} {out} {ref}': a program that "
                  "gives a number per text, from files or from JSON lines (repeatable)."),
@@ -180,6 +261,9 @@ _TEXT = (
                  "number per line: {system} in its name (repeatable)."),
     click.option("--kb", type=_FILE, metavar="DIR",
                  help="Knowledge base of kobe; by default the embedded one."),
+    click.option("--links", type=_FILE, metavar="PATH",
+                 help="Links of another linker for kobe, in place of a knowledge base: entity "
+                 "annotations of the texts, as JSON lines or a folder of the KoBE release."),
     click.option("--no-cache", is_flag=True, help="Neither use nor keep scores of --command."),
 )  # fmt: skip
 

@@ -1,34 +1,44 @@
 """Entity annotations: which knowledge-base entities a linker found in which sentence.
 
 Two layouts: JSON lines (system, line, sentence, entities ``[[begin, end, id], ...]``), and that of
-the KoBE release: one JSON object per system, ``{"annotated_sentence": [{sentence, entities}]}``.
+the KoBE release: one JSON object per system, ``{"annotated_sentence": [{sentence, entities}]}``, in
+folders (:mod:`steelyard.formats.folders.koberelease`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from steelyard.core.errors import InputError
-from steelyard.data.segments import natural_key
+from steelyard.core.provenance import InputFile
+from steelyard.core.words import plural
+from steelyard.data.evalset import EvalSet
+from steelyard.data.segments import Segments, natural_key
 from steelyard.formats import files, roles, tables
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable
+
+#: The systems of annotations that are none: what outputs are compared with.
+SIDES = ("src", "ref")
 
 
 class EntityMention(NamedTuple):
     """One mention: the entity's id and the span, as the file counts it.
 
     The release counts ``begin`` in bytes and the length in characters: take ``text`` where it is
-    given, and never slice the sentence with the two.
+    given, and never slice the sentence with the two. ``candidates`` are all readings, where a
+    linker gives several.
     """
 
     id: str
     begin: int
     end: int
     text: str | None = None
+    category: str | None = None
+    candidates: tuple[str, ...] = ()
 
 
 class Sentence(NamedTuple):
@@ -40,20 +50,82 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EntityAnnotations:
-    """Per system (``src`` and ``ref`` among them, where given) its sentences in order."""
+    """Per system (``src`` and ``ref`` among them, where given) its sentences in order.
+
+    ``lines`` are what the sentences are called, if not 1, 2, ...
+    """
 
     systems: Mapping[str, tuple[Sentence, ...]]
+    lines: tuple[str, ...] = ()
+    language_pair: str | None = None
+    inputs: tuple[InputFile, ...] = field(default=(), compare=False)
 
     @property
     def n_segments(self) -> int:
         """How many sentences each system has."""
         return len(next(iter(self.systems.values()), ()))
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What the sentences are called."""
+        return self.lines or _numbered(self.n_segments)
+
+    def evalset(self) -> EvalSet:
+        """Give the texts without their mentions, as a set to be scored.
+
+        Examples
+        --------
+        >>> said = {name: (Sentence(text, ()),) for name, text in (("src", "ja"), ("A", "yes"))}
+        >>> es = EntityAnnotations(said).evalset()
+        >>> es.systems, es.segments.sources, es.outputs["A"]
+        (('A',), ('ja',), ('yes',))
+        """
+        texts = {name: tuple(s.text for s in own) for name, own in self.systems.items()}
+        references = {"ref": texts["ref"]} if "ref" in texts else {}
+        segments = Segments(self.ids, sources=texts.get("src"), references=references)
+        outputs = {name: own for name, own in texts.items() if name not in SIDES}
+        return EvalSet(
+            tuple(outputs),
+            segments,
+            outputs=outputs,
+            language_pair=self.language_pair,
+            inputs=self.inputs,
+        )
+
+
+def merged(parts: Sequence[EntityAnnotations]) -> EntityAnnotations:
+    """Put annotations of several systems together; they must be of the same sentences.
+
+    Examples
+    --------
+    >>> one, other = ({name: (Sentence("x", ()),)} for name in ("src", "A"))
+    >>> list(merged([EntityAnnotations(one), EntityAnnotations(other)]).systems)
+    ['src', 'A']
+    """
+    first, *others = parts
+    systems = dict(first.systems)
+    for one in others:
+        place = one.inputs[0].path if one.inputs else None
+        if one.ids != first.ids:
+            told = f"{plural(one.n_segments, 'sentence')}, and others have {first.n_segments}"
+            same = one.n_segments == first.n_segments
+            raise InputError("other lines than those before" if same else told, path=place)
+        for name, own in one.systems.items():
+            if name in systems:
+                raise InputError(f"links of system '{name}' a second time", path=place)
+            systems[name] = own
+    inputs = tuple(file for one in parts for file in one.inputs)
+    return replace(first, systems=systems, inputs=inputs)
+
+
+def _numbered(n: int) -> tuple[str, ...]:
+    return tuple(str(number) for number in range(1, n + 1))
+
 
 def read(table: RawTable) -> EntityAnnotations:
     """Read annotations; all systems must have the same lines."""
     if "annotated_sentence" in table:
-        return EntityAnnotations({_system_name(table.path): _released(table)})
+        return EntityAnnotations({system_name(table.path): _released(table)})
     column = roles.segment_column(table)
     if column is None:
         table.fail(f"no line column (one of {', '.join(roles.SEGMENT)})")
@@ -73,8 +145,10 @@ def read(table: RawTable) -> EntityAnnotations:
         if len(own) != len(lines):
             lost = next(line for line in lines if line not in own)
             table.fail(f"system '{name}' has no line '{lost}'")
+    plain = lines == list(_numbered(len(lines)))
     return EntityAnnotations(
-        {n: tuple(own[ln] for ln in lines) for n, own in sorted(found.items())}
+        {n: tuple(own[ln] for ln in lines) for n, own in sorted(found.items())},
+        lines=() if plain else tuple(lines),
     )
 
 
@@ -86,22 +160,40 @@ def _mentions(listed: Any, path: Path, line: int) -> tuple[EntityMention, ...]:
         fail()
     mentions = []
     for one in listed:
+        named: dict[str, Any] = {}
         if isinstance(one, dict):
+            named = one
             values: list[Any] = [one.get(key) for key in ("begin", "end", "id")]
-            text = one.get("text")
         elif isinstance(one, list) and len(one) == 3:
-            values, text = one, None
+            values = one
         else:
             fail()
         if not all(type(v) is int for v in values[:2]) or not isinstance(values[2], str):
             fail()
-        if not (text is None or isinstance(text, str)):
-            raise InputError(f"entity's 'text': {text!r}, expected text", path=path, line=line)
-        mentions.append(EntityMention(values[2], values[0], values[1], text))
+        for key in ("text", "category"):
+            value = named.get(key)
+            if not (value is None or isinstance(value, str)):
+                raise InputError(
+                    f"entity's '{key}': {value!r}, expected text", path=path, line=line
+                )
+        readings = named.get("candidates", [])
+        if not (isinstance(readings, list) and all(isinstance(own, str) for own in readings)):
+            told = f"entity's 'candidates': {readings!r}, expected a list of ids"
+            raise InputError(told, path=path, line=line)
+        mentions.append(
+            EntityMention(
+                values[2],
+                values[0],
+                values[1],
+                named.get("text"),
+                named.get("category"),
+                tuple(readings),
+            )
+        )
     return tuple(mentions)
 
 
-def _system_name(path: Path) -> str:
+def system_name(path: Path) -> str:
     """Name a system by its released file: newstest2019.SYSTEM.LP, or -src. / -ref. in the name."""
     for side in ("src", "ref"):
         if f"-{side}." in path.name:
@@ -124,40 +216,37 @@ def _released(table: RawTable) -> tuple[Sentence, ...]:
     return tuple(sentences)
 
 
-def read_folder(folder: Path) -> EntityAnnotations:
-    """Read a folder of the release, one file per system, all with the same number of sentences."""
-    found: dict[str, tuple[Sentence, ...]] = {}
-    for path in sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith(".")):
-        for name, sentences in read(tables.read(path)).systems.items():
-            if name in found:
-                raise InputError(f"a second file for system '{name}'", path=path)
-            found[name] = sentences
-    lengths = {name: len(sentences) for name, sentences in found.items()}
-    if len(set(lengths.values())) != 1:
-        raise InputError(f"systems differ in their number of sentences: {lengths}", path=folder)
-    return EntityAnnotations(found)
-
-
 def write(annotations: EntityAnnotations, path: Path) -> None:
-    """Write a row per system and sentence, counted from 1."""
+    """Write a row per system and sentence."""
+    numbers = annotations.lines or range(1, annotations.n_segments + 1)
     rows = [
         (name, number, sentence)
         for name, sentences in annotations.systems.items()
-        for number, sentence in enumerate(sentences, 1)
+        for number, sentence in zip(numbers, sentences, strict=True)
     ]
     columns = {
         "system": [name for name, _, _ in rows],
         "line": [number for _, number, _ in rows],
         "sentence": [sentence.text for _, _, sentence in rows],
-        "entities": [[_written(m) for m in sentence.mentions] for _, _, sentence in rows],
+        "entities": [
+            [
+                [m.begin, m.end, m.id] if m == EntityMention(*m[:3]) else written(m)
+                for m in sentence.mentions
+            ]
+            for _, _, sentence in rows
+        ],
     }
     tables.write(path, columns)
 
 
-def _written(mention: EntityMention) -> list[Any] | dict[str, Any]:
-    if mention.text is None:
-        return [mention.begin, mention.end, mention.id]
-    return mention._asdict()
+def written(mention: EntityMention) -> dict[str, Any]:
+    """Give a mention as files hold it, without what is not known."""
+    own: dict[str, Any] = {"id": mention.id, "begin": mention.begin, "end": mention.end}
+    if mention.text is not None:
+        own["text"] = mention.text
+    if mention.category is not None:
+        own["category"] = mention.category
+    return own | ({"candidates": list(mention.candidates)} if mention.candidates else {})
 
 
 FORMAT = TableFormat(

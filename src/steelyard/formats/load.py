@@ -26,12 +26,20 @@ Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
 
 
 class JudgementsError(InputError):
-    """An input holds raw judgements where scores were expected; ``read`` is what it holds."""
+    """An input holds raw judgements where scores were expected; ``read`` is what it holds.
 
-    def __init__(self, read: Read, path: object, *, alone: bool = True) -> None:
+    ``found`` is what all inputs hold.
+    """
+
+    def __init__(self, read: Read, path: object, found: Sequence[Read]) -> None:
         super().__init__(f"holds raw judgements ({read.form}), not scores", path=path)
         self.read = read
-        self.alone = alone  # whether there is no other input
+        self.found = tuple(found)
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other input."""
+        return len(self.found) == 1
 
     @property
     def value(self) -> Any:
@@ -138,7 +146,7 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     for one in found:
         if not isinstance(one.value, EvalSet):
             place = one.files[0].path if one.files else frames.PLACE
-            raise JudgementsError(one, place, alone=len(found) == 1)
+            raise JudgementsError(one, place, found)
     sets: list[EvalSet] = _with_their_system(found, said)
     check_columns(found, reading)
     _need_more_than_segments(found)

@@ -23,7 +23,7 @@ from steelyard.formats import (
     tables,
 )
 from steelyard.formats.arenas import alpacaeval, arenahard, chatbotarena, fastchat
-from steelyard.formats.folders import mtme, native
+from steelyard.formats.folders import koberelease, mtme, native
 from steelyard.formats.format import (
     FileFormat,
     Foreign,
@@ -53,6 +53,7 @@ from steelyard.formats.view import FileView
 FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
+    koberelease.FORMAT,
     unified.FORMAT,
     standalone.FORMAT,
     pearmut.FORMAT,

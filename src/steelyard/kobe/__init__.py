@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from steelyard.kobe.annotating import annotate as annotate
     from steelyard.kobe.findings import KobeReport as KobeReport
     from steelyard.kobe.linking.linker import DictionaryLinker as DictionaryLinker
     from steelyard.kobe.options import KobeOptions as KobeOptions
@@ -19,6 +20,7 @@ _HOME = {
     "KobeReport": "steelyard.kobe.findings",
     "LinkOptions": "steelyard.kobe.options",
     "kobe_metric": "steelyard.kobe.run",
+    "annotate": "steelyard.kobe.annotating",
     "score": "steelyard.kobe.run",
 }
 

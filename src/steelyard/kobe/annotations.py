@@ -7,31 +7,34 @@ nests mentions. They are taken as they stand: counts must not change, only spans
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.formats import entityfiles, files
+from steelyard.formats import files
 from steelyard.formats.entityfiles import EntityAnnotations, Sentence
-from steelyard.formats.tables import read as read_table
+from steelyard.formats.folders import koberelease
+from steelyard.formats.reading import Reading, read_all
 from steelyard.kobe.mention import Id, Mention, Mentions
 
 
-def read_annotations(path: str | Path) -> EntityAnnotations:
-    """Read annotations: JSON lines of several systems, a file of the release, or a folder of them.
+def read_annotations(path: str | Path, lp: str | None = None) -> EntityAnnotations:
+    """Read annotations: JSON lines of several systems, a file of the release, or a folder of it.
 
-    Sources are the system ``src`` and references ``ref``.
+    Sources are the system ``src`` and references ``ref``. ``lp`` chooses one of several language
+    pairs, for folders above theirs.
     """
     place = Path(path)
     if files.is_folder(place):
-        return entityfiles.read_folder(place)
-    table = read_table(place)
-    if not entityfiles.FORMAT.recognise(table):
+        return koberelease.read_folder(place, lp)
+    (found,) = read_all([place], Reading(lp=lp))
+    if not isinstance(found.value, EntityAnnotations):
         raise InputError(
             "holds no entity annotations (sentence and entities, or annotated_sentence)",
             path=place,
         )
-    return entityfiles.read(table)
+    return replace(found.value, inputs=found.files, language_pair=lp or found.value.language_pair)
 
 
 def mentions_of(sentence: Sentence) -> Mentions:
@@ -57,7 +60,17 @@ def mentions_of(sentence: Sentence) -> Mentions:
             length = length if one.text is None else len(one.text)
         start = min(max(start, 0), len(text))
         end = min(start + max(length, 0), len(text))
-        found.append(Mention(start, end, one.text or text[start:end], one.id, rule="annotation"))
+        found.append(
+            Mention(
+                start,
+                end,
+                one.text or text[start:end],
+                one.id,
+                category=one.category or "entity",
+                candidates=one.candidates,
+                rule="annotation",
+            )
+        )
     return tuple(found)
 
 
@@ -122,6 +135,9 @@ class SpacyLinker:
 class AnnotatedLinker:
     """A linker that looks sentences up in annotations, so that files of any linker can be scored.
 
+    Where a row of texts (a source, a system) is annotated as it stands, sentence by sentence, its
+    mentions are those of the same place; otherwise those of the first sentence with the same text.
+
     Examples
     --------
     >>> vienna = entityfiles.EntityMention("Q1741", 3, 7)
@@ -132,18 +148,48 @@ class AnnotatedLinker:
 
     def __init__(self, annotations: Iterable[EntityAnnotations], signature: str = "files") -> None:
         self.signature = signature
-        self._known: dict[str, Mentions] = {}
+        #: Texts that were looked up, and that have other mentions elsewhere.
+        self.unsure: set[str] = set()
+        self._rows: dict[str, tuple[Sentence, ...]] = {}
+        self._known: dict[str, Sentence] = {}
+        self._several: set[str] = set()
         for each in annotations:
-            for sentences in each.systems.values():
+            for name, sentences in each.systems.items():
+                self._rows.setdefault(name, sentences)
                 for sentence in sentences:
-                    self._known.setdefault(sentence.text, mentions_of(sentence))
+                    first = self._known.setdefault(sentence.text, sentence)
+                    if first.mentions != sentence.mentions:
+                        self._several.add(sentence.text)
+
+    @classmethod
+    def of(cls, links: EntityAnnotations | str | Path, lp: str | None = None) -> AnnotatedLinker:
+        """Take annotations, or read them; the signature names the files and their hash."""
+        found = links if isinstance(links, EntityAnnotations) else read_annotations(links, lp)
+        named = [f"{Path(i.path).name}@{(i.sha256 or '')[:8]}" for i in found.inputs]
+        return cls([found], f"links:{'+'.join(named) or 'given'}".replace(" ", "_"))
 
     def link(self, texts: Sequence[str], lang: str, other: str) -> list[Mentions]:  # noqa: ARG002
         """Look the texts up; one that the annotations lack is an error."""
         for number, text in enumerate(texts, 1):
             if text not in self._known:
                 raise UsageError(f"text {number} ({lang}) is not in the annotations: '{text[:60]}'")
-        return [self._known[text] for text in texts]
+        self.unsure |= self._several.intersection(texts)
+        return [mentions_of(self._known[text]) for text in texts]
+
+    def link_row(self, row: str, texts: Sequence[str | None]) -> list[Mentions]:
+        """Give the mentions of a row of texts; missing and empty ones need not be annotated."""
+        own = self._rows.get(row, ())
+        if len(own) == len(texts) and all(
+            sentence.text == (text or "") for sentence, text in zip(own, texts, strict=True)
+        ):
+            return [mentions_of(sentence) for sentence in own]
+        for number, text in enumerate(texts, 1):
+            if text and text not in self._known:
+                told = f"text {number} of '{row}' is not among the sentences of the links"
+                raise UsageError(f"{told}: '{text[:60]}'")
+        self.unsure |= self._several.intersection(text for text in texts if text)
+        nothing = Sentence("", ())
+        return [mentions_of(self._known.get(text or "", nothing)) for text in texts]
 
     def name(self, entity: Id) -> str:
         """Ids are those of the annotations."""

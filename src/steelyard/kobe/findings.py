@@ -1,38 +1,31 @@
-"""What KoBE found: the score of every system, by category, what is lost, and why.
-
-What happened to an entity of a segment is that it was found, lost, changed, copied or added.
-Mentions are paired by any of their readings there, which is more forgiving than the score: a list
-of errors with many false alarms is not read twice.
-"""
+"""What KoBE found: the score of every system, by category, what is lost and what is added."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from steelyard.core.table import Column, Frame, Table, frame
-from steelyard.kobe.matching import Kobe, count_penalty, pair_candidates
-from steelyard.kobe.mention import Linker, Mention, Mentions
+from steelyard.core.words import listed, plural
+from steelyard.kobe.explaining import KINDS, Finding, explain, missed_by_all
+from steelyard.kobe.matching import Kobe, count_penalty, match
+from steelyard.kobe.mention import LinkedTexts, Linker
 from steelyard.stats.arrays import Floats
 
-Kind = Literal["found", "lost", "changed", "copied", "added"]
-#: Categories that stand for each other when one is put in the place of another.
-_FAMILIES = {
-    "quantity": ("number", "percent", "ordinal", "date", "time"),
-    "place": ("country", "region", "city", "place", "language", "demonym"),
-    "calendar": ("month", "weekday"),
-    "name": ("person", "organisation", "work", "product", "event", "name", "term"),
-}
-_FAMILY = {category: family for family, own in _FAMILIES.items() for category in own}
+_NAMED = 3  # systems that a row names
 
 
 class SystemEntities(NamedTuple):
     """A system's score in percent, and the counts that it is made of.
 
-    ``recall`` and ``penalty`` make the score; ``precision`` is for information. ``filtered`` counts
-    the sentences that are not in the target language.
+    ``recall`` and ``penalty`` make the score; ``precision`` and ``f`` stand beside it. ``lost`` and
+    ``added`` are what recall and precision lack: mentions of the source that are not matched, and
+    of the output. ``filtered`` counts the sentences that are not in the target language.
     """
 
     system: str
@@ -45,6 +38,21 @@ class SystemEntities(NamedTuple):
     found: int
     filtered: int
     is_reference: bool = False
+    f: float = float("nan")
+
+    @property
+    def lost(self) -> int:
+        """Mentions of the source that the output does not have."""
+        return self.wanted - self.matched
+
+    @property
+    def added(self) -> int:
+        """Mentions of the output that the source does not have."""
+        return self.found - self.matched
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {**self._asdict(), "lost": self.lost, "added": self.added}
 
     @classmethod
     def of(
@@ -62,6 +70,7 @@ class SystemEntities(NamedTuple):
             found=int(sums[4]),
             filtered=filtered,
             is_reference=is_reference,
+            f=float(Kobe(measure="f")(sums)),
         )
 
 
@@ -89,19 +98,14 @@ class LostEntity(NamedTuple):
     by_system: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkedTexts:
-    """Texts with their mentions: of sources, and of each output after the language filter.
+class AddedEntity(NamedTuple):
+    """An entity that outputs mention and their sources do not, by any reading, and how often."""
 
-    References are outputs, too. ``filtered`` counts sentences that are not in the target language.
-    """
-
-    ids: tuple[str, ...]
-    sources: tuple[str | None, ...]
-    source_mentions: tuple[Mentions, ...]
-    outputs: Mapping[str, tuple[str | None, ...]]
-    output_mentions: Mapping[str, tuple[Mentions | None, ...]]
-    filtered: Mapping[str, int]
+    id: str
+    text: str
+    category: str
+    added: int
+    by_system: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +122,19 @@ class KobeReport:
         Scores and counts per system; references come last, as a ceiling.
     categories
         Recall by category, the commonest first.
-    lost
-        The entities that are most often lost.
+    lost, added
+        The entities that are most often lost, and those that are most often added.
     n_segments, n_without_entities
         How many segments there are, and in how many there is nothing to keep.
+    n_missed
+        Mentions that neither a system nor a human translation keeps, which are not listed as lost:
+        most likely the linker misses them.
+    counted, measure
+        ``mentions``, or ``entities``, each once per segment; what of them the score is.
     """
 
-    src: str
-    tgt: str
+    src: str | None
+    tgt: str | None
     against: str
     signature: str
     systems: tuple[SystemEntities, ...]
@@ -135,6 +144,10 @@ class KobeReport:
     n_without_entities: int
     n_source_entities: int
     warnings: tuple[str, ...] = ()
+    added: tuple[AddedEntity, ...] = ()
+    n_missed: int = 0
+    counted: str = "mentions"
+    measure: str = "recall"
     linked: LinkedTexts | None = field(default=None, repr=False, compare=False)
     linker: Linker | None = field(default=None, repr=False, compare=False)
 
@@ -148,12 +161,27 @@ class KobeReport:
         """The score of every system, references left out."""
         return {s.system: s.score for s in self.systems if not s.is_reference}
 
+    @property
+    def same_language(self) -> bool:
+        """Whether outputs are in the language of the source: summaries, simplifications."""
+        return self.against == "src" and self.src is not None and self.src == self.tgt
+
+    @property
+    def _what(self) -> str:
+        named = f"reference {self.against}" if self.against != "ref" else "reference"
+        return "source" if self.against == "src" else named
+
     def meaning(self) -> str:
         """Say in words what the scores mean on an absolute scale."""
-        what = "source" if self.against == "src" else f"reference {self.against}"
+        says = {
+            "recall": f"Of 100 entities in the {self._what}, a system with score 90 has 90 in its "
+            "output.",
+            "precision": "Of 100 entities in the output of a system with score 90, 90 are in the "
+            f"{self._what}.",
+            "f": "The score is the harmonic mean of recall and precision.",
+        }
         text = (
-            f"Of 100 entities in the {what}, a system with score 90 has 90 in its output. "
-            f"{self.n_source_entities} entities were found in "
+            f"{says[self.measure]} {self.n_source_entities} entities were found in "
             f"{self.n_segments - self.n_without_entities} of {self.n_segments} segments"
         )
         ceilings = [s for s in self.systems if s.is_reference]
@@ -162,18 +190,35 @@ class KobeReport:
             text += f"; the human translation {best.system} keeps {best.recall:.1f} of 100"
         return text + "."
 
+    def questions(self) -> tuple[str, ...]:
+        """Say which question each column answers."""
+        told = (
+            f"Recall: of 100 entities of the {self._what}, how many are in the output (nothing "
+            f"lost)? Precision: of 100 of the output, how many are in the {self._what} (nothing "
+            "added)? F is their harmonic mean."
+        )
+        if not self.same_language:
+            return (told,)
+        purpose = (
+            "A summary or simplification leaves things out on purpose: precision says whether it "
+            "is true to its source, recall how much of it is there."
+        )
+        return (told, purpose)
+
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         plain = ("src", "tgt", "against", "signature", "n_segments", "n_without_entities",
-                 "n_source_entities", "coverage")  # fmt: skip
+                 "n_source_entities", "n_missed", "counted", "coverage")  # fmt: skip
         return {name: getattr(self, name) for name in plain} | {
-            "systems": [s._asdict() for s in self.systems],
+            "systems": [s.to_dict() for s in self.systems],
             "categories": [
                 {"category": c.category, "wanted": c.wanted, "recall": dict(c.recall)}
                 for c in self.categories
             ],
             "lost": [{**e._asdict(), "by_system": dict(e.by_system)} for e in self.lost],
+            "added": [{**e._asdict(), "by_system": dict(e.by_system)} for e in self.added],
             "meaning": self.meaning(),
+            "questions": list(self.questions()),
             "warnings": list(self.warnings),
         }
 
@@ -184,20 +229,22 @@ class KobeReport:
 
     def table(self) -> Table:
         """Give the scores of the systems, the best first, references below."""
-        counts = (Column(name, digits=0) for name in ("kept", "of", "mentioned", "filtered"))
+        numbers = {"recall": 2, "penalty": 3, "precision": 2, "f": 2, "matched": 0, "wanted": 0,
+                   "lost": 0, "found": 0, "added": 0, "filtered": 0}  # fmt: skip
+        said = {"matched": "kept", "wanted": "of", "found": "mentioned", "f": "F"}
         columns = (
             Column("system"),
             Column("KoBE", "higher", 2),
-            Column("recall", None, 2),
-            Column("penalty", None, 3),
-            Column("precision", None, 2),
-            *counts,
+            *(Column(said.get(name, name), None, digits) for name, digits in numbers.items()),
         )
-        rows = [s[:-1] for s in self.systems]  # all but whether it is a reference
+        rows = tuple(
+            (s.system, s.score, *(getattr(s, name) for name in numbers)) for s in self.systems
+        )
         n = sum(not s.is_reference for s in self.systems)
         rules = frozenset({n}) if 0 < n < len(rows) else frozenset()
-        title = f"Entities kept, {self.src}-{self.tgt}, against {self.against}"
-        return Table(title, columns, tuple(rows), (self.meaning(),), rules)
+        pair = f", {self.src}-{self.tgt}" if self.src and self.tgt else ""
+        title = f"Entities kept{pair}, against {self.against}"
+        return Table(title, columns, rows, (self.meaning(), *self.questions()), rules)
 
     def category_table(self) -> Table:
         """Give recall by category: a row per category, a column per system and reference."""
@@ -231,13 +278,33 @@ class KobeReport:
     def lost_table(self, n: int = 20) -> Table:
         """Give the entities that are most often lost."""
         columns = (Column("entity"), Column("id"), Column("category"),
-                   Column("lost", digits=0), Column("of", digits=0))  # fmt: skip
-        rows = tuple((e.text, e.id, e.category, e.lost, e.wanted) for e in self.lost[:n])
-        return Table("Most often lost", columns, rows)
+                   Column("lost", digits=0), Column("of", digits=0), Column("by"))  # fmt: skip
+        rows = tuple(
+            (e.text, e.id, e.category, e.lost, e.wanted, _shares(e.by_system))
+            for e in self.lost[:n]
+        )
+        told = f"{plural(self.n_missed, 'mention')} that no system and no human translation has: "
+        notes = (told + "taken for misses of the linker, not listed.",) if self.n_missed else ()
+        return Table("Most often lost", columns, rows, notes)
+
+    def added_table(self, n: int = 20) -> Table:
+        """Give the entities that outputs have most often, and their sources have not."""
+        columns = (Column("entity"), Column("id"), Column("category"),
+                   Column("added", digits=0), Column("by"))  # fmt: skip
+        rows = tuple(
+            (e.text, e.id, e.category, e.added, _shares(e.by_system)) for e in self.added[:n]
+        )
+        return Table(f"Most often added: not in the {self._what}", columns, rows)
 
     def details(self) -> tuple[Table, ...]:
-        """Give recall by category and what is most often lost."""
-        return (self.category_table(), self.lost_table(10))
+        """Give recall and precision, recall by category, and what is most often lost and added."""
+        told = [category.category for category in self.categories] != ["entity"]
+        return (
+            replace(self.table(), notes=self.questions()),  # the meaning stands below the scores
+            *((self.category_table(),) if told else ()),
+            self.lost_table(10),
+            *((self.added_table(10),) if self.added else ()),
+        )
 
     def findings(self, systems: Sequence[str] | None = None) -> Iterator[tuple[str, int, Finding]]:
         """Give what happened to every entity: (system, segment, finding)."""
@@ -248,16 +315,24 @@ class KobeReport:
     def _explained(
         self, systems: Sequence[str] | None = None
     ) -> Iterator[tuple[str, int, str, list[Finding]]]:
-        if self.linked is None:
+        linked = self.linked
+        if linked is None:
             return
-        for system, texts in self.linked.outputs.items():
+        missed: list[set[int]] = [set() for _ in linked.source_mentions]
+        if linked.references:
+            all_of = match(linked.source_mentions, linked.output_mentions, "candidates")
+            starts = np.searchsorted(all_of.segment, all_of.segment)
+            for at in np.flatnonzero(missed_by_all(all_of, linked.references)).tolist():
+                missed[all_of.segment[at]].add(at - int(starts[at]))
+        for system, texts in linked.outputs.items():
             if systems is not None and system not in systems:
                 continue
-            mentions = self.linked.output_mentions[system]
-            for at, source in enumerate(self.linked.source_mentions):
+            mentions = linked.output_mentions[system]
+            for at, source in enumerate(linked.source_mentions):
                 text, own = texts[at], mentions[at]
                 if text is not None and own is not None:
-                    yield system, at, text, explain(source, text, own)
+                    found = explain(source, text, own, missed[at], copies_count=self.same_language)
+                    yield system, at, text, found
 
     def jsonl(self) -> Iterator[str]:
         """Give a line of JSON per system and segment: texts, and what happened to each entity."""
@@ -265,114 +340,20 @@ class KobeReport:
         if linked is None or linker is None:
             return
         for system, at, text, findings in self._explained():
+            kinds = Counter(finding.kind for finding in findings)
             row = {
                 "system": system,
                 "segment": linked.ids[at],
                 "against": self.against,
                 "source": linked.sources[at],
                 "output": text,
+                "counts": {kind: kinds[kind] for kind in KINDS if kinds[kind]},
                 "entities": [finding.to_dict(linker) for finding in findings],
             }
             yield json.dumps(row, ensure_ascii=False)
 
 
-# -- what happened to each entity
-
-
-class Finding(NamedTuple):
-    """What happened to one entity: its mention in the source, in the output, or in both.
-
-    ``copied``: the form of the source stands in the output, where it is not the target language's.
-    ``changed``: another entity of the same kind stands in the output. ``added``: the source has
-    none for it.
-    """
-
-    kind: Kind
-    source: Mention | None
-    output: Mention | None
-
-    @property
-    def mention(self) -> Mention:
-        """The mention of the source, else that of the output."""
-        mention = self.source or self.output
-        assert mention is not None
-        return mention
-
-    def to_dict(self, linker: Linker) -> dict[str, Any]:
-        """Give what a line of JSON holds: spans are [start, end, text] in characters."""
-        mention = self.mention
-        return {
-            "kind": self.kind,
-            "category": mention.category,
-            "tier": mention.tier,
-            "id": linker.name(mention.id),
-            "source": _span(self.source),
-            "output": _span(self.output),
-            "output_id": None if self.output is None else linker.name(self.output.id),
-        }
-
-
-def _span(mention: Mention | None) -> list[Any] | None:
-    return None if mention is None else [mention.start, mention.end, mention.text]
-
-
-def explain(source: Mentions, output: str, mentions: Mentions) -> list[Finding]:
-    """Say what happened to each entity of a source, in order, and what was added.
-
-    Parameters
-    ----------
-    source
-        Mentions of the source.
-    output, mentions
-        The output, and its mentions in the target language.
-
-    Examples
-    --------
-    >>> wien, montag = Mention(0, 4, "Wien", "Q1741", "city"), Mention(5, 11, "Montag", "dow:0")
-    >>> venice = Mention(3, 9, "Venice", "Q641", "city")
-    >>> [(f.kind, f.mention.text) for f in explain((wien, montag), "In Venice", (venice,))]
-    [('changed', 'Wien'), ('lost', 'Montag')]
-    """
-    pairs = pair_candidates(source, mentions)
-    taken = set(pairs.values())
-    free = [m for j, m in enumerate(mentions) if j not in taken]
-    used = [(mentions[j].start, mentions[j].end) for j in taken]
-    findings = {i: Finding("found", source[i], mentions[j]) for i, j in pairs.items()}
-    lost = [i for i in range(len(source)) if i not in findings]
-    for i in list(lost):
-        copy = _copy(source[i], output, used)
-        if copy is not None:
-            findings[i] = Finding("copied", source[i], copy)
-            used.append((copy.start, copy.end))
-            free = [m for m in free if m.end <= copy.start or copy.end <= m.start]
-            lost.remove(i)
-    for kind in (lambda category: category, _FAMILY.get):
-        for i in list(lost):
-            wanted = kind(source[i].category)
-            other = next((m for m in free if wanted and kind(m.category) == wanted), None)
-            if other is not None:
-                findings[i] = Finding("changed", source[i], other)
-                free.remove(other)
-                lost.remove(i)
-    for i in lost:
-        findings[i] = Finding("lost", source[i], None)
-    added = [Finding("added", None, m) for m in free]
-    return [findings[i] for i in sorted(findings)] + added
-
-
-def _copy(mention: Mention, output: str, used: Sequence[tuple[int, int]]) -> Mention | None:
-    """Find the form of the source in the output, as words of their own that mean nothing there."""
-    text = mention.text
-    if not any(c.isalpha() for c in text):
-        return None
-    start = output.find(text)
-    while start >= 0:
-        end = start + len(text)
-        whole = not (output[start - 1 : start].isalnum() and text[0].isalnum()) and not (
-            output[end : end + 1].isalnum() and text[-1].isalnum()
-        )
-        alone = text[0] >= "\u0e00"  # written without blanks
-        if (whole or alone) and all(end <= s or e <= start for s, e in used):
-            return mention._replace(start=start, end=end, rule="copied")
-        start = output.find(text, start + 1)
-    return None
+def _shares(by_system: Mapping[str, int]) -> str:
+    """Say how often each system did it, those first that did most."""
+    order = sorted(by_system, key=lambda name: (-by_system[name], name))
+    return listed([f"{name} {by_system[name]}" for name in order], _NAMED)

@@ -31,8 +31,9 @@ _EPSILON = 1e-12
 class Kobe:
     """The score of sums (matched and wanted by weight; matched, wanted and found as counts).
 
-    Undefined (NaN) where nothing is wanted. ``measure`` is ``recall`` or ``precision`` (matched
-    among found, no penalty; undefined where nothing is found). With ``rounded`` recall is rounded
+    Undefined (NaN) where nothing is wanted. ``measure`` is ``recall``, ``precision`` (matched
+    among found, no penalty; undefined where nothing is found) or ``f``, their harmonic mean
+    (undefined only where nothing is wanted or found). With ``rounded`` recall is rounded
     to two decimals of a percent before the penalty, as in the script of the method's authors.
 
     Examples
@@ -42,6 +43,8 @@ class Kobe:
     [75.0, 45.49]
     >>> Kobe(measure="precision")(np.array([6, 8, 6, 8, 12])).tolist()
     50.0
+    >>> Kobe(measure="f")(np.array([6, 8, 6, 8, 12])).tolist()
+    60.0
     """
 
     penalty: bool = True
@@ -56,9 +59,15 @@ class Kobe:
     def __call__(self, sums: Floats) -> Floats:
         """Score sums of statistics."""
         kept, wanted = sums[..., 0], sums[..., 1]
+        precision = 100 * _ratio(sums[..., 2], sums[..., 4])
         if self.measure == "precision":
-            return 100 * _ratio(sums[..., 2], sums[..., 4])
+            return precision
         recall = 100 * _ratio(kept, wanted)
+        if self.measure == "f":
+            mean = _ratio(2 * recall * precision, recall + precision)
+            # Nothing in common is 0, also where one side has no entity at all.
+            apart = (sums[..., 2] == 0) & (sums[..., 3] + sums[..., 4] > 0)
+            return np.where(apart, 0.0, mean)
         if self.rounded:
             recall = np.round(recall, 2)
         return recall * count_penalty(sums[..., 4], sums[..., 3]) if self.penalty else recall
@@ -271,7 +280,7 @@ def statistics(
 
 
 def segment_scores(stats: CorpusStatistics) -> Floats:
-    """Give the recall (or precision) of each segment, NaN where its source has no entity.
+    """Give the recall (precision, F) of each segment, NaN where there is nothing to measure it on.
 
     Recall times the weight of the wanted mentions adds up to the corpus recall; the penalty is one
     of totals and takes no part.

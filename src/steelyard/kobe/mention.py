@@ -6,7 +6,7 @@ Score and explanation need nothing else of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -64,6 +64,23 @@ class Linker(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedTexts:
+    """Texts with their mentions: of sources, and of each output after the language filter.
+
+    Outputs that are ``references`` are human translations. ``filtered`` counts sentences that are
+    not in the target language.
+    """
+
+    ids: tuple[str, ...]
+    sources: tuple[str | None, ...]
+    source_mentions: tuple[Mentions, ...]
+    outputs: Mapping[str, tuple[str | None, ...]]
+    output_mentions: Mapping[str, tuple[Mentions | None, ...]]
+    filtered: Mapping[str, int]
+    references: tuple[str, ...] = ()
+
+
 # -- how many
 
 #: Counts: the field, its key in JSON, its row in the table of the method's paper.
@@ -80,31 +97,45 @@ _COUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class EntityStatistics:
-    """Counts of entities in sources and references; those of references are None without one.
+    """Counts of entities in sources and references; None for the side that is not there.
 
-    ``histogram`` counts sentences of the source by their number of entities.
+    ``histogram`` counts sentences by their number of entities: those of ``side``, the source where
+    there is one.
     """
 
     name: str
     n_sentences: int
-    n_with_entities: int
-    n_source: int
+    n_with_entities: int | None
+    n_source: int | None
     n_reference: int | None
-    n_source_distinct: int
+    n_source_distinct: int | None
     n_reference_distinct: int | None
     n_common_distinct: int | None
     histogram: tuple[tuple[int, int], ...]
+    side: str = "source"
 
     @property
     def coverage(self) -> float:
-        """The share of sentences with an entity, NaN without sentences."""
-        return self.n_with_entities / self.n_sentences if self.n_sentences else float("nan")
+        """The share of sentences (of ``side``) with an entity, NaN without sentences."""
+        bare = dict(self.histogram).get(0, 0)
+        return 1 - bare / self.n_sentences if self.n_sentences else float("nan")
+
+    @property
+    def title(self) -> str:
+        """The name, with the side where it is not the source."""
+        return self.name if self.side == "source" else f"{self.name} ({self.side})"
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         counts = {key: getattr(self, name) for name, key, _ in _COUNTS}
         histogram = [list(pair) for pair in self.histogram]
-        return {"name": self.name, **counts, "coverage": self.coverage, "histogram": histogram}
+        return {
+            "name": self.name,
+            **counts,
+            "coverage": self.coverage,
+            "histogram": histogram,
+            "histogram_of": self.side,
+        }
 
     def rows(self) -> list[tuple[str, int | None]]:
         """Give the rows of the table of the method's paper."""
@@ -112,9 +143,11 @@ class EntityStatistics:
 
 
 def entity_statistics(
-    name: str, sources: Sequence[Mentions], references: Sequence[Mentions] | None = None
+    name: str,
+    sources: Sequence[Mentions] | None,
+    references: Sequence[Mentions] | None = None,
 ) -> EntityStatistics:
-    """Count entities of sources and, where there is one, of a reference.
+    """Count entities of sources and of a reference; one of them may be absent.
 
     Examples
     --------
@@ -123,20 +156,26 @@ def entity_statistics(
     >>> [count for _, count in stats.rows()], stats.histogram
     ([2, 1, 2, 3, 1, 2, 1], ((0, 1), (2, 1)))
     """
-    if references is not None and len(references) != len(sources):
+    shown = references if sources is None else sources
+    if shown is None:
+        raise ShapeError("neither sources nor references to count entities of")
+    if sources is not None and references is not None and len(references) != len(sources):
         raise ShapeError(f"{len(sources)} sources and {len(references)} references")
-    own = {m.id for mentions in sources for m in mentions}
-    theirs = None if references is None else {m.id for one in references for m in one}
+    own, theirs = (
+        None if side is None else {m.id for mentions in side for m in mentions}
+        for side in (sources, references)
+    )
     return EntityStatistics(
         name,
-        len(sources),
-        sum(bool(mentions) for mentions in sources),
-        sum(map(len, sources)),
+        len(shown),
+        None if sources is None else sum(bool(mentions) for mentions in sources),
+        None if sources is None else sum(map(len, sources)),
         None if references is None else sum(map(len, references)),
-        len(own),
+        None if own is None else len(own),
         None if theirs is None else len(theirs),
-        None if theirs is None else len(own & theirs),
-        tuple(sorted(Counter(map(len, sources)).items())),
+        None if own is None or theirs is None else len(own & theirs),
+        tuple(sorted(Counter(map(len, shown)).items())),
+        "reference" if sources is None else "source",
     )
 
 
@@ -157,4 +196,4 @@ def histogram_table(stats: EntityStatistics) -> Table:
         for entities, count in stats.histogram
     )
     columns = (Column("entities", digits=0), Column("sentences", digits=0), Column(""))
-    return Table(f"Sentences by number of entities: {stats.name}", columns, rows)
+    return Table(f"Sentences by number of entities: {stats.title}", columns, rows)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.core import bounds
-from steelyard.core.options import Options, choice, flag, text, whole
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import Options, choice, flag, source, text, whole
 from steelyard.kobe.base.records import TIERS
 
 if TYPE_CHECKING:
     from steelyard.kobe.mention import Linker
 
 Matching = Literal["strict", "candidates"]
-Measure = Literal["recall", "precision"]
+Measure = Literal["recall", "precision", "f"]
+MEASURES = ("recall", "precision", "f")
 FILTERS = ("sentence", "script", "off")
 
 
@@ -77,12 +80,18 @@ class KobeOptions(Options):
     rounded
         Whether recall is rounded before the penalty, as in the authors' script.
     measure
-        ``recall``, or ``precision`` for information.
+        ``recall`` (what is lost?), ``precision`` (what is added?) or ``f``, their harmonic mean;
+        the penalty is one of recall alone.
+    counted
+        ``mentions``, as in the paper, or ``entities``, each once per segment: a summary need not
+        repeat what its source repeats.
     weights
         ``uniform``, or ``consensus``: each mention counts as much as other systems keep it.
     language_filter
         ``sentence`` (letters and language identifier, and scripts of mentions), ``script`` (scripts
-        of mentions only) or ``off``.
+        of mentions only) or ``off``; ``auto`` is ``sentence``, but ``off`` for links from files.
+    links
+        Annotations of another linker, or the file or folder of them, in place of our links.
     link
         How names are found.
     """
@@ -91,19 +100,59 @@ class KobeOptions(Options):
     matching: Literal["strict", "candidates"] = choice("strict", ("strict", "candidates"))
     penalty: bool = flag(default=True)
     rounded: bool = flag()
-    measure: Literal["recall", "precision"] = choice("recall", ("recall", "precision"))
+    measure: Literal["recall", "precision", "f"] = choice("recall", MEASURES)
+    counted: Literal["mentions", "entities"] = choice("mentions", ("mentions", "entities"))
     weights: Literal["uniform", "consensus"] = choice("uniform", ("uniform", "consensus"))
-    language_filter: str = choice("sentence", FILTERS)
+    language_filter: str = choice("auto", ("auto", *FILTERS))
+    links: Any = source()  # noqa: RUF009
     link: LinkOptions = field(default_factory=LinkOptions)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         bounds.instance(LinkOptions, "LinkOptions", link=self.link)
 
-    def signature(self, linker: Linker, src: str, tgt: str) -> str:
+    def settled(self, *, linked: bool = False) -> KobeOptions:
+        """Decide on the language filter, given whether links come from files."""
+        if self.language_filter != "auto":
+            return self
+        return replace(self, language_filter="off" if linked else "sentence")
+
+    @classmethod
+    def told(cls, settings: Mapping[str, Any]) -> KobeOptions:
+        """Make the object of settings with those of the linker in ``link``, by name.
+
+        Examples
+        --------
+        >>> KobeOptions.told({"rounded": True, "link": {"min_population": 5}}).link.min_population
+        5
+        >>> KobeOptions.told({"link": {"min_popluation": 5}})
+        Traceback (most recent call last):
+        steelyard.core.errors.UsageError: kobe has no option 'link.min_popluation'; did you mean...
+        >>> KobeOptions.told({"link": 5})
+        Traceback (most recent call last):
+        steelyard.core.errors.UsageError: kobe.link is a group of options, got 5; set one of them...
+        """
+        own = dict(settings)
+        link = own.pop("link", None)
+        inner = [f"link.{one.name}" for one in fields(LinkOptions)]
+        known = [*(one.name for one in fields(cls) if one.name != "link"), *inner]
+        if link is not None and not isinstance(link, (Mapping, LinkOptions)):
+            told = f"set one of them, as kobe.{inner[2]}=...; known: {', '.join(inner)}"
+            raise UsageError(f"kobe.link is a group of options, got {link!r}; {told}")
+        deep = link if isinstance(link, Mapping) else {}
+        for name in (*own, *(f"link.{one}" for one in deep)):
+            if name not in known:
+                raise UsageError(f"kobe has no option '{name}'; {hint(name, known)}")
+        if deep:
+            tiers = deep.get("tiers")
+            split = {"tiers": tuple(tiers.split(","))} if isinstance(tiers, str) else {}
+            link = LinkOptions(**{**deep, **split})
+        return cls(**own, **({} if link is None else {"link": link}))
+
+    def signature(self, linker: Linker, src: str | None, tgt: str | None) -> str:
         """Name everything that the score depends on."""
         parts = [
-            f"pair:{src}-{tgt}",
+            *([f"pair:{src}-{tgt}"] if src and tgt else []),
             f"against:{self.against}",
             f"match:{self.matching}",
             f"ecp:{'yes' if self.penalty else 'no'}",
@@ -111,8 +160,10 @@ class KobeOptions(Options):
             f"weights:{self.weights}",
             linker.signature,
         ]
+        if self.counted != "mentions":
+            parts.insert(-1, f"counted:{self.counted}")
         if self.rounded:
-            parts.insert(4, "rounded:yes")
+            parts.insert(parts.index(f"lid:{self.language_filter}"), "rounded:yes")
         if self.measure != "recall":
             parts.insert(0, f"measure:{self.measure}")
         return "|".join(parts)

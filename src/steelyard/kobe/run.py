@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steelyard.core import bounds
-from steelyard.core.errors import DegenerateError, UsageError, hint
+from steelyard.core.errors import DegenerateError, UsageError
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.data.segments import Segments, Texts
+from steelyard.data.segments import Segments
 from steelyard.formats.load import Source, as_evalset
+from steelyard.kobe.annotations import AnnotatedLinker
+from steelyard.kobe.explaining import missed_by_all
 from steelyard.kobe.findings import (
+    AddedEntity,
     CategoryRecall,
     KobeReport,
-    LinkedTexts,
     LostEntity,
     SystemEntities,
     ranked,
 )
-from steelyard.kobe.languages import LanguageFilter, normalise
+from steelyard.kobe.languages import normalise
+from steelyard.kobe.linking.linkedtexts import Pair, check_linker, link_set, make_linker
 from steelyard.kobe.matching import (
     Kobe,
+    Mask,
     Matches,
     consensus_weights,
     match,
     segment_scores,
     statistics,
 )
-from steelyard.kobe.mention import Linker, Mentions
-from steelyard.kobe.options import KobeOptions, LinkOptions
+from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mentions
+from steelyard.kobe.options import KobeOptions
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
-if TYPE_CHECKING:
-    from steelyard.kobe.linking.linker import DictionaryLinker
-
-_MOST_LOST = 50
+_MOST_LOST = 50  # entities that are listed; of those added as many
 _COVERAGE = 0.5  # of segments with entities, below which a score stands on little
 _RATIO = 1.8  # mentions of outputs to those of the source, near where the penalty begins
 _NOISE = 2.0  # percent of recall
@@ -46,8 +46,8 @@ _NOISE = 2.0  # percent of recall
 
 def kobe_metric(
     es: Source,
-    src: str,
-    tgt: str,
+    src: str | None,
+    tgt: str | None,
     kb: object = None,
     options: KobeOptions | None = None,
     *,
@@ -60,7 +60,7 @@ def kobe_metric(
     es
         A set with outputs, and sources or the reference that ``options.against`` names.
     src, tgt
-        Codes of the languages.
+        Codes of the languages; None only with ``options.links``, which need none.
     kb
         A knowledge base, a folder that holds one, or None for the embedded one.
     options
@@ -74,101 +74,28 @@ def kobe_metric(
         Recall of each segment (NaN where there is nothing to keep), corpus scores, and the
         statistics behind them.
     KobeReport
-        The scores in words, by category, and what was lost.
+        The scores in words, by category, and what was lost or added.
     """
     bounds.instance(KobeOptions, "KobeOptions", optional=True, options=options)
-    if linker is not None and not callable(getattr(linker, "link", None)):
-        raise bounds.fail("linker", "an object with a method 'link'", linker)
-    bounds.text(src=src, tgt=tgt)
-    es = as_evalset(es)
+    check_linker(linker)
     options = options or KobeOptions()
-    src, tgt = normalise(src), normalise(tgt)
-    source_based = options.against == "src"
-    wanted_lang, other = (src, tgt) if source_based else (tgt, tgt)
-    texts = _compared(es, options.against)
-    _check_outputs(es)
+    if linker is not None and options.links is not None:
+        raise UsageError("links=... and linker=...: expected one of them")
+    es = as_evalset(es)
+    if options.links is not None:
+        linker = AnnotatedLinker.of(options.links, es.language_pair)
+    annotated = isinstance(linker, AnnotatedLinker)
+    options = options.settled(linked=annotated)
+    if not annotated or options.language_filter != "off":  # or else nobody asks for languages
+        bounds.text(src=src, tgt=tgt)
+        src, tgt = normalise(str(src)), normalise(str(tgt))
     linker = linker or make_linker(kb, options.link)
-    source_mentions = link_texts(linker, texts, wanted_lang, other)
-    # Texts of one language are compared with a reference as they are with a source.
-    rows = {name: es.outputs[name] for name in es.systems if name in es.outputs}
-    references = {
-        f"{name} (reference)" if name in rows else name: own  # no system has that name
-        for name, own in es.segments.references.items()
-        if name != options.against
-    }
-    keep = LanguageFilter(src, tgt, options.language_filter)
-    mentions, filtered = link_outputs(
-        linker, keep, rows | references, tgt, src if source_based else tgt
-    )
-    linked = LinkedTexts(
-        ids=es.segments.ids,
-        sources=texts,
-        source_mentions=source_mentions,
-        outputs=rows | references,
-        output_mentions=mentions,
-        filtered=filtered,
-    )
+    linked = link_set(es, (src, tgt), options, linker)
     return _assemble(es, linked, (src, tgt), options, linker)
 
 
-def make_linker(kb: object, options: LinkOptions) -> DictionaryLinker:
-    """Link by a knowledge base: an open one, the folder of one, or None for the embedded one."""
-    from steelyard.kobe.base.knowledge import KnowledgeBase
-    from steelyard.kobe.linking.linker import DictionaryLinker
-
-    if isinstance(kb, (str, Path)):
-        kb = KnowledgeBase.open(kb)
-    if not (kb is None or isinstance(kb, KnowledgeBase)):
-        raise UsageError(f"can't link with a {type(kb).__name__}: expected a knowledge base")
-    return DictionaryLinker(kb, options)
-
-
-def _compared(es: EvalSet, against: str) -> Texts:
-    if against == "src":
-        if es.segments.sources is None:
-            raise UsageError("the set has no sources to find entities in; give a text file")
-        return es.segments.sources
-    if against not in es.references:
-        raise UsageError(f"no reference named '{against}'; {hint(against, es.references)}")
-    return es.segments.references[against]
-
-
-def _check_outputs(es: EvalSet) -> None:
-    if not es.outputs:
-        raise UsageError("the set has no outputs to score; give a text file")
-    for system, texts in es.outputs.items():
-        if not any((text or "").strip() for text in texts):
-            raise UsageError(f"all outputs of system '{system}' are empty")
-
-
-def link_texts(
-    linker: Linker, texts: Sequence[str | None], lang: str, other: str
-) -> tuple[Mentions, ...]:
-    """Find the mentions of texts; a missing one has none."""
-    return tuple(linker.link([text or "" for text in texts], lang, other))
-
-
-def link_outputs(
-    linker: Linker,
-    keep: LanguageFilter,
-    rows: Mapping[str, Texts],
-    lang: str,
-    other: str,
-) -> tuple[dict[str, tuple[Mentions | None, ...]], dict[str, int]]:
-    """Link outputs, drop what is not in their language, and count such sentences."""
-    linked: dict[str, tuple[Mentions | None, ...]] = {}
-    filtered = {}
-    for name, texts in rows.items():
-        found = keep.apply(texts, link_texts(linker, texts, lang, other))
-        linked[name] = tuple(
-            None if text is None else own for text, own in zip(texts, found, strict=True)
-        )
-        filtered[name] = sum(text is not None and not keep.is_target(text) for text in texts)
-    return linked, filtered
-
-
 def _assemble(
-    es: EvalSet, linked: LinkedTexts, pair: tuple[str, str], options: KobeOptions, linker: Linker
+    es: EvalSet, linked: LinkedTexts, pair: Pair, options: KobeOptions, linker: Linker
 ) -> tuple[ScoreTable, KobeReport]:
     found, sources = linked.output_mentions, linked.source_mentions
     blank: tuple[Mentions | None, ...] = (None,) * es.n_segments
@@ -193,6 +120,11 @@ def _assemble(
     systems = ranked(_system_rows(es.systems, stats, linked.filtered))
     systems += _system_rows(tuple(references), ceilings, linked.filtered, is_reference=True)
     loose = match(sources, found, "candidates")
+    missed = missed_by_all(loose, linked.references)
+    warnings = entity_warnings(1 - matches.n_without_entities / matches.n_segments, systems)
+    if isinstance(linker, AnnotatedLinker) and linker.unsure:
+        told = plural(len(linker.unsure), "text")
+        warnings += (f"{told} with several links in different places: the first are taken",)
     report = KobeReport(
         src=pair[0],
         tgt=pair[1],
@@ -200,11 +132,15 @@ def _assemble(
         signature=signature,
         systems=tuple(systems),
         categories=_categories(loose),
-        lost=_lost(loose, set(es.outputs), linker),
+        lost=_lost(loose, set(es.outputs), linker, missed),
+        added=_added(linked, set(es.outputs), linker),
         n_segments=matches.n_segments,
         n_without_entities=matches.n_without_entities,
         n_source_entities=len(matches.mention),
-        warnings=entity_warnings(1 - matches.n_without_entities / matches.n_segments, systems),
+        n_missed=int(missed.sum()),
+        counted=options.counted,
+        measure=options.measure,
+        warnings=warnings,
         linked=linked,
         linker=linker,
     )
@@ -242,9 +178,11 @@ def _categories(matches: Matches) -> tuple[CategoryRecall, ...]:
     )
 
 
-def _lost(matches: Matches, systems: set[str], linker: Linker) -> tuple[LostEntity, ...]:
+def _lost(
+    matches: Matches, systems: set[str], linker: Linker, missed: Mask
+) -> tuple[LostEntity, ...]:
     rows = [i for i, name in enumerate(matches.systems) if name in systems]
-    there = matches.known[rows][:, matches.segment]
+    there = matches.known[rows][:, matches.segment] & ~missed
     lost = there & ~matches.kept[rows]
     entities: dict[object, list[int]] = {}
     for at, mention in enumerate(matches.mention):
@@ -267,6 +205,33 @@ def _lost(matches: Matches, systems: set[str], linker: Linker) -> tuple[LostEnti
                 )
             )
     found.sort(key=lambda e: (-e.lost, e.id))
+    return tuple(found[:_MOST_LOST])
+
+
+def _added(linked: LinkedTexts, systems: set[str], linker: Linker) -> tuple[AddedEntity, ...]:
+    """List what outputs mention and their source does not, by any reading."""
+    held = [{r for m in own for r in m.readings} for own in linked.source_mentions]
+    counts: dict[Id, Counter[str]] = {}
+    texts: dict[Id, Counter[str]] = {}
+    categories: dict[Id, str] = {}
+    for name in sorted(systems):
+        for source, own in zip(held, linked.output_mentions[name], strict=True):
+            for mention in own or ():
+                if source.isdisjoint(mention.readings):
+                    counts.setdefault(mention.id, Counter())[name] += 1
+                    texts.setdefault(mention.id, Counter())[mention.text] += 1
+                    categories.setdefault(mention.id, mention.category)
+    found = [
+        AddedEntity(
+            id=linker.name(one),
+            text=min(texts[one].items(), key=lambda pair: (-pair[1], pair[0]))[0],
+            category=categories[one],
+            added=by_system.total(),
+            by_system=dict(by_system),
+        )
+        for one, by_system in counts.items()
+    ]
+    found.sort(key=lambda e: (-e.added, e.id))
     return tuple(found[:_MOST_LOST])
 
 

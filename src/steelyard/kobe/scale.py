@@ -24,6 +24,7 @@ from steelyard.formats.textshards import TextRow, TextShard, read_rows
 from steelyard.kobe import run
 from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities, ranked
 from steelyard.kobe.languages import LanguageFilter, normalise
+from steelyard.kobe.linking.linkedtexts import each_once, link_outputs, link_texts, make_linker
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.matching import Kobe, Matches, match
 from steelyard.kobe.mention import Linker
@@ -97,7 +98,9 @@ def score_shards(
         Count only this share of the shards, as one of an array of jobs: (1, 8) is the first of
         eight. The counts are in ``workers.resume`` then, and the result is None.
     """
-    options, workers = options or KobeOptions(), workers or Workers()
+    options, workers = (options or KobeOptions()).settled(), workers or Workers()
+    if options.links is not None:
+        raise UsageError("links=... are for texts that are scored at once, not for shards")
     if options.weights != "uniform":
         raise UsageError("consensus weights are no counts: shards have uniform weights only")
     if not shards:
@@ -136,7 +139,7 @@ def score_shards(
 @lru_cache(maxsize=2)
 def _linker(kb: str | None, options: LinkOptions) -> DictionaryLinker:
     """One linker per process: its tables take a while to load."""
-    return run.make_linker(kb, options)
+    return make_linker(kb, options)
 
 
 def count_shard(task: ShardTask) -> Counts:
@@ -173,7 +176,7 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
         what = "source" if from_source else f"reference '{against}'"
         raise InputError(f"no {what} to find entities in", path=task.shard.paths[0])
     other = src if from_source else tgt
-    mentions = run.link_texts(linker, texts, other, tgt)
+    mentions = link_texts(linker, texts, other, tgt, against)
     systems = sorted({name for row in rows for name in row.outputs})
     references = sorted({name for row in rows for name in row.references} - {against})
     columns = {name: tuple(row.outputs.get(name) for row in rows) for name in systems}
@@ -181,7 +184,9 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
         _REFERENCE + name: tuple(row.references.get(name) for row in rows) for name in references
     }
     keep = LanguageFilter(src, tgt, task.options.language_filter)
-    linked, filtered = run.link_outputs(linker, keep, columns, tgt, other)
+    linked, filtered = link_outputs(linker, keep, columns, tgt, other)
+    if task.options.counted == "entities":
+        mentions, linked = each_once(mentions, linked)
     strict = match(mentions, linked, task.options.matching)
     loose = match(mentions, linked, "candidates")
     wanted = strict.wanted
@@ -234,6 +239,8 @@ def merged_report(
         n_segments=size["segments"],
         n_without_entities=size["bare"],
         n_source_entities=size["mentions"],
+        counted=options.counted,
+        measure=options.measure,
         warnings=run.entity_warnings(covered, rows),
     )
 

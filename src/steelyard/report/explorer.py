@@ -199,9 +199,9 @@ def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
     """Read JSON lines ``{system, segment, kind, start, end, text, side}``, or explanations of KoBE.
 
     A line of an explanation holds ``system``, ``segment`` and ``entities``, a list of what happened
-    to each: ``kind`` (``found`` is no mistake), ``category``, and the spans ``source`` and
-    ``output`` as [start, end, text] or null. Lines about systems or segments that the set does not
-    have are passed over.
+    to each: ``kind`` (``found`` and ``missed`` are no mistakes), ``category``, and the spans
+    ``source`` and ``output`` as [start, end, text] or null. Lines about systems or segments that
+    the set does not have are passed over.
     """
     found: list[Mistake] = []
     known = set(es.segments.ids)
@@ -215,6 +215,9 @@ def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
     return tuple(one for one in found if one.system in es.systems and one.segment in known)
 
 
+_FINE = ("found", "missed")  # the second by the linker: no system and no human translation has it
+
+
 def _explained(row: Any) -> Iterable[Any]:
     """Give the mistakes of one line: itself, or those of its entities that were not found."""
     if not isinstance(row, Mapping) or "entities" not in row:
@@ -223,7 +226,7 @@ def _explained(row: Any) -> Iterable[Any]:
     if not isinstance(entities, list) or not all(isinstance(one, Mapping) for one in entities):
         raise ValueError("'entities' is not a list of objects")
     owner = {name: row[name] for name in ("system", "segment") if name in row}
-    return [{**owner, **_placed(one)} for one in entities if one.get("kind") != "found"]
+    return [{**owner, **_placed(one)} for one in entities if one.get("kind") not in _FINE]
 
 
 def _placed(entity: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,15 +1,17 @@
-"""KoBE as a metric: which entities of the source stand in the output."""
+"""KoBE as a metric: which entities of the source, or of a reference, stand in the output."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.core import bounds
-from steelyard.core.errors import UsageError, need_extra
+from steelyard.core.errors import InputError, UsageError, need_extra
 from steelyard.data.evalset import EvalSet
-from steelyard.scoring.metric import Scored
+from steelyard.formats.entityfiles import SIDES, EntityAnnotations
+from steelyard.scoring.metric import Scored, chosen_references
 
 if TYPE_CHECKING:
     from steelyard.kobe.base.knowledge import KnowledgeBase
@@ -23,10 +25,12 @@ class Kobe:
     kb
         A knowledge base, or the folder of one; None is the embedded one.
     tiers
-        Which of its tiers to use, as ``core`` or ``core,concept``; None is all.
+        Which of its tiers to use, as ``core`` or ``core,concept``; None is all. The same as
+        ``link={"tiers": ...}``.
     options
-        Those of :class:`~steelyard.kobe.run.KobeOptions`: ``against`` (``src``, or a reference),
-        ``weights``, ``language_filter`` and so on.
+        Those of :class:`~steelyard.kobe.options.KobeOptions`: ``against`` (``src``, or a
+        reference), ``weights``, ``links`` and so on; ``link`` is a dictionary of those of
+        :class:`~steelyard.kobe.options.LinkOptions`.
     """
 
     name = "kobe"
@@ -35,26 +39,86 @@ class Kobe:
         self, *, kb: KnowledgeBase | str | Path | None = None, tiers: str | None = None,
         **options: Any,
     ) -> None:  # fmt: skip
-        need_extra("kobe", "KoBE")
-        from steelyard.kobe.options import KobeOptions, LinkOptions
+        from steelyard.kobe.options import KobeOptions
 
         bounds.text(optional=True, tiers=tiers)
         self.kb = kb
-        link = LinkOptions(tiers=tuple(tiers.split(","))) if tiers else LinkOptions()
-        try:
-            #: How the score is computed.
-            self.options = KobeOptions(link=link, **options)
-        except TypeError as error:
-            known = ", ".join(["kb", "tiers", *KobeOptions.__dataclass_fields__])
-            unknown = ", ".join(sorted(set(options) - set(KobeOptions.__dataclass_fields__)))
-            raise UsageError(f"kobe has no option '{unknown}'; known: {known}") from error
+        if tiers is not None:
+            link = options.get("link") or {}
+            if not isinstance(link, Mapping) or "tiers" in link:
+                raise UsageError("kobe.tiers and kobe.link: expected one of them")
+            options["link"] = {**link, "tiers": tiers}
+        #: How the score is computed.
+        self.options = KobeOptions.told(options)
+        if self.options.links is None:
+            need_extra("kobe", "KoBE")
+        elif kb is not None:
+            raise UsageError("kobe.links and a knowledge base: expected one of them")
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
         """Link sources and outputs, and count what is kept; references are the ceiling."""
+        return self._scored(es)
+
+    def _scored(self, es: EvalSet, against: str | None = None) -> Scored:
         from steelyard.kobe.run import kobe_metric
 
+        options = self.options if against is None else replace(self.options, against=against)
         source, _, target = (es.language_pair or "").partition("-")
-        if not (source and target):
+        if not (source and target) and options.links is None:
             raise UsageError("kobe needs the languages: name them by lp=..., as de-en")
-        table, report = kobe_metric(es, source, target, self.kb, self.options)
+        table, report = kobe_metric(es, source or None, target or None, self.kb, options)
         return Scored(table, report.signature, (report.meaning(),), report.warnings, report)
+
+
+class KobeRef(Kobe):
+    """Entities of a reference kept, in percent: the reference in the place of the source."""
+
+    name = "kobe-ref"
+
+    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
+        """Compare with the only reference, or with the one that is named."""
+        against = self.options.against
+        if against == "src":
+            names = chosen_references(es, references)
+            if len(names) > 1:
+                raise UsageError(f"kobe-ref compares with one reference, got {', '.join(names)}")
+            against = names[0]
+        return self._scored(es, against)
+
+
+def of_annotations(
+    links: EntityAnnotations, metrics: Sequence[Any], options: Mapping[str, Mapping[str, Any]]
+) -> tuple[list[Any], dict[str, dict[str, Any]], list[str]]:
+    """Let KoBE of annotations use their links: metrics, their options, and what is to be said.
+
+    ``kobe`` gives both variants, as far as there are links of a source and of a reference; options
+    of the first are those of the second.
+    """
+    there = [side for side in SIDES if side in links.systems]
+    if not there and {Kobe.name, KobeRef.name} & {m for m in metrics if isinstance(m, str)}:
+        place = links.inputs[0].path if links.inputs else "annotations"
+        raise InputError(
+            f"holds links of outputs alone ({', '.join(links.systems)}): expected those of the "
+            "source (src) or of a reference (ref), too; of a KoBE release, give the folder of "
+            "the language pair",
+            path=place,
+        )
+    settings = {name: dict(own) for name, own in options.items()}
+    notes: list[str] = []
+    wanted = list(metrics)
+    if Kobe.name in wanted and "against" not in settings.get(Kobe.name, {}):
+        both = {"src": Kobe.name, "ref": KobeRef.name}
+        at = wanted.index(Kobe.name)
+        wanted[at : at + 1] = [name for side, name in both.items() if side in there]
+        wanted = list(dict.fromkeys(wanted))
+        shared = settings.pop(Kobe.name, {})
+        if "src" in there:
+            settings[Kobe.name] = shared
+        else:
+            notes.append("no links of a source: kobe-ref alone, against the reference")
+        if "ref" in there:
+            settings[KobeRef.name] = {**shared, **settings.get(KobeRef.name, {})}
+    for name in (Kobe.name, KobeRef.name):
+        if name in wanted:
+            settings.setdefault(name, {}).setdefault("links", links)
+    return wanted, settings, notes

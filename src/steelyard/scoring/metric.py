@@ -33,6 +33,7 @@ GROUP = "steelyard.metrics"
 #: their own name.
 BUILT_IN = {
     "kobe": "steelyard.scoring.fidelity:Kobe",
+    "kobe-ref": "steelyard.scoring.fidelity:KobeRef",
     "bleu": "steelyard.scoring.surface:SurfaceMetric",
     "chrf": "steelyard.scoring.surface:SurfaceMetric",
     "chrf++": "steelyard.scoring.surface:SurfaceMetric",
@@ -169,7 +170,7 @@ def metric_names() -> list[str]:
     Examples
     --------
     >>> metric_names()[:4]
-    ['kobe', 'bleu', 'chrf', 'chrf++']
+    ['kobe', 'kobe-ref', 'bleu', 'chrf']
     """
     return [*BUILT_IN, *sorted(set(_added()) - set(BUILT_IN))]
 

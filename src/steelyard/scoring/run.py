@@ -14,7 +14,8 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.formats.load import Source, as_evalset
+from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.load import JudgementsError, Source, as_evalset
 from steelyard.scoring.metric import Metric, Report, make_metric
 
 
@@ -94,19 +95,23 @@ def score(
     *,
     references: Sequence[str] | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
+    annotations: EntityAnnotations | None = None,
 ) -> Scores:
     """Score the outputs of a set.
 
     Parameters
     ----------
     source
-        Whatever :func:`steelyard.load` takes, with outputs.
+        Whatever :func:`steelyard.load` takes, with outputs; or entity annotations, whose links
+        KoBE takes then: both variants, as far as source and reference are annotated.
     metrics
         Names (see :func:`steelyard.scoring.metric.metric_names`), or metrics that are made already.
     references
         Names of the references to use; a set with one needs none named.
     options
         Options of metrics by name, as ``{"bleu": {"tokenize": "intl"}}``.
+    annotations
+        The annotations that the texts of the set come from, where they are known.
 
     Examples
     --------
@@ -123,20 +128,26 @@ def score(
     chrf: nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:...
     character: nrefs:1|norm:output|match:equal|version:steelyard-...
     """
-    es = as_evalset(source)
-    wanted = bounds.listed((str, Metric), metrics=metrics)
+    bounds.instance(EntityAnnotations, "annotations", optional=True, annotations=annotations)
+    es, links = _with_links(source) if annotations is None else (as_evalset(source), annotations)
+    wanted: Sequence[Any] = bounds.listed((str, Metric), metrics=metrics)
     bounds.names(optional=True, references=references)
     bounds.instance(Mapping, "options by metric", optional=True, options=options)
-    given = dict(options or {})
+    given: dict[str, Any] = dict(options or {})
     for own in given.values():
         bounds.instance(Mapping, "dictionaries by metric", options=own)
+    said: list[str] = []
+    if links is not None:
+        from steelyard.scoring.fidelity import of_annotations
+
+        wanted, given, said = of_annotations(links, wanted, given)
     made = [make_metric(m, given.pop(m, None)) if isinstance(m, str) else m for m in wanted]
     for name in given:
         raise UsageError(f"options of '{name}', which is not asked for; {hint(name, _names(made))}")
     signatures: dict[str, str] = {}
     reports: dict[str, Report] = {}
     notes: list[str] = []
-    warnings: list[str] = []
+    warnings: list[str] = list(said)
     for metric in made:
         if metric.name in es.scores:
             raise UsageError(f"there is a score '{metric.name}' already")
@@ -159,6 +170,19 @@ def score(
         provenance=Provenance("score", settings, es.inputs),
         reports=reports,
     )
+
+
+def _with_links(source: Source) -> tuple[EvalSet, EntityAnnotations | None]:
+    """Give a set as it is or as it is loaded, with its links if it is annotations."""
+    if isinstance(source, EntityAnnotations):
+        return source.evalset(), source
+    try:
+        return as_evalset(source), None
+    except JudgementsError as found:
+        if not isinstance(found.value, EntityAnnotations):
+            raise
+        links = replace(found.value, inputs=found.read.files)
+        return links.evalset(), links
 
 
 def _names(metrics: Sequence[Metric]) -> list[str]:

@@ -1,0 +1,302 @@
+"""``steelyard kb link``, ``stats`` and ``annotate``: what a knowledge base finds in texts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.emit import emit, note, wants_figure
+from steelyard.cli.kb import located
+from steelyard.cli.options import (
+    TABLES,
+    InputOptions,
+    OutputOptions,
+    as_object,
+    figure_options,
+    input_options,
+    need_inputs,
+    output_options,
+)
+from steelyard.cli.texts import Named, settings_of
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.table import Column, Table
+from steelyard.core.words import plural
+from steelyard.formats import files
+
+if TYPE_CHECKING:
+    from steelyard.data.evalset import EvalSet
+    from steelyard.formats.entityfiles import EntityAnnotations
+    from steelyard.kobe.linking.linker import DictionaryLinker
+    from steelyard.kobe.mention import EntityStatistics
+
+_BASE = click.option(
+    "--kb", "base", metavar="BASE", help="Folder of the knowledge base; the embedded one if absent."
+)
+
+
+@click.command(epilog='Example: steelyard kb link "Am 3. März in Wien" --lang de')
+@click.argument("text", metavar="TEXT")
+@click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
+@click.option("--other", metavar="CODE", help="Only entities that have names in this language too.")
+@click.option("--tier", type=click.Choice(["core", "concept", "all"]), default="all",
+              help="Names and values only, or common nouns only.")  # fmt: skip
+@_BASE
+@output_options
+def link(
+    text: str, lang: str, other: str | None, tier: str, base: str | None, output: OutputOptions
+) -> None:
+    """Show the entities of TEXT; - reads lines from standard input."""
+    linker = _linker(base, {} if tier == "all" else {"tiers": (tier,)})
+    lines = [line.rstrip("\n") for line in sys.stdin] if text == "-" else [text]
+    found = linker.link(lines, lang, other or lang)
+    mentions: list[dict[str, Any]] = [
+        {
+            "line": number,
+            "start": m.start,
+            "end": m.end,
+            "text": m.text,
+            "id": linker.name(m.id),
+            "label": linker.label(m.id, lang),
+            "category": m.category,
+            "tier": m.tier,
+            "rule": m.rule,
+            "candidates": [linker.name(c) for c in m.readings],
+        }
+        for number, own in enumerate(found, 1)
+        for m in own
+    ]
+    shown = ("line", "start", "end", "text", "id", "label", "category", "rule")
+    names = shown if len(lines) > 1 else shown[1:]
+    counts = {"line", "start", "end"}
+    columns = tuple(Column(name, digits=0) if name in counts else Column(name) for name in names)
+    rows = tuple(tuple(m[name] for name in names) for m in mentions)
+    result = {"lang": lang, "kb": linker.kb.signature, "mentions": mentions, "warnings": []}
+    told = "" if mentions else "no entity found"
+    emit(result, [Table(told, columns, rows)], output, told or None)
+
+
+@click.command(
+    epilog="Examples: steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en; "
+    "steelyard kb stats annotations --out entities.png"
+)
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.option("--src-lang", metavar="CODE", help="Language of the sources, for texts.")
+@click.option("--tgt-lang", metavar="CODE", help="Language of the references, for texts.")
+@click.option("--ref", "reference", metavar="NAME", help="The reference, where there are several.")
+@_BASE
+@figure_options
+def stats(
+    inputs: tuple[str, ...],
+    src_lang: str | None,
+    tgt_lang: str | None,
+    reference: str | None,
+    base: str | None,
+    output: OutputOptions,
+) -> None:
+    """Count the entities of texts or annotations: per side, distinct, common, per sentence.
+
+    INPUT is a text file (sources and references) or entity annotations, of which the systems src
+    and ref are taken: JSON lines, or a folder of the KoBE release, of which all language pairs
+    are. --out with .png, .svg or .pdf draws how many sentences have how many entities.
+    """
+    from steelyard.kobe.mention import histogram_table, statistics_table
+
+    need_inputs(inputs)
+    wants_figure(output)
+    found = [one for path in inputs for one in _counts(path, (src_lang, tgt_lang), reference, base)]
+    result = {"sets": [one.to_dict() for one in found], "warnings": _warnings(found)}
+    tables = [statistics_table(found), *(histogram_table(one) for one in found)]
+
+    def draw() -> Any:
+        from steelyard.report.figures.recall import entities_per_sentence
+
+        return entities_per_sentence({one.title: one.histogram for one in found})
+
+    emit(result, tables, output, None, draw)
+
+
+def _warnings(found: list[EntityStatistics]) -> list[str]:
+    return [
+        f"{one.name}: only {one.coverage:.0%} of the sentences have an entity"
+        for one in found
+        if one.n_sentences and one.coverage < 0.5
+    ]
+
+
+def _counts(
+    path: str, pair: tuple[str | None, str | None], reference: str | None, base: str | None
+) -> Iterator[EntityStatistics]:
+    from steelyard.formats.entityfiles import EntityAnnotations
+    from steelyard.formats.folders import koberelease
+    from steelyard.formats.reading import read_any
+
+    name = Path(path).name.split(".")[0]
+    folders = koberelease.annotated_folders(Path(path)) if Path(path).is_dir() else {}
+    if folders:
+        for lp, folder in folders.items():
+            yield _of_annotations(lp, koberelease.read_folder(folder), str(folder))
+        return
+    _, value, _ = read_any(path)
+    if isinstance(value, EntityAnnotations):
+        yield _of_annotations(name, value, path)
+    elif not hasattr(value, "segments") or value.segments.sources is None:
+        raise InputError("holds neither sources nor entity annotations", path=path)
+    else:
+        yield _of_texts(name, value, pair, reference, base)
+
+
+def _of_annotations(name: str, found: EntityAnnotations, path: str) -> EntityStatistics:
+    from steelyard.kobe.annotations import linked
+    from steelyard.kobe.mention import entity_statistics
+
+    mentions = linked(found)
+    if not {"src", "ref"} & set(mentions):
+        raise InputError(
+            f"holds links of outputs alone ({', '.join(mentions)}): expected those of the source "
+            "(src) or of a reference (ref); steelyard data info counts the mentions of systems",
+            path=path,
+        )
+    return entity_statistics(name, mentions.get("src"), mentions.get("ref"))
+
+
+def _of_texts(
+    name: str,
+    es: EvalSet,
+    pair: tuple[str | None, str | None],
+    reference: str | None,
+    base: str | None,
+) -> EntityStatistics:
+    from steelyard.kobe.mention import entity_statistics
+
+    assert es.segments.sources is not None
+    known = (es.language_pair or "").partition("-")
+    src, tgt = pair[0] or known[0] or None, pair[1] or known[2] or None
+    if src is None:
+        raise UsageError("--src-lang is missing: the language of the sources")
+    chosen = _reference(es.references, reference)
+    if chosen is not None and tgt is None:
+        raise UsageError("--tgt-lang is missing: the language of the reference")
+    linker = _linker(base, {})
+    texts = [text or "" for text in es.segments.sources]
+    own = linker.link(texts, src, tgt or src)
+    if chosen is None:
+        return entity_statistics(name, own)
+    assert tgt is not None
+    human = [text or "" for text in es.segments.references[chosen]]
+    return entity_statistics(name, own, linker.link(human, tgt, src))
+
+
+def _reference(names: tuple[str, ...], wanted: str | None) -> str | None:
+    if wanted is not None and wanted not in names:
+        raise UsageError(f"no reference named '{wanted}'; {hint(wanted, names)}")
+    return wanted or (names[0] if names else None)
+
+
+def _linker(base: str | None, options: dict[str, Any]) -> DictionaryLinker:
+    from steelyard.kobe.linking.linkedtexts import make_linker
+    from steelyard.kobe.options import LinkOptions
+
+    return make_linker(located(base), LinkOptions(**options))
+
+
+@dataclass(frozen=True)
+class AnnotateOptions:
+    """The languages, the reference, how entities are found, and whether links are replaced."""
+
+    src_lang: str | None
+    tgt_lang: str | None
+    reference: str | None
+    settings: tuple[tuple[str, str], ...]
+    force: bool
+
+
+_ANNOTATE = (
+    click.option("--src-lang", metavar="CODE", help="Language of the sources, as de."),
+    click.option("--tgt-lang", metavar="CODE", help="Language of the outputs."),
+    click.option("--ref", "reference", metavar="NAME",
+                 help="The reference to write, where there are several."),
+    click.option("--set", "settings", type=Named("VALUE"), multiple=True,
+                 help="An option of kobe, as kobe.link.min_population=100000 or "
+                 "kobe.language_filter=off (repeatable)."),
+    click.option("--force", is_flag=True, help="Replace the links that are there."),
+)  # fmt: skip
+
+
+@click.command(
+    epilog="Example: steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links"
+)
+@click.argument("inputs", nargs=-1, metavar="TEXTS...")
+@as_object("how", AnnotateOptions, _ANNOTATE)
+@_BASE
+@input_options
+@partial(output_options, folder=True)
+def annotate(
+    inputs: tuple[str, ...],
+    how: AnnotateOptions,
+    base: str | None,
+    options: InputOptions,
+    output: OutputOptions,
+) -> None:
+    """Link sources, outputs and a reference, and write the links as the KoBE release does.
+
+    TEXTS is a text file or an mt-metrics-eval folder. DIR then has LP/newstest2019.SYSTEM.LP for
+    each system and LP/newstest2019-XXYY-src.XX and -ref.YY, which steelyard score DIR --metric kobe
+    takes: the scores are those of the texts. Mentions of outputs that are not in the target
+    language are left out. --out FILE.jsonl writes JSON lines instead, with the ids of segments.
+    """
+    from steelyard.formats.save import save
+    from steelyard.kobe.annotating import annotate as annotations_of
+    from steelyard.kobe.base.knowledge import KnowledgeBase
+    from steelyard.kobe.options import KobeOptions
+
+    need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links --lp de-en")
+    if output.out is None:
+        raise UsageError("--out is missing: the folder to write links into")
+    if bool(how.src_lang) != bool(how.tgt_lang):
+        raise UsageError("--src-lang and --tgt-lang: expected both")
+    if how.src_lang:
+        options = replace(options, lp=f"{how.src_lang}-{how.tgt_lang}")
+    given = settings_of(how.settings)
+    for name in given:
+        if name != "kobe":
+            raise UsageError(
+                f"--set {name}...: expected options of kobe, as kobe.link.values=false"
+            )
+    es = options.load(inputs)
+    source, _, target = (es.language_pair or "").partition("-")
+    if not (source and target):
+        raise UsageError("the languages are not known: name them by --src-lang and --tgt-lang")
+    base_of = KnowledgeBase.open(located(base))
+    asked = KobeOptions.told(given.get("kobe", {}))
+    found = annotations_of(es, source, target, base_of, asked, reference=how.reference)
+    lines = files.suffix(output.out) in TABLES
+    if lines and output.out.exists() and not how.force:
+        raise UsageError(f"{output.out} exists already; --force overwrites it")
+    save(found, output.out, to="entities" if lines else "kobe-release", overwrite=how.force)
+    warnings = list(es.notes)
+    others = [name for name in es.references if name != (how.reference or es.references[0])]
+    if others:
+        kept = how.reference or es.references[0]
+        warnings.append(
+            f"{kept} is written as ref; the layout has no place for {', '.join(others)}"
+        )
+    mentions = {n: sum(len(s.mentions) for s in own) for n, own in found.systems.items()}
+    result = {
+        "path": str(output.out if lines else output.out / str(es.language_pair)),
+        "language_pair": es.language_pair,
+        "kb": base_of.signature,
+        "sentences": found.n_segments,
+        "mentions": mentions,
+        "read": [file.taken_for() for file in es.inputs],
+        "warnings": warnings,
+    }
+    title = f"{plural(found.n_segments, 'sentence')} of {es.language_pair}"
+    columns = (Column("system"), Column("mentions", digits=0))
+    note(f"wrote {result['path']}", output)
+    emit(result, [Table(title, columns, tuple(mentions.items()))], replace(output, out=None))

@@ -1,0 +1,159 @@
+"""Folders of the KoBE release: a folder per language pair, in it a file per system.
+
+``annotations/wmt19-submitted-data/newstest2019/LP/newstest2019.SYSTEM.LP`` holds the mentions of a
+system, ``newstest2019-XXYY-src.XX`` and ``...-ref.YY`` those of source and reference. A folder
+above that of a language pair will do, however far, and one that holds a single pair is that pair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from steelyard.core import provenance
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.provenance import InputFile
+from steelyard.core.table import dumps
+from steelyard.core.words import plural
+from steelyard.formats import entityfiles, files, tables
+from steelyard.formats.entityfiles import SIDES, EntityAnnotations, Sentence
+from steelyard.formats.format import SetFormat
+
+_NAME = "KoBE release"
+_SET = "newstest2019"  # which the authors' script cuts off the names of files
+_PAIR = re.compile(r"[a-z]{2,3}(_[A-Za-z]+)?-[a-z]{2,3}(_[A-Za-z]+)?")
+_DEPTH = 6  # folders in folders that are looked into
+_MOST = 300  # folders that are looked into in all
+_BEGINNING = 4096  # bytes of a file in which its key must stand
+
+
+def annotated_folders(folder: Path) -> dict[str, Path]:
+    """Find the folders of language pairs in a folder and below, or the folder itself.
+
+    They are told by the first file in each, so a folder of anything else costs little.
+    """
+    found: dict[str, Path] = {}
+    for seen, own in enumerate(_folders(folder, 0)):
+        if seen == _MOST:
+            break
+        first = next((path for path in sorted(own.iterdir()) if _is_ours(path)), None)
+        if first is not None and _is_annotated(first):
+            pair = _pair_of(own, first)
+            if pair in found:
+                told = f"two folders of {pair}: {found[pair]} and {own}; give one of them"
+                raise InputError(told, path=folder)
+            found[pair] = own
+    return found
+
+
+def _folders(folder: Path, depth: int) -> Iterator[Path]:
+    yield folder
+    if depth < _DEPTH:
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and not path.is_symlink() and not path.name.startswith("."):
+                yield from _folders(path, depth + 1)
+
+
+def _is_ours(path: Path) -> bool:
+    return path.is_file() and not path.name.startswith(".")
+
+
+def _is_annotated(path: Path) -> bool:
+    return b'"annotated_sentence"' in files.head(path, _BEGINNING)
+
+
+def _pair_of(folder: Path, first: Path) -> str:
+    """Give the language pair of a folder by its name, else by the end of a file's."""
+    plain = first.name.removesuffix(".gz").removesuffix(".json")
+    for name in (folder.resolve().name, plain.rpartition(".")[2]):
+        if _PAIR.fullmatch(name):
+            return name
+    return folder.resolve().name
+
+
+def read_folder(folder: Path, lp: str | None = None) -> EntityAnnotations:
+    """Read one language pair: a file per system, all with the same number of sentences."""
+    pairs = annotated_folders(folder)
+    if not pairs:
+        raise InputError(
+            f"holds no entity annotations: expected LP/{_SET}.SYSTEM.LP as in the KoBE release",
+            path=folder,
+        )
+    if lp is None and len(pairs) > 1:
+        found = f"annotations of {plural(len(pairs), 'language pair')}: {', '.join(pairs)}"
+        raise UsageError(f"{folder}: {found}; choose one with lp=...")
+    pair = next(iter(pairs)) if lp is None else lp
+    if pair not in pairs:
+        alone = next(iter(pairs))
+        if len(pairs) > 1 or _PAIR.fullmatch(alone):
+            raise UsageError(f"{folder}: no language pair '{pair}'; {hint(pair, pairs)}")
+        pairs = {pair: pairs[alone]}  # files that do not say what they are
+    return _read_pair(pairs[pair], pair)
+
+
+def _read_pair(folder: Path, pair: str) -> EntityAnnotations:
+    found: dict[str, tuple[Sentence, ...]] = {}
+    paths = sorted(path for path in folder.iterdir() if _is_ours(path))
+    for path in paths:
+        for name, sentences in entityfiles.read(tables.read(path)).systems.items():
+            if name in found:
+                raise InputError(f"a second file for system '{name}'", path=path)
+            found[name] = sentences
+    lengths = {name: len(sentences) for name, sentences in found.items()}
+    if len(set(lengths.values())) != 1:
+        raise InputError(f"systems differ in their number of sentences: {lengths}", path=folder)
+    used = InputFile(str(folder), _NAME, provenance.sha256(paths, folder))
+    return EntityAnnotations(
+        found, language_pair=pair if _PAIR.fullmatch(pair) else None, inputs=(used,)
+    )
+
+
+def write(annotations: EntityAnnotations, folder: Path, *, overwrite: bool = False) -> None:
+    """Write a file per system into the folder of the language pair, which is made in ``folder``.
+
+    Spans are in characters, and the text of each mention stands beside them: the files of the
+    authors have no such texts, and count in bytes.
+    """
+    pair = annotations.language_pair
+    if pair is None or not _PAIR.fullmatch(pair):
+        raise UsageError(f"the layout needs a language pair such as de-en, got {pair!r} (lp=...)")
+    target = folder / pair
+    paths = {name: target / _file_name(name, pair) for name in annotations.systems}
+    for name, path in paths.items():
+        if "/" in name or "\0" in name or entityfiles.system_name(path) != name:
+            raise UsageError(f"system {name!r} can't be the name of a file of the KoBE release")
+    there = sorted(target.iterdir()) if target.is_dir() else []
+    if there and not overwrite:
+        raise UsageError(f"{there[0]} exists already; overwrite=True overwrites it")
+    files.make_folder(target)
+    for path in set(there) - set(paths.values()):  # of systems that are no more
+        if _is_ours(path) and _is_annotated(path):
+            path.unlink()
+    for name, sentences in annotations.systems.items():
+        listed = [
+            {"sentence": own.text, "entities": [entityfiles.written(m) for m in own.mentions]}
+            for own in sentences
+        ]
+        document = {"annotated_sentence": listed, "offset_unit": "character"}
+        files.write_text(paths[name], dumps(document, indent=None) + "\n")
+
+
+def _file_name(system: str, pair: str) -> str:
+    source, _, target = pair.partition("-")
+    if system in SIDES:
+        return f"{_SET}-{source}{target}-{system}.{source if system == 'src' else target}"
+    return f"{_SET}.{system}.{pair}"
+
+
+FORMAT = SetFormat(
+    name=_NAME,
+    gives=EntityAnnotations,
+    known_by="folder of files with annotated_sentence, LP/newstest2019.SYSTEM.LP",
+    example="annotations/.../ru-en/newstest2019-ruen-src.ru, .../newstest2019.SYSTEM.ru-en, ...",
+    folder=True,
+    recognise=lambda view: bool(annotated_folders(view.path)),
+    read=lambda view, lp, _where: read_folder(view.path, lp),
+    write=write,
+    to="kobe-release",
+)

@@ -1,0 +1,146 @@
+"""The texts of a set with their mentions: by our linker, another one, or annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard.core import bounds
+from steelyard.core.errors import UsageError, hint
+from steelyard.data.evalset import EvalSet
+from steelyard.data.segments import Texts
+from steelyard.kobe.annotations import AnnotatedLinker
+from steelyard.kobe.languages import LanguageFilter
+from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
+from steelyard.kobe.options import KobeOptions, LinkOptions
+
+if TYPE_CHECKING:
+    from steelyard.kobe.linking.linker import DictionaryLinker
+
+Pair = tuple[str | None, str | None]
+Outputs = dict[str, tuple[Mentions | None, ...]]
+
+
+def make_linker(kb: object, options: LinkOptions) -> DictionaryLinker:
+    """Link by a knowledge base: an open one, the folder of one, or None for the embedded one."""
+    from steelyard.kobe.base.knowledge import KnowledgeBase
+    from steelyard.kobe.linking.linker import DictionaryLinker
+
+    if isinstance(kb, (str, Path)):
+        kb = KnowledgeBase.open(kb)
+    if not (kb is None or isinstance(kb, KnowledgeBase)):
+        raise UsageError(f"can't link with a {type(kb).__name__}: expected a knowledge base")
+    return DictionaryLinker(kb, options)
+
+
+def check_linker(linker: object) -> None:
+    """Refuse what can't link, unless there is nothing."""
+    if linker is not None and not callable(getattr(linker, "link", None)):
+        raise bounds.fail("linker", "an object with a method 'link'", linker)
+
+
+def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> LinkedTexts:
+    """Find the mentions of what outputs are compared with, of the outputs, and of references.
+
+    The languages may be unknown where the linker has no use for them.
+    """
+    src, tgt = (code or "" for code in pair)
+    source_based = options.against == "src"
+    # Texts of one language are compared with a reference as they are with a source.
+    wanted, other = (src, tgt) if source_based else (tgt, tgt)
+    texts = _compared(es, options.against)
+    _check_outputs(es)
+    rows = {name: es.outputs[name] for name in es.systems if name in es.outputs}
+    references = {
+        f"{name} (reference)" if name in rows else name: own  # no system has that name
+        for name, own in es.segments.references.items()
+        if name != options.against
+    }
+    keep = LanguageFilter(src, tgt, options.language_filter)
+    mentions, filtered = link_outputs(
+        linker, keep, rows | references, tgt, src if source_based else tgt
+    )
+    sources = link_texts(linker, texts, wanted, other, options.against)
+    if options.counted == "entities":
+        sources, mentions = each_once(sources, mentions)
+    return LinkedTexts(
+        ids=es.segments.ids,
+        sources=texts,
+        source_mentions=sources,
+        outputs=rows | references,
+        output_mentions=mentions,
+        filtered=filtered,
+        references=tuple(references),
+    )
+
+
+def each_once(
+    sources: tuple[Mentions, ...], outputs: Outputs
+) -> tuple[tuple[Mentions, ...], Outputs]:
+    """Count each entity once per text, on both sides."""
+    return tuple(map(once, sources)), {
+        name: tuple(None if one is None else once(one) for one in own)
+        for name, own in outputs.items()
+    }
+
+
+def once(mentions: Mentions) -> Mentions:
+    """Keep the first mention of each entity.
+
+    Examples
+    --------
+    >>> a, b = Mention(0, 1, "a", "a"), Mention(2, 3, "b", "b")
+    >>> [m.text for m in once((a, b, a))]
+    ['a', 'b']
+    """
+    found: dict[Id, Mention] = {}
+    for mention in mentions:
+        found.setdefault(mention.id, mention)
+    return tuple(found.values())
+
+
+def _compared(es: EvalSet, against: str) -> Texts:
+    if against == "src":
+        if es.segments.sources is None:
+            raise UsageError("the set has no sources to find entities in; give a text file")
+        return es.segments.sources
+    if against not in es.references:
+        raise UsageError(f"no reference named '{against}'; {hint(against, es.references)}")
+    return es.segments.references[against]
+
+
+def _check_outputs(es: EvalSet) -> None:
+    if not es.outputs:
+        raise UsageError("the set has no outputs to score; give a text file")
+    for system, texts in es.outputs.items():
+        if not any((text or "").strip() for text in texts):
+            raise UsageError(f"all outputs of system '{system}' are empty")
+
+
+def link_texts(
+    linker: Linker, texts: Sequence[str | None], lang: str, other: str, row: str
+) -> tuple[Mentions, ...]:
+    """Find the mentions of a row of texts; a missing one has none."""
+    if isinstance(linker, AnnotatedLinker):
+        return tuple(linker.link_row(row, texts))
+    return tuple(linker.link([text or "" for text in texts], lang, other))
+
+
+def link_outputs(
+    linker: Linker,
+    keep: LanguageFilter,
+    rows: Mapping[str, Texts],
+    lang: str,
+    other: str,
+) -> tuple[Outputs, dict[str, int]]:
+    """Link outputs, drop what is not in their language, and count such sentences."""
+    linked: Outputs = {}
+    filtered = {}
+    for name, texts in rows.items():
+        found = keep.apply(texts, link_texts(linker, texts, lang, other, name))
+        linked[name] = tuple(
+            None if text is None else own for text, own in zip(texts, found, strict=True)
+        )
+        filtered[name] = sum(text is not None and not keep.is_target(text) for text in texts)
+    return linked, filtered

@@ -1,0 +1,146 @@
+"""Folders of the KoBE release: found at any level, read, written and read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard import load, save
+from steelyard.cli.main import run
+from steelyard.core.errors import UsageError
+from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
+from steelyard.formats.folders import koberelease
+from steelyard.formats.load import JudgementsError
+from steelyard.formats.reading import Reading, read_any
+
+pytestmark = pytest.mark.usefixtures("one_database")
+Refusal = Callable[..., str]
+Fresh = Callable[[], Path]
+
+
+def released(
+    folder: Path, pair: str, systems: Sequence[str] = ("A", "online-B.0"), n: int = 2
+) -> None:
+    """Write a folder as the authors did: no texts of mentions, one file per system."""
+    own = folder / pair
+    own.mkdir(parents=True)
+    source, _, target = pair.partition("-")
+    names = [f"newstest2019.{system}.{pair}" for system in systems]
+    names += [
+        f"newstest2019-{source}{target}-src.{source}",
+        f"newstest2019-{source}{target}-ref.{target}",
+    ]
+    for name in names:
+        mention = {"begin": 0, "end": 1, "id": "/m/1"}
+        sentences = [{"sentence": f"x{i}", "entities": [mention]} for i in range(n)]
+        (own / name).write_text(json.dumps({"annotated_sentence": sentences}))
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    folder = tmp_path / "data" / "annotations" / "wmt19-submitted-data" / "newstest2019"
+    released(folder, "ru-en")
+    released(folder, "de-en", n=3)
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize(
+    "level", [".", "annotations", "annotations/wmt19-submitted-data/newstest2019"]
+)
+def test_found_at_any_level_above(release: Path, level: str) -> None:
+    form, found, _ = read_any(release / level, Reading(lp="ru-en"))
+    assert form == "KoBE release"
+    assert set(found.systems) == {"A", "online-B.0", "src", "ref"}
+    assert (found.n_segments, found.language_pair) == (2, "ru-en")
+    assert found.inputs[0].path.endswith("ru-en")
+
+
+def test_one_pair_needs_no_choice(release: Path) -> None:
+    leaf = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "de-en"
+    assert koberelease.read_folder(leaf).language_pair == "de-en"
+    assert koberelease.read_folder(leaf, "de-en").n_segments == 3
+    with pytest.raises(UsageError, match=r"no language pair 'ru-en'; .*Known: de-en"):
+        koberelease.read_folder(leaf, "ru-en")
+
+
+def test_several_pairs_are_named(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["score", str(release), "--metric", "kobe"]) == 2
+    error = capsys.readouterr().err
+    assert "annotations of 2 language pairs: de-en, ru-en; choose one with --lp" in error
+    assert run(["score", str(release), "--metric", "kobe", "--lp", "fi-en"]) == 2
+    assert "no language pair 'fi-en'" in capsys.readouterr().err
+
+
+def test_annotations_are_no_scores(release: Path) -> None:
+    with pytest.raises(JudgementsError, match=r"raw judgements \(KoBE release\), not scores"):
+        load(release, lp="ru-en")
+
+
+def test_two_folders_of_one_pair(release: Path, refusal: Refusal) -> None:
+    released(release / "more", "ru-en")
+    assert "two folders of ru-en" in refusal(koberelease.read_folder, release)
+
+
+def test_nothing_there(tmp_path: Path, refusal: Refusal) -> None:
+    assert "newstest2019.SYSTEM.LP" in refusal(koberelease.read_folder, tmp_path)
+    (tmp_path / "x.json").write_text("{}")
+    assert not koberelease.annotated_folders(tmp_path)
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+mentions = st.builds(
+    EntityMention,
+    texts,
+    st.integers(-5, 99),
+    st.integers(-5, 99),
+    st.none() | texts,
+    st.none() | texts,
+    st.lists(texts, max_size=2).map(tuple),
+)
+sentences = st.builds(Sentence, texts, st.lists(mentions, max_size=3).map(tuple))
+
+
+@given(data=st.data())
+def test_written_and_read_again(fresh: Fresh, data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 4))
+    names = data.draw(
+        st.sets(st.sampled_from(["src", "ref", "A", "online-B.0", "ü x"]), min_size=1)
+    )
+    made = EntityAnnotations(
+        {name: tuple(data.draw(st.lists(sentences, min_size=n, max_size=n))) for name in names},
+        language_pair="de-en",
+    )
+    folder = fresh() / "release"
+    save(made, folder, to="kobe-release")
+    assert koberelease.read_folder(folder) == made
+
+
+def test_writing_minds_what_is_there(tmp_path: Path) -> None:
+    one = EntityAnnotations({"A": (Sentence("x", ()),)}, language_pair="de-en")
+    other = EntityAnnotations({"B": (Sentence("y", ()),)}, language_pair="de-en")
+    save(one, tmp_path, to="kobe-release")
+    with pytest.raises(UsageError, match="exists already"):
+        save(other, tmp_path, to="kobe-release")
+    (tmp_path / "de-en" / "notes.txt").write_text("mine")
+    save(other, tmp_path, to="kobe-release", overwrite=True)
+    assert sorted(p.name for p in (tmp_path / "de-en").iterdir()) == [
+        "newstest2019.B.de-en",
+        "notes.txt",
+    ]
+
+
+@pytest.mark.parametrize("name", ["a/b", "my-ref.1", "x-src.y"])
+def test_names_that_would_not_come_back(tmp_path: Path, name: str) -> None:
+    made = EntityAnnotations({name: (Sentence("x", ()),)}, language_pair="de-en")
+    with pytest.raises(UsageError, match="can't be the name of a file"):
+        save(made, tmp_path / "out", to="kobe-release")
+
+
+def test_a_pair_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="needs a language pair"):
+        save(EntityAnnotations({"A": (Sentence("x", ()),)}), tmp_path / "out", to="kobe-release")
