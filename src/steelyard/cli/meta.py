@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
-from steelyard.metaevaluation.options import DEFAULT, MetaOptions
+from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions
 
 if TYPE_CHECKING:
     from steelyard.core.parallel import Workers
@@ -112,6 +113,8 @@ def meta(
     plots = wanted_figures(given.plot, output, PROTOCOL_PLOTS if protocols else PLOTS)
     if protocols and weighing.sentinels:
         raise UsageError("--sentinels: protocols say which metrics take part; weigh one set")
+    if weighing.level in POOLED:
+        _refuse_pooled(weighing.level, plots, by_domain=given.by_domain)
     if "comparison" in plots and not weighing.significance:
         raise UsageError("--plot comparison shows tests of metrics: add --significance")
     es = None
@@ -148,6 +151,15 @@ def meta(
     table = result.table()
     table = replace(table, notes=tuple(map(spoken, table.notes)))
     emit(result.to_dict(), [table], write_figures(plots, draw, output))
+
+
+def _refuse_pooled(level: str, plots: Sequence[str], *, by_domain: bool) -> None:
+    """Refuse what documents and domains have no part in."""
+    if by_domain:
+        raise UsageError(f"--by-domain and --level {level}: expected one of them")
+    for name in plots:
+        if name not in ("forest", "comparison", "metametrics"):
+            raise UsageError(f"--plot {name} shows systems or segments: not with --level {level}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,8 @@ from steelyard.core.options import Options, choice, flag, fraction, names, numbe
 
 #: Names of registries and of arguments of ``stats``, which ``--help`` must not import.
 LEVELS = ("sys", "seg")
+#: Levels whose items are made of segments, and what one of them is called.
+POOLED = {"doc": "document", "domain": "domain"}
 GROUPS = ("none", "item", "system")
 SCHEMES = ("inputs", "cells", "systems", "rows+columns", "pairs", "williams")
 ALTERNATIVES = ("greater", "two-sided")
@@ -46,7 +48,10 @@ class MetaOptions(Procedure):
         None, "Weigh only these metrics; patterns such as '*-refA' stand for several."
     )
     level: str | None = choice(
-        None, LEVELS, "Systems or segments; by default each meta-metric's own."
+        None,
+        (*LEVELS, *POOLED),
+        "Systems, segments, or documents or domains, of which scores are "
+        "means of segments; by default each meta-metric's own.",
     )
     group_by: str | None = choice(
         None, GROUPS, "What segments are grouped by; by default each meta-metric's own."

@@ -13,6 +13,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import listed, plural
 from steelyard.data.independence import SEGMENT, UnitEffect, many
+from steelyard.metaevaluation.options import POOLED
 from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.stats.arrays import Floats
 
@@ -270,6 +271,11 @@ class _Board:
         size = f"{plural(whole.n_systems, 'system')}, {plural(whole.n_segments, 'segment')}"
         notes = [f"human score {whole.human}: {size}"]
         notes += whole.unit_notes()
+        if whole.level in POOLED:
+            own = POOLED[whole.level]
+            notes.append(
+                f"level {whole.level}: means over the segments of a {own} that people scored"
+            )
         if self.differ:
             notes.append("systems, cells: what people and the metric both scored")
         if self.swayed and whole.outliers is not None:

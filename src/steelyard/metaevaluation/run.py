@@ -19,7 +19,8 @@ from steelyard.metaevaluation.cube import LISTED, Data, Run, prepare, the_human,
 from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
 from steelyard.metaevaluation.intervals import with_intervals
 from steelyard.metaevaluation.leftout import beside, outlier_warnings, without
-from steelyard.metaevaluation.options import DEFAULT, MetaOptions
+from steelyard.metaevaluation.levels import check_levels, item_units, pooled
+from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions
 from steelyard.metaevaluation.outliers import find_outliers
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Significance
 from steelyard.metaevaluation.significance import compare_metrics, ranked
@@ -72,9 +73,11 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     metrics
         Which metrics; by default all that are not human scores.
     level
-        ``sys`` or ``seg``; by default each meta-metric's own (correlations: ``sys``).
+        ``sys``, ``seg``, or ``doc`` or ``domain``, where scores are means over the segments of a
+        document or domain; by default each meta-metric's own (correlations: ``sys``).
     group_by
-        ``none``, ``item`` or ``system`` at level ``seg``; by default each meta-metric's own.
+        ``none``, ``item`` or ``system`` at other levels than ``sys``; by default each
+        meta-metric's own.
     significance, scheme, alternative, n_resamples, alpha, correction
         Test all pairs of metrics by swapping their scores (``inputs``, ``cells``, ``systems``,
         ``rows+columns``), by swapping verdicts on ``pairs``, or by ``williams``' test; correct the
@@ -135,7 +138,12 @@ def evaluate(
     rest = without(data, far.systems) if far.systems else data
     if options.outliers == "drop":
         data = rest
-    units = judged_units(data, options.unit)
+    n_segments, asked = len(data.judged), options.level
+    if asked in POOLED:  # from here on, documents or domains are what segments are elsewhere
+        check_levels(metas, asked)
+        data, told = pooled(data, human, asked)
+        warnings += told
+    units, options = item_units(data, options) or (judged_units(data, options.unit), options)
     if units.name != SEGMENT:  # that is the definition: said below the table, not a warning
         warnings += units.warnings
     blocks = units.codes
@@ -163,7 +171,7 @@ def evaluate(
         chance |= {} if level is None else {meta.name: level}
         if rest is not data and run.view.level == "sys" and options.outliers == "both":
             found = beside(run, found, rest, options, judged_units(rest, options.unit).codes)
-        results += found
+        results += [replace(r, level=asked) for r in found] if asked in POOLED else found
         if known is not None and known.n > 1 and meta.on_cells and run.view.level == "sys":
             other = Run.of(data, meta, options, known.codes).results()
             coarser[meta.name] = {result.metric: result.value for result in other}
@@ -172,7 +180,7 @@ def evaluate(
     return MetaEvaluation(
         human=human,
         n_systems=data.es.n_systems,
-        n_segments=len(data.judged),
+        n_segments=n_segments,
         systems=data.es.systems,
         results=tuple(results),
         significance=tests,
