@@ -35,7 +35,7 @@ from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
-from steelyard.stats import agreement, autorank, clusters, components
+from steelyard.stats import agreement, autorank, clusters, components, reliability
 from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
@@ -55,6 +55,7 @@ from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
 from steelyard.studies.metrics.discernment import count_distinct, guard
 from steelyard.studies.metrics.leavingout import leave_each_out
 from steelyard.studies.metrics.ties import vary_ties
+from steelyard.studies.people.judges import study_judges
 from steelyard.studies.planning.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.planning.units import study_units
 from steelyard.studies.systems.disagreement import disagree
@@ -280,6 +281,10 @@ CASES = [
     Case(study_units, {"es": ES, "score": "m"},
          {"es": "set", "score": "known name?", "unit": "unit", "delta": "positive numbers?",
           "alpha": "level", "target": "level", "raters": "logins?"}),
+    Case(study_judges, {"data": ROWS, "n_bootstrap": 10},
+         {"data": "set", "human": "text?", "targets": "shares", "sizes": "sizes of one",
+          "metrics": "names?", "unit": "unit", "n_bootstrap": "ten or more", "raters": "logins?",
+          "rng": "rng"}),
     Case(disagree, {"sets": ES, "scores": ["m"], "sizes": [5], "draws": 2},
          RANK | {"sets": "set", "scores": "known names?", "top": "one or more",
           "sizes": "counts", "draws": "one or more", "tests": "known names",
@@ -382,6 +387,10 @@ STATISTICAL = [
     Case(pairs.counts_by_group,
          {"human": MATRIX[0], "metric": MATRIX[1], "group": BLOCKS, "n_groups": 4},
          {"n_groups": "count", "threshold": "at least 0", "epsilon": "at least 0"}),
+    Case(reliability.one_way_sums,
+         {"value": MATRIX[0], "output": BLOCKS}, {"n_groups": "one or more"},
+         ("group",)),
+    Case(reliability.raters_needed, {"rho": 0.2, "target": 0.8}, {"target": "level"}, ("rho",)),
     Case(permutation.SignFlips, {}, {
         "method": "known name", "tail": "known name", "n_resamples": "one or more",
         "step": "above 0?", "rng": "rng"}),

@@ -15,6 +15,8 @@ from steelyard.human.options import HumanOptions
 from steelyard.human.ordering import MAX_SYSTEMS, Averages, Ordering, Rule, order
 from steelyard.human.presets import PRESETS
 
+ENOUGH = 15  # ratings of an output that direct assessment asks for, to use scores of segments
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
@@ -48,7 +50,7 @@ def place(
         most = f"more than {MAX_SYSTEMS} systems"
         told.append(f"{most}: pairs are not tested, and there are no clusters")
     used = None if placed.p is None else rule
-    notes = _notes(averages, used)
+    notes = _notes(averages, used, single=options.protocol == "da")
     if options.preset is None:
         return _with_unit(
             Placement(
@@ -89,9 +91,13 @@ def _with_unit(found: Placement) -> Placement:
     return replace(found, notes=(*found.notes, found.unit.sentence()))
 
 
-def _notes(averages: Averages, rule: Rule | None) -> tuple[str, ...]:
-    """Say what stands in the ranking."""
+def _notes(averages: Averages, rule: Rule | None, *, single: bool) -> tuple[str, ...]:
+    """Say what stands in the ranking, and whether scores of single outputs are of use."""
     once = f"{int((averages.n == 1).sum()):,} of {len(averages.n):,} outputs were rated once"
+    if single and averages.n.min() < ENOUGH:
+        enough = int((averages.n >= ENOUGH).sum())
+        once += f"; an output has {averages.n.mean():.3g} ratings on average, and {enough:,} have "
+        once += f"{ENOUGH} or more, as is asked for where single outputs count (study judges)"
     if rule is None:
         return (once,)
     corrected = "" if rule.correction == "none" else f", {rule.correction}"

@@ -141,7 +141,7 @@ def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOption
             sets.append(one.value)
         elif one.value.ratings or not _tells(one.value):
             notes.extend(one.value.notes)
-            judged.append(_own_ratings(one.value, options.human))
+            judged.append(own_ratings(one.value, options.human))
             told.append(one.value)
         else:
             told.append(one.value)
@@ -189,7 +189,7 @@ def _inspect(
         directassessment.check_scale(table, *options.scale, names)
 
 
-def _own_ratings(es: EvalSet, human: str | None) -> Ratings:
+def own_ratings(es: EvalSet, human: str | None) -> Ratings:
     """Take the ratings that a set carries, by their name where there are several."""
     if human is None and len(es.ratings) == 1:
         return next(iter(es.ratings.values()))

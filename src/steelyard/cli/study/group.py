@@ -9,6 +9,7 @@ from steelyard.cli.lazy import LazyGroup
 _METRICS = "steelyard.cli.study.metricstudies"
 _SYSTEMS = "steelyard.cli.study.systemstudies"
 _PLANNING = "steelyard.cli.study.planningstudies"
+_PEOPLE = "steelyard.cli.study.peoplestudies"
 
 #: name: (module:function, one line of help)
 STUDIES = {
@@ -21,6 +22,7 @@ STUDIES = {
     "disagreement": (f"{_SYSTEMS}:disagreement", "How often do mean, median and others disagree?"),
     "simulation": (f"{_SYSTEMS}:simulation", "Which ranking finds a known order?"),
     "power": (f"{_PLANNING}:power", "How much does it take to find a difference?"),
+    "judges": (f"{_PEOPLE}:judges", "How many raters make a score reliable?"),
     "units": (f"{_PLANNING}:units", "What do documents, raters and domains share?"),
 }
 

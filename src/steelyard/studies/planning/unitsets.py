@@ -184,10 +184,8 @@ def rated(es: EvalSet, name: str, raters: Any = None) -> tuple[Rated, list[str]]
     if raters is not None:
         ratings, said = merged(ratings, raterfile.read(raters))
         notes.append(said)
-    value = ratings.value
-    if ratings.errors is not None and np.isnan(value).all():
-        value = _costs(ratings)
-        notes.append("ratings are lists of errors: a value is minus their cost, as for MQM")
+    value, said_of_value = values_of(ratings)
+    notes += said_of_value
     place = dict(zip(es.segments.ids, es.segments.documents or (), strict=False))
     documents = [place.get(segment) for segment in ratings.segments]
     rows: NDArray[np.bool_] = ratings.is_item("system", "repeat") & ~np.isnan(value)
@@ -209,6 +207,17 @@ def rated(es: EvalSet, name: str, raters: Any = None) -> tuple[Rated, list[str]]
     )
     _two_systems(len(np.unique(found.system)), name)
     return found, notes
+
+
+def values_of(ratings: Ratings) -> tuple[Floats, list[str]]:
+    """Give what each rating is worth, and a note where that is minus the cost of its errors.
+
+    Whether a rater found a planted error is no rating.
+    """
+    value = np.where(ratings.is_item("attention"), np.nan, ratings.value)
+    if ratings.errors is None or not np.isnan(value).all():
+        return value, []
+    return _costs(ratings), ["ratings are lists of errors: a value is minus their cost, as for MQM"]
 
 
 def _costs(ratings: Ratings) -> Floats:

@@ -1,0 +1,53 @@
+"""Studies of people, as commands: what they call equal, and how many of them it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from steelyard.cli.emit import wants_figure
+from steelyard.cli.fields import from_fields
+from steelyard.cli.options import (
+    InputOptions,
+    OutputOptions,
+    figure_options,
+    input_options,
+    need_inputs,
+)
+from steelyard.cli.study.shared import PLOT, emit_study
+from steelyard.studies.people.options import JudgesOptions
+
+RATINGS = click.argument("inputs", nargs=-1, metavar="RATINGS...")
+
+
+@click.command(
+    epilog="Examples: steelyard study judges ratings.csv; "
+    "steelyard study judges ratings.csv metrics.csv --targets 0.7,0.8"
+)
+@RATINGS
+@from_fields(JudgesOptions)
+@PLOT
+@input_options
+@figure_options
+def judges(
+    inputs: tuple[str, ...],
+    plot: tuple[str, ...] | None,
+    options: InputOptions,
+    output: OutputOptions,
+    **settings: Any,
+) -> None:
+    """Find how reliable scores of single outputs are, and how many raters would be enough.
+
+    RATINGS are files of raw ratings; scores of metrics beside them are shown with the highest
+    correlation that these ratings allow.
+    """
+    from steelyard.studies.people.judgedsets import read_judged
+    from steelyard.studies.people.judges import study_judges
+
+    need_inputs(inputs)
+    wants_figure(output)
+    asked = JudgesOptions(**settings)
+    read = read_judged(inputs, options, unit=asked.unit, who=asked.raters)
+    found = study_judges(read, options.human, options=asked, rng=output.seed)
+    emit_study(found, plot, output)
