@@ -11,9 +11,11 @@ from scipy.stats import binomtest
 
 import steelyard as sy
 from steelyard.core.errors import UsageError
+from steelyard.core.table import dumps
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.metametrics.catalogue import METAMETRICS
 from steelyard.stats.paired.corrections import adjust_pairs, williams
+from steelyard.studies.metrics.discernment import count_distinct
 
 NAN = float("nan")
 
@@ -45,6 +47,29 @@ def test_every_meta_metric_has_a_test_under_every_scheme(name, scheme):
             off = ~np.eye(3, dtype=bool)
             assert ((test.p[off] > 0) & (test.p[off] <= 1)).all(), (level, group_by)
             assert all(r.rank is not None for r in result.results)
+
+
+@pytest.mark.parametrize(
+    ("published", "scheme"),
+    [("PERM-INPUTS", "inputs"), ("perm-systems", "systems"), ("Perm-Both", "cells")],
+)
+def test_published_names_of_schemes(published, scheme):
+    es = small(s=12)
+    one, two = (
+        meta_evaluate(es, "mqm", by="pa", significance=True, scheme=name, n_resamples=20)
+        for name in (published, scheme)
+    )
+    assert dumps(one.to_dict()) == dumps(two.to_dict())
+    assert one.significance["pa"].scheme == scheme
+    studies = [count_distinct(es, "mqm", scheme=n, n_resamples=20) for n in (published, scheme)]
+    assert len({dumps(study.to_dict()) for study in studies}) == 1
+
+
+def test_tau_is_twice_pairwise_accuracy_minus_one():
+    es = small(n=7, s=40)
+    found = meta_evaluate(es, "mqm", by=["pa", "kendall-b"], level="sys", intervals=None)
+    for metric, pa in found.values("pa").items():
+        assert found.values("kendall-b")[metric] == pytest.approx(2 * pa - 1)
 
 
 def test_good_metrics_beat_noise_in_every_grouping():

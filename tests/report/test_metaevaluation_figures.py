@@ -19,6 +19,7 @@ from steelyard.metaevaluation.benchmark.results import BenchmarkResult, Standing
 from steelyard.metaevaluation.results import Significance
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
 from steelyard.report.figures import metaevaluation as mf
+from steelyard.report.figures import metricpairs as mp
 from steelyard.report.figures.panels import boundaries, place_labels
 from steelyard.report.figures.style import label
 from steelyard.stats.kendall.calibration import calibrate
@@ -86,7 +87,7 @@ def test_comparison_at_43_metrics(look):
     standings = {
         name: (0.9 - i / 100, 1 if i < 10 else 2 if i < 20 else 3) for i, name in enumerate(names)
     }
-    chart = mf.comparison(test, standings, by="spa")
+    chart = mp.comparison(test, standings, by="spa")
     cells = look.rows(chart, "row", "column", "level")
     assert len(cells) == 43 * 42 // 2
     levels = [sum(c["level"] == level for c in cells) for level in ("p < 0.01", "p < 0.05")]
@@ -103,8 +104,41 @@ def test_comparison_at_43_metrics(look):
 def test_comparison_follows_the_corrected_p(look):
     raw, corrected = np.full((2, 2), 0.01), np.full((2, 2), 0.2)
     test = Significance(("a", "b"), raw, "inputs", 9, "greater", corrected, "holm")
-    cells = look.rows(mf.comparison(test, {"a": (0.9, 1), "b": (0.8, 1)}), "level")
+    cells = look.rows(mp.comparison(test, {"a": (0.9, 1), "b": (0.8, 1)}), "level")
     assert [c["level"] for c in cells] == ["not significant"]
+
+
+def test_side_by_side_marks_equal_values_and_counts_them(look):
+    es = sy.demo_set()
+    metrics = [*METRICS, "learned-twin-refA", "lengthy-src"]  # two tie under pa, none under spa
+    found = meta_evaluate(es, "mqm", by=["pa", "spa"], metrics=metrics, significance=True,
+                          n_resamples=99, intervals=None)  # fmt: skip
+    values = found.values("pa")
+    ties = {m for m in values if sum(abs(values[m] - v) < 1e-9 for v in values.values()) > 1}
+    assert len(ties) == 3
+    chart = mf.draw("side-by-side", mf.MetaInput(found))
+    look.inert(chart)
+    spec = chart.to_dict()
+    left, right = spec["hconcat"]
+    assert left["title"]["text"].startswith("pa: 4 distinct values, ")
+    assert right["title"]["text"].startswith("spa: 6 distinct values, ")
+    for panel, marked in ((left, ties), (right, set())):
+        rows = [r for layer in panel["layer"] if layer["mark"]["type"] == "text"
+                for r in spec["datasets"][layer["data"]["name"]]]  # fmt: skip
+        assert {r["column"] for r in rows} == marked
+    for by, panel in (("pa", left), ("spa", right)):
+        p = found.significance[by].p[np.triu_indices(6, 1)]
+        assert f"{int((p < 0.05).sum())} of 15 pairs differ at 0.05" in panel["title"]["text"]
+
+
+def test_side_by_side_needs_two_tested_meta_metrics(given_demo):
+    one = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, significance=True,
+                        n_resamples=20, intervals=None)  # fmt: skip
+    with pytest.raises(UsageError, match="needs tests by two meta-metrics"):
+        mf.draw("side-by-side", mf.MetaInput(one))
+    plain = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, intervals=None)
+    with pytest.raises(UsageError, match="'side-by-side' shows tests of metrics: add signif"):
+        mf.draw("side-by-side", mf.MetaInput(plain))
 
 
 def test_calibration_curve_is_thin_and_keeps_its_top(look):

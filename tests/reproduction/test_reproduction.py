@@ -153,11 +153,12 @@ def made_up(tmp_path, monkeypatch):
     monkeypatch.setattr(peyrard2021, "DRAWS", 20)
     monkeypatch.setattr(peyrard2021, "TEST_DRAWS", 20)
     monkeypatch.setattr(peyrard2021, "_JITTERS", 5)
-    wmt = ["A", "B", "C", "D", "HW-TSC", "refA", "synthetic_ref"]
-    scored = ("MetricX-23-refA", "XCOMET-Ensemble-refA", "BLEU-refA", "QE-src")
-    for lp in ("en-de", "zh-en"):
-        for part, columns in (("human", ("mqm",)), ("metrics.seg", scored)):
-            write(tmp_path / "wmt23-metrics" / f"{lp}.{part}.csv.gz", "lp", (lp,), wmt, 40, columns)
+    for test, lp, reference in thompson2024.SETS.values():
+        wmt = ["A", "B", "C", "D", "HW-TSC", reference, "synthetic_ref"]
+        names = [f"{name}-{reference}" for name in ("MetricX-23", "XCOMET-Ensemble", "BLEU")]
+        for part, columns in (("human", ("mqm",)), ("metrics.seg", (*names, "QE-src"))):
+            path = tmp_path / f"{test}-metrics" / f"{lp}.{part}.csv.gz"
+            write(path, "lp", (lp,), wmt, 40, columns)
     for name, value in (("RESAMPLES", 60), ("TRIALS", 12), ("SEEDS", 3)):
         monkeypatch.setattr(thompson2024, name, value)
     # The column that tells the made-up sets apart is no score.

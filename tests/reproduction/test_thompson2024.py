@@ -1,12 +1,24 @@
-"""The SPA paper reproduced, on the data that is at hand."""
+"""The SPA paper reproduced, on the data that is at hand and on sets that are made up."""
 
 from __future__ import annotations
 
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+import steelyard as sy
+from steelyard.cli.main import run
+from steelyard.core.errors import InputError
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.segments import Segments
 from steelyard.reproduction import thompson2024
 from steelyard.reproduction.reproduction import Reproduction, Row
-from steelyard.reproduction.thompson2024 import PAPER, reproduce_spa
+from steelyard.reproduction.thompson2024 import PAPER, SETS, count_runs, reproduce_spa
+from steelyard.studies.metrics.discernment import count_distinct
 
 
 def by_name(found: Reproduction) -> dict[str, Row]:
@@ -15,20 +27,34 @@ def by_name(found: Reproduction) -> dict[str, Row]:
     return rows
 
 
+def at_hand(found: Reproduction) -> dict[str, int]:
+    """How many rows of Table 1 have figures of ours, set by set."""
+    table = [row for row in found.rows if row.part == "Table 1"]
+    return {name: sum(row.match is not None for row in table if f", {name}," in row.what)
+            for name in SETS}  # fmt: skip
+
+
+CELLS = 11 + 4  # four columns of a set are tested on one side and on two
+
+
 def test_without_data_everything_is_listed(tmp_path):
     found = reproduce_spa(tmp_path)
     rows = by_name(found)
     known = [row for row in found.rows if row.match is not None]
     assert [row.match for row in known] == [True] * 3  # the paper's own arithmetic
-    assert rows["Table 1, wmt22 en-de, clusters by SPA"].published == 8
-    assert rows["Table 1, wmt23 he-en, systems"].note == "the scores of this set are not at hand"
-    assert "no wmt23-metrics/en-de.human.csv.gz" in str(rows["Table 1, wmt23 en-de, systems"].note)
+    assert rows["Table 1, wmt22 en-de, clusters by SPA, two-sided tests"].published == 8
+    told = str(rows["Table 1, wmt23 he-en, systems"].note)
+    assert told.startswith("no wmt23/ (mt-metrics-eval) with he-en, nor wmt23-metrics/he-en.{human")
+    assert told.endswith(f" in {tmp_path}")
     assert all(row.note for row in found.rows if row.match is None)
+    assert len(found.warnings) == len(SETS)
     assert "not compared" in found.warnings[0]
     cells = PAPER.figures()["table1"]
     width = len(cells["columns"])
     assert all(len(row) == width for row in cells.values())
-    assert sum(row.part == "Table 1" for row in found.rows) == 6 * width
+    assert at_hand(found) == dict.fromkeys(SETS, 0)
+    assert sum(row.part == "Table 1" for row in found.rows) == len(SETS) * CELLS
+    assert [*SETS] == [name for name in cells if name != "columns"]
 
 
 def test_a_claim_that_fails_says_why():
@@ -40,26 +66,232 @@ def test_a_claim_that_fails_says_why():
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(thompson2024, "SETS", {"wmt23 en-de": "en-de"})
-    monkeypatch.setattr(thompson2024, "RESAMPLES", 200)
-    monkeypatch.setattr(thompson2024, "TRIALS", 100)
-    monkeypatch.setattr(thompson2024, "SEEDS", 3)
+    for name, value in (("RESAMPLES", 60), ("TRIALS", 12), ("SEEDS", 3)):
+        monkeypatch.setattr(thompson2024, name, value)
 
 
-def test_english_german(shared, quick):
+def make_set(lp: str, reference: str, seed: int = 0, segments: int = 30) -> EvalSet:
+    """Seven machines, of which people did not score one, and the reference as a system."""
+    rng = np.random.default_rng(seed)
+    systems = (*(f"s{i}" for i in range(7)), reference)
+    quality = np.linspace(0, 1, len(systems))[:, None]
+    mqm = (quality + rng.normal(size=(len(systems), segments))).round(2)
+    mqm[6] = np.nan
+    mqm[:, 20:] = np.nan
+    scores = {"mqm": ScoreTable(mqm, "human", system_scores=np.arange(8.0))}
+    for k in range(5):
+        names = ("MetricX-23", "XCOMET-Ensemble", "BLEU", "chrF", "TER")
+        own = quality * (1 - k / 5) + rng.normal(size=mqm.shape)
+        own[7] = np.nan  # a metric does not score its own reference
+        official = rng.normal(size=len(systems))  # must not count: the paper takes means
+        scores[f"{names[k]}-{reference}"] = ScoreTable(own, system_scores=official)
+    scores["BLEU-refC"] = ScoreTable(rng.normal(size=mqm.shape))
+    scores["QE-src"] = ScoreTable(rng.normal(size=mqm.shape))
+    texts = tuple(f"text {s}" for s in range(segments))
+    about = Segments(tuple(map(str, range(segments))), sources=texts, references={reference: texts})
+    return EvalSet(systems, about, scores, dict.fromkeys(systems, texts), language_pair=lp)
+
+
+def put(root: Path, name: str, segments: int = 30) -> Path:
+    """Write a set of the paper as an mt-metrics-eval folder."""
+    test, lp, reference = SETS[name]
+    one = root / "one"
+    sy.save(make_set(lp, reference, len(lp), segments), one, to="mtme")
+    shutil.copytree(one, root / test, dirs_exist_ok=True)
+    shutil.rmtree(one)
+    return root / test
+
+
+def test_all_six_sets_of_mt_metrics_eval(tmp_path, quick):
+    for name in SETS:
+        put(tmp_path / "mt-metrics-eval-v2", name)
+    found = reproduce_spa(tmp_path)
+    assert found.warnings == ()
+    rows = by_name(found)
+    assert at_hand(found) == dict.fromkeys(SETS, CELLS)
+    for name in SETS:
+        assert rows[f"Table 1, {name}, systems"].ours == 6
+        assert rows[f"Table 1, {name}, metrics"].ours == 5
+        assert rows[f"Table 1, {name}, most significant pairs"].ours == 10
+        stable = [what for what in rows if what.startswith(f"Figure 2, {name}, values")]
+        assert len(stable) == 4
+        narrow = [what for what in rows if what.startswith(f"Figure 3, {name} ")]
+        assert bool(narrow) is name.startswith("wmt23")
+    values = {what: row.ours for what, row in rows.items() if what.startswith("Section 4.3, wmt22")}
+    assert len(values) == 4
+    es = make_set("en-de", "refA", 5).select(systems=[f"s{i}" for i in range(6)])
+    ours = []
+    for metric in (name for name in es.metrics if name.endswith("-refA")):
+        means = [es[name].values[:, :20].mean(axis=1) for name in ("mqm", metric)]
+        pairs = [[np.sign(m[i] - m[j]) for i in range(6) for j in range(i)] for m in means]
+        ours.append(float(np.mean(np.array(pairs[0]) == np.array(pairs[1]))))
+    assert values["Section 4.3, wmt22 en-de, PA of the best metric"] == pytest.approx(max(ours))
+    assert values["Section 4.3, wmt22 en-de, PA of the worst metric"] == pytest.approx(min(ours))
+
+
+def test_one_set_is_enough_and_others_move_nothing(tmp_path, quick):
+    put(tmp_path, "wmt22 en-ru")
+    alone = reproduce_spa(tmp_path)
+    assert at_hand(alone) == {name: CELLS if name == "wmt22 en-ru" else 0 for name in SETS}
+    assert len(alone.warnings) == 5
+    put(tmp_path, "wmt23 he-en")
+    both = by_name(reproduce_spa(tmp_path))
+    for row in alone.rows:
+        if row.match is not None:
+            assert both[row.what] == row
+
+
+def test_tables_and_folders_give_the_same(tmp_path, quick):
+    folder = put(tmp_path / "folders", "wmt23 he-en")
+    es = sy.load(folder, lp="he-en")
+    for part, names in (("human", ["mqm"]), ("metrics.seg", es.metrics)):
+        table = tmp_path / "tables" / "wmt23-metrics" / f"he-en.{part}.csv"
+        table.parent.mkdir(parents=True, exist_ok=True)
+        bare = {name: ScoreTable(es[name].values) for name in names}
+        sy.save(EvalSet(es.systems, Segments(es.segments.ids), bare), table)
+    found = [reproduce_spa(tmp_path / name) for name in ("folders", "tables")]
+    rows = [[row for row in one.rows if row.match is not None] for one in found]
+    assert rows[0] == rows[1]
+    assert [len(one.provenance.inputs) for one in found if one.provenance] == [1, 2]
+
+
+def test_sides_are_those_of_the_study(quick):
+    es = make_set("en-de", "refA").drop(systems=["refA", "s6"])
+    es = EvalSet(es.systems, es.segments, {n: t for n, t in es.scores.items() if "src" not in n})
+    (counts,) = count_runs(es, [np.random.default_rng(3)])
+    for side, alternative in thompson2024.SIDES.items():
+        own = count_distinct(es, "mqm", by=["pa", "spa"], n_resamples=60, alternative=alternative,
+                             rng=np.random.default_rng(3))  # fmt: skip
+        for row in own.table("counts").records():
+            meta = str(row["with"]).upper()
+            assert counts.distinct[meta] == row["distinct"]
+            assert counts.different == row["of"]
+            assert counts.tested[side, f"significant pairs by {meta}"] == row["significant"]
+            assert counts.tested[side, f"clusters by {meta}"] == row["clusters"]
+
+
+def test_folders_that_lack_something(tmp_path, quick):
+    folder = put(tmp_path, "wmt23 he-en")
+    put(tmp_path, "wmt22 en-de")
+    for path in (folder / "human-scores").glob("he-en.mqm.*"):
+        path.rename(path.with_name(path.name.replace("mqm", "esa")))
+    for path in (tmp_path / "wmt22" / "metric-scores" / "en-de").glob("*-refA.*"):
+        path.unlink()
+    found = reproduce_spa(tmp_path)
+    rows = by_name(found)
+    assert at_hand(found) == dict.fromkeys(SETS, 0)
+    assert rows["Table 1, wmt23 he-en, systems"].note == (
+        f"no scores of segments by people called 'mqm' in {folder} (wmt23 he-en)"
+    )
+    assert rows["Table 1, wmt22 en-de, systems"].note == (
+        f"fewer than two metrics called *-refA in {tmp_path / 'wmt22'} (wmt22 en-de)"
+    )
+
+
+def test_metrics_of_figure_3_may_be_absent(tmp_path, quick):
+    folder = put(tmp_path, "wmt23 he-en")
+    for path in (folder / "metric-scores" / "he-en").glob("MetricX*"):
+        path.unlink()
+    rows = by_name(reproduce_spa(tmp_path))
+    row = rows["Figure 3, wmt23 he-en MetricX-23: SPA has the narrower interval"]
+    assert row.note == "no scores of segments by MetricX-23-refB"
+    assert any("he-en XCOMET-Ensemble: SPA has the narrower" in what for what in rows)
+
+
+def test_what_is_there_and_broken_is_an_error(tmp_path, capsys, quick):
+    folder = put(tmp_path, "wmt23 he-en")
+    path = folder / "metric-scores" / "he-en" / "BLEU-refB.seg.score"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(["s0\tmany", *lines[1:]]) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="'many' is not a finite number"):
+        reproduce_spa(tmp_path)
+    assert run(["reproduce", "spa", "--data", str(tmp_path), "--quiet"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_folder_whose_name_says_nothing(tmp_path, quick):
+    folder = put(tmp_path, "wmt23 he-en").rename(tmp_path / "mine")
+    found = reproduce_spa(folder)
+    assert at_hand(found)["wmt23 he-en"] == 0
+    assert any(text.startswith(f"{folder} is an mt-metrics-eval folder, but") for text in
+               found.warnings)  # fmt: skip
+    assert at_hand(reproduce_spa(folder.rename(tmp_path / "wmt23")))["wmt23 he-en"] == CELLS
+
+
+def test_figure_4_is_drawn_where_a_set_is_there(tmp_path, quick, capsys):
+    pytest.importorskip("altair")
+    out = tmp_path / "f.svg"
+    command = ["reproduce", "spa", "--data", str(tmp_path), "--plot", "figure4", "--out", str(out)]
+    assert run([*command, "--quiet"]) == 2
+    assert "no set of the paper is there" in capsys.readouterr().err
+    put(tmp_path, "wmt23 he-en")
+    assert run([*command, "--quiet"]) == 0
+    assert "Metrics of wmt23 he-en by PA and by SPA" in out.read_text(encoding="utf-8")
+    put(tmp_path, "wmt22 en-de")
+    assert run([*command, "--quiet"]) == 0
+    assert "Metrics of wmt22 en-de by PA and by SPA" in out.read_text(encoding="utf-8")
+    other = ["reproduce", "kobe", "--data", str(tmp_path), "--plot", "figure4", "--out", str(out)]
+    assert run(other) == 2
+    assert "no figure 'figure4'" in capsys.readouterr().err
+
+
+@pytest.fixture
+def converted(shared: Path, tmp_path: Path, capsys):
+    """Turn tables of WMT23 into an mt-metrics-eval folder, as a user would."""
+
+    def convert(*pairs: str) -> Path:
+        folder = tmp_path / "wmt23"
+        for lp in pairs:
+            files = [f"{lp}.{part}.gz" for part in ("human.csv", "metrics.seg.csv", "text.jsonl")]
+            paths = [str(shared / "wmt23-metrics" / name) for name in files]
+            command = ["data", "convert", *paths, str(folder), "--human", "mqm", "--lp", lp]
+            assert run([*command, "--to", "mtme", "--quiet"]) == 0
+        capsys.readouterr()
+        return tmp_path
+
+    return convert
+
+
+@pytest.mark.parametrize("pairs", [("en-de",), ("en-de", "zh-en")])
+def test_folders_made_of_the_tables_give_the_same(shared, converted, pairs, quick):
+    ours = reproduce_spa(converted(*pairs))
+    assert at_hand(ours) == {name: CELLS if name[6:] in pairs and name.startswith("wmt23") else 0
+                             for name in SETS}  # fmt: skip
+    assert len(ours.warnings) == 6 - len(pairs)
+    theirs = by_name(reproduce_spa(shared))
+    known = [row for row in ours.rows if row.match is not None]
+    assert len(known) > 55 * len(pairs)
+    for row in known:
+        assert theirs[row.what] == row
+
+
+def test_english_german(shared, tmp_path, monkeypatch):
+    """One of two sets in today's layout, one of its tables not compressed."""
+    for name, value in (("RESAMPLES", 200), ("TRIALS", 100), ("SEEDS", 3)):
+        monkeypatch.setattr(thompson2024, name, value)
+    folder = tmp_path / "wmt23-metrics"
+    folder.mkdir()
+    (folder / "en-de.metrics.seg.csv.gz").symlink_to(
+        shared / "wmt23-metrics" / "en-de.metrics.seg.csv.gz"
+    )
+    with gzip.open(shared / "wmt23-metrics" / "en-de.human.csv.gz") as packed:
+        (folder / "en-de.human.csv").write_bytes(packed.read())
     steps: list[tuple[int, int]] = []
-    found = reproduce_spa(shared, progress=lambda *done: steps.append(done))
+    found = reproduce_spa(tmp_path, progress=lambda *done: steps.append(done))
     assert steps[-1] == (3, 3)
     rows = by_name(found)
     cells = PAPER.figures()["table1"]
-    exact = [c for c in cells["columns"] if not c.startswith("significant")]
+    exact = [c for c in cells["columns"] if not c.startswith(("significant", "clusters"))]
+    assert len(exact) == 7
     for column in exact:
         row = rows[f"Table 1, wmt23 en-de, {column}"]
-        assert row.match, row
-        assert (row.error is None) is (" by " not in column)  # what is drawn has its error
-    # What was measured when this was written: 172 and 216 of 300 pairs.
-    assert rows["Table 1, wmt23 en-de, significant pairs by PA"].ours == pytest.approx(172, abs=8)
-    assert rows["Table 1, wmt23 en-de, significant pairs by SPA"].ours == pytest.approx(216, abs=8)
+        assert row.verdict == "equal", row
+    # By 10,000 resamples: 174 and 158 of 300 pairs by PA, 218 and 208 by SPA.
+    for meta, one, two in (("PA", 174, 158), ("SPA", 218, 208)):
+        start = f"Table 1, wmt23 en-de, significant pairs by {meta}"
+        assert rows[f"{start}, one-sided tests"].ours == pytest.approx(one, abs=8)
+        assert rows[f"{start}, two-sided tests"].ours == pytest.approx(two, abs=8)
+        assert rows[f"{start}, two-sided tests"].error is not None
     stable = [row for name, row in rows.items() if "en-de, values: SPA is more stable" in name]
     assert len(stable) == 10
     assert all(row.match for row in stable[2:])  # with 2 and 3, chance may decide
@@ -67,3 +299,5 @@ def test_english_german(shared, quick):
     assert len(narrow) == 2 * 6
     assert all(row.match for row in narrow)
     assert len(found.provenance.inputs) == 2 if found.provenance else False
+    dumped = json.loads(json.dumps(found.to_dict()))
+    assert sum(dumped["counts"].values()) == len(dumped["rows"])

@@ -61,6 +61,19 @@ def _unless(word: str, found: Any) -> Any:
     return None if found == word else found
 
 
+class _Known(click.Choice[str]):
+    """One of some names, or another name of one of them."""
+
+    def __init__(self, option: Option) -> None:
+        offered = option.offered or option.known
+        super().__init__([*offered, *([option.none] if option.none else [])])
+        self.option = option
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Take what the name stands for."""
+        return super().convert(self.option.meant(value), param, ctx)
+
+
 class _OrWord(Real):
     """A number within bounds, or a word."""
 
@@ -76,8 +89,7 @@ class _OrWord(Real):
 def _type(option: Option) -> Any:
     least, most, strict = option.least, option.most, option.strict
     if option.kind == "choice":
-        offered = option.offered or option.known
-        return click.Choice([*offered, *([option.none] if option.none else [])])
+        return _Known(option)
     if option.kind == "whole":
         low, high = (None if end is None else int(end) for end in (least, most))
         return click.IntRange(low, high)

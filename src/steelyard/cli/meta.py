@@ -60,7 +60,9 @@ _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {
     "by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics"
 }  # fmt: skip
 # What report.figures.metaevaluation draws of one set, and of a protocol.
-PLOTS = ("forest", "pvalues", "comparison", "calibration", "scatter", "metametrics")
+PLOTS = (
+    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
+)  # fmt: skip
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
 
@@ -115,8 +117,7 @@ def meta(
         raise UsageError("--sentinels: protocols say which metrics take part; weigh one set")
     if weighing.level in POOLED:
         _refuse_pooled(weighing.level, plots, by_domain=given.by_domain)
-    if "comparison" in plots and not weighing.significance:
-        raise UsageError("--plot comparison shows tests of metrics: add --significance")
+    _need_tests(plots, weighing)
     es = None
     if given.preset or given.benchmark:
         with workers_with_progress("weighing", workers, output) as shown:
@@ -153,12 +154,19 @@ def meta(
     emit(result.to_dict(), [table], write_figures(plots, draw, output))
 
 
+def _need_tests(plots: Sequence[str], weighing: MetaOptions) -> None:
+    """Refuse figures of tests where nothing is tested."""
+    for name in plots:
+        if name in ("comparison", "side-by-side") and not weighing.significance:
+            raise UsageError(f"--plot {name} shows tests of metrics: add --significance")
+
+
 def _refuse_pooled(level: str, plots: Sequence[str], *, by_domain: bool) -> None:
     """Refuse what documents and domains have no part in."""
     if by_domain:
         raise UsageError(f"--by-domain and --level {level}: expected one of them")
     for name in plots:
-        if name not in ("forest", "comparison", "metametrics"):
+        if name not in ("forest", "comparison", "side-by-side", "metametrics"):
             raise UsageError(f"--plot {name} shows systems or segments: not with --level {level}")
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, progress_of, wants_figure
+from steelyard.cli.emit import emit, plot_option, progress_of, wanted_figures, write_figures
 from steelyard.cli.options import OutputOptions, figure_options
+from steelyard.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from steelyard.reproduction.reproduction import Reproduction
+    from steelyard.reproduction.search import Places
 
 #: name: module:function, which takes the places of data, ``rng`` and ``progress``.
 PAPERS = {
@@ -18,6 +23,8 @@ PAPERS = {
     "spa": "steelyard.reproduction.thompson2024:reproduce_spa",
     "ties": "steelyard.reproduction.stanchev2020:reproduce_ties",
 }
+#: Figures of each paper; published figures against ours stand first.
+PLOTS = {**dict.fromkeys(PAPERS, ("published",)), "spa": ("published", "figure4")}
 
 
 @click.command(
@@ -29,28 +36,45 @@ PAPERS = {
               help="Folder that holds data sets: wmt23/ of steelyard data get, bt-eval/ and so on "
               "(repeatable; default: data in STEELYARD_SHARED if that is set, else what data get "
               "fetched).")  # fmt: skip
+@plot_option(PLOTS["spa"])
 @figure_options
-def reproduce(paper: str, data: tuple[Path, ...], output: OutputOptions) -> None:
+def reproduce(
+    paper: str, data: tuple[Path, ...], plot: tuple[str, ...] | None, output: OutputOptions
+) -> None:
     """Compute a paper's figures, and print them beside the published ones.
 
     Papers: kobe (KoBE: Knowledge-Based Machine Translation Evaluation), paired (Better than
     Average: Paired Evaluation of NLP Systems), spa (Soft Pairwise Accuracy), ties (Towards a Better
     Evaluation of Metrics for Machine Translation). Every data set that is there is used, none is
-    needed: figures without their data are listed, with what was looked for. A figure (--out with
-    .png, .svg or .pdf) shows published against ours.
+    needed: figures without their data are listed, with what was looked for. Plots: published (what
+    is printed against ours) and, for spa, figure4 (metrics tested by PA and by SPA, on the paper's
+    set or the first that is there).
     """
     from steelyard.reproduction.search import Places
 
-    wants_figure(output)
+    plots = wanted_figures(plot, output, PLOTS[paper])
     places = Places.of(data or None)
     module, _, name = PAPERS[paper].partition(":")
     run = getattr(import_module(module), name)
     with progress_of(f"reproducing {paper}", output) as progress:
         found = run(places, rng=output.seed, progress=progress)
+    draw = {"published": lambda: _published(found), "figure4": lambda: _figure4(places, output)}
+    output = write_figures(plots, lambda name: draw[name](), output)
+    emit(found.to_dict(), [found.table()], output, found.text())
 
-    def draw() -> Any:
-        from steelyard.report.figures.curves import draw_reproduction
 
-        return draw_reproduction(found)
+def _published(found: Reproduction) -> Any:
+    from steelyard.report.figures.curves import draw_reproduction
 
-    emit(found.to_dict(), [found.table()], output, found.text(), draw)
+    return draw_reproduction(found)
+
+
+def _figure4(places: Places, output: OutputOptions) -> Any:
+    from steelyard.report.figures.metricpairs import side_by_side
+    from steelyard.reproduction.thompson2024 import significance_matrices
+
+    found = significance_matrices(places, output.seed)
+    if found is None:
+        raise UsageError("--plot figure4: no set of the paper is there")
+    name, tested = found
+    return side_by_side(tested, title=f"Metrics of {name} by PA and by SPA")

@@ -42,10 +42,15 @@ class Option:
     optional: bool = False
     known: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()  # of the known names, those that commands offer; all by default
+    also: Mapping[str, str] = field(default_factory=dict)  # other names, in small letters
     least: float | None = None
     most: float | None = None
     strict: bool = False
     empty: bool = False  # whether a list may be
+
+    def meant(self, value: Any) -> Any:
+        """Give the known name that another name stands for, however it is written."""
+        return self.also.get(value.lower(), value) if isinstance(value, str) else value
 
     def check(self, name: str, value: Any) -> None:
         """Refuse a value beyond the bounds."""
@@ -105,7 +110,18 @@ def choice(
     help: str | None = None,  # noqa: A002
     **told: Any,
 ) -> Any:
-    """Give a field for one of some known names; None is one if ``none`` or no default says so."""
+    """Give a field for one of some known names; None is one if ``none`` or no default says so.
+
+    ``also`` are other names in small letters, and what each stands for.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class TestOptions(Options):
+    ...     scheme: str = choice("inputs", ("inputs", "cells"), also={"perm-both": "cells"})
+    >>> TestOptions(scheme="PERM-BOTH")
+    TestOptions(scheme='cells')
+    """
     optional = default is None or told.get("none") is not None
     return _field("choice", default, help, {"optional": optional, "known": tuple(known), **told})
 
@@ -181,10 +197,11 @@ class Options:
 
     def __post_init__(self) -> None:
         for name, option in self.declared().items():
-            option.check(name, getattr(self, name))
+            value = option.meant(getattr(self, name))
+            option.check(name, value)
             settle = _SETTLED.get(option.kind)
-            if settle is not None:
-                object.__setattr__(self, name, settle(getattr(self, name)))
+            if settle is not None or option.also:
+                object.__setattr__(self, name, settle(value) if settle else value)
 
     @classmethod
     def declared(cls) -> dict[str, Option]:

@@ -14,6 +14,10 @@ LEVELS = ("sys", "seg")
 POOLED = {"doc": "document", "domain": "domain"}
 GROUPS = ("none", "item", "system")
 SCHEMES = ("inputs", "cells", "systems", "rows+columns", "pairs", "williams")
+#: What Deutsch et al. (2021) call schemes. PERM-BOTH has been done in two ways: by swapping each
+#: score by itself, as in their own code and in the shared tasks, and by swapping rows and columns.
+PUBLISHED = {"perm-inputs": "inputs", "perm-systems": "systems", "perm-both": "cells"}
+PERM = "PERM-INPUTS, PERM-SYSTEMS and PERM-BOTH stand for inputs, systems and cells"
 ALTERNATIVES = ("greater", "two-sided")
 CORRECTIONS = ("none", "holm", "bonferroni", "benjamini-hochberg")
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
@@ -30,7 +34,7 @@ class Procedure(Options):
 
     scheme: str = choice("inputs", SCHEMES, "What is swapped between two metrics (pairs: verdicts, "
                          "for acc-eq and tau-eq), or Williams' test of pearson; all but inputs can "
-                         "reject too often.")  # fmt: skip
+                         f"reject too often. {PERM}.", also=PUBLISHED)  # fmt: skip
     alternative: str = choice("greater", ALTERNATIVES, "One- or two-sided tests.")
     n_resamples: int | None = whole(
         None, "Draws of a test; by default 10,000, or 1,000 if that takes long.", least=1,

@@ -14,6 +14,7 @@ and it may itself be one of these. Tables are found compressed or not.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from steelyard.formats.folders import mtme
 
 #: The folder in which the public package of WMT test sets comes.
 PACKAGE = "mt-metrics-eval-v2"
+_SCORES = ("human", "metrics.seg")  # tables of one language pair: LP.human.csv.gz, ...
 _TABLES = (".csv.gz", ".csv", ".tsv.gz", ".tsv", ".parquet", ".jsonl.gz", ".jsonl")
 Data = str | Path | Iterable[str | Path]
 
@@ -37,6 +39,18 @@ def default_folder() -> Path:
     """
     shared = os.environ.get("STEELYARD_SHARED")
     return Path(shared, "data") if shared else cache_dir()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What to load of a set: tables, or a folder and its language pair.
+
+    ``paths`` is empty if nothing is there; ``missing`` then says what was looked for, and where.
+    """
+
+    paths: tuple[Path, ...] = ()
+    lp: str | None = None
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +109,33 @@ class Places:
             return mtme.recognise(path) and lp in mtme.language_pairs(path)
 
         return self.folder(name, f"{PACKAGE}/{name}", holds=has_pair)
+
+    def scores(self, name: str, lp: str) -> Found:
+        """Find the scores of a metrics task: tables of people and of metrics, or a folder.
+
+        Examples
+        --------
+        >>> Places.of("nowhere").scores("wmt23", "he-en").missing
+        'no wmt23/ (mt-metrics-eval) with he-en, nor wmt23-metrics/he-en.{human,metrics.seg}.csv...'
+        """
+        tables = [self.file(f"{name}-metrics/{lp}.{part}.csv.gz") for part in _SCORES]
+        found = tuple(path for path in tables if path is not None)
+        if len(found) == len(tables):
+            return Found(found)
+        folder = self.test_set(name, lp)
+        if folder is not None:
+            return Found((folder,), lp)
+        wanted = f"{name}-metrics/{lp}.{{{','.join(_SCORES)}}}.csv.gz"
+        return Found(missing=self.without(wanted_pair(name, lp), wanted))
+
+    def nameless(self) -> list[str]:
+        """Warn of folders of mt-metrics-eval whose name does not say which test set they are."""
+        return [
+            f"{root} is an mt-metrics-eval folder, but its name is not that of a test set "
+            "(expected wmt22, wmt23, ...)"
+            for root in self.roots
+            if _there(root, mtme.recognise) and not re.match("wmt[0-9]", _called(root))
+        ]
 
     def without(self, *names: str) -> str:
         """Say what was looked for and where, of a set that is not there."""

@@ -1,21 +1,31 @@
 """The SPA paper (Thompson et al. 2024): its table and figures beside ours.
 
-Two of its six test sets are at hand, WMT23 English-German and Chinese-English, with all metrics
-that use the reference. Figures 2 and 3 are drawn without numbers, so that what the paper says of
-them is tested, size by size.
+Six test sets with MQM, of WMT22 and WMT23, each of which is used where it is there, with all
+machine translations that people scored and all metrics that use the standard reference. Figures 2
+and 3 are drawn without numbers, so that what the paper says of them is tested, size by size.
+
+Table 1 counts significant pairs of metrics, and the paper does not say whether its tests are one-
+or two-sided: both counts stand beside the printed one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from steelyard.core.provenance import InputFile
 from steelyard.core.rng import Rng, generator
+from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import load
+from steelyard.metaevaluation.options import Procedure
+from steelyard.metaevaluation.results import MetaEvaluation
+from steelyard.metaevaluation.run import meta_evaluate
+from steelyard.metaevaluation.significance import draw_null, ranked, significance_of, swappable
 from steelyard.reproduction.reproduction import (
     COUNTED,
     Allowed,
@@ -24,73 +34,133 @@ from steelyard.reproduction.reproduction import (
     Row,
     printed,
 )
-from steelyard.reproduction.search import Data, Places
+from steelyard.reproduction.search import Data, Found, Places
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
-from steelyard.studies.metrics.discernment import count_distinct
-from steelyard.studies.results import Progress, Study
+from steelyard.studies.metrics.discernment import same_values, significant_counts
+from steelyard.studies.metrics.metaruns import open_runs
+from steelyard.studies.metrics.options import DistinctOptions
+from steelyard.studies.results import Progress
 
 PAPER = Paper(
     "spa",
     "Improving Statistical Significance in Human Evaluation via Soft Pairwise Accuracy (2024)",
     "thompson2024",
 )
-FOLDER = "wmt23-metrics"
-SETS = {"wmt23 en-de": "en-de", "wmt23 zh-en": "zh-en"}
+HUMAN = "mqm"
+#: The paper's sets: test set, language pair, standard reference.
+SETS = {
+    "wmt22 en-de": ("wmt22", "en-de", "refA"),
+    "wmt22 zh-en": ("wmt22", "zh-en", "refA"),
+    "wmt22 en-ru": ("wmt22", "en-ru", "refA"),
+    "wmt23 en-de": ("wmt23", "en-de", "refA"),
+    "wmt23 he-en": ("wmt23", "he-en", "refB"),
+    "wmt23 zh-en": ("wmt23", "zh-en", "refA"),
+}
+DRAWN = "wmt22 en-de"  # the set of Figure 4
 RESAMPLES = 1000  # of a test, as in the paper
 TRIALS = 1000  # choices of systems and samples of segments, of each size
 SEEDS = 5  # runs of Table 1, whose spread is what seeds alone move
-_ABSENT = "the scores of this set are not at hand"
-_SIDES = "the paper does not say whether its tests are one- or two-sided; detail: two-sided"
+SIDES = {"one-sided": "greater", "two-sided": "two-sided"}
+META = ("PA", "SPA")
+_PEOPLE = re.compile(r"ref[A-Z]?|synthetic_ref|Human.*")  # systems that are no machines
 _STEPS = "its ends are further off; those of PA move in steps of one pair of systems"
-_REASONS = {
-    "wmt23 en-de": _SIDES,
-    "wmt23 zh-en": "the paper has 14 systems, the shared task 15, all of which are here; without "
-    "HW-TSC, alone of the 15, figures are the paper's or within sampling error",
-}
-_WORDS = {
-    "distinct": "distinct values",
-    "significant": "significant pairs",
-    "clusters": "clusters",
-}
-#: Left out in a second run of Table 1; no other system gives the paper's figures (each was tried).
-WITHOUT = {"wmt23 zh-en": "HW-TSC"}
+_GAP = ("spa - pa", "low", "high")  # columns of a study of fewer systems
+_TESTED = {"significant": "significant pairs", "clusters": "clusters"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """A set that is there: machine translations, MQM, and metrics that use the reference."""
+
+    name: str
+    es: EvalSet
+    reference: str
 
 
 def reproduce_spa(
     data: Places | Data, *, rng: Rng = 0, progress: Progress | None = None
 ) -> Reproduction:
-    """Compare the paper's figures with ours, as far as ``data`` holds ``wmt23-metrics/``."""
+    """Compare the paper's figures with ours, set by set, as far as ``data`` holds them."""
     published, places = PAPER.figures(), Places.of(data)
-    parts = ("human", "metrics.seg")
-    names = {name: [f"{FOLDER}/{lp}.{p}.csv.gz" for p in parts] for name, lp in SETS.items()}
-    found = {name: [places.file(file) for file in own] for name, own in names.items()}
-    files = [path for own in found.values() for path in own if path is not None]
-    wanted = [file for own in names.values() for file in own]
-    missing = "" if len(files) == len(wanted) else places.without(*wanted)
+    found = {name: _find(places, name) for name in SETS}
+    sets = {name: own for name, own in found.items() if isinstance(own, _Set)}
+    missing = {name: own for name, own in found.items() if isinstance(own, str)}
     rows = list(_arithmetic_rows(published))
-    sets = {} if missing else {name: [p for p in own if p] for name, own in found.items()}
     steps = (_table1, _figure2, _figure3)
-    streams = generator(rng).spawn(len(steps))
     done, total = 0, len(steps) * max(len(sets), 1)
-    loaded = {name: _load(own) for name, own in sets.items()}
-    for step, stream in zip(steps, streams, strict=True):
-        for (name, es), own in zip(loaded.items(), stream.spawn(len(loaded)), strict=True):
-            rows += step(name, es, published, own)
-            done += 1
-            if progress is not None:
-                progress(done, total)
-    for name in published["table1"]:
-        if name != "columns" and name not in loaded:
-            rows += _absent(name, published, missing if name in SETS else _ABSENT)
-    rows += _not_comparable(published)
-    return PAPER.reproduced(rows, files, [missing], {"resamples": RESAMPLES}, rng)
+    for step, stream in zip(steps, generator(rng).spawn(len(steps)), strict=True):
+        # One stream for each set, there or not: what else is there moves no figure.
+        for name, own in zip(SETS, stream.spawn(len(SETS)), strict=True):
+            if name in sets:
+                rows += step(sets[name], published, own)
+                done += 1
+                if progress is not None:
+                    progress(done, total)
+    for name, reason in missing.items():
+        rows += _absent(name, published, reason)
+    rows += _ties_rows(published["section43"], found[DRAWN])
+    rows += _drawn_rows()
+    inputs: list[InputFile] = [file for own in sets.values() for file in own.es.inputs]
+    told = [*missing.values(), *places.nameless()]
+    return PAPER.reproduced(rows, inputs, told, {"resamples": RESAMPLES}, rng)
 
 
-def _load(paths: Sequence[Path]) -> EvalSet:
-    """Load the machine translations of a set with the metrics that use the reference."""
-    es = load(*paths, human="mqm", drop_systems=("refA", "synthetic_ref"))
-    kept = {n: table for n, table in es.scores.items() if n == "mqm" or n.endswith("-refA")}
-    return EvalSet(es.systems, es.segments, kept, inputs=es.inputs)
+def significance_matrices(data: Places | Data, rng: Rng = 0) -> tuple[str, MetaEvaluation] | None:
+    """Weigh and test the metrics of the set of Figure 4, or of the first that is there; its name.
+
+    None if no set of the paper is there.
+    """
+    places = Places.of(data)
+    for name in (DRAWN, *SETS):
+        found = _find(places, name)
+        if isinstance(found, _Set):
+            tested = meta_evaluate(
+                found.es,
+                HUMAN,
+                by=["pa", "spa"],
+                significance=True,
+                alternative="two-sided",
+                n_resamples=RESAMPLES,
+                intervals=None,
+                rng=rng,
+            )
+            return name, tested
+    return None
+
+
+def _find(places: Places, name: str) -> _Set | str:
+    """Load a set, or say why it can't be used."""
+    test, lp, reference = SETS[name]
+    found = places.scores(test, lp)
+    if not found.paths:
+        return found.missing
+    es = _load(found)
+    where = listed([str(path) for path in found.paths])
+    if HUMAN not in es.scores or not es[HUMAN].has_segments:
+        return f"no scores of segments by people called '{HUMAN}' in {where} ({name})"
+    kept = {
+        # As in the paper, the score of a system is the mean of its segments, whatever is official.
+        n: replace(t, system_scores=None, domain_scores=None, document_scores=None)
+        for n, t in es.scores.items()
+        if t.has_segments and (n == HUMAN or n.endswith(f"-{reference}"))
+    }
+    left_out = [
+        system
+        for system, scores in zip(es.systems, kept[HUMAN].values, strict=True)
+        if system in es.references or _PEOPLE.fullmatch(system) or np.isnan(scores).all()
+    ]
+    if len(kept) < 3:
+        return f"fewer than two metrics called *-{reference} in {where} ({name})"
+    if es.n_systems - len(left_out) < 3:
+        return f"fewer than three machine translations with '{HUMAN}' in {where} ({name})"
+    bare = EvalSet(es.systems, es.segments, kept, inputs=es.inputs)
+    return _Set(name, bare.drop(systems=left_out) if left_out else bare, reference)
+
+
+def _load(found: Found) -> EvalSet:
+    if found.lp is None:
+        return load(*found.paths, human=HUMAN)
+    return load(*found.paths, lp=found.lp)
 
 
 def _arithmetic_rows(published: Mapping[str, Any]) -> Iterator[Row]:
@@ -108,80 +178,128 @@ def _arithmetic_rows(published: Mapping[str, Any]) -> Iterator[Row]:
     yield Row.judge("Section 4.3, possible values of PA for 14 systems", value, ours, COUNTED)
 
 
-def _table1(
-    name: str, es: EvalSet, published: Mapping[str, Any], rng: np.random.Generator
-) -> Iterator[Row]:
-    sets = {name: es}
-    if name in WITHOUT:
-        sets[f"{name} without {WITHOUT[name]}"] = es.drop(systems=[WITHOUT[name]])
-    for title, own in sets.items():
-        yield from _table1_rows(title, name, own, published, rng)
+def _cells(name: str, published: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+    """List the cells of a set in Table 1: column, side of the tests or nothing, value."""
+    table = published["table1"]
+    for column, value in zip(table["columns"], table[name], strict=True):
+        tested = column.partition(" by ")[0] in _TESTED.values() and " by " in column
+        for side in SIDES if tested else ("",):
+            yield column, side, value
 
 
-def _table1_rows(
-    title: str, name: str, es: EvalSet, published: Mapping[str, Any], rng: np.random.Generator
-) -> Iterator[Row]:
-    *seeds, two = rng.spawn(SEEDS + 1)
-    runs = [_counts(count_distinct(es, "mqm", n_resamples=RESAMPLES, rng=own)) for own in seeds]
-    greater = runs[0]
-    sides = _counts(
-        count_distinct(es, "mqm", n_resamples=RESAMPLES, alternative="two-sided", rng=two)
-    )
-    different = int(greater["spa"]["of"])
-    ours = {
-        "systems": es.n_systems,
-        "metrics": len(es.metrics),
+def _what(name: str, column: str, side: str) -> str:
+    return f"Table 1, {name}, {column}{f', {side} tests' if side else ''}"
+
+
+def _table1(own: _Set, published: Mapping[str, Any], rng: np.random.Generator) -> Iterator[Row]:
+    n, name = own.es.n_systems, own.name
+    runs = count_runs(own.es, rng.spawn(SEEDS))
+    different, distinct = runs[0].different, runs[0].distinct
+    ours: dict[str, int] = {
+        "systems": n,
+        "metrics": len(own.es.metrics),
         "most distinct values": different,
         "most clusters": different,
         "most significant pairs": different * (different - 1) // 2,
+        **{f"distinct values by {meta}": distinct[meta] for meta in META},
     }
-    spread = f"a count by tests of {RESAMPLES:,} resamples; error: spread over {SEEDS} seeds"
-    details: dict[str, str] = {}
-    within: dict[str, Allowed] = {}
-    for meta in ("PA", "SPA"):
-        for key in ("distinct", "significant", "clusters"):
-            what = f"{_WORDS[key]} by {meta}"
-            ours[what] = int(greater[meta.lower()][key])
-            drawn = [run[meta.lower()][key] for run in runs]
-            within[what] = Allowed(0.0, spread, float(np.sqrt(2) * np.std(drawn, ddof=1)))
-            if key != "distinct":
-                details[what] = str(sides[meta.lower()][key])
-    for what, value in zip(published["table1"]["columns"], published["table1"][name], strict=True):
-        told = within.get(what, COUNTED), _REASONS[name], details.get(what)
-        yield Row.judge(f"Table 1, {title}, {what}", value, ours[what], *told)
+    printed_systems = next(value for column, _, value in _cells(name, published))
+    reason = f"all {n} machine translations that people scored take part"
+    if n != printed_systems:
+        reason += f"; the paper has {printed_systems}, and does not say which"
+    spread = (
+        f"a count by tests of {RESAMPLES:,} resamples, here the mean over {SEEDS} seeds; error: of "
+        "one run and this mean"
+    )
+    for column, side, value in _cells(name, published):
+        what = _what(name, column, side)
+        if not side:
+            yield Row.judge(what, value, ours[column], COUNTED, reason)
+            continue
+        drawn = [run.tested[side, column] for run in runs]
+        error = float(np.std(drawn, ddof=1) * np.sqrt(1 + 1 / SEEDS))
+        unsaid = f"the paper does not say whether its tests are one- or two-sided; {reason}"
+        count = round(float(np.mean(drawn)))
+        yield Row.judge(what, value, count, Allowed(0.0, spread, error), unsaid)
 
 
-def _counts(study: Study) -> dict[str, dict[str, Any]]:
-    return {str(row["with"]): row for row in study.table("counts").records()}
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What Table 1 counts of a set: by one seed, on both sides of the same draws.
+
+    ``different`` metrics have scores of their own; ``distinct`` counts values by meta-metric,
+    ``tested`` significant pairs and clusters by side and column.
+    """
+
+    different: int
+    distinct: dict[str, int]
+    tested: dict[tuple[str, str], int]
 
 
-def _figure2(
-    name: str, es: EvalSet, _: Mapping[str, Any], rng: np.random.Generator
-) -> Iterator[Row]:
+def count_runs(es: EvalSet, streams: Sequence[np.random.Generator]) -> list[Counts]:
+    """Count as ``steelyard study distinct`` does, once for each stream."""
+    by = tuple(meta.lower() for meta in META)
+    runs = open_runs(es, HUMAN, by, DistinctOptions())
+    different = len({runs.data.segments(metric).tobytes() for metric in runs.data.metrics})
+    named = list(zip(META, runs.runs, runs.results, strict=True))
+    distinct = {meta: len(same_values(found)) for meta, _, found in named}
+    result = []
+    for stream in streams:
+        tested = {}
+        for (meta, run, found), own in zip(named, stream.spawn(len(named)), strict=True):
+            names = swappable(run, found)
+            null = draw_null(run, names, Procedure(n_resamples=RESAMPLES), own)
+            for side, alternative in SIDES.items():
+                how = Procedure(n_resamples=RESAMPLES, alternative=alternative)
+                test = significance_of(names, null.compare(alternative), how)
+                pairs, _, clusters = significant_counts(
+                    test, ranked(found, test, how.alpha), how.alpha
+                )
+                for key, count in (("significant", pairs), ("clusters", clusters)):
+                    tested[side, f"{_TESTED[key]} by {meta}"] = count
+        result.append(Counts(different, distinct, tested))
+    return result
+
+
+def _figure2(own: _Set, _: Mapping[str, Any], rng: np.random.Generator) -> Iterator[Row]:
     """SPA is more stable than PA at every number of systems."""
-    sizes = range(2, es.n_systems)
-    study = ablate_systems(es, "mqm", by=["spa", "pa"], sizes=sizes, trials=TRIALS, rng=rng)
+    sizes = range(2, own.es.n_systems)
+    study = ablate_systems(own.es, HUMAN, by=["spa", "pa"], sizes=sizes, trials=TRIALS, rng=rng)
     for kind in ("values", "ranks"):
-        for row in study.table(kind).records():
-            gap, low, high = (float(row[key] or np.nan) for key in ("spa - pa", "low", "high"))
-            what = f"Figure 2, {name}, {kind}: SPA is more stable with {row['systems']} systems"
+        records = study.table(kind).records()
+        gaps = {str(r["systems"]): [_known(r[key]) for key in _GAP] for r in records}
+        fails = [size for size, (gap, *_) in gaps.items() if not gap > 0]
+        on = f"by {kind}, on {own.name}, PA is as stable or more so with {listed(fails, 9)} systems"
+        for size, (gap, low, high) in gaps.items():
+            what = f"Figure 2, {own.name}, {kind}: SPA is more stable with {size} systems"
             evidence = f"SPA - PA {gap:+.3f} ({low:+.3f} to {high:+.3f})"
-            few = "with few systems, metrics under PA are no less stable than under SPA"
-            yield Row.claim(what, holds=gap > 0, reason=few, detail=evidence, interval=(low, high))
+            yield Row.claim(what, holds=gap > 0, reason=on, detail=evidence, interval=(low, high))
 
 
-def _figure3(
-    name: str, es: EvalSet, published: Mapping[str, Any], rng: np.random.Generator
-) -> Iterator[Row]:
+def _known(value: Any) -> float:
+    return np.nan if value is None else float(value)
+
+
+def _figure3(own: _Set, published: Mapping[str, Any], rng: np.random.Generator) -> Iterator[Row]:
     """Intervals of SPA are narrower than those of PA, and sooner what they are in the end."""
-    chosen = published["figure3"]["metrics"]
-    study = ablate_segments(es, "mqm", by=["spa", "pa"], metrics=chosen, draws=TRIALS, rng=rng)
+    if not own.name.startswith("wmt23"):
+        return
+    chosen = [f"{name}-{own.reference}" for name in published["figure3"]["metrics"]]
+    there = [name for name in chosen if name in own.es.scores]
     for metric in chosen:
+        where = f"Figure 3, {own.name} {metric.removesuffix(f'-{own.reference}')}"
+        if metric not in there:
+            absent = f"no scores of segments by {metric}"
+            yield Row.absent(f"{where}: SPA has the narrower interval", "yes", absent)
+    if not there:
+        return
+    study = ablate_segments(own.es, HUMAN, by=["spa", "pa"], metrics=there, draws=TRIALS, rng=rng)
+    for metric in there:
         curve = study.curve(metric)
         ends = {line.name: np.stack([line.low, line.high]) for line in curve.lines}
         width = {key: own[1] - own[0] for key, own in ends.items()}
         off = {key: np.abs(own - own[:, -1:]).sum(axis=0) for key, own in ends.items()}
-        where = f"Figure 3, {name} {metric.removesuffix('-refA')}"
+        where = f"Figure 3, {own.name} {metric.removesuffix(f'-{own.reference}')}"
         for k, size in enumerate(curve.x):
             yield Row.claim(
                 f"{where}: SPA has the narrower interval with {size} segments",
@@ -199,17 +317,36 @@ def _figure3(
 
 
 def _absent(name: str, published: Mapping[str, Any], reason: str) -> Iterator[Row]:
-    for what, value in zip(published["table1"]["columns"], published["table1"][name], strict=True):
-        yield Row.absent(f"Table 1, {name}, {what}", value, reason)
+    for column, side, value in _cells(name, published):
+        yield Row.absent(_what(name, column, side), value, reason)
     yield Row.absent(f"Figure 2, {name}: SPA is more stable", "yes", reason)
     if name.startswith("wmt23"):
         yield Row.absent(f"Figure 3, {name}: SPA has the narrower interval", "yes", reason)
 
 
-def _not_comparable(published: Mapping[str, Any]) -> Iterator[Row]:
-    for what, value in published["section43"].items():
+def _ties_rows(published: Mapping[str, Any], found: _Set | str) -> Iterator[Row]:
+    """PA of the metrics of one set: best, worst, and who ties."""
+    ours: dict[str, float | str] = {}
+    if isinstance(found, _Set):
+        (results,) = open_runs(found.es, HUMAN, "pa", DistinctOptions()).results
+        values = [result.value for result in results if not np.isnan(result.value)]
+        sizes = sorted(map(len, same_values(results)), reverse=True)
+        ours = {
+            "PA of the worst metric": min(values),
+            "PA of the best metric": max(values),
+            "metrics in the largest tie by PA": sizes[0],
+            "metrics in the second largest tie by PA": sizes[1] if len(sizes) > 1 else 0,
+        }
+    reason = "other systems or metrics than the paper's"
+    for what, value in published.items():
         if what != "possible values of PA":
-            yield Row.absent(f"Section 4.3, wmt22 en-de, {what}", value, _ABSENT)
-    drawn = "drawn only: no figures are printed"
+            own = found if isinstance(found, str) else ours[what]
+            within = printed(3) if isinstance(value, float) else COUNTED
+            yield Row.judge(f"Section 4.3, {DRAWN}, {what}", value, own, within, reason)
+
+
+def _drawn_rows() -> Iterator[Row]:
+    drawn = "drawn only: no figures are printed but those of Table 1"
     yield Row.absent("Figure 1, matrices of Prism on wmt23 en-de", None, drawn)
-    yield Row.absent("Figure 4, significance matrix of wmt22 en-de", None, _ABSENT)
+    plot = f'{drawn}; plot="figure4" draws it where {DRAWN} or another set is there'
+    yield Row.absent(f"Figure 4, significance matrices of {DRAWN}", None, plot)

@@ -12,18 +12,16 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.data.evalset import EvalSet
 from steelyard.metaevaluation.benchmark.results import BenchmarkResult
 from steelyard.metaevaluation.cube import Data, prepare
-from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Significance
+from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
 from steelyard.metaevaluation.run import pair_preferences
-from steelyard.report.figures import style
+from steelyard.report.figures import metricpairs, style
 from steelyard.report.figures.panels import (
     Intervals,
     Matrix,
-    boundaries,
     cell_size,
     cloud,
     heat,
     interval_panel,
-    name_axes,
 )
 from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, number, plot
 from steelyard.stats.arrays import Floats
@@ -33,7 +31,9 @@ from steelyard.stats.kendall.counting import KENDALL
 from steelyard.stats.metametrics.accuracy import binarised_agreement, soft_agreement
 
 #: Names of the figures of ``meta``; the first is drawn where none is named.
-FIGURES = ("forest", "pvalues", "comparison", "calibration", "scatter", "metametrics")
+FIGURES = (
+    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
+)  # fmt: skip
 PROTOCOL_FIGURES = ("leaderboard", "comparison")  # of several sets together
 _PANELS = 4  # metrics whose tie calibration is drawn
 _POINTS = 240  # of a calibration curve
@@ -79,8 +79,9 @@ def draw(name: str, given: MetaInput) -> Chart:
     of_results = {"forest": forest, "metametrics": metametrics}
     if name in of_results:
         return of_results[name](given.found)
-    if name == "comparison":
-        return _comparison(given)
+    of_tests = {"comparison": metricpairs.first, "side-by-side": metricpairs.side_by_side}
+    if name in of_tests:
+        return of_tests[name](given.found, alpha=given.alpha)
     if not given.best:
         raise UsageError(f"figure '{name}': no metric has a value")
     return {"pvalues": _pvalues, "calibration": _calibration, "scatter": _scatter}[name](given)
@@ -92,16 +93,10 @@ def draw_protocol(name: str, found: BenchmarkResult, alpha: float = 0.05) -> Cha
         raise UsageError(f"no figure '{name}' of a protocol; {hint(name, PROTOCOL_FIGURES)}")
     if name == "leaderboard":
         return leaderboard(found)
-    own = {one.metric: one for one in found.standings}
-    test = _tested(found.significance)
-    standings = {metric: (own[metric].average, own[metric].rank) for metric in test.metrics}
-    return comparison(test, standings, by="average", alpha=alpha)
-
-
-def _tested(test: Significance | None) -> Significance:
-    if test is None:
-        raise UsageError("figure 'comparison' shows tests of metrics: add significance=True")
-    return test
+    if found.significance is None:
+        raise metricpairs.no_tests(name)
+    standings = {one.metric: (one.average, one.rank) for one in found.standings}
+    return metricpairs.comparison(found.significance, standings, by="average", alpha=alpha)
 
 
 def leaderboard(found: BenchmarkResult) -> Chart:
@@ -177,14 +172,6 @@ def _pvalues(given: MetaInput) -> Chart:
     return pvalues(
         [systems[i] for i in order], human[index], own[index], metric=metric, human=found.human
     )
-
-
-def _comparison(given: MetaInput) -> Chart:
-    by, test = next(iter(given.found.significance.items()), ("", None))
-    test = _tested(test)
-    own = {r.metric: r for r in _results(given.found, by)}
-    standings = {metric: (own[metric].value, own[metric].rank) for metric in test.metrics}
-    return comparison(test, standings, by=by, alpha=given.alpha)
 
 
 def _calibration(given: MetaInput) -> Chart:
@@ -375,68 +362,3 @@ def _preference(p: Floats, *, soft: bool) -> Floats:
     if soft:
         return np.asarray(1 - p)
     return np.where(np.isnan(p), np.nan, (p < 0.5).astype(np.float64))
-
-
-def comparison(
-    test: Significance,
-    standings: Mapping[str, tuple[float, int | None]],
-    *,
-    by: str = "",
-    alpha: float = 0.05,
-) -> Chart:
-    """Draw which metrics are significantly better than which, with a line between clusters.
-
-    A cell compares the metric of its row with the one, not above it, of its column. ``standings``
-    hold the value and the cluster of each metric.
-    """
-    p = test.p if test.p_adjusted is None else test.p_adjusted
-    kept = list(test.metrics[: style.MOST])
-    columns = labels(kept)
-    rows = [f"{name}  {standings[own][0]:.3f}" for name, own in zip(columns, kept, strict=True)]
-    levels = [f"p < {alpha / 5:g}", f"p < {alpha:g}", "not significant"]
-    data: list[style.Row] = []
-    counts = [0, 0, 0]
-    for i, j in combinations(range(len(kept)), 2):
-        if np.isnan(p[i, j]):
-            continue
-        k = 0 if p[i, j] < alpha / 5 else 1 if p[i, j] < alpha else 2
-        counts[k] += 1
-        pair = {"row": rows[i], "column": columns[j]}
-        data.append({**pair, "p": number(p[i, j]), "level": levels[k]})
-    side = cell_size(len(kept), most=26, least=14, whole=620)
-    x, y = name_axes(rows, columns, labelAngle=-70, labelLimit=220)
-    colour = alt.Scale(domain=levels, range=["#083D6B", style.SKY, "#E4E4E4"])
-    boxes = (
-        plot(data, width=side * len(kept), height=side * len(kept))
-        .mark_rect(stroke="white", strokeWidth=0.7)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color("level:N", scale=colour, title="row better than column"),
-            tooltip=["row:N", "column:N", "p:Q"],
-        )
-    )
-    groups = [standings[name][1] for name in kept]
-    layers = [boxes]
-    opens = boundaries(groups)
-    if opens:  # a stair: each cluster ends where the next one begins, in rows and in columns
-        ends = {"top": rows[0], "right": columns[-1]}
-        at = [{"row": rows[k], "column": columns[k], **ends} for k in opens]
-        rule = plot(at).mark_rule(color=style.RED, strokeWidth=1.8)
-        x0, y0 = alt.X("column:N", bandPosition=0), alt.Y("row:N", bandPosition=0)
-        layers += [
-            rule.encode(x=x0, x2=alt.X2("right:N", bandPosition=1), y=y0),
-            rule.encode(x=x0, y=alt.Y("top:N", bandPosition=0), y2=alt.Y2("row:N", bandPosition=0)),
-        ]
-    corrected = "" if test.correction == "none" else f", {test.correction}"
-    found = len({group for group in groups if group is not None})
-    size = f"{counts[0] + counts[1]:,} of {sum(counts):,} pairs differ at {alpha:g}"
-    how = f"({test.scheme}, {test.alternative}{corrected})"
-    return finish(
-        alt.layer(*layers),
-        f"Metrics against metrics by {by}" if by else "Metrics against metrics",
-        [
-            f"{size} {how}; {found} clusters, a line between them",
-            limited(len(test.metrics), "metrics"),
-        ],
-    )

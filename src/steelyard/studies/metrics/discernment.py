@@ -80,11 +80,11 @@ def count_distinct(
         told += warned
         placed = found if test is None else ranked(found, test, options.alpha)
         ranks.append(placed)
-        counted = (None,) * 3 if test is None else _significant(test, placed, options.alpha)
-        rows.append((run.meta.name, len(_groups(found)), len(keys), *counted))
+        counted = (None,) * 3 if test is None else significant_counts(test, placed, options.alpha)
+        rows.append((run.meta.name, len(same_values(found)), len(keys), *counted))
         tick()
     ties = {
-        name: [group for group in _groups(found) if len(group) > 1]
+        name: [group for group in same_values(found) if len(group) > 1]
         for name, found in zip(runs.names, runs.results, strict=True)
     }
     return Study(
@@ -112,7 +112,7 @@ def _counts(rows: Sequence[tuple[Cell, ...]], options: DistinctOptions) -> Table
     return Table("How finely metrics are told apart", columns, tuple(rows), notes)
 
 
-def _groups(found: Sequence[MetaResult]) -> list[list[str]]:
+def same_values(found: Sequence[MetaResult]) -> list[list[str]]:
     """Put metrics with the same value together; they come best first."""
     groups: list[list[str]] = []
     last = np.nan
@@ -127,7 +127,7 @@ def _groups(found: Sequence[MetaResult]) -> list[list[str]]:
     return groups
 
 
-def _significant(
+def significant_counts(
     test: Significance, placed: Sequence[MetaResult], alpha: float
 ) -> tuple[int, int, int]:
     """Significant pairs in the order of the values, all pairs, clusters."""

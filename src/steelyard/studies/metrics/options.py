@@ -17,6 +17,13 @@ from steelyard.core.options import (
     whole,
     wholes,
 )
+from steelyard.metaevaluation.options import (
+    ALTERNATIVES,
+    CORRECTIONS,
+    PERM,
+    PUBLISHED,
+    SCHEMES,
+)
 
 META = ("spa", "pa")  # meta-metrics, if none are named
 OUTLIER_META = ("pearson", "pa")
@@ -98,15 +105,12 @@ class DistinctOptions(MetaStudyOptions):
 
     scheme: str = choice(
         "inputs",
-        ("inputs", "cells", "systems", "rows+columns", "pairs", "williams"),
-        "What is swapped between two metrics, as for steelyard meta.",
+        SCHEMES,
+        f"What is swapped between two metrics, as for steelyard meta. {PERM}.",
+        also=PUBLISHED,
     )
-    alternative: str = choice("greater", ("greater", "two-sided"), "One- or two-sided tests.")
-    correction: str = choice(
-        "none",
-        ("none", "holm", "bonferroni", "benjamini-hochberg"),
-        "Correct p-values for the number of pairs.",
-    )
+    alternative: str = choice("greater", ALTERNATIVES, "One- or two-sided tests.")
+    correction: str = choice("none", CORRECTIONS, "Correct p-values for the number of pairs.")
     n_resamples: int | None = whole(
         None,
         "Draws of a test; by default 10,000, or 1,000 if that takes long.",
