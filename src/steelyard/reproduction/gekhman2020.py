@@ -1,23 +1,21 @@
 """The KoBE paper (Gekhman et al. 2020): its tables beside ours.
 
-All rows of other metrics follow from the scores of the WMT19 metrics task. Of the authors' entity
-links a sample is at hand: reference and eight systems of ru-en, by an earlier run of their linker.
+All rows of other metrics follow from the scores of the WMT19 metrics task. KoBE itself, both
+variants, and the counts of entities follow from the authors' entity links, direction by direction:
+from their release where it is at hand, of ru-en else from a sample of an earlier run.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.rng import Rng
 from steelyard.data.evalset import EvalSet
-from steelyard.formats.load import load
-from steelyard.kobe.annotations import linked, read_annotations
-from steelyard.kobe.matching import Kobe, match, statistics
+from steelyard.kobe.annotations import read_annotations
 from steelyard.reproduction.reproduction import (
     COUNTED,
     Paper,
@@ -26,17 +24,18 @@ from steelyard.reproduction.reproduction import (
     printed,
 )
 from steelyard.reproduction.search import Data, Places
+from steelyard.reproduction.wmt19links import SAMPLE, AtHand, Direction, none_of, sample_of
 from steelyard.stats.correlation import pearson
 from steelyard.studies.results import Progress
 
 PAPER = Paper("kobe", "KoBE: Knowledge-Based Machine Translation Evaluation (2020)", "gekhman2020")
 TABLES = {"table1": "Table 1", "table2": "Table 2", "table3": "Table 3"}
-SAMPLE = "ru-en"
+COUNTS = {"table5": "Table 5", "table6": "Table 6", "table7": "Table 7"}
 _WITHIN = printed(3)
-_LINKS = "the entity links of the paper are not at hand"
 _EARLIER = (
     "the sample of entity links is an earlier run of the authors' linker, of 8 of the 14 systems"
 )
+_OTHERS = "other links, or scores of people, than those of the paper"
 Cells = Mapping[str, Mapping[str, float]]  # by direction, then by metric
 
 
@@ -46,37 +45,35 @@ def reproduce_kobe(
     rng: Rng = 0,  # noqa: ARG001
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Compare the paper's figures with ours, as far as ``data`` holds ``wmt19-metrics/``."""
+    """Compare the paper's figures with ours.
+
+    ``data`` may hold the scores of the WMT19 metrics task and the release of entity links: every
+    direction that is there is used, none is needed.
+    """
     published, places = PAPER.figures(), Places.of(data)
-    wanted = "wmt19-metrics/sys-scores.csv.gz", f"wmt19-metrics/kobe-entities.{SAMPLE}.jsonl.gz"
-    scores, links = map(places.file, wanted)
-    sets, missing = {}, places.without(*(name for name in wanted if places.file(name) is None))
-    if scores is not None and links is not None:
-        missing = ""
-        names = [lp for key in TABLES for lp in published[key]["columns"]]
-        for done, lp in enumerate(names):
-            sets[lp] = load(scores, where={"lp": lp}, human="human_z")
-            if progress is not None:
-                progress(done + 1, len(names))
-    ours = {lp: correlations(es) for lp, es in sets.items()}
+    pairs = [lp for key in TABLES for lp in published[key]["columns"]]
+    there = AtHand.of(places, pairs, progress)
+    ours = {lp: correlations(es, there.human) for lp, es in there.sets.items()}
     rows = [
-        *_table_rows(published, ours, missing),
-        *_table4_rows(published["table4"], ours, missing),
-        *_claim_rows(published),
-        *_sign_rows(published, ours, missing),
-        *_sample_rows(published, links, sets.get(SAMPLE), missing),
-        *_not_comparable(published),
+        *_table_rows(published, ours, there),
+        *_table4_rows(published["table4"], ours, there),
+        *_claim_rows(published, ours, there),
+        *_sign_rows(published, ours, there.lacks(*pairs)),
+        *_sample_rows(published["sample"], places, there),
+        *_count_rows(published, there),
+        *_not_comparable(),
     ]
-    return PAPER.reproduced(rows, (scores, links), [missing])
+    read = [file for one in there.links.values() for file in one.inputs]
+    return PAPER.reproduced(rows, [there.scores, *read], [there.no_scores, there.no_links])
 
 
-def correlations(es: EvalSet) -> dict[str, float]:
+def correlations(es: EvalSet, gold: str = "human_z") -> dict[str, float]:
     """Pearson's r of every metric with the human scores of systems, with its sign."""
-    human = es["human_z"].system_means()[:, None]
+    human = es[gold].system_means()[:, None]
     return {
         name: float(pearson(human, es[name].system_means()[:, None])[0])
         for name in es.scores
-        if name != "human_z"
+        if name != gold
     }
 
 
@@ -90,25 +87,44 @@ def _cells(published: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]
                     yield title, lp, metric, value
 
 
-def _table_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
+def _kobe_row(what: str, value: float, pair: str, side: str, there: AtHand) -> Row:
+    """Judge a cell of KoBE."""
+    found = there.links.get(pair)
+    reason = _EARLIER if found is not None and found.sample else _OTHERS
+    detail = None if found is None or there.lacks(pair) else found.detail(there.people(pair))
+    return Row.judge(what, value, there.kobe(pair, side), _WITHIN, reason, detail)
+
+
+def _table_rows(published: Mapping[str, Any], ours: Cells, there: AtHand) -> Iterator[Row]:
     for title, lp, metric, value in _cells(published):
-        found = _LINKS if metric == "KoBE" else missing or ours[lp][metric]
-        yield Row.judge(f"{title}, {lp}, {metric}", value, found, _WITHIN, "by rounding")
+        what = f"{title}, {lp}, {metric}"
+        if metric == "KoBE":
+            yield _kobe_row(what, value, lp, "src", there)
+        else:
+            found = there.lacks(lp) or ours[lp].get(metric, math.nan)
+            yield Row.judge(what, value, found, _WITHIN, "by rounding")
 
 
-def _table4_rows(table: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
-    """BLEU again, with its mean; KoBE of ru-en stands with the sample."""
+def _table4_rows(table: Mapping[str, Any], ours: Cells, there: AtHand) -> Iterator[Row]:
+    """BLEU again, and KoBE with the reference in place of the source, with their means."""
     *directions, _ = table["columns"]
-    bleu = [] if missing else [ours[lp]["BLEU"] for lp in directions]
-    bleu.append(float(np.mean(bleu)) if bleu else math.nan)
-    for k, (lp, value) in enumerate(zip(table["columns"], table["BLEU"], strict=True)):
-        yield Row.judge(f"Table 4, {lp}, BLEU", value, missing or bleu[k], _WITHIN, "rounding")
+    bleu: dict[str, float | str] = {lp: there.lacks(lp) or ours[lp]["BLEU"] for lp in directions}
+    bleu["mean"] = _mean(tuple(bleu.values()))
+    for lp, value in zip(table["columns"], table["BLEU"], strict=True):
+        yield Row.judge(f"Table 4, {lp}, BLEU", value, bleu[lp], _WITHIN, "rounding")
     *cells, mean = table["KoBE"]
     for lp, value in zip(directions, cells, strict=True):
-        if lp != SAMPLE:
-            yield Row.absent(f"Table 4, {lp}, KoBE", value, _LINKS)
+        yield _kobe_row(f"Table 4, {lp}, KoBE", value, lp, "ref", there)
     what = "Table 4, mean, KoBE, from the printed cells"
     yield Row.judge(what, mean, float(np.mean(cells)), _WITHIN, "by rounding")
+    own = _mean([there.kobe(lp, "ref") for lp in directions])
+    yield Row.judge("Table 4, mean, KoBE, from our cells", mean, own, _WITHIN, _OTHERS)
+
+
+def _mean(cells: Sequence[float | str]) -> float | str:
+    """The mean of all cells, or why one of them is not at hand."""
+    absent = next((cell for cell in cells if isinstance(cell, str)), None)
+    return absent or float(np.mean([float(cell) for cell in cells]))
 
 
 def _printed(published: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -119,21 +135,44 @@ def _printed(published: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     return found
 
 
-def _claim_rows(published: Mapping[str, Any]) -> Iterator[Row]:
-    """What the paper says of its tables, counted in the tables as printed."""
+def _claim_rows(published: Mapping[str, Any], ours: Cells, there: AtHand) -> Iterator[Row]:
+    """What the paper says of its tables, counted in the tables as printed, and in ours."""
+    table = published["table4"]
     printed = _printed(published)
+    *directions, _ = table["columns"]
+    with_references = {
+        lp: (one, other)
+        for lp, one, other in zip(directions, table["KoBE"], table["BLEU"], strict=False)
+    }
+    reason = "counted in Tables 1 to 4 as printed"
+    counted = _wins(printed, with_references)
+    for (what, value), own in zip(published["claims"].items(), counted, strict=True):
+        yield Row.judge(f"Section 4, {what}, in the printed cells", value, own, COUNTED, reason)
+    kobe = {lp: there.kobe(lp, "src") for lp in printed}
+    reference = {lp: there.kobe(lp, "ref") for lp in directions}
+    cells = [*kobe.values(), *reference.values()]
+    missing = next((one for one in cells if isinstance(one, str)), "")
+    found: Sequence[int] = (0, 0, 0)
+    if not missing:
+        table123: dict[str, dict[str, Any]] = {
+            lp: {name: ours[lp][name] for name in own if name != "KoBE"} | {"KoBE": kobe[lp]}
+            for lp, own in printed.items()
+        }
+        against = {lp: (reference[lp], ours[lp]["BLEU"]) for lp in directions}
+        found = _wins(table123, against)
+    for (what, value), own in zip(published["claims"].items(), found, strict=True):
+        told = f"Section 4, {what}, in our cells"
+        yield Row.judge(told, value, missing or own, COUNTED, _OTHERS)
+
+
+def _wins(cells: Mapping[str, Mapping[str, Any]], against: Mapping[str, Any]) -> tuple[int, ...]:
+    """Count directions on which KoBE is the best without references, beats BLEU, and with them."""
     best = sum(
         own["KoBE"] > max(r for name, r in own.items() if name not in ("KoBE", "BLEU"))
-        for own in printed.values()
+        for own in cells.values()
     )
-    over = sum(own["KoBE"] > own["BLEU"] for own in printed.values())
-    table = published["table4"]
-    cells = zip(table["KoBE"][:-1], table["BLEU"][:-1], strict=True)
-    with_references = sum(one > other for one, other in cells)
-    counted = (best, over, with_references)
-    reason = "counted in Tables 1 to 4 as printed"
-    for (what, value), ours in zip(published["claims"].items(), counted, strict=True):
-        yield Row.judge(f"Section 4, {what}, in the printed cells", value, ours, COUNTED, reason)
+    over = sum(own["KoBE"] > own["BLEU"] for own in cells.values())
+    return best, over, sum(one > other for one, other in against.values())
 
 
 def _sign_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
@@ -168,50 +207,42 @@ def _hidden(printed: Cells, ours: Cells) -> Iterator[str]:
             yield f"{lp}: {by_size} instead of {by_sign}"
 
 
-def _sample_rows(
-    published: Mapping[str, Any], path: Path | None, es: EvalSet | None, missing: str
-) -> Iterator[Row]:
-    """The variant with references, on the sample."""
-    sample = published["sample"]
-    table5 = {f"Table 5, {SAMPLE}, {what}": value for what, value in published["table5"].items()}
-    place = published["table4"]["columns"].index(SAMPLE)
-    in_paper = published["table4"]["KoBE"][place]
-    if es is None or path is None:
-        for what, value in sample["scores"].items():
-            yield Row.absent(f"Authors' code, KoBE of {what}", value, missing)
-        yield Row.absent(f"Authors' code, r of {SAMPLE}", sample["r"], missing)
-        for what, value in ((f"Table 4, {SAMPLE}, KoBE", in_paper), *table5.items()):
-            yield Row.absent(what, value, missing)
-        return
-    annotated = linked(read_annotations(path))
-    reference = annotated.pop("ref")
-    found = match(reference, annotated)
-    scores = statistics(found, Kobe(rounded=True)).corpus_scores()
-    for system, score in zip(found.systems, scores.tolist(), strict=True):
-        what = f"Authors' code, KoBE of {system}"
-        yield Row.judge(what, sample["scores"][system], score, printed(2), "by rounding")
-    people = dict(zip(es.systems, es["human_z"].system_means().tolist(), strict=True))
-    human = np.array([people[system] for system in found.systems])
-    r = float(pearson(human[:, None], scores[:, None])[0])
+def _sample_rows(sample: Mapping[str, Any], places: Places, there: AtHand) -> Iterator[Row]:
+    """What the authors' code gives on the sample that stands in their repository."""
+    name = sample_of(SAMPLE)
+    path = places.file(name)
+    missing = places.without(name) if path is None else there.lacks(SAMPLE)
+    found = None if path is None else there.links[SAMPLE]
+    if path is not None and found is not None and not found.sample:
+        found = Direction.of(SAMPLE, read_annotations(path), sample=True)
+    for system, value in sample["scores"].items():
+        own = missing if found is None else found.scores["ref"][system]
+        yield Row.judge(f"Authors' code, KoBE of {system}", value, own, printed(2), "by rounding")
+    r = missing if missing or found is None else found.correlation("ref", there.people(SAMPLE))
     yield Row.judge(f"Authors' code, r of {SAMPLE}", sample["r"], r, _WITHIN)
-    yield Row.judge(f"Table 4, {SAMPLE}, KoBE", in_paper, r, _WITHIN, _EARLIER)
-    ids = [mention.id for mentions in reference for mention in mentions]
-    ours = {
-        "sentence count": len(reference),
-        "reference entities count": len(ids),
-        "reference distinct entities count": len(set(ids)),
-    }
-    for what, value in table5.items():
-        own = ours.get(what.rpartition(", ")[2], "the sample has no links of the source")
-        yield Row.judge(what, value, own, COUNTED, _EARLIER)
 
 
-def _not_comparable(published: Mapping[str, Any]) -> Iterator[Row]:
-    cells = published["tables567"]["cells"]
-    yield Row.absent(f"Tables 5 to 7, {cells} cells of the other directions", None, _LINKS)
+def _count_rows(published: Mapping[str, Any], there: AtHand) -> Iterator[Row]:
+    """Entities of sources and references, direction by direction."""
+    for key, title in COUNTS.items():
+        for k, lp in enumerate(published[key]["columns"]):
+            direction = there.links.get(lp)
+            counts = [None] * 7 if direction is None else [n for _, n in direction.counts.rows()]
+            named = [name for name in published[key] if name != "columns"]
+            for name, own in zip(named, counts, strict=True):
+                reason = _OTHERS if direction is None or not direction.sample else _EARLIER
+                absent = there.no_links
+                if direction is not None and own is None:
+                    absent = none_of("src" if direction.counts.n_source is None else "ref")
+                found = absent if own is None else own
+                what = f"{title}, {lp}, {name}"
+                yield Row.judge(what, published[key][name][k], found, COUNTED, reason)
+
+
+def _not_comparable() -> Iterator[Row]:
     for what in (
         "Figure 2, scores of ru-en",
         "Figure 3, entity categories of zh-en",
         "Figure 4, entities per sentence of ru-en",
     ):
-        yield Row.absent(what, None, f"drawn only: no figures are printed, and {_LINKS}")
+        yield Row.absent(what, None, "drawn only: no figures are printed")
