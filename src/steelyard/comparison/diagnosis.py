@@ -17,6 +17,7 @@ from steelyard.comparison.results import MOST_SHOWN
 from steelyard.comparison.scores import Compared, first_few
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats
+from steelyard.stats.instances.scorespread import pairing_strength
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry
 from steelyard.stats.strength.wins import WinCounts
@@ -182,6 +183,27 @@ def _order(
 ) -> list[tuple[float, str]]:
     fit = _fit(counts, options, ties)
     return sorted((float(r), s) for r, s in zip(fit.ranks, systems, strict=True) if not np.isnan(r))
+
+
+def pairing_note(scores: Floats) -> tuple[dict[str, Any] | None, list[str]]:
+    """Measure what it is worth that systems share segments , and say it.
+
+    Medians over all pairs of systems; None for one system, for more than 300, and where scores do
+    not vary.
+
+    Examples
+    --------
+    >>> pairing_note(np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]]))[1]
+    ['pairing: two systems correlate by 0.80 over segments; tests without it would need 5.0 times...
+    """
+    if not 1 < len(scores) <= MOST_SHOWN:
+        return None, []
+    correlation, gain = pairing_strength(scores).middle()
+    if not np.isfinite(correlation + gain):
+        return None, []
+    needs = f"tests without it would need {gain:.1f} times the segments"
+    told = f"pairing: two systems correlate by {correlation:.2f} over segments; {needs}"
+    return {"correlation": correlation, "unpaired_needs": gain}, [told]
 
 
 def tie_note(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> list[str]:

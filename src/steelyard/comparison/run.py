@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.comparison.aggregations import AGGREGATIONS, Aggregate, ranked
 from steelyard.comparison.autoranking import AutoRanking, rank_together
-from steelyard.comparison.diagnosis import diagnose, order_flips, tie_note
+from steelyard.comparison.diagnosis import diagnose, order_flips, pairing_note, tie_note
 from steelyard.comparison.options import AUTORANK, CompareOptions
 from steelyard.comparison.results import (
     CORPUS,
@@ -157,6 +157,8 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         notes += tie_note(counts, data.systems, options)
         flips = order_flips(counts, data.systems, options)
     diagnosis = diagnose(es, data, found)
+    diagnosis["pairing"], told_of_pairing = pairing_note(data.scores)
+    notes += told_of_pairing
     warnings = [*data.warnings, *sample.warnings]
     warnings += [text for test in tests.values() for text in test.told]
     warnings += [text for own in found.values() for text in own.warnings]

@@ -20,6 +20,7 @@ STUDIES = {
     "outliers": (f"{_METRICS}:outliers", "Which systems carry the agreement with people?"),
     "ties": (f"{_METRICS}:ties", "Would they rank alike with other ties?"),
     "disagreement": (f"{_SYSTEMS}:disagreement", "How often do mean, median and others disagree?"),
+    "instances": (f"{_SYSTEMS}:instances", "Which segments are hard, which tell systems apart?"),
     "simulation": (f"{_SYSTEMS}:simulation", "Which ranking finds a known order?"),
     "power": (f"{_PLANNING}:power", "How much does it take to find a difference?"),
     "judges": (f"{_PEOPLE}:judges", "How many raters make a score reliable?"),

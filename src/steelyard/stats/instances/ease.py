@@ -20,35 +20,52 @@ STRATA = ("hard", "middle", "easy")
 def segment_ease(scores: Floats) -> Floats:
     """Give how easy each segment is: its mean score, but for how good those are that have it.
 
-    Least squares of a score as the sum of a system and a segment, solved exactly; abilities are
-    relative to their mean. ``scores`` is systems x segments, higher is better. NaN for a segment
-    that no system has. Systems that share no segments, not even by way of others, can't be
-    compared: each such group is taken to be as able as any other.
+    See :func:`additive_fit`; NaN for a segment that no system has.
 
     Examples
     --------
     >>> segment_ease(np.array([[1.0, 2.0, 3.0], [3.0, 4.0, np.nan]])).tolist()
     [2.0, 3.0, 4.0]
     """
+    return additive_fit(scores)[1]
+
+
+def additive_fit(scores: Floats) -> tuple[Floats, Floats]:
+    """Give abilities of systems, relative to their mean, and how easy segments are.
+
+    Least squares of a score as the sum of a system and a segment, solved exactly. ``scores`` is
+    systems x segments, higher is better; NaN for a system or a segment without any. Systems that
+    share no segments, not even by way of others, can't be compared: each such group is taken to be
+    as able as any other.
+
+    Examples
+    --------
+    >>> ability, ease = additive_fit(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> ability.tolist(), ease.tolist()
+    ([-1.0, 1.0], [2.0, 3.0])
+    """
     if scores.ndim != 2:
         raise ShapeError(f"expected systems x segments, got shape {scores.shape}")
     known = ~np.isnan(scores)
+    some = known.any(axis=1)
+    if not some.any():
+        return np.full(len(scores), np.nan), np.full(scores.shape[1], np.nan)
     filled = np.where(known, scores, 0.0)
-    ability = np.zeros(len(scores))
+    middle = float(filled.sum() / known.sum())
+    centred = np.where(known, scores - middle, 0.0)
     count = known.sum(axis=0)
-    if not known.all() and known.any():
-        middle = float(filled.sum() / known.sum())
-        centred = np.where(known, scores - middle, 0.0)
+    if known.all():
+        ability = centred.mean(axis=1)
+    else:
         share = np.where(count > 0, 1 / np.maximum(count, 1), 0.0)
         weights = known.astype(np.float64)
         # Segments are eliminated: what is left has a row and a column for each system.
         left = np.diag(weights.sum(axis=1)) - (weights * share) @ weights.T
         right = centred.sum(axis=1) - (weights * share) @ centred.sum(axis=0)
         ability = np.linalg.lstsq(left, right, rcond=1e-10)[0]
-        some = known.any(axis=1)
-        ability -= ability[some].mean()
+    ability = ability - ability[some].mean()
     sums = filled.sum(axis=0) - ability @ known
-    return ratio(sums, count)
+    return np.where(some, ability, np.nan), ratio(sums, count)
 
 
 def difficulty_strata(ease: Floats) -> Counts:
