@@ -144,3 +144,18 @@ def test_names_that_would_not_come_back(tmp_path: Path, name: str) -> None:
 def test_a_pair_is_needed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs a language pair"):
         save(EntityAnnotations({"A": (Sentence("x", ()),)}), tmp_path / "out", to="kobe-release")
+
+
+def test_json_lines_become_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = tmp_path / "x.jsonl"
+    made = EntityAnnotations(
+        {n: (Sentence("x", (EntityMention("Q1", 0, 1),)),) for n in ("src", "A")}
+    )
+    save(made, lines)
+    call = ["data", "convert", str(lines), str(tmp_path / "out"), "--to", "kobe-release"]
+    assert run(call) == 2
+    assert "needs a language pair such as de-en" in capsys.readouterr().err
+    assert run([*call, "--lp", "de-en"]) == 0
+    assert koberelease.read_folder(tmp_path / "out").systems == made.systems
+    assert run(["data", "convert", str(tmp_path / "out"), str(tmp_path / "y.jsonl")]) == 0
+    assert read_any(tmp_path / "y.jsonl")[1] == made

@@ -337,6 +337,16 @@ def test_options_of_the_linker(small_kb, capsys) -> None:
     assert "options of kobe.link are set, too" in capsys.readouterr().err
 
 
+def test_options_that_have_no_part_where_links_are_given(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "links.jsonl"
+    write_lines(annotated({"src": ["ab"], "A": ["a"]}), path)
+    call = ["score", str(path), "--metric", "kobe"]
+    assert run([*call, "--kb", "x"]) == 2
+    assert "--kb has no part where links are given" in capsys.readouterr().err
+    assert run([*call, "--set", "kobe.link.values=false"]) == 2
+    assert "options of link (values:False) find names" in capsys.readouterr().err
+
+
 def test_help_names_the_options(capsys) -> None:
     assert run(["score", "--help"]) == 0
     told = capsys.readouterr().out

@@ -15,6 +15,7 @@ from steelyard.data.independence import AUTO, column_of
 from steelyard.data.joining import join
 from steelyard.data.trusted import changed
 from steelyard.formats import files, frames, guessing, registry, roles
+from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.format import ForeignFormat, SetFormat
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.reading import Read, Reading, read_all
@@ -142,7 +143,7 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
         columns=options.columns,
         form=options.format,
     )
-    found = read_all(sources, reading)
+    found = [_of_pair(one, lp) for one in read_all(sources, reading)]
     for one in found:
         if not isinstance(one.value, EvalSet):
             place = one.files[0].path if one.files else frames.PLACE
@@ -159,6 +160,14 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
         joined = joined.drop(systems=options.drop_systems)
     joined = with_metrics(joined, drop=options.drop_metrics, sees=options.sees)
     return replace(joined)  # which checks, once and for all, what tables drafted
+
+
+def _of_pair(read: Read, lp: str | None) -> Read:
+    """Give annotations that do not name their language pair the one that was named for them."""
+    value = read.value
+    if lp is None or not isinstance(value, EntityAnnotations) or value.language_pair is not None:
+        return read
+    return replace(read, value=replace(value, language_pair=lp))
 
 
 def _need_more_than_segments(found: Sequence[Read]) -> None:

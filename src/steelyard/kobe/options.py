@@ -110,6 +110,9 @@ class KobeOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         bounds.instance(LinkOptions, "LinkOptions", link=self.link)
+        if self.links is not None and self.link != LinkOptions():
+            told = "find names in texts, and have no part where links are given (links=...)"
+            raise UsageError(f"options of link ({self.link.signature()}) {told}")
 
     def settled(self, *, linked: bool = False) -> KobeOptions:
         """Decide on the language filter, given whether links come from files."""

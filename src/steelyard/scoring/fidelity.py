@@ -53,7 +53,7 @@ class Kobe:
         if self.options.links is None:
             need_extra("kobe", "KoBE")
         elif kb is not None:
-            raise UsageError("kobe.links and a knowledge base: expected one of them")
+            raise UsageError("kb=... has no part where links are given (links=..., annotations)")
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
         """Link sources and outputs, and count what is kept; references are the ceiling."""

@@ -112,8 +112,8 @@ def _read_pair(folder: Path, pair: str) -> EntityAnnotations:
 def write(annotations: EntityAnnotations, folder: Path, *, overwrite: bool = False) -> None:
     """Write a file per system into the folder of the language pair, which is made in ``folder``.
 
-    Spans are in characters, and the text of each mention stands beside them: the files of the
-    authors have no such texts, and count in bytes.
+    Spans are written as they stand: in characters where the text of a mention stands beside them,
+    and else as the authors count.
     """
     pair = annotations.language_pair
     if pair is None or not _PAIR.fullmatch(pair):
@@ -135,7 +135,7 @@ def write(annotations: EntityAnnotations, folder: Path, *, overwrite: bool = Fal
             {"sentence": own.text, "entities": [entityfiles.written(m) for m in own.mentions]}
             for own in sentences
         ]
-        document = {"annotated_sentence": listed, "offset_unit": "character"}
+        document = {"annotated_sentence": listed}
         files.write_text(paths[name], dumps(document, indent=None) + "\n")
 
 
