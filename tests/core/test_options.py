@@ -56,6 +56,7 @@ from steelyard.studies.metrics.discernment import count_distinct, guard
 from steelyard.studies.metrics.leavingout import leave_each_out
 from steelyard.studies.metrics.ties import vary_ties
 from steelyard.studies.people.judges import study_judges
+from steelyard.studies.people.threshold import study_threshold
 from steelyard.studies.planning.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.planning.units import study_units
 from steelyard.studies.systems.disagreement import disagree
@@ -289,6 +290,10 @@ CASES = [
          {"data": "set", "human": "text?", "targets": "shares", "sizes": "sizes of one",
           "metrics": "names?", "unit": "unit", "n_bootstrap": "ten or more", "raters": "logins?",
           "rng": "rng"}),
+    Case(study_threshold, {"data": ROWS, "n_bootstrap": 10},
+         {"data": "set", "human": "text?", "share": "level", "quantiles": "shares",
+          "customary": "at least 0", "agreement": "level", "standardised": "flag",
+          "unit": "unit", "n_bootstrap": "ten or more", "raters": "logins?", "rng": "rng"}),
     Case(disagree, {"sets": ES, "scores": ["m"], "sizes": [5], "draws": 2},
          RANK | {"sets": "set", "scores": "known names?", "top": "one or more",
           "sizes": "counts", "draws": "one or more", "tests": "known names",

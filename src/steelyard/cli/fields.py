@@ -93,8 +93,9 @@ def _type(option: Option) -> Any:
     if option.kind == "whole":
         low, high = (None if end is None else int(end) for end in (least, most))
         return click.IntRange(low, high)
-    if option.kind == "number" and option.none:
-        return _OrWord(option.none, least, most, strict=strict)
+    word = option.none or option.word
+    if option.kind == "number" and word:
+        return _OrWord(word, least, most, strict=strict)
     if option.kind == "number" and (least is not None or most is not None):
         return Real(least, most, min_open=strict, max_open=strict and most is not None)
     kinds = {"number": Finite(), "names": Names(), "numbers": Numbers(), "wholes": Numbers(int),

@@ -31,7 +31,8 @@ R = TypeVar("R")
 class Option:
     """What an option may be (``kind`` and its bounds), and how the command line tells it.
 
-    ``flag`` is its name there if it is not that of the field, and ``none`` the word for None.
+    ``flag`` is its name there if it is not that of the field, and ``none`` the word for None;
+    ``word`` stands for itself where a number is expected otherwise.
     """
 
     kind: str
@@ -39,6 +40,7 @@ class Option:
     flag: str | None = None
     metavar: str | None = None
     none: str | None = None
+    word: str | None = None
     optional: bool = False
     known: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()  # of the known names, those that commands offer; all by default
@@ -54,7 +56,8 @@ class Option:
 
     def check(self, name: str, value: Any) -> None:
         """Refuse a value beyond the bounds."""
-        if not (value is None and self.optional):
+        word = isinstance(value, str) and value == self.word
+        if not word and not (value is None and self.optional):
             _CHECKS[self.kind](self, {name: value})
 
 

@@ -21,11 +21,13 @@ from steelyard.data.judgements import BattleLog, Floats, Rankings, Ratings
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment
 from steelyard.formats.rawtable import RawTable
+from steelyard.human.equals import CUSTOMARY, Equals, of_pairs, of_ratings, tie_threshold
 from steelyard.human.numeric import DA, check_systems
 from steelyard.human.options import HumanOptions
 from steelyard.human.ordering import Averages, Ordering
 from steelyard.human.outputpairs import Pairs, identical_table, pairs_of_battles, pairs_of_scores
 from steelyard.human.protocol import Inputs, Protocol
+from steelyard.human.raters import standardise
 from steelyard.human.results import HumanScores, SystemScore, place_systems
 from steelyard.stats.arrays import group_sums, ratio
 from steelyard.stats.ranks import ranks, whole
@@ -123,17 +125,20 @@ class _Darr(Protocol):
         if options.threshold is None and options.standardised:
             raise UsageError("name the threshold (threshold=X): 25 is for raw scores")
 
-    def rules(self, options: HumanOptions) -> Rules:
-        threshold = 25.0 if options.threshold is None else options.threshold
-        return Rules(threshold, options.identical_ties, options.keep_ties)
+    def rules(self, options: HumanOptions, equal: Sequence[Equals]) -> tuple[Rules, list[str]]:
+        """Give the rules, and say where a threshold is from that nobody named."""
+        threshold, told = options.threshold, []
+        if isinstance(threshold, str):
+            threshold, said = tie_threshold(equal)
+            told = [said]
+        threshold = CUSTOMARY if threshold is None else threshold
+        return Rules(threshold, options.identical_ties, options.keep_ties), told
 
     def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
-        del result
-        rules = self.rules(options)
         return {
-            "threshold": rules.threshold,
-            "identical-ties": rules.identical_ties,
-            "keep-ties": rules.keep_ties,
+            "threshold": result.more["threshold"],
+            "identical-ties": options.identical_ties,
+            "keep-ties": options.keep_ties,
             "score": "z" if options.standardised else "raw",
         }
 
@@ -142,16 +147,18 @@ class _Darr(Protocol):
     ) -> HumanScores:
         """Run the protocol on one set or several: pairs, their counts, and win rates of systems."""
         chosen = _chosen(read, options)
-        rules = self.rules(options)
-        sets: list[Pairs] = []
-        systems: list[SystemScore] = []
-        scored: list[HumanScores] = []
+        found: dict[str, tuple[Pairs, HumanScores | None]] = {}
+        equal: list[Equals] = []
         for (name, inputs), stream in zip(read.items(), rng.spawn(len(read)), strict=True):
-            pairs, own = self._pairs(name, inputs, chosen[name], stream)
-            sets.append(pairs)
-            scored += [own] if own is not None else []
-            prefix = f"{name}:" if len(read) > 1 else ""
-            systems += _win_rates(pairs, rules, own, prefix)
+            found[name] = self._pairs(name, inputs, chosen[name], stream)
+            if isinstance(options.threshold, str):
+                equal += _equals(inputs, options, *found[name])
+        rules, told = self.rules(options, equal)
+        sets = [pairs for pairs, _ in found.values()]
+        scored = [own for _, own in found.values() if own is not None]
+        systems: list[SystemScore] = []
+        for name, (pairs, own) in found.items():
+            systems += _win_rates(pairs, rules, own, f"{name}:" if len(read) > 1 else "")
         if rules.identical_ties and all(pairs.identical is None for pairs in sets):
             raise UsageError(
                 "identical outputs need texts: give a file with the outputs of systems"
@@ -171,7 +178,8 @@ class _Darr(Protocol):
             score="win_rate",
             tables=tables,
             battles=battle_log(sets[0], rules) if len(sets) == 1 else None,
-            warnings=tuple(dict.fromkeys(w for own in scored for w in own.warnings)),
+            warnings=(*told, *dict.fromkeys(w for own in scored for w in own.warnings)),
+            more={"threshold": rules.threshold},
             counted="pairs",
         )
         if len(sets) > 1 or not scored:
@@ -219,6 +227,19 @@ class _Darr(Protocol):
 
 
 DARR = _Darr()
+
+
+def _equals(
+    inputs: Inputs, options: HumanOptions, pairs: Pairs, own: HumanScores | None
+) -> list[Equals]:
+    """List what is known to be equal in a set: by its texts, and by its ratings."""
+    found, ratings = of_pairs(pairs), inputs.judgements
+    if isinstance(ratings, Ratings) and own is not None:
+        value = standardise(ratings) if options.standardised else ratings.value
+        gone = [ratings.raters.index(name) for name in own.removed_raters]
+        rows = ratings.is_item("system", "repeat") & ~np.isin(ratings.rater, gone)
+        found += of_ratings(ratings, value, rows)
+    return found
 
 
 def groups(sources: Sequence[Any]) -> dict[str, list[Any]]:

@@ -79,9 +79,10 @@ class HumanOptions(Options):
     cap: float | None = number(
         None, "The most that one rating may cost (mqm).", least=0, strict=True, metavar="X"
     )
-    threshold: float | None = number(
-        None, "Difference that decides a pair (darr); 25 for raw scores.", least=0, metavar="X"
-    )
+    threshold: float | str | None = number(
+        None, "Difference that decides a pair (darr); 25 for raw scores; auto: what at most 5 % of "
+        "pairs of equal outputs differ by.", least=0, word="auto", metavar="X|auto",
+    )  # fmt: skip
     thresholds: Sequence[float] = numbers(
         (), "Count the pairs that each of these would keep (darr).", least=0
     )

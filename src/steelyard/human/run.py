@@ -38,7 +38,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     weights: str | Path | None = None,
     severity: Mapping[str, float] | Iterable[tuple[str, float]] = (),
     cap: float | None = None,
-    threshold: float | None = None,
+    threshold: float | str | None = None,
     thresholds: Sequence[float] = (),
     identical_ties: bool = False,
     keep_ties: bool = False,
@@ -91,7 +91,8 @@ def human_scores(  # noqa: PLR0913 - every option has a default
         categories), those of further severities (``{"undecided": 0}``; a blank one is ``none``),
         and the most that one rating may cost.
     threshold, thresholds, identical_ties, keep_ties, metrics, each
-        DARR: the difference that decides a pair (25 for raw scores); thresholds for the curve;
+        DARR: the difference that decides a pair (25 for raw scores; ``auto`` takes the one that
+        at most 5 % of pairs of equal outputs reach); thresholds for the curve;
         whether identical texts are ties, and whether ties are kept; whose ties are counted;
         whether each group of files (``de-en.*``) is a set of its own.
     by, held_back

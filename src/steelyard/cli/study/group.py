@@ -23,6 +23,7 @@ STUDIES = {
     "instances": (f"{_SYSTEMS}:instances", "Which segments are hard, which tell systems apart?"),
     "simulation": (f"{_SYSTEMS}:simulation", "Which ranking finds a known order?"),
     "power": (f"{_PLANNING}:power", "How much does it take to find a difference?"),
+    "threshold": (f"{_PEOPLE}:threshold", "How wide is a tie of people?"),
     "judges": (f"{_PEOPLE}:judges", "How many raters make a score reliable?"),
     "units": (f"{_PLANNING}:units", "What do documents, raters and domains share?"),
 }

@@ -135,9 +135,10 @@ class TiesOptions(Options):
         "scales.",
         least=0,
     )
-    threshold: float | None = number(
-        None, "The threshold that others are compared with; by default 25.", least=0, metavar="X"
-    )
+    threshold: float | str | None = number(
+        None, "The threshold that others are compared with; by default 25; auto: what at most 5 % "
+        "of pairs of equal outputs differ by.", least=0, word="auto", metavar="X|auto",
+    )  # fmt: skip
     metric_thresholds: Sequence[float] = numbers(
         (0.0,),
         "Metric differences up to which pairs tie, in standard deviations of differences.",

@@ -23,7 +23,9 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.choosing import chosen_metrics
 from steelyard.data.evalset import EvalSet
+from steelyard.data.independence import AUTO
 from steelyard.formats.load import Source, as_evalset
+from steelyard.human.equals import of_pairs, of_ratings, tie_threshold
 from steelyard.human.outputpairs import Pairs, identical_table, pairs_of_scores
 from steelyard.metaevaluation.cube import the_human
 from steelyard.stats.arrays import Floats
@@ -31,6 +33,7 @@ from steelyard.stats.kendall.counting import KENDALL, matrix, threshold_counts
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.studies.metrics.options import TiesOptions
 from steelyard.studies.metrics.tietests import compare_on_pairs, interval_table
+from steelyard.studies.planning.unitsets import values_of
 from steelyard.studies.results import Curve, Progress, Study, plain_line, steps
 
 PERCENT = (0.0, 1.0, 5.0, 10.0, 25.0, 50.0)  # thresholds for scores from 0 to 100
@@ -85,6 +88,14 @@ def vary_ties(
         inputs = inputs or data.inputs
     else:
         pairs = data
+    if options.threshold == AUTO:
+        own = None if human is None or not isinstance(data, EvalSet) else data.ratings.get(human)
+        parts = of_pairs(pairs)
+        if own is not None:
+            parts += of_ratings(own, values_of(own)[0], own.is_item("system", "repeat"))
+        width, said = tie_threshold(parts)
+        warnings.append(said)
+        options = replace(options, threshold=width)
     settings = _settings(pairs, options)
     if not len(pairs):
         raise UsageError("no two systems were scored on the same segment")
@@ -151,6 +162,7 @@ def _metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> list[s
 def _settings(pairs: Pairs, options: TiesOptions) -> _Settings:
     known("Kendall variant", options.matrices, tuple(KENDALL))
     threshold = options.threshold
+    assert not isinstance(threshold, str)  # what is found by itself is a number by now
     chosen: tuple[float, ...] = (0.0,)
     if pairs.decided:
         if options.thresholds is not None or threshold is not None:

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.core import bounds
-from steelyard.core.options import Options, names, numbers, source, unit, whole, wholes
+from steelyard.core.options import (
+    Options,
+    flag,
+    fraction,
+    names,
+    number,
+    numbers,
+    source,
+    unit,
+    whole,
+    wholes,
+)
 
 _LOGINS = "Who has which logins: JSON {person: [logins]}, or columns login, person."
 
@@ -36,3 +47,30 @@ class JudgesOptions(Options):
         super().__post_init__()
         if not self.targets or not all(0 < target < 1 for target in self.targets):
             raise bounds.fail("targets", "a list of numbers between 0 and 1", self.targets)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThresholdOptions(Options):
+    """What counts as a tie of people, and how surely."""
+
+    share: float = fraction(0.05, "Share of equal outputs that may be called different.")
+    quantiles: Sequence[float] = numbers(
+        (0.5, 0.75, 0.9, 0.95), "Shares of differences to show the size of.", least=0
+    )
+    customary: float = number(25.0, "The threshold to compare with.", least=0, metavar="X")
+    agreement: float = fraction(
+        0.75, "Share of decided pairs that another rater shall order the same way."
+    )
+    standardised: bool = flag("Standardise ratings by rater.", flag="--z/--raw")
+    unit: str = unit("auto", "What is independent: intervals resample whole units of segments, or "
+                     "rater; auto: documents where ten or more are known, else segments.",
+                     metavar="auto|segment|document|rater|COLUMN|N")  # fmt: skip
+    n_bootstrap: int = whole(
+        1000, "Resamples for intervals.", least=10, flag="--bootstrap", metavar="B"
+    )
+    raters: Any = source(None, _LOGINS, metavar="FILE")  # noqa: RUF009
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.quantiles or not all(0 < share < 1 for share in self.quantiles):
+            raise bounds.fail("quantiles", "a list of numbers between 0 and 1", self.quantiles)

@@ -1,0 +1,173 @@
+"""How wide a tie of people is: equal outputs made up, and real ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.cli.main import run
+from steelyard.core.errors import UsageError
+from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import Ratings
+from steelyard.data.segments import Segments
+from steelyard.human.equals import of_pairs, of_ratings, tie_threshold
+from steelyard.human.outputpairs import pairs_of_scores
+from steelyard.studies.metrics.ties import vary_ties
+from steelyard.studies.people.threshold import study_threshold
+
+
+def twice(rng, *, raters=20, outputs=30, noise=10.0):
+    """Every rater judges outputs of their own twice, with noise of a known size."""
+    rows: list[tuple[str, str, str, float, str]] = []
+    for r in range(raters):
+        for k in range(outputs):
+            worth = rng.normal(50, 15)
+            who = f"r{r:02d}"
+            for item in ("system", "repeat"):
+                value = worth + noise * rng.normal()
+                rows += [("A", f"{r}-{k}", who, value, item), ("B", f"{r}-{k}", who, 0.0, "ref")]
+    system, segment, rater, values, items = zip(*rows, strict=True)
+    return Ratings.from_labels(system, segment, rater, np.array(values), item=items)
+
+
+def test_what_is_equal_by_hand():
+    values = np.array([60.0, 70, 50, 90, 20, 0])
+    items = ("system", "repeat", "system", "system", "system", "bad-ref")
+    ratings = Ratings.from_labels(
+        ["A", "A", "A", "B", "B", "B"], list("111122"), list("rrsrsr"), values, item=items
+    )
+    raters, repeats = of_ratings(ratings, values[:], ratings.is_item("system", "repeat"))
+    assert repeats.kind == "repeats"
+    assert np.abs(repeats.difference).tolist() == [10]
+    assert np.abs(raters.difference).tolist() == [15]  # 65, the mean of repeats, and 50
+    unnamed = Ratings.from_labels(["A"] * 3, list("111"), ["unknown"] * 3, np.array([1.0, 2, 4]))
+    (alone,) = of_ratings(unnamed, unnamed.value, np.ones(3, dtype=bool))
+    assert sorted(np.abs(alone.difference).tolist()) == [1, 2, 3]
+
+
+def test_a_known_noise_is_found():
+    """Differences of two ratings with noise 10 have a deviation of 14.1: 5 % exceed 27.7."""
+    study = study_threshold(twice(np.random.default_rng(0), raters=60, outputs=50), n_bootstrap=50)
+    (row,) = study.table().records()
+    assert (row["equal"], row["pairs"]) == ("repeats", 3000)
+    assert row["threshold"] == pytest.approx(1.96 * 10 * np.sqrt(2), rel=0.05)
+    assert row["at 25"] == pytest.approx(0.077, abs=0.015)
+    quantiles = {row["share"]: row["difference"] for row in study.table("quantiles").records()}
+    assert quantiles[0.5] == pytest.approx(0.6745 * 10 * np.sqrt(2), rel=0.06)
+    called = study.facts["equal"]["repeats"]["called_different"]
+    assert called["ci"][0] < called["value"] < called["ci"][1]
+
+
+def coverage(runs, unit):
+    held = np.zeros(2)
+    for seed in range(runs):
+        ratings = twice(np.random.default_rng(seed), raters=15, outputs=20)
+        facts = study_threshold(ratings, unit=unit, n_bootstrap=200, rng=seed).facts["equal"]
+        low, high = facts["repeats"]["threshold"]["ci"]
+        held[0] += low <= 27.718 <= high
+        low, high = facts["repeats"]["called_different"]["ci"]
+        held[1] += low <= 0.0771 <= high
+    return held / runs
+
+
+def test_intervals_cover():
+    assert coverage(60, "rater").min() > 0.85
+
+
+@pytest.mark.thorough
+def test_intervals_cover_in_the_long_run():
+    for unit in ("segment", "rater"):
+        assert coverage(600, unit).min() > 0.92
+
+
+def test_identical_outputs_and_what_the_threshold_keeps():
+    rng = np.random.default_rng(1)
+    values = rng.normal(60, 5, (2, 100)).round()
+    texts = {"A": tuple(f"t{k}" for k in range(100)),
+             "B": tuple(f"t{k}" if k < 60 else "other" for k in range(100))}  # fmt: skip
+    es = EvalSet(("A", "B"), Segments(tuple(f"{k:03d}" for k in range(100))),
+                 {"people": sy.ScoreTable(values, kind="human"),
+                  "m": sy.ScoreTable(rng.normal(size=(2, 100)))}, outputs=texts)  # fmt: skip
+    study = study_threshold(es, "people", n_bootstrap=50)
+    row: dict[str, Any] = study.table().records()[0]
+    gap = np.abs(values[0] - values[1])[:60]
+    assert (row["equal"], row["pairs"]) == ("identical", 60)
+    below = max(size for size in gap if size < row["threshold"])
+    assert (gap >= row["threshold"]).mean() <= 0.05 < (gap >= below).mean()
+    width, said = tie_threshold(of_pairs(pairs_of_scores(es, "people")))
+    assert width == row["threshold"]
+    assert "60 pairs of two systems' outputs with the same text" in said
+    found = vary_ties(es, "people", threshold="auto", n_bootstrap=10, n_resamples=10)
+    assert f"{width:g}" in found.table("intervals").title
+    assert said in found.warnings
+    pairs = study.table("pairs").records()
+    assert [row["threshold of"] for row in pairs] == ["customary", "identical"]
+
+
+def test_agreement_of_decisions():
+    """Both raters see the same: every decision is shared; ties are left out."""
+    worth = np.array([10.0, 40.0, 60.0, 60.0])
+    rows = [("AB"[i % 2], str(i // 2), r, worth[i]) for i in range(4) for r in "rs"]
+    system, segment, rater, value = zip(*rows, strict=True)
+    ratings = Ratings.from_labels(system, segment, rater, np.array(value))
+    table = study_threshold(ratings, n_bootstrap=10).table("agreement").records()
+    shown = {row["threshold"]: (row["decided"], row["same order"]) for row in table}
+    assert shown[25.0] == (2, 1.0)
+    assert shown[40.0] == (0, None)
+
+
+def test_nothing_is_equal():
+    ratings = Ratings.from_labels(["A", "B"], list("11"), list("rs"), np.array([1.0, 2.0]))
+    study = study_threshold(ratings, n_bootstrap=10)
+    assert study.table().rows == ()
+    assert any(
+        "nothing is known to be equal: no output was rated twice" in w for w in study.warnings
+    )
+    es = EvalSet(("A", "B"), Segments(("1",)), {"people": sy.ScoreTable(np.ones((2, 1)), "human")})
+    study = study_threshold(es, "people", n_bootstrap=10)
+    assert any("no raw ratings" in text for text in study.warnings)
+    with pytest.raises(UsageError, match=r'threshold="auto" .* found none'):
+        vary_ties(es, "people", threshold="auto")
+
+
+def test_thresholds_of_darr_are_found():
+    given = twice(np.random.default_rng(3))
+    items = tuple("system" if name == "B" else item for name, item in zip(
+        (given.systems[code] for code in given.system), given.item or (), strict=True))  # fmt: skip
+    once = np.r_[True, np.diff(given.segment) != 0] | (given.system == 0)
+    ratings = replace(given, item=items).take(once)
+    result = sy.human_scores(ratings, protocol="darr", threshold="auto", n_bootstrap=0)
+    (said,) = [text for text in result.warnings if text.startswith("threshold")]
+    assert "600 pairs of one output twice by the same rater" in said
+    found = result.to_dict()
+    assert found["threshold"] == pytest.approx(27.7, abs=4)
+    assert found["provenance"]["options"]["threshold"] == found["threshold"]
+    with pytest.raises(UsageError, match="threshold"):
+        sy.human_scores(ratings, protocol="darr", threshold="own")
+
+
+def test_real_repeats_and_raters(shared, capsys):
+    path = str(shared / "wmt22-da" / "de-en.judgments.csv.gz")
+    assert run(["study", "threshold", path, "--unit", "rater", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["equal"]
+    assert found["repeats"]["n"] == 2646
+    assert found["repeats"]["unit"] == found["repeats"]["unit"] | {"name": "rater", "n": 151}
+    assert found["repeats"]["threshold"]["value"] == 41
+    assert found["raters"]["threshold"]["value"] == 71
+    assert found["repeats"]["called_different"]["value"] == pytest.approx(0.122, abs=0.001)
+
+
+def test_real_identical_outputs(shared, capsys):
+    folder = shared / "wmt24-esa"
+    files = [
+        str(folder / name) for name in ("en-ja.expected.segments.csv.gz", "en-ja.text.jsonl.gz")
+    ]
+    assert run(["study", "threshold", *files, "--human", "esa", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["equal"]["identical"]
+    assert found["n"] == 1352
+    assert found["called_different"]["value"] == pytest.approx(98 / 1352)
