@@ -42,12 +42,12 @@ class SystemEntities(NamedTuple):
 
     @property
     def lost(self) -> int:
-        """Mentions of the source that the output does not have."""
+        """Mentions of the source that the output does not have, or not as often."""
         return self.wanted - self.matched
 
     @property
     def added(self) -> int:
-        """Mentions of the output that the source does not have."""
+        """Mentions of the output that the source does not have, or not as often."""
         return self.found - self.matched
 
     def to_dict(self) -> dict[str, Any]:
@@ -187,7 +187,8 @@ class KobeReport:
         ceilings = [s for s in self.systems if s.is_reference]
         if ceilings:
             best = max(ceilings, key=lambda s: s.recall)
-            text += f"; the human translation {best.system} keeps {best.recall:.1f} of 100"
+            who = "reference" if self.same_language else "human translation"
+            text += f"; the {who} {best.system} keeps {best.recall:.1f} of 100"
         return text + "."
 
     def questions(self) -> tuple[str, ...]:
@@ -208,7 +209,7 @@ class KobeReport:
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         plain = ("src", "tgt", "against", "signature", "n_segments", "n_without_entities",
-                 "n_source_entities", "n_missed", "counted", "coverage")  # fmt: skip
+                 "n_source_entities", "n_missed", "counted", "measure", "coverage")  # fmt: skip
         return {name: getattr(self, name) for name in plain} | {
             "systems": [s.to_dict() for s in self.systems],
             "categories": [
@@ -224,7 +225,7 @@ class KobeReport:
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give the scores of the systems as a pandas or polars frame."""
-        names = SystemEntities._fields
+        names = (*SystemEntities._fields, "lost", "added")
         return frame({name: [getattr(s, name) for s in self.systems] for name in names}, backend)
 
     def table(self) -> Table:
