@@ -62,6 +62,7 @@ from steelyard.studies.planning.units import study_units
 from steelyard.studies.systems.disagreement import disagree
 from steelyard.studies.systems.instances import study_instances
 from steelyard.studies.systems.options import Design
+from steelyard.studies.systems.rankingmodels import weigh_models
 from steelyard.studies.systems.simulation import simulate
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
@@ -103,6 +104,7 @@ BAD: Mapping[str, tuple[Any, ...]] = {
     "counts": ([0], [-1], [1.5], [NAN], ["foo"], [True], [HUGE], 3, NAN, "12", None),
     "sizes of one": ([0], [-1], [1.5], [NAN], ["foo"], [True], *LIST),
     "shares": ([-1], [1], [NAN], ["foo"], [True], *LIST),
+    "levels": ([0], [1], [-1], [NAN], ["foo"], [True], 3, NAN, "12", None),
     "share": (-1, 2, *NUMBER),
     "share below 1": (-1, 1, *NUMBER),
     "above 1": (-1, 0, 1, *NUMBER),
@@ -160,7 +162,8 @@ META = {
 }  # fmt: skip
 RANK = {
     "by": "known names", "ties": "known name", "tolerance": "at least 0", "prior": "at least 0",
-    "orders": "count",
+    "orders": "count", "trueskill_beta": "above 0?", "trueskill_tau": "at least 0?",
+    "trueskill_draw": "level?",
 }  # fmt: skip
 TEST = {"unit": "unit",
     "alternative": "known name", "correction": "known name", "alpha": "level",
@@ -176,12 +179,12 @@ QUICK = {"progress": "object?"}
 CASES = [
     Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
          {"es": "set", "score": "known name?", "tests": "known names?", "method": "known name",
-          "k": "above 0"} | RANK | TEST | {"by": "known names?"}),
+          "k": "above 0?"} | RANK | TEST | {"by": "known names?"}),
     Case(sy.compare_scores, {"es": ES, "scores": ["m", "o"], "n_bootstrap": 10},
          {"es": "set", "scores": "known names", "tests": "known names?", "method": "known name",
-          "k": "above 0", "autorank": "known name"} | RANK | TEST | {"by": "known names?"}),
+          "k": "above 0?", "autorank": "known name"} | RANK | TEST | {"by": "known names?"}),
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
-         {"log": "set", "method": "known name", "k": "above 0", "workers": "object?",
+         {"log": "set", "method": "known name", "k": "above 0?", "workers": "object?",
           "left": "text?", "right": "text?", "outcome": "text?", "unit": "unit",
           "where": "where", "ignore": "names", "format": "text?", "orders": "count?"}
          | {k: v for k, v in RANK.items() if k not in ("tolerance", "orders")} | TEST),
@@ -298,7 +301,15 @@ CASES = [
          RANK | {"sets": "set", "scores": "known names?", "top": "one or more",
           "sizes": "counts", "draws": "one or more", "tests": "known names",
           "alpha": "level", "rng": "rng", "workers": "object?", "method": "known name",
-          "k": "above 0"}),
+          "k": "above 0?"}),
+    Case(weigh_models, {"source": ES, "score": "m", "models": ["half", "bt"]},
+         {"source": "set", "score": "known name?", "models": "known names", "loss": "known name",
+          "folds": "two or more", "order": "known name", "unit": "unit", "prior": "thresholds",
+          "k": "positive numbers", "trueskill_beta": "positive numbers",
+          "trueskill_tau": "thresholds", "trueskill_draw": "levels", "orders": "one or more?",
+          "tolerance": "at least 0", "left": "text?", "right": "text?", "outcome": "text?",
+          "where": "where", "ignore": "names", "format": "text?", "rng": "rng",
+          "workers": "object?"}),
     Case(simulate, {"design": Design((1,), (0.0,), (2,), (10,), 1)},
          {"design": "object?", "rng": "rng", "workers": "object?"}),
     # What options are kept in.
@@ -307,7 +318,7 @@ CASES = [
                       "noise": "at least 0", "outlier_kind": "known name",
                       "by": "known names", "orders": "one or more"}),
     Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
-         | {"method": "known name", "k": "above 0"}),
+         | {"method": "known name", "k": "above 0?"}),
     Case(Procedure, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
                          "correction": "known name"}),

@@ -8,7 +8,7 @@ has a name of its own, ``sentence-mean``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from steelyard.comparison.options import RankOptions
 from steelyard.comparison.ratings import RATINGS, Rated, Rating, rate_scores
 from steelyard.comparison.results import MOST_SHOWN, Ranked
 from steelyard.comparison.scores import LEVEL, Compared, Sample
+from steelyard.comparison.tuning import Tuned, tune_scores
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores
 from steelyard.stats.permutation.pvalues import pair_index
@@ -45,7 +46,7 @@ class Aggregate:
 
     ``close`` and ``floor`` say what a tie is, in resamples too: see :mod:`steelyard.stats.ranks`.
     ``against`` gives row i of ``pairwise`` in each resample, from the replicates; None where they
-    do not have it.
+    do not have it. ``parameters`` are those of a rating.
     """
 
     scores: Floats
@@ -58,6 +59,8 @@ class Aggregate:
     close: float = SAME
     floor: float = 0.0
     against: Callable[[Floats, int], Floats] | None = None
+    parameters: Mapping[str, float] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def _gaps(
@@ -196,10 +199,8 @@ def _bt_replicates(sample: Sample, options: RankOptions) -> Floats:
     return np.concatenate(parts)
 
 
-def rated_aggregate(
-    rating: Rating, found: Rated, *, pairs: bool = True, warnings: tuple[str, ...] = ()
-) -> Aggregate:
-    """Rank by Elo or TrueSkill."""
+def rated_aggregate(rating: Rating, found: Rated, tuned: Tuned, *, pairs: bool = True) -> Aggregate:
+    """Rank by Elo or TrueSkill, with the parameters that were chosen."""
     own = found.own
     return Aggregate(
         scores=own.scores,
@@ -207,16 +208,19 @@ def rated_aggregate(
         pairwise=rating.probability(own) if pairs else NO_PAIRS,
         replicates=found.replicates,
         spread=found.spread,
-        warnings=warnings,
+        warnings=tuned.warnings,
+        parameters=tuned.parameters,
+        notes=tuned.notes,
         against=lambda drawn, i: rating.chance(lead(drawn, i), i, own),
     )
 
 
 def _rated(name: str) -> Callable[[Sample, RankOptions, Rng], Aggregate]:
     def rank(sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
-        rating = RATINGS[name](options)
-        found = rate_scores(rating, sample, options, rng)
-        return rated_aggregate(rating, found, pairs=sample.pairs)
+        tuned = tune_scores(name, options, sample, rng)
+        rating = RATINGS[name](tuned.options)
+        found = rate_scores(rating, sample, tuned.options, rng)
+        return rated_aggregate(rating, found, tuned, pairs=sample.pairs)
 
     return rank
 
@@ -270,6 +274,8 @@ def with_intervals(found: Aggregate, level: float | Floats, *, average: bool) ->
         pairwise=found.pairwise,
         spread=found.spread,
         average=average,
+        parameters=found.parameters,
+        notes=found.notes,
     )
     if found.replicates is None:
         return own

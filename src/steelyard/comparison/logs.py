@@ -18,9 +18,9 @@ from steelyard.comparison.aggregations import (
     rated_aggregate,
 )
 from steelyard.comparison.diagnosis import order_flips, tie_note
-from steelyard.comparison.logsamples import BATTLE, LogSample, log_unit, unit_warnings
+from steelyard.comparison.logsamples import BATTLE, LogSample, log_unit, read_log, unit_warnings
 from steelyard.comparison.options import LOG_RANKINGS, BattleOptions
-from steelyard.comparison.ratings import RATINGS, Rating, Resampling, rate_log
+from steelyard.comparison.ratings import RATINGS, Resampling, rate_log
 from steelyard.comparison.results import (
     MOST_SHOWN,
     PairTest,
@@ -29,26 +29,17 @@ from steelyard.comparison.results import (
     with_pairs_alone,
 )
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
-from steelyard.core import bounds, provenance
-from steelyard.core.errors import UsageError
+from steelyard.comparison.tuning import tune_log
+from steelyard.core import bounds
 from steelyard.core.parallel import Workers
-from steelyard.core.provenance import InputFile, Provenance
+from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.words import plural
-from steelyard.data.independence import AUTO, FEWEST, PROMPT, many
+from steelyard.data.independence import FEWEST, PROMPT, many
 from steelyard.data.independence import counted as named_units
 from steelyard.data.judgements import BattleLog
-from steelyard.formats import bigtables
-from steelyard.formats.judged.battlelogs import LogColumns
-from steelyard.formats.judged.logcounts import (
-    CountedLog,
-    from_log,
-    log_files,
-    read_counts,
-)
 from steelyard.formats.load import selection
-from steelyard.formats.streams import kept, on_disk
-from steelyard.formats.view import FileView
+from steelyard.formats.streams import kept
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.paired.pairedtests import gap_test, sign_test_counts
 from steelyard.stats.ranks import ranks
@@ -111,7 +102,10 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     prior: float = 0.0,
     method: str = "newton",
     orders: int | None = None,
-    k: float = 20.0,
+    k: float | None = 20.0,
+    trueskill_beta: float | None = 25 / 6,
+    trueskill_tau: float | None = 25 / 300,
+    trueskill_draw: float | None = 0.1,
     alternative: str = "two-sided",
     correction: str = "holm",
     alpha: float = 0.05,
@@ -145,7 +139,11 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         Bradley-Terry: what becomes of ties, a weak prior, and how the fit is made.
     orders, k
         Random orders that Elo and TrueSkill are averaged over: None for 100, or fewer where the log
-        is long; 0 for the order of time, or else of the file. K of Elo.
+        is long; 0 for the order of time, or else of the file. K of Elo, None for the one that
+        predicts held-out battles best.
+    trueskill_beta, trueskill_tau, trueskill_draw
+        TrueSkill: deviation of a performance, drift of a skill before each battle (None: those that
+        predict best), and the chance that equals tie (None: the share of ties).
     alternative, correction, alpha
         Of the sign test of every pair, and the level of the tiers.
     intervals, n_bootstrap
@@ -175,38 +173,11 @@ def compare_log(
     workers: Workers | None,
 ) -> BattleComparison:
     """Compare systems by a log of battles, as :func:`compare_battles` does."""
-    several = isinstance(log, (list, tuple))
-    for one in log if isinstance(log, (list, tuple)) and log else [log]:
-        kinds = (str, Path) if several else (str, Path, BattleLog)
-        bounds.instance(kinds, "the path of a log, several of them, or a BattleLog", log=one)
     bounds.instance(Workers, "Workers", optional=True, workers=workers)
     stream = generator(rng)
     in_order = any(AGGREGATIONS[name].in_order for name in options.by)
-    columns = LogColumns(
-        left=options.left,
-        right=options.right,
-        outcome=options.outcome,
-        unit=None if options.unit in (AUTO, BATTLE) else options.unit,
-        where=options.where,
-        ignore=tuple(options.ignore),
-        form=options.format,
-    )
-
-    def count(*, by_unit: bool) -> CountedLog:
-        if isinstance(log, BattleLog):
-            return from_log(log, by_unit=by_unit, in_order=in_order)
-        return read_counts(log, columns, by_unit=by_unit, in_order=in_order, workers=workers)
-
-    counted = count(by_unit=options.unit != BATTLE)
-    shared = counted.n_units
-    if shared is not None and shared < FEWEST and options.unit == AUTO:
-        counted = count(by_unit=False)
-    inputs: tuple[InputFile, ...] = ()
-    if not isinstance(log, BattleLog):
-        given = [log] if isinstance(log, (str, Path)) else log
-        inputs = counted.inputs or tuple(_input(Path(p), counted.form, columns) for p in given)
-    if counted.n_units is None and options.unit not in (AUTO, BATTLE):
-        raise UsageError(f'unit="{options.unit}": the log does not name any')
+    read = read_log(log, options, in_order=in_order, workers=workers)
+    counted, shared, inputs = read.counted, read.shared, read.inputs
     options = replace(options, orders=n_orders(options.orders, counted.n_battles))
     unit = log_unit(counted, options.unit, inputs)
     sample = LogSample(counted, options.n_bootstrap if options.intervals else 0, unit.name)
@@ -229,20 +200,11 @@ def compare_log(
         tests=pairs.tests,
         tiers=pairs.tiers,
         effects=pairs.effects,
-        notes=pairs.notes,
+        notes=(*pairs.notes, *(text for own in found.values() for text in own.notes)),
         warnings=tuple(dict.fromkeys([*warnings, *pairs.warnings])),
         provenance=Provenance.of("compare", settings, inputs, rng),
         alpha=options.alpha,
     )
-
-
-def _input(log: Path, form: str, columns: LogColumns) -> InputFile:
-    paths = log_files(log)
-    root = None if paths == [log] else log
-    digest = provenance.sha256([on_disk(own) for own in paths], root)
-    text = not bigtables.is_parquet(paths[0])
-    found = columns.described(FileView(paths[0]).names if text else (), log)
-    return InputFile(str(log), form, digest, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,9 +318,9 @@ def rank_log(
     if found and sample.n_resamples and sample.dense:
         replicates = _replicates(found, sample, options, draw)
         found = {name: replace(own, replicates=replicates[name]) for name, own in found.items()}
-    for name, make in RATINGS.items():
+    for name in RATINGS:
         if name in options.by:
-            found[name] = _rated(make(options), sample, options, chance[name])
+            found[name] = _rated(name, sample, options, chance[name])
     return {name: found[name] for name in options.by}
 
 
@@ -409,17 +371,18 @@ def _replicates(
 
 
 def _rated(
-    rating: Rating, sample: LogSample, options: BattleOptions, rng: np.random.Generator
+    name: str, sample: LogSample, options: BattleOptions, rng: np.random.Generator
 ) -> Aggregate:
     battles, unit = sample.log.played, sample.log.unit
     assert battles is not None
-    warnings: tuple[str, ...] = ()
+    tuned = tune_log(name, options, battles, None if unit is None else unit.astype(np.int64), rng)
+    rating = RATINGS[name](tuned.options)
     resampling = None
     if sample.n_resamples and len(battles) <= _MOST_PLAYED:
         blocks = None if unit is None else unit.astype(np.int64)
         resampling = Resampling(sample.n_resamples, blocks)
     elif sample.n_resamples:
         none = f"no intervals for more than {_MOST_PLAYED:,} battles; bt has them"
-        warnings = (f"{rating.name}: {none}",)
-    found = rate_log(rating, battles, options, rng, resampling)
-    return rated_aggregate(rating, found, pairs=sample.dense, warnings=warnings)
+        tuned = replace(tuned, warnings=(*tuned.warnings, f"{name}: {none}"))
+    found = rate_log(rating, battles, tuned.options, rng, resampling)
+    return rated_aggregate(rating, found, tuned, pairs=sample.dense)

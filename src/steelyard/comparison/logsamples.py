@@ -1,18 +1,34 @@
-"""What is drawn of a log of battles for intervals, and what is independent in it."""
+"""A log of battles as it is read, what is independent in it, and what is drawn for intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from steelyard.comparison.options import BattleOptions
 from steelyard.comparison.scores import LEVEL
+from steelyard.core import bounds, provenance
+from steelyard.core.errors import UsageError
+from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile
 from steelyard.core.words import plural
 from steelyard.data.independence import AUTO, FEWEST, PROMPT, SEGMENT, UnitEffect, least_p, too_few
-from steelyard.formats import roles
-from steelyard.formats.judged.logcounts import CountedLog, UnitParts
+from steelyard.data.judgements import BattleLog
+from steelyard.formats import bigtables, roles
+from steelyard.formats.judged.battlelogs import LogColumns
+from steelyard.formats.judged.logcounts import (
+    CountedLog,
+    UnitParts,
+    from_log,
+    log_files,
+    read_counts,
+)
+from steelyard.formats.streams import on_disk
+from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.resampling.unitfreedom import expanded_level, shrinkage
@@ -89,6 +105,68 @@ class LogSample:
                 yield units.resampled(segment_counts(size, units.n_units, rng))
             elif whole is not None:
                 yield resampled_battles(whole, size, rng)
+
+
+Log = Path | str | Sequence[Path | str] | BattleLog
+
+
+class ReadLog(NamedTuple):
+    """A log as counts, how many prompts it names, and the files."""
+
+    counted: CountedLog
+    shared: int | None
+    inputs: tuple[InputFile, ...]
+
+
+def read_log(
+    log: Log,
+    options: BattleOptions,
+    *,
+    in_order: bool,
+    held: bool = False,
+    workers: Workers | None = None,
+) -> ReadLog:
+    """Count a log by the units that are asked for; see :func:`~.logcounts.read_counts`."""
+    several = isinstance(log, (list, tuple))
+    for one in log if isinstance(log, (list, tuple)) and log else [log]:
+        kinds = (str, Path) if several else (str, Path, BattleLog)
+        bounds.instance(kinds, "the path of a log, several of them, or a BattleLog", log=one)
+    columns = LogColumns(
+        left=options.left,
+        right=options.right,
+        outcome=options.outcome,
+        unit=None if options.unit in (AUTO, BATTLE) else options.unit,
+        where=options.where,
+        ignore=tuple(options.ignore),
+        form=options.format,
+    )
+
+    def count(*, by_unit: bool) -> CountedLog:
+        if isinstance(log, BattleLog):
+            return from_log(log, by_unit=by_unit, in_order=in_order, held=held)
+        how = {"by_unit": by_unit, "in_order": in_order, "held": held}
+        return read_counts(log, columns, **how, workers=workers)
+
+    counted = count(by_unit=options.unit != BATTLE)
+    shared = counted.n_units
+    if shared is not None and shared < FEWEST and options.unit == AUTO:
+        counted = count(by_unit=False)
+    inputs: tuple[InputFile, ...] = ()
+    if not isinstance(log, BattleLog):
+        given = [log] if isinstance(log, (str, Path)) else log
+        inputs = counted.inputs or tuple(_input(Path(p), counted.form, columns) for p in given)
+    if counted.n_units is None and options.unit not in (AUTO, BATTLE):
+        raise UsageError(f'unit="{options.unit}": the log does not name any')
+    return ReadLog(counted, shared, inputs)
+
+
+def _input(log: Path, form: str, columns: LogColumns) -> InputFile:
+    paths = log_files(log)
+    root = None if paths == [log] else log
+    digest = provenance.sha256([on_disk(own) for own in paths], root)
+    text = not bigtables.is_parquet(paths[0])
+    found = columns.described(FileView(paths[0]).names if text else (), log)
+    return InputFile(str(log), form, digest, found)
 
 
 def log_unit(log: CountedLog, asked: str, inputs: Sequence[InputFile]) -> UnitEffect:

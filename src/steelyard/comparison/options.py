@@ -22,6 +22,11 @@ TIE_MODELS = ("davidson", "rao-kupper")
 FITS = ("newton", "newman", "mm")
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg", "bonferroni", "none")
+#: Parameters of Elo and TrueSkill among which those that predict best are found.
+ELO_KS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0)
+BETAS = (25 / 12, 25 / 6, 25 / 3, 50 / 3, 100 / 3)
+TAUS = (0.0, 25 / 300)
+CHOSEN = "auto"  # what asks for that
 RESAMPLED = "unit"  # what intervals resample
 _UNITS = ("segment", "document", "battle")  # which intervals=... may name, too
 
@@ -38,7 +43,9 @@ class RankOptions(Options):
     """What the definitions of rankings leave open.
 
     ``orders`` is the number of random orders of segments for Elo and TrueSkill, 0 for the order of
-    the file; the others but ``tolerance`` concern Bradley-Terry.
+    the file; ``k`` and what begins with ``trueskill`` are their parameters, None for those that
+    predict best (:mod:`steelyard.comparison.tuning`); the others but ``tolerance`` concern
+    Bradley-Terry.
     """
 
     ties: str = choice("half", TIES, "What ties are to Bradley-Terry.")
@@ -53,12 +60,41 @@ class RankOptions(Options):
         least=0,
         metavar="N",
     )
-    k: float = number(20.0, "K of Elo.", least=0, strict=True, flag="--elo-k")
+    k: float | None = number(
+        20.0, "K of Elo; auto: the one that predicts held-out units best.", least=0, strict=True,
+        flag="--elo-k", metavar="K|auto", none=CHOSEN, optional=True,
+    )  # fmt: skip
+    trueskill_beta: float | None = number(
+        25 / 6, "TrueSkill: deviation of a performance, where skills start at 25 with a deviation "
+        "of 25/3; auto: the one that predicts held-out units best.", least=0, strict=True,
+        metavar="X|auto", none=CHOSEN, optional=True,
+    )  # fmt: skip
+    trueskill_tau: float | None = number(
+        25 / 300, "TrueSkill: how far a skill may drift before each battle; auto: as for beta.",
+        least=0, metavar="X|auto", none=CHOSEN, optional=True,
+    )  # fmt: skip
+    trueskill_draw: float | None = fraction(
+        0.1, "TrueSkill: chance that equals tie; auto: the share of ties.",
+        metavar="X|auto", none=CHOSEN, optional=True,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.ties in TIE_MODELS and self.method != "newton":
             raise UsageError(f"ties as {self.ties} are fitted by newton, not by {self.method}")
+
+    def ratings(self, by: Sequence[str]) -> dict[str, Any]:
+        """Give what the provenance shows of the parameters of ratings: those that are not usual."""
+        usual = RankOptions()
+        names = {"elo": ("k",), "trueskill": ("trueskill_beta", "trueskill_tau", "trueskill_draw")}
+        asked = {
+            name: getattr(self, name) for way, own in names.items() if way in by for name in own
+        }
+        return {
+            {"k": "elo-k"}.get(name, name.replace("_", "-")): CHOSEN if value is None else value
+            for name, value in asked.items()
+            if value != getattr(usual, name)
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +135,7 @@ class _Both(RankOptions, PairOptions):
             "ties": self.ties,
             "alternative": self.alternative,
             "correction": self.correction,
+            **self.ratings(by),
         }
 
 
@@ -133,21 +170,27 @@ class CompareOptions(_Both):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BattleOptions(_Both):
-    """What :func:`steelyard.compare_battles` is asked; None is the usual number of orders.
+class LogOptions(Options):
+    """How a log is read: names of its columns, rows to keep, columns to skip, and the format."""
 
-    The last six name columns of a log, rows to keep, columns to skip, and the format. The unit is
-    what battles share: a prompt or a segment as far as the log names it, ``battle``, or a column.
-    """
-
-    by: tuple[str, ...] = names(("bt", "mean"))
-    orders: int | None = whole(None, least=0)
     left: str | None = text(None, "Column of the first system in a log.", metavar="COL")
     right: str | None = text(None, "Column of the second system in a log.", metavar="COL")
     outcome: str | None = text(None, "Column of who won in a log.", metavar="COL")
     where: tuple[tuple[str, str], ...] = ()
     ignore: Sequence[str] = names(())
     format: str | None = text(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BattleOptions(_Both, LogOptions):
+    """What :func:`steelyard.compare_battles` is asked; None is the usual number of orders.
+
+    Some options name columns of a log, rows to keep, columns to skip, and the format. The unit is
+    what battles share: a prompt or a segment as far as the log names it, ``battle``, or a column.
+    """
+
+    by: tuple[str, ...] = names(("bt", "mean"))
+    orders: int | None = whole(None, least=0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by", tuple(dict.fromkeys(bounds.listed(by=self.by))))

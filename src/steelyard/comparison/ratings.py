@@ -74,6 +74,7 @@ class _Elo(Rating):
     rules: elo.EloOptions
 
     def __init__(self, options: RankOptions) -> None:
+        assert options.k is not None  # which tuning has chosen
         self.rules = elo.EloOptions(k=options.k)
 
     def played(self, found: Floats) -> Played:
@@ -93,8 +94,12 @@ class _TrueSkill(Rating):
     name = "trueskill"
     rules: trueskill.TrueSkillOptions
 
-    def __init__(self, _: RankOptions) -> None:
-        self.rules = trueskill.TrueSkillOptions()
+    def __init__(self, options: RankOptions) -> None:
+        beta, tau, draw = options.trueskill_beta, options.trueskill_tau, options.trueskill_draw
+        assert beta is not None  # which tuning has chosen
+        assert tau is not None
+        assert draw is not None
+        self.rules = trueskill.TrueSkillOptions(beta=beta, tau=tau, draw_probability=draw)
 
     def played(self, found: trueskill.Skills) -> Played:
         return Played(found.mu, found.sigma)

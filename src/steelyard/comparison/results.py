@@ -51,6 +51,7 @@ class Ranked:
     higher_is_better: bool = True
     of: str | None = None
     average: bool = False
+    parameters: Mapping[str, float] | None = None  # of a rating
     notes: tuple[str, ...] = ()
     alone: Floats | None = None
 
@@ -100,6 +101,7 @@ class Ranked:
             "spread": named(self.spread),
             "higher_is_better": self.higher_is_better,
             "of": self.of,
+            "parameters": None if self.parameters is None else dict(self.parameters),
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,13 @@ from steelyard.cli.options import (
     worker_options,
 )
 from steelyard.cli.study.shared import INPUTS, PLOT, emit_study
-from steelyard.studies.systems.options import Design, DisagreementOptions, InstanceOptions
+from steelyard.core.errors import UsageError
+from steelyard.studies.systems.options import (
+    Design,
+    DisagreementOptions,
+    InstanceOptions,
+    ModelsOptions,
+)
 
 if TYPE_CHECKING:
     from steelyard.core.parallel import Workers
@@ -123,6 +130,53 @@ def instances(
         return draw_instances(found, plot)
 
     emit(found.to_dict(), list(found.tables.values()), output, draw=draw)
+
+
+@click.command(
+    epilog="Examples: steelyard study models scores.csv --score chrF; "
+    "steelyard study models arena.jsonl --order time --models bt,davidson,elo"
+)
+@INPUTS
+@click.option("--score", metavar="NAME", help="The score that says who wins a segment.")
+@from_fields(ModelsOptions, "models", "loss", "folds", "order", "unit", "prior", "k")
+@from_fields(ModelsOptions, "trueskill_beta", "trueskill_tau", "trueskill_draw", "orders")
+@from_fields(ModelsOptions, "tolerance", "left", "right", "outcome")
+@PLOT
+@input_options
+@figure_options
+@worker_options
+def models(
+    inputs: tuple[str, ...],
+    score: str | None,
+    plot: tuple[str, ...] | None,
+    options: InputOptions,
+    output: OutputOptions,
+    workers: Workers,
+    **settings: Any,
+) -> None:
+    """See which model of who wins predicts best, and with which parameters.
+
+    Bradley-Terry, Davidson, Elo, TrueSkill and simpler ones predict held-out segments of one score,
+    or held-out battles of a log.
+    """
+    from steelyard.formats.load import JudgementsError
+    from steelyard.studies.systems.rankingmodels import weigh_models
+
+    need_inputs(inputs)
+    wants_figure(output)
+    source: Any = inputs
+    if not any(settings[side] for side in ("left", "right", "outcome")):
+        with suppress(JudgementsError):  # a log, or what is refused as one
+            source = options.by_unit(settings["unit"]).load(inputs)
+    if source is inputs:
+        options.only_rows_and_columns()
+        if score is not None:
+            raise UsageError("--score applies to scores, not to a log of battles")
+        settings |= {name: getattr(options, name) for name in ("where", "ignore", "format")}
+    asked = ModelsOptions(**settings)
+    with workers_with_progress("predicting", workers, output) as shown:
+        found = weigh_models(source, score, options=asked, rng=output.seed, workers=shown)
+    emit_study(found, plot, output)
 
 
 def _each(inputs: tuple[str, ...], column: str, options: InputOptions) -> dict[str, EvalSet]:

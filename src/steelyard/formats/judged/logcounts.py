@@ -124,6 +124,8 @@ class CountedLog:
         What the file was taken for.
     inputs, notes
         The files of a log of another tool, and what was left out or assumed of it.
+    timed
+        Whether the order of ``played`` is one of time.
     """
 
     systems: tuple[str, ...]
@@ -136,6 +138,7 @@ class CountedLog:
     form: str = "battle log"
     inputs: tuple[InputFile, ...] = ()
     notes: tuple[str, ...] = ()
+    timed: bool = False
 
 
 def log_files(path: Path) -> list[Path]:
@@ -174,6 +177,7 @@ def read_counts(
     *,
     by_unit: bool = True,
     in_order: bool = False,
+    held: bool = False,
     workers: Workers | None = None,
 ) -> CountedLog:
     """Count the battles of a log or of rankings, in any kind of table.
@@ -190,6 +194,8 @@ def read_counts(
         Count by unit, too, where the log has units.
     in_order
         Give the battles in their order, too.
+    held
+        Hold the units of battles in memory, however many there are.
     workers
         What long logs are counted on.
     """
@@ -197,14 +203,17 @@ def read_counts(
     columns, workers = columns or LogColumns(), workers or Workers()
     foreign = read_foreign(given, columns)
     if foreign is not None:
-        own = from_log(foreign.value, by_unit=by_unit, in_order=in_order, form=foreign.form)
+        own = from_log(
+            foreign.value, by_unit=by_unit, in_order=in_order, held=held, form=foreign.form
+        )
         return replace(own, inputs=foreign.files, notes=foreign.notes)
     paths = [own for path in given for own in log_files(path)]
     asked = workers.cluster is not None or workers.resume is not None
     if asked or len(paths) > 1 or bigtables.is_parquet(paths[0]) or _is_long(paths[0]):
         seen = [on_disk(each) for each in paths]  # as other processes see them
         try:
-            counted = _LongLog(seen, columns, workers).counted(by_unit=by_unit, in_order=in_order)
+            long = _LongLog(seen, columns, workers)
+            counted = long.counted(by_unit=by_unit, in_order=in_order, held=held)
         except InputError as error:
             if error.path != str(seen[0]) or seen[0] == given[0]:
                 raise
@@ -212,7 +221,7 @@ def read_counts(
         if counted is not None:
             return counted
     whole, form = _read(paths[0], columns)
-    return from_log(whole, by_unit=by_unit, in_order=in_order, form=form)
+    return from_log(whole, by_unit=by_unit, in_order=in_order, held=held, form=form)
 
 
 def _is_long(path: Path) -> bool:
@@ -232,7 +241,12 @@ def _read(path: Path, columns: LogColumns) -> tuple[BattleLog, str]:
 
 
 def from_log(
-    log: BattleLog, *, by_unit: bool = True, in_order: bool = False, form: str = "battle log"
+    log: BattleLog,
+    *,
+    by_unit: bool = True,
+    in_order: bool = False,
+    held: bool = False,
+    form: str = "battle log",
 ) -> CountedLog:
     """Count the battles of a log that is in memory.
 
@@ -253,13 +267,15 @@ def from_log(
             order = np.argsort(log.time, kind="stable")  # what has no time comes last
         played = rows.take(order)
     units: UnitCounts | UnitParts | None
-    if unit is not None and log.units is not None and len(rows) > _MANY and _whole(rows):
+    many = len(rows) > _MANY and not held
+    if unit is not None and log.units is not None and many and _whole(rows):
         pairs, units = _hashed(rows, log.units, unit)
         unit = None
     else:
         pairs, units = _counts(rows, unit)
     in_play = None if unit is None or not in_order else unit[order]
-    return CountedLog(log.systems, len(rows), n_units, pairs, units, played, in_play, form)
+    found = CountedLog(log.systems, len(rows), n_units, pairs, units, played, in_play, form)
+    return replace(found, timed=log.time is not None)
 
 
 def _counts(rows: Battles, unit: NDArray[Any] | None) -> tuple[PairWins, UnitCounts | None]:
@@ -313,7 +329,7 @@ class _LongLog:
         self.columns, self.workers = columns, workers
         self.about: dict[str, Any] = {}
 
-    def counted(self, *, by_unit: bool, in_order: bool) -> CountedLog | None:
+    def counted(self, *, by_unit: bool, in_order: bool, held: bool) -> CountedLog | None:
         """Count everything; None for rankings, which are no battles yet."""
         if self.workers.resume is not None:
             named = self.columns
@@ -335,7 +351,7 @@ class _LongLog:
             code = {name: k for k, name in enumerate(systems)}
             codes = [np.array([code[name] for name in own["systems"]], np.int32) for own in found]
             pairs = _merged(found, codes, len(systems)) if whole else None
-            if known and pairs is not None and size > _MANY:
+            if known and pairs is not None and size > _MANY and not held:
                 units = self._units(tasks, codes, pairs)
                 played = self._played(len(systems)) if in_order else None
                 return CountedLog(tuple(systems), size, units.n_units, pairs, units, played)
@@ -430,6 +446,7 @@ class _LongLog:
         """Hold the battles in memory, as far as there is more to count than the pairs."""
         n = len(systems)
         units, n_units, played, unit = None, None, None, None
+        timed = False
         if by_unit or in_order or pairs is None:
             with scanned(self.paths, self.columns) as scan:
                 scan.systems()
@@ -438,8 +455,10 @@ class _LongLog:
                     pairs, units = _counts(*scan.battles(n, by_unit=by_unit))
                 if in_order:
                     played, unit = scan.battles(n, by_unit=by_unit, in_time=True)
+                    timed = any(own.time is not None for own in scan.names)
         assert pairs is not None
-        return CountedLog(systems, size, n_units, pairs, units, played, unit)
+        found = CountedLog(systems, size, n_units, pairs, units, played, unit)
+        return replace(found, timed=timed)
 
     def _played(self, n: int) -> Battles:
         with scanned(self.paths, self.columns) as scan:

@@ -54,21 +54,51 @@ class EloOptions:
 
     def update(self) -> Update:
         """Make the update of one battle of many pairs."""
-        k = self.k * self.slope / 4
-
-        def update(own: Floats, result: Floats, weight: Floats | None, _tied: bool) -> None:  # noqa: FBT001
-            first, second = own[0, 0], own[0, 1]
-            move = result - np.tanh(first - second)
-            move *= k if weight is None else k * weight
-            first += move
-            second -= move
-
-        return update
+        return _updating(self.k * self.slope / 4)
 
     def finish(self, state: Floats, played: NDArray[np.bool_]) -> Floats:
         """Give ratings, orders x systems; NaN for systems that an order does not have."""
         rating = self.initial + state[0].astype(np.float64) * (2 / self.slope)
         return np.where(played, rating, np.nan).T
+
+
+def _updating(k: float | Floats) -> Update:
+    """Make the update by a K in half log odds, one for all orders or one for each."""
+
+    def update(own: Floats, result: Floats, weight: Floats | None, _tied: bool) -> None:  # noqa: FBT001
+        first, second = own[0, 0], own[0, 1]
+        move = result - np.tanh(first - second)
+        move *= k if weight is None else k * weight
+        first += move
+        second -= move
+
+    return update
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EloGrid:
+    """Elo with a K of its own in each order, all of which are played together.
+
+    ``rules`` has an object for every order; they differ in K alone.
+    """
+
+    rules: tuple[EloOptions, ...]
+
+    def check(self, battles: Battles | None) -> None:
+        """Take any log, and scores."""
+
+    def start(self, n: int, n_orders: int) -> Floats:
+        """Give what is updated, as :meth:`EloOptions.start` does."""
+        return self.rules[0].start(n, n_orders)
+
+    def update(self) -> Update:
+        """Make the update of one battle of many pairs."""
+        ks = np.array([rules.k for rules in self.rules])
+        return _updating(ks * self.rules[0].slope / 4)
+
+    def finish(self, state: Floats, played: NDArray[np.bool_]) -> Floats:
+        """Give ratings, orders x systems; NaN for systems that an order does not have."""
+        return self.rules[0].finish(state, played)
 
 
 def elo_ratings(battles: Battles, options: EloOptions | None = None) -> Floats:

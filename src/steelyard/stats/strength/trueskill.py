@@ -83,46 +83,78 @@ class TrueSkillOptions:
 
     def update(self) -> Update:
         """Make the update of one battle of many pairs."""
-        noise, dynamic, margin = 2 * self.beta**2, self.tau**2, self.margin
-
-        def update(own: Floats, result: Floats, weight: Floats | None, tied: bool) -> None:  # noqa: FBT001
-            mu, wide = own
-            wide += dynamic if weight is None else dynamic * weight
-            scale = wide[0] + wide[1]
-            scale += noise
-            np.sqrt(scale, out=scale)
-            np.divide(1, scale, out=scale)
-            lead = mu[0] - mu[1]
-            lead *= scale
-            edge = margin * scale
-            x = result * lead
-            x -= edge
-            v, w = _won_all(x)
-            v *= result  # seen from the first
-            if tied:
-                at = np.flatnonzero(result == 0)
-                found = _tied_all(lead.take(at), edge.take(at))
-                v.reshape(-1)[at], w.reshape(-1)[at] = found
-            if weight is not None:  # battles that take no part
-                v *= weight
-                w *= weight
-            v *= scale
-            w *= scale
-            w *= scale
-            move = wide * v
-            mu[0] += move[0]
-            mu[1] -= move[1]
-            np.multiply(wide, w, out=move)
-            np.subtract(1, move, out=move)
-            wide *= move
-
-        return update
+        return _updating(2 * self.beta**2, self.tau**2, self.margin)
 
     def finish(self, state: Floats, played: NDArray[np.bool_]) -> Skills:
         """Give skills, orders x systems; NaN for systems that an order does not have."""
         found = state.astype(np.float64)
         found[:, ~played] = np.nan
         return Skills(mu=found[0].T, sigma=np.sqrt(found[1]).T, options=self)
+
+
+def _updating(noise: float | Floats, dynamic: float | Floats, margin: float | Floats) -> Update:
+    """Make the update by variances and a margin, one of each for all orders or one for each."""
+
+    def update(own: Floats, result: Floats, weight: Floats | None, tied: bool) -> None:  # noqa: FBT001
+        mu, wide = own
+        wide += dynamic if weight is None else dynamic * weight
+        scale = wide[0] + wide[1]
+        scale += noise
+        np.sqrt(scale, out=scale)
+        np.divide(1, scale, out=scale)
+        lead = mu[0] - mu[1]
+        lead *= scale
+        edge = margin * scale
+        x = result * lead
+        x -= edge
+        v, w = _won_all(x)
+        v *= result  # seen from the first
+        if tied:
+            at = np.flatnonzero(result == 0)
+            found = _tied_all(lead.take(at), edge.take(at))
+            v.reshape(-1)[at], w.reshape(-1)[at] = found
+        if weight is not None:  # battles that take no part
+            v *= weight
+            w *= weight
+        v *= scale
+        w *= scale
+        w *= scale
+        move = wide * v
+        mu[0] += move[0]
+        mu[1] -= move[1]
+        np.multiply(wide, w, out=move)
+        np.subtract(1, move, out=move)
+        wide *= move
+
+    return update
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrueSkillGrid:
+    """TrueSkill with constants of its own in each order, all of which are played together.
+
+    ``rules`` has an object for every order; skills start alike in all.
+    """
+
+    rules: tuple[TrueSkillOptions, ...]
+
+    def check(self, battles: Battles | None) -> None:
+        """Refuse what any of the models does not know."""
+        for rules in set(self.rules):
+            rules.check(battles)
+
+    def start(self, n: int, n_orders: int) -> Floats:
+        """Give what is updated, as :meth:`TrueSkillOptions.start` does."""
+        return self.rules[0].start(n, n_orders)
+
+    def update(self) -> Update:
+        """Make the update of one battle of many pairs."""
+        each = [(2 * own.beta**2, own.tau**2, own.margin) for own in self.rules]
+        return _updating(*np.array(each).T)
+
+    def finish(self, state: Floats, played: NDArray[np.bool_]) -> Skills:
+        """Give skills, orders x systems; NaN for systems that an order does not have."""
+        return self.rules[0].finish(state, played)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +289,24 @@ def trueskill_probability(
     m, s = np.asarray(mu, dtype=np.float64), np.asarray(sigma, dtype=np.float64)
     lead = m[..., :, None] - m[..., None, :]
     return trueskill_chance(lead, s[..., :, None], s[..., None, :], options)
+
+
+def trueskill_outcomes(
+    lead: Floats, sigma: ArrayLike, other: ArrayLike, options: TrueSkillOptions | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """Chances of a win, a loss and a tie with a lead in skill, given how sure both skills are.
+
+    Examples
+    --------
+    >>> [float(p.round(3)) for p in trueskill_outcomes(np.array(5.0), 1.0, 1.0)]
+    [0.759, 0.172, 0.069]
+    """
+    chosen = options or TrueSkillOptions()
+    one, two = (np.asarray(x, dtype=np.float64) for x in (sigma, other))
+    scale = np.sqrt(2 * chosen.beta**2 + one**2 + two**2)
+    t, e = lead / scale, chosen.margin / scale
+    size = np.abs(t)  # differences of upper tails keep their digits
+    return ndtr(t - e), ndtr(-t - e), np.asarray(ndtr(e - size) - ndtr(-e - size))
 
 
 def trueskill_chance(
