@@ -48,6 +48,12 @@ _OF_RANKINGS = _FIELDS.index("by")
     metavar="FILE",
     help="Write the pairwise outcomes, as a battle log (darr, rr).",
 )
+@click.option(
+    "--ranks",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write places as scores of systems for meta: clusters as ranks with ties, fuzzy ranks.",
+)
 @from_fields(HumanOptions, *_FIELDS[_OF_RANKINGS:-2])
 @click.option(
     "--where",
@@ -60,7 +66,11 @@ _OF_RANKINGS = _FIELDS.index("by")
 @plot_option(PLOTS)
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES))))
 def human(
-    inputs: tuple[str, ...], pairs: Path | None, output: OutputOptions, **settings: Any
+    inputs: tuple[str, ...],
+    pairs: Path | None,
+    ranks: Path | None,
+    output: OutputOptions,
+    **settings: Any,
 ) -> None:
     """Turn raw judgements into scores of systems, with the checks that organisers run.
 
@@ -88,6 +98,9 @@ def human(
 
         save(result.battles, pairs)
         note(f"wrote {pairs}", output)
+    if ranks is not None:
+        tables.write(ranks, result.rank_table().to_columns())
+        note(f"wrote {ranks}", output)
     if output.out is not None and _written(result, output.out):
         note(f"wrote {output.out}", output)
         output = replace(output, out=None)

@@ -17,7 +17,7 @@ from steelyard.data.independence import UnitEffect
 from steelyard.data.judgements import BattleLog
 from steelyard.human.ordering import Averages, Ordering, Rule
 from steelyard.human.outputpairs import brief_pairs
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Floats, ratio
 
 SHOWN_RATERS = 10
 
@@ -123,6 +123,7 @@ class HumanScores:
         if self.rule is not None:
             names = [system.system for system in self.systems]
             result["clusters"] = {**self.rule.to_dict(), "systems": names, "p": self.p}
+            result["ranks"] = self.rank_table().records()
         result |= {name: table.records() for name, table in self.tables.items()}
         result |= self.more
         result |= origin(self.provenance)
@@ -140,6 +141,29 @@ class HumanScores:
             name: [(x, float(y)) for x, y in zip(at, cells, strict=True) if y is not None]
             for name, cells in columns.items()
         }
+
+    def rank_table(self) -> Table:
+        """Give places as scores that metrics can be weighed against; less is better.
+
+        ``tied_rank`` is the mean place of the system's cluster, so that the systems of a cluster
+        tie; ``fuzzy_rank`` the mean place of all systems that do not differ from it significantly,
+        itself included.
+        """
+        if self.rule is None or self.p is None:
+            raise UsageError("ranks with ties are those of clusters: there are none here")
+        beats = self.p < self.rule.alpha
+        apart = beats | beats.T
+        np.fill_diagonal(apart, val=False)
+        fuzzy = ratio((~apart) @ np.arange(1.0, len(apart) + 1), (~apart).sum(axis=1))
+        clusters = np.array([system.cluster for system in self.systems])
+        place = np.arange(1.0, len(clusters) + 1)
+        tied = [float(place[clusters == own].mean()) for own in clusters]
+        rows = tuple(
+            (system.system, system.cluster, tied[i], float(fuzzy[i]), system.score)
+            for i, system in enumerate(self.systems)
+        )
+        names = ("system", "cluster", "tied_rank", "fuzzy_rank", self.score)
+        return Table("Ranks with ties", tuple(Column(name) for name in names), rows)
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give a row per system as a pandas or polars frame."""
