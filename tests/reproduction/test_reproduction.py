@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from steelyard.cli.main import run
 from steelyard.formats.load import load
 from steelyard.reproduction import peyrard2021, thompson2024
+from steelyard.reproduction.evalframes import Frames
+from steelyard.reproduction.pairedsamples import table3_rows
 from steelyard.reproduction.reproduction import (
     COUNTED,
     ERRORS,
@@ -23,6 +25,7 @@ from steelyard.reproduction.reproduction import (
     Row,
     printed,
 )
+from steelyard.studies.systems.disagreement import Setup
 from steelyard.studies.systems.options import Design
 from steelyard.studies.systems.simulation import simulate
 
@@ -81,7 +84,9 @@ def test_a_cell_of_table_3_is_no_match_because_its_error_is_large():
                  "TC": {"pairs": [0.22], "best": [0.63], "top": [0.60]}}  # fmt: skip
     mean, spread = np.full((3, 3), 0.43), np.full((3, 3), 0.35)
     found = {("TC", "BLEU"): (mean, spread)}
-    rows = {r.what: r for r in peyrard2021.table3_rows(published, found, 300, "")}
+    setup = Setup("TC", "BLEU", ("M0", "M1"), np.zeros((2, 5)))
+    frames = Frames({"TC": [setup]}, {}, [])
+    rows = {r.what: r for r in table3_rows(published, found, 300, frames)}
     row = rows["Table 3, TC BLEU, median against bt: best"]
     assert row.error == pytest.approx(0.35 * np.sqrt(1 / 30 + 1 / 300))
     assert row.verdict == "differs"
@@ -147,12 +152,13 @@ def made_up(tmp_path, monkeypatch):
     names = [f"M{k}" for k in range(5)]
     folder = tmp_path / "bt-eval"
     write(folder / "tac.csv.gz", "year", ("08", "09", "11"), names, 10, ("pyramid", *METRICS))
-    write(folder / "dialogue.csv.gz", "dataset", ("tc", "pc"), names, 10, METRICS)
+    for file, sets in (("dialogue", ("tc", "pc")), ("cnndm", ("cnndm",)), ("mscoco", ("coco",)),
+                       *((f"wmt{y}", ("de-en", "zh-en")) for y in (17, 18, 19))):  # fmt: skip
+        write(folder / f"{file}.csv.gz", "dataset", sets, names, 10, METRICS)
     few = Design(types=(1,), systems=(3, 5), segments=(30,), repeats=4)
     monkeypatch.setattr(peyrard2021, "simulate", lambda rng: simulate(few, rng=rng))
     monkeypatch.setattr(peyrard2021, "DRAWS", 20)
     monkeypatch.setattr(peyrard2021, "TEST_DRAWS", 20)
-    monkeypatch.setattr(peyrard2021, "_JITTERS", 5)
     for test, lp, reference in thompson2024.SETS.values():
         wmt = ["A", "B", "C", "D", "HW-TSC", reference, "synthetic_ref"]
         names = [f"{name}-{reference}" for name in ("MetricX-23", "XCOMET-Ensemble", "BLEU")]

@@ -4,6 +4,7 @@
 * Elo (K = 20) and TrueSkill go through all segments of a pair, then on to the next pair.
 * The best systems are the first of a sort that is not stable: among tied systems, who comes first
   depends on how the sort moves them.
+* Means and medians that differ by rounding alone are different, so that last digits decide.
 * Its sign test counts ties as losses of whoever it takes for the better system.
 
 None of this is a default anywhere else. The last pairs weigh most, and which pairs are last depends
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from steelyard.stats.arrays import Floats
-from steelyard.stats.correlation import settled
+from steelyard.stats.correlation import kendall_b, settled
+from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.strength import elo, trueskill
 from steelyard.stats.strength.battlelog import score_results
@@ -114,11 +116,25 @@ def _play(update: Update, state: Floats, scores: Floats, *, second: bool) -> NDA
     return played
 
 
+def order_as_published(first: Floats, second: Floats) -> Floats:
+    """Share of the pairs that two rankings order differently, down to the last digit.
+
+    Values that differ by rounding alone are different, as in the authors' code; elsewhere they tie
+    (:func:`steelyard.stats.correlation.order_disagreement`).
+
+    Examples
+    --------
+    >>> one, two = np.array([[0.1 + 0.2, 0.3, 0.1]]), np.array([[1.0, 2.0, 0.0]])
+    >>> order_as_published(one, two).round(3).tolist()
+    [0.333]
+    """
+    return (1 - kendall_b(count_pairs(first.T, second.T))) / 2
+
+
 def top_as_published(scores: Floats, n: int) -> Bools:
     """Tell which systems an unstable sort puts among the first ``n``: tables x systems."""
-    values = settled(scores)
-    result = np.zeros(values.shape, dtype=bool)
-    for row, own in zip(values, result, strict=True):
+    result = np.zeros(scores.shape, dtype=bool)
+    for row, own in zip(scores, result, strict=True):
         tied = len(np.unique(row)) < len(row)
         order = unstable_order(-row) if tied else np.argsort(-row, kind="stable")
         own[order[:n]] = True

@@ -1,15 +1,10 @@
 """The paired-evaluation paper (Peyrard et al. 2021): its tables and figures beside ours.
 
-Of the paper's 296 setups, 65 are at hand: thirteen metrics on three TAC and two dialogue sets. On
-these, the rankings of the authors' code (:mod:`steelyard.reproduction.aspublished`) are compared
-with its own output, and with the printed tables, most of which rest on all 296. Worked examples and
-the simulation need no data.
-
-The cells of Table 3 are multiples of 1/30 for one metric, of 1/60 for two and of 1/90 for three, so
-each is a mean over 30 samples of a metric. Samples of a fifth of the segments, which the authors'
-code draws for its figures, give these cells; the sizes of appendix A.3 (10, then all of a set that
-has fewer than 50) can't, because whole sets all give the same answer. Figure 6 is made of 1,000
-samples of a fifth, each of a random set and metric.
+Every frame that is there is used (:mod:`steelyard.reproduction.evalframes`), of the paper's 296
+setups. On TAC and dialogue, the rankings of the authors' code
+(:mod:`steelyard.reproduction.aspublished`) are compared with its own output; with the printed
+tables are those of all setups at hand. Worked examples and the simulation need no data. What the
+paper finds on samples stands in :mod:`steelyard.reproduction.pairedsamples`.
 """
 
 from __future__ import annotations
@@ -17,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,12 +19,19 @@ import numpy as np
 from steelyard.comparison.aggregations import connection_warnings
 from steelyard.comparison.options import RankOptions
 from steelyard.core.rng import Rng, generator
-from steelyard.formats.load import load
 from steelyard.reproduction.aspublished import (
-    first_of_tied,
+    order_as_published,
     rank_as_published,
-    sign_as_published,
     top_as_published,
+)
+from steelyard.reproduction.evalframes import FOLDERS, FRAMES, Frames, find_frames
+from steelyard.reproduction.pairedsamples import (
+    RANKINGS,
+    figure4_rows,
+    figure6_rows,
+    sample_means,
+    table3_rows,
+    tac_test_rows,
 )
 from steelyard.reproduction.reproduction import (
     COMPUTED,
@@ -44,9 +45,9 @@ from steelyard.reproduction.reproduction import (
 )
 from steelyard.reproduction.search import Data, Places
 from steelyard.stats.arrays import Floats, row_means
-from steelyard.stats.correlation import joint_shares
 from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.triples import overturned_pairs
 from steelyard.stats.strength.wins import segment_points, win_counts
 from steelyard.studies.results import Progress, Study
 from steelyard.studies.systems import disagreement as units
@@ -56,110 +57,68 @@ from steelyard.studies.systems.simulation import simulate
 PAPER = Paper(
     "paired", "Better than Average: Paired Evaluation of NLP Systems (2021)", "peyrard2021"
 )
-DRAWS = 300  # samples of each setup, for Table 3
+DRAWS = 300  # samples of each setup, for Table 3 and Figure 4
 TEST_DRAWS = 1000  # samples, for Figure 6
-RANKINGS = ("mean", "median", "bt", "elo", "trueskill")  # the first three have samples, too
-#: Sets at hand: the file, and the column and value that select their rows.
-SETS = {
-    "TAC08": ("tac.csv.gz", "year", "08"),
-    "TAC09": ("tac.csv.gz", "year", "09"),
-    "TAC11": ("tac.csv.gz", "year", "11"),
-    "TC": ("dialogue.csv.gz", "dataset", "tc"),
-    "PC": ("dialogue.csv.gz", "dataset", "pc"),
-}
-SUBSET = "65 of the paper's 296 setups are at hand"
+#: What the authors' code was run on: a title, and rows of Table 3.
 _SCOPES = {
-    "all": ("65 setups", tuple(SETS)),
-    "dialogue": ("dialogue", ("TC", "PC")),
-    "TAC": ("TAC", ("TAC08", "TAC09", "TAC11")),
+    "all": ("65 setups", (*FRAMES[0].rows, *FRAMES[1].rows)),
+    "dialogue": ("dialogue", FRAMES[1].rows),
+    "TAC": ("TAC", FRAMES[0].rows),
 }
-_JITTERS = 200  # ways to fill in the digits that the dialogue table lacks
-_DIGITS = 8  # of the scores in the dialogue table
 _RUNS = Allowed(printed(3).most, f"{printed(3).why}; a mean of three simulations against one")
 _WITHIN = Allowed(0.00055, "three decimals, rounded to four before")
-_LOST = (
-    f"the dialogue table holds {_DIGITS} digits, and under the authors' rule the digits below "
-    "decide ties; detail: range over random further digits"
+_CUT = (
+    "under the authors' rule last digits decide ties, and the tables in {folder}/ are cut; those "
+    f"in {FOLDERS[0]}/ have every digit"
 )
-_TIED = (
-    "M16, M31 and M42 tie for places 2 to 4 by bt on TAC11 ROUGE_L, with 1,517 wins each; the "
-    "table holds 15 digits, the authors' frames had up to 17, and one tied segment decides"
-)
-SHARE = 0.2  # of the segments that a sample has
-PUBLISHED_DRAWS = 30  # of each setup of Table 3
-#: Metrics that stand under one heading of Table 3.
-COLUMNS = {
-    "BLEU": ("BLEU",),
-    "ROUGE": ("ROUGE_1", "ROUGE_2", "ROUGE_L"),
-    "ROUGE-WE": ("ROUGE_WE_1", "ROUGE_WE_2"),
-    "MoverScore": ("MoverScore",),
-    "BERTScore": ("BERTScore",),
-}
-_SWAPPED = {("TAC08", "ROUGE-WE")}
-_EXCHANGED = (
-    "the two cells of mean against bt and of median against bt seem to be exchanged in the paper"
-)
-_CHANCE = "beyond two standard errors, as one cell in twenty is by chance"
-_SAMPLES = Allowed(
-    printed(2).most, f"{printed(2).why}, each a mean of {PUBLISHED_DRAWS} samples per metric"
-)
-_OTHER_CODE = {
-    "mood": "values at the median count as below it here; as above it, the share is the authors'",
-    "wilcoxon": "not explained: SciPy's test gives ours",
-}
 _N_PARTS = 8
-Sets = Mapping[str, Sequence[Setup]]
 
 
 def reproduce_paired(
     data: Places | Data, *, rng: Rng = 0, progress: Progress | None = None
 ) -> Reproduction:
-    """Compare the paper's figures with ours, as far as ``data`` holds ``bt-eval/``."""
+    """Compare the paper's figures with ours, as far as ``data`` holds its frames."""
     streams = generator(rng).spawn(4)
-    places = Places.of(data)
-    names = [f"bt-eval/{file}" for file in dict.fromkeys(file for file, _, _ in SETS.values())]
-    paths = [path for name in names if (path := places.file(name)) is not None]
-    missing = "" if len(paths) == len(names) else places.without(*names)
-    sets = {} if missing else load_setups(paths[0].parent)
+    frames = find_frames(Places.of(data))
     rows: list[Row] = []
-    for done, part in enumerate(_parts(PAPER.figures(), sets, streams, missing)):
+    for done, part in enumerate(_parts(PAPER.figures(), frames, streams)):
         rows += part
         if progress is not None:
             progress(done + 1, _N_PARTS)
-    return PAPER.reproduced(rows, paths, [missing], {"draws": DRAWS}, rng)
+    missing = frames.missing.values()
+    return PAPER.reproduced(rows, frames.files, missing, {"draws": DRAWS}, rng)
 
 
 def _parts(
-    published: Mapping[str, Any],
-    sets: Sets,
-    streams: Sequence[np.random.Generator],
-    missing: str,
+    published: Mapping[str, Any], frames: Frames, streams: Sequence[np.random.Generator]
 ) -> Iterator[list[Row]]:
-    """Compute part after part of the paper; where there are no sets, ``missing`` says why."""
-    simulation, jitter, samples, tests = streams
-    flat = [setup for own in sets.values() for setup in own]
+    """Compute part after part of the paper."""
+    simulation, samples, drawn, tests = streams
     yield [*_figure1_rows(published["figure1"]), *_appendix_f_rows(published["appendixF"])]
+    yield list(_triple_rows(published["appendixF"]["triples"], frames))
     yield list(_simulation_rows(published["simulation"], simulate(rng=simulation)))
-    rules = Rules(top_sets=top_as_published)
-    measured = {k: units.measure(rank_as_published(_stack(own)), rules) for k, own in sets.items()}
+    measured = measure_as_published(frames.sets)
+    yield [*_count_rows(published["counts"], frames), *_table_rows(published, measured, frames)]
     yield [
-        *_count_rows(published["counts"], sets, missing),
-        *_table_rows(published, measured, missing),
+        *_code_rows(published["code"], measured, frames),
+        *_half_rows(published["half"], frames),
     ]
-    ranges = _digit_ranges(sets, measured, jitter) if sets else {}
-    yield list(_code_rows(published["code"], measured, ranges, missing))
-    yield list(_half_rows(published["half"], sets, missing))
-    wanted = {metric for own in COLUMNS.values() for metric in own}
-    found = sample_means([setup for setup in flat if setup.score in wanted], DRAWS, samples)
-    yield list(table3_rows(published["table3"], found, DRAWS, missing))
+    found = sample_means(frames.setups, DRAWS, samples)
+    yield list(table3_rows(published["table3"], found, DRAWS, frames))
     yield [
-        *_figure6_rows(published["figure6"], flat, tests, missing),
-        *_tac_test_rows(published["tac-tests"], flat, missing),
+        *figure4_rows(frames, found, DRAWS, drawn),
+        *figure6_rows(published["figure6"], frames, TEST_DRAWS, tests),
+        *tac_test_rows(published["tac-tests"], frames),
     ]
-    yield [
-        *_pairformance_rows(published["pairformance"], sets, missing or SUBSET),
-        *_not_comparable(),
-    ]
+    yield [*_pairformance_rows(published["pairformance"], frames), *_not_comparable()]
+
+
+def measure_as_published(sets: Mapping[str, Sequence[Setup]]) -> dict[str, Floats]:
+    """Compare the five rankings of the authors' code, by its own rule: a row for every setup."""
+    rules = Rules(top_sets=top_as_published, differ=order_as_published)
+    return {
+        name: units.measure(rank_as_published(_stack(own)), rules) for name, own in sets.items()
+    }
 
 
 def _figure1_rows(scores: Mapping[str, list[float]]) -> Iterator[Row]:
@@ -186,6 +145,35 @@ def _appendix_f_rows(scores: Mapping[str, list[float]]) -> Iterator[Row]:
         for name, strength in zip("ABC", _strengths(np.stack([a, b, third])), strict=True):
             what = f"Appendix F, with {title}, bt of {name}"
             yield Row.judge(what, round(1 / 3, 3), float(strength), printed(3), reason)
+
+
+def _triple_rows(published: int, frames: Frames) -> Iterator[Row]:
+    """Pairs whose order a third system changes: the paper found none."""
+    reason = (
+        "a third system changes the order of a pair here; detail: of all triples those with the "
+        "loser ahead, those that are level, setups with any, and the same with ties as half wins"
+    )
+    for row in (row for frame in FRAMES for row in frame.rows):
+        what = f"Appendix F, {row}: triples whose third system changes the order of two"
+        setups = frames.of([row])
+        if not setups:
+            yield Row.absent(what, published, frames.missing[row])
+            continue
+        second, half = (
+            [overturned_pairs(_points(setup.scores, ties)) for setup in setups]
+            for ties in ("second", "half")
+        )
+        triples, turned, level = (sum(own[k] for own in second) for k in range(3))
+        some = f"{sum(own.changed > 0 for own in second)} of {len(setups)} setups"
+        others = sum(own.changed for own in half)
+        detail = f"of {triples:,}: {turned:,} and {level:,}; {some}; {others:,}"
+        yield Row.judge(what, published, turned + level, COUNTED, reason, detail)
+
+
+def _points(scores: Floats, ties: str) -> Floats:
+    """Wins of every system over every other; ties are half wins, or wins of the later one."""
+    counts = win_counts(scores)
+    return counts.wins + (np.tril(counts.ties, -1) if ties == "second" else counts.ties / 2)
 
 
 def _strengths(scores: Floats) -> Floats:
@@ -218,22 +206,6 @@ def _drawn(low: float, high: float) -> Allowed:
     return _RUNS._replace(error=(high - low) / (2 * 1.96) * math.sqrt(1 + 1 / 3))
 
 
-def load_setups(folder: Path) -> dict[str, list[Setup]]:
-    """Load the setups of each set, systems in the authors' order: M0, M1, M2, ..."""
-    result = {}
-    for name, (file, column, value) in SETS.items():
-        es = load(folder / file, where={column: value})
-        metrics = [score for score in es.scores if score != "pyramid"]
-        systems = sorted(es.systems, key=lambda system: int(system.removeprefix("M")))
-        rows = [es.systems.index(system) for system in systems]
-        columns = sorted(range(es.n_segments), key=lambda s: int(es.segments.ids[s]))
-        result[name] = [
-            Setup(name, metric, tuple(systems), es[metric].values[np.ix_(rows, columns)])
-            for metric in metrics
-        ]
-    return result
-
-
 def _stack(setups: Sequence[Setup]) -> Floats:
     return np.stack([setup.scores for setup in setups])
 
@@ -258,213 +230,80 @@ def _cells(table: Mapping[str, Any]) -> Iterator[tuple[int, int, str, float]]:
 
 
 def _table_rows(
-    published: Mapping[str, Any], measured: Mapping[str, Floats], missing: str
+    published: Mapping[str, Any], measured: Mapping[str, Floats], frames: Frames
 ) -> Iterator[Row]:
     """Tables 1 and 4, whose first three rows are those of Table 1."""
     means = _means(measured.values())
     both = {**published["table1"], **published["table4"]}
+    missing = "" if measured else frames.absent([*frames.missing])
     for title, table in (("Table 1", published["table1"]), ("Table 4", both)):
         for p, m, name, value in _cells(table):
             ours = missing or float(means[p, m])
-            yield Row.judge(f"{title}, {name}", value, ours, printed(2), SUBSET)
-
-
-def _digit_ranges(
-    sets: Sets, measured: Mapping[str, Floats], rng: np.random.Generator
-) -> dict[str, tuple[Floats, Floats]]:
-    """Range of the means of the dialogue setups, and of all, over the digits that are not known.
-
-    Values that agree in the digits of the table tie here and need not in the authors' frames, whose
-    rule gives ties to the later system. A random part of the values gets random further digits,
-    many times over; this is the smallest and the largest mean.
-    """
-    rules = Rules(top_sets=top_as_published)
-    drawn = []
-    for name in _SCOPES["dialogue"][1]:
-        scores = _stack(sets[name])
-        shape = (_JITTERS, *scores.shape)
-        part = rng.random(_JITTERS)[:, None, None, None]
-        part[0] = 0  # the table as it is
-        digits = rng.uniform(-0.5, 0.5, shape) * 10.0 ** (1 - _DIGITS)
-        moved = scores * (1 + np.where(rng.random(shape) < part, digits, 0.0))
-        values = units.measure(rank_as_published(moved.reshape(-1, *scores.shape[1:])), rules)
-        drawn.append(values.reshape(_JITTERS, len(scores), *values.shape[1:]))
-    dialogue = np.concatenate(drawn, axis=1)
-    tac = [measured[name] for name in _SCOPES["TAC"][1]]
-    means = {
-        "dialogue": np.stack([_means([own]) for own in dialogue]),
-        "all": np.stack([_means([own, *tac]) for own in dialogue]),
-    }
-    return {key: (own.min(axis=0), own.max(axis=0)) for key, own in means.items()}
+            yield Row.judge(f"{title}, {name}", value, ours, printed(2), frames.subset)
 
 
 def _code_rows(
-    published: Mapping[str, Any],
-    measured: Mapping[str, Floats],
-    ranges: Mapping[str, tuple[Floats, Floats]],
-    missing: str,
+    published: Mapping[str, Any], measured: Mapping[str, Floats], frames: Frames
 ) -> Iterator[Row]:
-    """What the authors' code gives on the sets at hand, by its own rule."""
+    """What the authors' code gives on TAC and dialogue, by its own rule."""
     for key, table in published.items():
-        title, sets = _SCOPES[key]
-        means = _means(measured[name] for name in sets if not missing)
+        title, rows = _SCOPES[key]
+        missing = frames.absent(rows)
+        means = _means(measured[row] for row in rows if not missing)
         for p, m, name, value in _cells(table):
-            why, detail = _TIED, None
-            if key in ranges:
-                why = _LOST
-                detail = " to ".join(f"{edge[p, m]:.3f}" for edge in ranges[key])
             what, ours = f"Authors' code, {title}, {name}", missing or float(means[p, m])
-            yield Row.judge(what, value, ours, _WITHIN, why, detail)
+            yield Row.judge(what, value, ours, _WITHIN, _digits(frames))
 
 
-def _half_rows(published: Mapping[str, Any], sets: Sets, missing: str) -> Iterator[Row]:
+def _digits(frames: Frames) -> str | None:
+    """Say where tables lack the digits that decide ties."""
+    cut = sorted({path.parent.name for path in frames.files} - {FOLDERS[0]})
+    return _CUT.format(folder="/ and ".join(cut)) if cut else None
+
+
+def _half_rows(published: Mapping[str, Any], frames: Frames) -> Iterator[Row]:
     """Mean against Bradley-Terry by the authors' code, but with ties as half wins."""
-    rules = Rules(RankOptions(ties="half"), top_sets=top_as_published)
-    why = f"the dialogue table holds {_DIGITS} digits: some of its ties are none in the frames"
+    half = RankOptions(ties="half")
+    rules = Rules(half, top_sets=top_as_published, differ=order_as_published)
     for key, table in published.items():
-        title, names = _SCOPES[key]
+        title, rows = _SCOPES[key]
+        missing = frames.absent(rows)
         ranked = (
             {
-                "mean": _stack(sets[name]).mean(axis=2),
-                "bt": np.stack([segment_points(s.scores).sum(axis=1) for s in sets[name]]),
+                "mean": _stack(frames.sets[row]).mean(axis=2),
+                "bt": np.stack([segment_points(s.scores).sum(axis=1) for s in frames.sets[row]]),
             }
-            for name in names
+            for row in rows
             if not missing
         )
         means = _means(units.measure(own, rules) for own in ranked)
         for _, m, name, value in _cells(table):
-            ours = missing or float(means[0, m])
-            yield Row.judge(f"Ties as half wins, {title}, {name}", value, ours, _WITHIN, why)
+            what, ours = f"Ties as half wins, {title}, {name}", missing or float(means[0, m])
+            yield Row.judge(what, value, ours, _WITHIN, _digits(frames))
 
 
-def _count_rows(published: Mapping[str, int], sets: Sets, missing: str) -> Iterator[Row]:
+def _count_rows(published: Mapping[str, int], frames: Frames) -> Iterator[Row]:
     words = {"setups": "setups", "pairs": "pairs of systems", "segments": "test instances"}
-    sizes = [len(setup.systems) for own in sets.values() for setup in own]
+    sizes = [len(setup.systems) for setup in frames.setups]
     ours = {
         "setups": len(sizes),
         "pairs": sum(n * (n - 1) // 2 for n in sizes),
-        "segments": sum(own[0].n_segments for own in sets.values()),
+        "segments": sum(own[0].n_segments for own in frames.sets.values()),
     }
+    missing = "" if sizes else frames.absent([*frames.missing])
     for key, value in published.items():
-        yield Row.judge(f"Section 5, {words[key]}", value, missing or ours[key], COUNTED, SUBSET)
+        found = missing or ours[key]
+        yield Row.judge(f"Section 5, {words[key]}", value, found, COUNTED, frames.subset)
 
 
-def sample_size(n_segments: int) -> int:
-    """Give a fifth of the segments, as a whole number.
-
-    Examples
-    --------
-    >>> [sample_size(n) for n in (48, 44, 60)]
-    [10, 9, 12]
-    """
-    return max(1, round(SHARE * n_segments))
-
-
-def sample_means(
-    setups: Sequence[Setup], draws: int, rng: np.random.Generator
-) -> dict[tuple[str, str], tuple[Floats, Floats]]:
-    """Mean and standard deviation over samples of each setup: pairs of rankings x measures."""
-    rules = Rules(RankOptions(ties="second"), top_sets=first_of_tied)
-    found = {}
-    for setup, own in zip(setups, rng.spawn(len(setups)), strict=True):
-        counts = units.draw_segments(setup.n_segments, sample_size(setup.n_segments), draws, own)
-        ranked = units.rank_samples(setup, RANKINGS[:3], rules.options, counts)
-        values = units.measure(ranked, rules)
-        known = np.maximum((~np.isnan(values)).sum(axis=0), 1)
-        mean = np.nansum(values, axis=0) / known
-        spread = np.sqrt(np.nansum((values - mean) ** 2, axis=0) / known)
-        found[setup.set, setup.score] = mean, spread
-    return found
-
-
-def table3_rows(
-    published: Mapping[str, Any],
-    found: Mapping[tuple[str, str], tuple[Floats, Floats]],
-    draws: int,
-    missing: str,
-) -> Iterator[Row]:
-    """Compare every cell."""
-    pairs = [", ".join(pair) for pair in combinations(RANKINGS[:3], 2)]
-    headings = [(c, r) for c in published["columns"] for r in published["rankings"]]
-    for name, cells in published.items():
-        if name in ("columns", "rankings"):
-            continue
-        absent = missing if name in SETS else "the scores of this set are not at hand"
-        for m, measure in enumerate(MEASURES):
-            for (column, rankings), value in zip(headings, cells[measure], strict=False):
-                what = f"Table 3, {name} {column}, {rankings.replace(', ', ' against ')}: {measure}"
-                if absent:
-                    yield Row.absent(what, value, absent)
-                    continue
-                own = [found[name, metric] for metric in COLUMNS[column]]
-                p = pairs.index(rankings)
-                ours = float(np.mean([mean[p, m] for mean, _ in own]))
-                variance = sum(spread[p, m] ** 2 for _, spread in own) / len(own) ** 2
-                error = float(np.sqrt(variance * (1 / PUBLISHED_DRAWS + 1 / draws)))
-                swapped = (name, column) in _SWAPPED and rankings != "mean, median"
-                reason = _EXCHANGED if swapped else _CHANCE
-                yield Row.judge(what, value, ours, _SAMPLES._replace(error=error), reason)
-
-
-def _tested(parts: Iterable[Setup], tests: Sequence[str]) -> Floats:
-    """Give the matrix of tests, the sign test being that of the authors."""
-    found = []
-    for part in parts:
-        found.append(units.significant_pairs(part.scores, tests, 0.05))
-        found[-1][list(tests).index("sign")] = sign_as_published(part.scores) < 0.05
-    return joint_shares(np.concatenate(found, axis=1))
-
-
-def _drawn_parts(setups: Sequence[Setup], rng: np.random.Generator) -> Iterator[Setup]:
-    """Draw sets, metrics and samples."""
-    sets: dict[str, list[Setup]] = {}
-    for setup in setups:
-        sets.setdefault(setup.set, []).append(setup)
-    names = list(sets)
-    for _ in range(TEST_DRAWS):
-        own = sets[names[int(rng.integers(len(names)))]]
-        setup = own[int(rng.integers(len(own)))]
-        yield setup.sample(sample_size(setup.n_segments), rng)
-
-
-def _figure6_rows(
-    published: Mapping[str, Any], setups: Sequence[Setup], rng: np.random.Generator, missing: str
-) -> Iterator[Row]:
-    """Compare the matrix, cell by cell."""
-    tests = published["tests"]
-    matrix = _tested(_drawn_parts(setups, rng), tests) if setups else np.empty((0, 0))
-    why = f"{SUBSET}, most of them TAC: a fifth of it is 9 or 10 segments, so there is less power"
-    for i, one in enumerate(tests):
-        for j, two in enumerate(tests):
-            what = f"Figure 6, found by {one}" + (f": also by {two}" if i != j else "")
-            ours = missing or float(matrix[i, j])
-            yield Row.judge(what, published[one][j], ours, printed(2), missing or why)
-
-
-def _tac_test_rows(
-    published: Mapping[str, Any], setups: Sequence[Setup], missing: str
-) -> Iterator[Row]:
-    """Compare the authors' tests on all segments of TAC."""
-    tests = published["tests"]
-    tac = [setup for setup in setups if setup.set.startswith("TAC")]
-    matrix = _tested(tac, tests) if tac else np.empty((0, 0))
-    for i, test in enumerate(tests):
-        cells = [(i, test, published["diagonal"][i], 3)]
-        if i:
-            cells.append((0, f"t: also by {test}", published["given-t"][i], 2))
-        for row, name, value, decimals in cells:
-            what = f"Authors' tests, all segments of TAC, found by {name}"
-            ours = missing or float(matrix[row, i])
-            yield Row.judge(what, value, ours, printed(decimals), _OTHER_CODE.get(test))
-
-
-def _pairformance_rows(published: Mapping[str, Any], sets: Sets, missing: str) -> Iterator[Row]:
+def _pairformance_rows(published: Mapping[str, Any], frames: Frames) -> Iterator[Row]:
     """Setups on which the paper's tool, which drops ties, divides 0 by 0 and never returns."""
     note = (
         "two systems that win nothing and always tie with each other are 0 / 0 in the iteration of "
         "Pairformance; here they are named, and the others ranked"
     )
-    known = {setup.score: setup for setup in sets.get(published["set"], ())}
+    known = {setup.score: setup for setup in frames.of([published["set"]])}
+    missing = frames.absent([published["set"]]) or "no scores of this metric"
     for metric in published["metrics"]:
         what = f"Pairformance, {published['set']} {metric}, ties dropped"
         if metric not in known:
@@ -480,7 +319,7 @@ def _not_comparable() -> Iterator[Row]:
     drawn = "drawn only: no figures are printed"
     for what, note in (
         ("Figure 2, densities of pairings", drawn),
-        ("Figure 4, disagreement by metric, task and size", f"{drawn}; see study disagreement"),
+        ("Figure 4, disagreement by metric, task and size", f"{drawn}; claims stand above"),
         ("Figure 5, a pairwise matrix on translations", "its scores are not at hand"),
         ("Table 2, an example of strengths by type", "an input: there is nothing to compute"),
     ):

@@ -83,12 +83,14 @@ class Setup:
 class Rules:
     """What the definitions leave open: options of the rankings, and who is at the top.
 
-    ``top`` is the size of the top, ``top_sets`` says who belongs to it.
+    ``top`` is the size of the top, ``top_sets`` says who belongs to it, ``differ`` which share of
+    the pairs two rankings order differently.
     """
 
     options: RankOptions = field(default_factory=RankOptions)
     top: int = 3
     top_sets: Callable[[Floats, int], Bools] = top_systems
+    differ: Callable[[Floats, Floats], Floats] = order_disagreement
 
 
 def find_setups(
@@ -180,7 +182,7 @@ def draw_segments(n: int, size: int, draws: int, rng: np.random.Generator) -> Fl
 def measure(rankings: Rankings, rules: Rules) -> Floats:
     """Compare all pairs of rankings: draws x pairs of rankings x (pairs, best, top).
 
-    * ``pairs``: share of the pairs of systems in different order
+    * ``pairs``: share of the pairs of systems in different order, as the rules have it
       (:func:`steelyard.stats.correlation.order_disagreement`);
     * ``best``, ``top``: 1 where the best system, or the set of the best three, differs.
     """
@@ -188,7 +190,7 @@ def measure(rankings: Rankings, rules: Rules) -> Floats:
     top = {name: rules.top_sets(own, rules.top) for name, own in rankings.items()}
     columns = [
         [
-            order_disagreement(rankings[a], rankings[b]),
+            rules.differ(rankings[a], rankings[b]),
             *(sets_differ(s[a], s[b]) for s in (best, top)),
         ]
         for a, b in combinations(rankings, 2)
