@@ -328,7 +328,7 @@ CASES = [
     Case(KobeOptions, {}, {"against": "text", "matching": "known name", "penalty": "flag",
                            "rounded": "flag", "measure": "known name", "counted": "known name",
                            "weights": "known name", "language_filter": "known name",
-                           "link": "object"}, ("links",)),
+                           "linker": "text?", "link": "object"}, ("links",)),
     Case(LinkOptions, {}, {"tiers": "known names", "inventory": "known name",
                            "min_population": "count", "sure_population": "count",
                            "national_languages": "flag", "lemmas": "flag", "values": "flag"}),

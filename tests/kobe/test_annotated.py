@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from collections import Counter
+from importlib.metadata import EntryPoint, EntryPoints
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -22,6 +23,7 @@ from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sent
 from steelyard.formats.entityfiles import write as write_lines
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.explaining import explain
+from steelyard.kobe.linking import linkedtexts
 from steelyard.kobe.mention import Mention
 from steelyard.kobe.options import KobeOptions
 from steelyard.kobe.run import kobe_metric
@@ -335,6 +337,85 @@ def test_options_of_the_linker(small_kb, capsys) -> None:
     assert "lemmas:False" in found["signatures"]["kobe"]
     assert run([*call, "--set", "kobe.link.values=false", "--set", "kobe.link=1"]) == 2
     assert "options of kobe.link are set, too" in capsys.readouterr().err
+
+
+LINKER = """
+from steelyard.kobe.mention import Mention
+
+
+class Capitals:
+    signature = "capitals:1"
+
+    def link(self, texts, lang, other):
+        same = {"Wien": "Vienna", "Rom": "Rome"}
+        return [
+            tuple(
+                Mention(text.index(word), text.index(word) + len(word), word, same.get(word, word))
+                for word in text.split()
+                if word[0].isupper()
+            )
+            for text in texts
+        ]
+
+    def name(self, entity):
+        return str(entity)
+
+
+ready = Capitals()
+number = 5
+"""
+
+
+@pytest.fixture
+def own_linker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    (tmp_path / "capitals.py").write_text(LINKER)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    texts = tmp_path / "texts.jsonl"
+    rows = [
+        {"seg": 1, "src": "von Wien nach Rom", "out": {"A": "from Vienna to Rome", "B": "to Rome"}}
+    ]
+    texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return [str(texts), "--lp", "de-en"]
+
+
+@pytest.mark.parametrize("name", ["capitals:Capitals", "capitals:ready", "mine"])
+def test_a_linker_of_ones_own(own_linker, name, tmp_path: Path, monkeypatch, capsys) -> None:
+    point = EntryPoint("mine", "capitals:Capitals", linkedtexts.GROUP)
+    points = EntryPoints([point])
+    monkeypatch.setattr(linkedtexts, "entry_points", lambda group: points.select(group=group))
+    call = ["score", *own_linker, "--metric", "kobe", "--set", f"kobe.linker={name}", "--json"]
+    assert run(call) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["systems"] == {"A": {"kobe": 100.0}, "B": {"kobe": 50.0}}
+    assert "lid:sentence|weights:uniform|capitals:1" in found["signatures"]["kobe"]
+    links = tmp_path / "links"
+    assert (
+        run(["kb", "annotate", *own_linker, "--set", f"kobe.linker={name}", "--out", str(links)])
+        == 0
+    )
+    capsys.readouterr()
+    assert run(["score", str(links), "--metric", "kobe", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["systems"] == found["systems"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["kobe.linker=nobody"], ["no linker 'nobody'", "MODULE:OBJECT"]),
+        (["kobe.linker=capitals:nothing"], ["can't be loaded from capitals:nothing"]),
+        (["kobe.linker=no_such_module:x"], ["can't be loaded"]),
+        (["kobe.linker=capitals:number"], ["can't be loaded"]),
+        (["kobe.linker=builtins:dict"], ["a dict has no signature, link and name"]),
+        (["kobe.linker=capitals:ready", "kobe.link.values=false"], ["another linker does"]),
+        (["kobe.linker=capitals:ready", "kobe.links=x"], ["expected one of them"]),
+    ],
+)
+def test_linkers_that_are_none(own_linker, settings, words, capsys) -> None:
+    call = ["score", *own_linker, "--metric", "kobe"]
+    assert run([*call, *(part for one in settings for part in ("--set", one))]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert all(word in error for word in words)
 
 
 def test_options_that_have_no_part_where_links_are_given(tmp_path: Path, capsys) -> None:

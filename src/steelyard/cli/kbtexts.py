@@ -272,8 +272,10 @@ def annotate(
     source, _, target = (es.language_pair or "").partition("-")
     if not (source and target):
         raise UsageError("the languages are not known: name them by --src-lang and --tgt-lang")
-    base_of = KnowledgeBase.open(located(base))
     asked = KobeOptions.told(given.get("kobe", {}))
+    if base is not None and asked.linker is not None:
+        raise UsageError("--kb has no part where another linker is named")
+    base_of = None if asked.linker is not None else KnowledgeBase.open(located(base))
     found = annotations_of(es, source, target, base_of, asked, reference=how.reference)
     lines = files.suffix(output.out) in TABLES
     if lines and output.out.exists() and not how.force:
@@ -290,7 +292,7 @@ def annotate(
     result = {
         "path": str(output.out if lines else output.out / str(es.language_pair)),
         "language_pair": es.language_pair,
-        "kb": base_of.signature,
+        "kb": None if base_of is None else base_of.signature,
         "sentences": found.n_segments,
         "mentions": mentions,
         "read": [file.taken_for() for file in es.inputs],

@@ -11,7 +11,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.load import Source, as_evalset
 from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.linkedtexts import check_linker, link_set, make_linker
+from steelyard.kobe.linking.linkedtexts import chosen_linker, link_set
 from steelyard.kobe.mention import Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions
 
@@ -42,7 +42,6 @@ def annotate(
     es = as_evalset(es)
     bounds.instance(KobeOptions, "KobeOptions", optional=True, options=options)
     bounds.text(src=src, tgt=tgt)
-    check_linker(linker)
     how = (options or KobeOptions()).settled()
     if how.against != "src" or how.links is not None or how.counted != "mentions":
         raise UsageError("options: annotations are links of sources as they stand; expected no "
@@ -51,7 +50,7 @@ def annotate(
     if reference is not None and reference not in es.references:
         raise UsageError(f"no reference named '{reference}'; {hint(reference, es.references)}")
     pair = normalise(src), normalise(tgt)
-    linker = linker or make_linker(kb, how.link)
+    linker = chosen_linker(how, kb, linker)
     linked = link_set(es, pair, how, linker)
     rows: dict[str, tuple[Sequence[str | None], Sequence[Mentions | None]]] = {
         "src": (linked.sources, linked.source_mentions)

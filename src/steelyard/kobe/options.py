@@ -92,6 +92,9 @@ class KobeOptions(Options):
         of mentions only) or ``off``; ``auto`` is ``sentence``, but ``off`` for links from files.
     links
         Annotations of another linker, or the file or folder of them, in place of our links.
+    linker
+        Another linker, in place of ours: the name of one that a package has added, or
+        ``module:object``.
     link
         How names are found.
     """
@@ -105,13 +108,17 @@ class KobeOptions(Options):
     weights: Literal["uniform", "consensus"] = choice("uniform", ("uniform", "consensus"))
     language_filter: str = choice("auto", ("auto", *FILTERS))
     links: Any = source()  # noqa: RUF009
+    linker: str | None = text(None)
     link: LinkOptions = field(default_factory=LinkOptions)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         bounds.instance(LinkOptions, "LinkOptions", link=self.link)
-        if self.links is not None and self.link != LinkOptions():
-            told = "find names in texts, and have no part where links are given (links=...)"
+        if self.links is not None and self.linker is not None:
+            raise UsageError("links=... and linker=...: expected one of them")
+        if (self.links or self.linker) is not None and self.link != LinkOptions():
+            other = "links are given (links=...)" if self.linker is None else "another linker does"
+            told = f"find names in texts, and have no part where {other}"
             raise UsageError(f"options of link ({self.link.signature()}) {told}")
 
     def settled(self, *, linked: bool = False) -> KobeOptions:

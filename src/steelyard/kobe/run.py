@@ -24,7 +24,7 @@ from steelyard.kobe.findings import (
     ranked,
 )
 from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.linkedtexts import Pair, check_linker, link_set, make_linker
+from steelyard.kobe.linking.linkedtexts import Pair, chosen_linker, link_set
 from steelyard.kobe.matching import (
     Kobe,
     Mask,
@@ -77,19 +77,13 @@ def kobe_metric(
         The scores in words, by category, and what was lost or added.
     """
     bounds.instance(KobeOptions, "KobeOptions", optional=True, options=options)
-    check_linker(linker)
-    options = options or KobeOptions()
-    if linker is not None and options.links is not None:
-        raise UsageError("links=... and linker=...: expected one of them")
-    es = as_evalset(es)
-    if options.links is not None:
-        linker = AnnotatedLinker.of(options.links, es.language_pair)
-    annotated = isinstance(linker, AnnotatedLinker)
+    options, es = options or KobeOptions(), as_evalset(es)
+    annotated = options.links is not None or isinstance(linker, AnnotatedLinker)
     options = options.settled(linked=annotated)
     if not annotated or options.language_filter != "off":  # or else nobody asks for languages
         bounds.text(src=src, tgt=tgt)
         src, tgt = normalise(str(src)), normalise(str(tgt))
-    linker = linker or make_linker(kb, options.link)
+    linker = chosen_linker(options, kb, linker, es.language_pair)
     linked = link_set(es, (src, tgt), options, linker)
     return _assemble(es, linked, (src, tgt), options, linker)
 

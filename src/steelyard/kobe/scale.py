@@ -99,8 +99,8 @@ def score_shards(
         eight. The counts are in ``workers.resume`` then, and the result is None.
     """
     options, workers = (options or KobeOptions()).settled(), workers or Workers()
-    if options.links is not None:
-        raise UsageError("links=... are for texts that are scored at once, not for shards")
+    if (options.links or options.linker) is not None:
+        raise UsageError("links=... and linker=... are for texts that are scored at once")
     if options.weights != "uniform":
         raise UsageError("consensus weights are no counts: shards have uniform weights only")
     if not shards:

@@ -52,7 +52,7 @@ class Kobe:
         self.options = KobeOptions.told(options)
         if self.options.links is None:
             need_extra("kobe", "KoBE")
-        elif kb is not None:
+        if kb is not None and (self.options.links or self.options.linker) is not None:
             raise UsageError("kb=... has no part where links are given (links=..., annotations)")
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
