@@ -38,7 +38,7 @@ def test_the_first_figure_by_default_and_several_with_their_names(tmp_path, caps
 def test_a_pair_has_figures_of_its_own(tmp_path, capsys):
     pair = [*COMPARE[:4], "--pair", "Amber,Cobalt", "--out", str(tmp_path / "f.svg")]
     assert run([*pair, "--plot", "forest"]) == 2
-    assert "known: density, differences, wins" in capsys.readouterr().err
+    assert "known: density, differences, pairings, wins" in capsys.readouterr().err
     assert run([*pair, "--plot", "differences"]) == 0
     assert "Amber minus Cobalt" in (tmp_path / "f.svg").read_text(encoding="utf-8")
 

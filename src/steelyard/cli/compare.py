@@ -58,7 +58,7 @@ PLOTS = (
     "forest", "pairwise", "pairwise-alone", "pairwise-all", "density", "differences", "wins",
     "ranks", "disagreement",
 )  # fmt: skip
-PAIR_PLOTS = ("density", "differences", "wins")
+PAIR_PLOTS = ("density", "differences", "wins", "pairings")
 _SIDES = ("left", "right", "outcome")
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(

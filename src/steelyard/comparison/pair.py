@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparison.options import CardOptions
+from steelyard.comparison.pairings import Pairings, pair_otherwise
 from steelyard.comparison.readings import (
     Reading,
     Readings,
@@ -74,6 +75,7 @@ class Decision:
     unit: UnitEffect
     verdict: str
     readings: Readings
+    pairings: Pairings
     strata: Strata | None = None
     regressions: tuple[Regression, ...] = ()
     human: dict[str, Any] | None = None
@@ -111,6 +113,7 @@ class Decision:
             "unit": self.unit.to_dict(),
             "verdict": self.verdict,
             "readings": self.readings.to_dict(),
+            "pairings": self.pairings.to_dict(),
             "strata": None if self.strata is None else self.strata.to_dict(),
             "human": self.human,
             "regressions": [one.to_dict() for one in self.regressions],
@@ -274,6 +277,7 @@ def decide(
         unit=two.units.effect(np.stack([moved, 0 * moved])),
         verdict="",
         readings=_readings(two, means_apart, counts, asked),
+        pairings=pair_otherwise(two, generator(rng).spawn(1)[0]),
         strata=stratify(es, two, moved, counts),
         regressions=regressions_of(es, two, lead),
         human=None if options.human is None else _human(es, options.human, two, counts, level),

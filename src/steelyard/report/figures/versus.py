@@ -10,13 +10,14 @@ from steelyard.comparison.results import SENTENCES
 from steelyard.comparison.scores import is_binary
 from steelyard.core.errors import UsageError, hint
 from steelyard.report.figures import style
+from steelyard.report.figures.otherpairings import draw_pairings
 from steelyard.report.figures.panels import Matrix, cell_size, heat, histogram
 from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, number, plot
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.wins import win_counts
 
 #: Names of the figures of two systems.
-PAIR_FIGURES = ("density", "differences", "wins")
+PAIR_FIGURES = ("density", "differences", "wins", "pairings")
 _SIDE = 340
 _LINES = (
     {"color": style.RED, "strokeWidth": 1.8},
@@ -43,6 +44,8 @@ def draw_pair(
         raise UsageError(f"figure '{name}' needs two systems")
     if name == "wins":
         return wins(pair, scores if higher_is_better else -scores)
+    if name == "pairings":
+        return draw_pairings(_shared(scores, pair), pair, score, higher_is_better=higher_is_better)
     if name == "density" and is_binary(scores):
         return two_by_two(scores, pair, score)
     draw = density if name == "density" else differences
