@@ -35,7 +35,7 @@ from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
-from steelyard.stats import agreement, autorank, clusters, components, reliability
+from steelyard.stats import agreement, autorank, clusters, components, reliability, worthcurve
 from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
@@ -52,6 +52,7 @@ from steelyard.stats.strength import elo, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
 from steelyard.stats.strength.strengtheffect import strength_effect
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
+from steelyard.studies.metrics.differences import difference_worth
 from steelyard.studies.metrics.discernment import count_distinct, guard
 from steelyard.studies.metrics.leavingout import leave_each_out
 from steelyard.studies.metrics.ties import vary_ties
@@ -264,6 +265,11 @@ CASES = [
           "n_resamples": "one or more?", "alpha": "level", "correction": "known name"}),
     Case(leave_each_out, {"es": ES, "human": "people", "by": "pa"},
          META | QUICK | {"cutoff": "above 0"}),
+    Case(difference_worth, {"sets": sy.demo_set(), "human": "mqm", "metrics": ["kin-src"],
+                            "draws": 10},
+         QUICK | {"sets": "set", "human": "known name?", "metrics": "known names?",
+          "at": "thresholds?", "alpha": "level", "unit": "unit", "draws": "ten or more",
+          "rng": "rng"}, ("groups", "pvalues")),
     Case(guard, {"es": ES, "human": "people", "by": "pa", "draws": 2},
          META | QUICK | {"draws": "one or more"}),
     Case(vary_ties, {"data": ES, "human": "people"},
@@ -417,6 +423,13 @@ STATISTICAL = [
     Case(wins.segment_points, {"scores": MATRIX},
          {"ties_as": "known name", "tolerance": "at least 0"}),
     Case(outlying, {"scores": MATRIX[0]}, {"cutoff": "above 0"}),
+    Case(worthcurve.resampled_pairs,
+         {"sets": np.zeros(1, int), "first": np.zeros(1, int), "second": np.ones(1, int),
+          "by": "sets", "draws": 2, "rng": GENERATOR},
+         {"by": "known name", "draws": "one or more"}, ("sets", "first", "second", "rng")),
+    Case(worthcurve.calibration,
+         {"chance": np.array([0.5]), "outcome": np.array([1.0]), "rng": GENERATOR},
+         {"bins": "one or more"}, ("chance", "outcome", "rng")),
     Case(power.t_power, {"effect": 0.1, "n": 10},
          POWER | {"effect": "number", "n": "count"}),
     Case(power.sign_power, {"win": 0.6, "n": 10},

@@ -18,6 +18,7 @@ from steelyard.formats import files, frames, guessing, registry, roles
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.format import ForeignFormat, SetFormat
 from steelyard.formats.options import LoadOptions
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Read, Reading, read_all
 from steelyard.formats.scoretables import WIDE
 from steelyard.formats.streams import kept
@@ -272,8 +273,37 @@ def column_values(*sources: Source, column: str) -> list[str]:
     >>> column_values(polars.DataFrame(rows), column="year")
     ['08', '09']
     """
-    reading = Reading(((column, ""),))
     found: dict[str, None] = {}
+    for table in _tables_with(sources, column):
+        found |= dict.fromkeys(table.labels(column))
+    return list(found)
+
+
+@kept()
+def systems_by(*sources: Source, column: str) -> dict[str, str] | None:
+    """Give the value of a column that each system has, None if a system has several.
+
+    Examples
+    --------
+    >>> import polars
+    >>> rows = {"system": ["A", "B"], "campaign": ["x", "y"], "m": [1.0, 2.0]}
+    >>> systems_by(polars.DataFrame(rows), column="campaign")
+    {'A': 'x', 'B': 'y'}
+    """
+    found: dict[str, str] = {}
+    for table in _tables_with(sources, column):
+        if roles.SYSTEM[0] not in table:
+            return None
+        for system, value in zip(table.labels(roles.SYSTEM[0]), table.labels(column), strict=True):
+            if found.setdefault(system, value) != value:
+                return None
+    return found
+
+
+def _tables_with(sources: Sequence[Source], column: str) -> list[RawTable]:
+    """Read the tables that have a column; an error if none has."""
+    reading = Reading(((column, ""),))
+    found: list[RawTable] = []
     columns: set[str] = set()
     for source in sources:
         if isinstance(source, EvalSet):
@@ -292,11 +322,10 @@ def column_values(*sources: Source, column: str) -> list[str]:
             else:
                 table = reading.table(path)
         columns |= set(table.columns)
-        if column in table:
-            found |= dict.fromkeys(table.labels(column))
+        found += [table] if column in table else []
     if not found:
         raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
-    return list(found)
+    return found
 
 
 def _with_kinds(sets: Sequence[EvalSet], human: str | None) -> list[EvalSet]:

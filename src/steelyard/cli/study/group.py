@@ -18,6 +18,7 @@ STUDIES = {
     "distinct": (f"{_METRICS}:distinct", "Which meta-metric tells metrics apart?"),
     "sentinels": (f"{_METRICS}:sentinels", "Do metrics beat scores that know nothing?"),
     "outliers": (f"{_METRICS}:outliers", "Which systems carry the agreement with people?"),
+    "worth": (f"{_METRICS}:worth", "How often do people agree with a difference of this size?"),
     "ties": (f"{_METRICS}:ties", "Would they rank alike with other ties?"),
     "disagreement": (f"{_SYSTEMS}:disagreement", "How often do mean, median and others disagree?"),
     "instances": (f"{_SYSTEMS}:instances", "Which segments are hard, which tell systems apart?"),

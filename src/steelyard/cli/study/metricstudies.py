@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +18,7 @@ from steelyard.cli.options import (
     input_options,
     need_inputs,
 )
-from steelyard.cli.study.shared import INPUTS, PLOT, emit_study, meta_command
+from steelyard.cli.study.shared import EACH, INPUTS, PLOT, each_set, emit_study, meta_command
 from steelyard.core.errors import UsageError
 from steelyard.studies.metrics.options import (
     OUTLIER_META,
@@ -27,6 +28,7 @@ from steelyard.studies.metrics.options import (
     SentinelOptions,
     SystemsOptions,
     TiesOptions,
+    WorthOptions,
 )
 
 if TYPE_CHECKING:
@@ -94,6 +96,61 @@ def sentinels() -> tuple[str, Callable[..., Study]]:
     from steelyard.studies.metrics.discernment import guard
 
     return "weighing sentinels", guard
+
+
+@click.command(
+    epilog="Examples: steelyard study worth scores.csv --human mqm --metrics chrF --at 0.5,1; "
+    "steelyard study worth systems.csv.gz --human da --each campaign --p-values pairs.csv --out "
+    "worth.json"
+)
+@INPUTS
+@from_fields(WorthOptions, "metrics", "at")
+@EACH
+@click.option(
+    "--p-values",
+    "pvalues",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="People's p-values of pairs (columns a, b, p), where there are no segments to test.",
+)
+@from_fields(WorthOptions, "alpha", "unit", "draws")
+@PLOT
+@input_options
+@figure_options
+def worth(
+    inputs: tuple[str, ...],
+    each: str | None,
+    pvalues: str | None,
+    plot: tuple[str, ...] | None,
+    options: InputOptions,
+    output: OutputOptions,
+    **settings: Any,
+) -> None:
+    """Find how often people agree with a difference of a metric, by its size.
+
+    Pairs of systems of one set, or of many (--each). Also which difference it takes, how often
+    people's difference is significant, and whether half of the data foretells the other.
+    """
+    from steelyard.formats.load import systems_by
+    from steelyard.formats.pairtests import read_pair_pvalues
+    from steelyard.studies.metrics.differences import difference_worth
+
+    need_inputs(inputs)
+    wants_figure(output)
+    asked = WorthOptions(**settings)
+    options = options.by_unit(asked.unit)
+    groups = None if each is None else systems_by(*inputs, column=each)
+    if each is None or groups is not None:  # systems of one campaign each need one load
+        skipped = () if each is None else (each,)
+        sets: Any = [replace(options, ignore=(*options.ignore, *skipped)).load(inputs)]
+    else:
+        found_sets = each_set(inputs, each, options)
+        sets = [found_sets[name] for name in sorted(found_sets)]
+    known = None if pvalues is None else read_pair_pvalues(pvalues)
+    with progress_of("measuring", output) as progress:
+        found = difference_worth(sets, options.human, options=asked, groups=groups, pvalues=known,
+                                 rng=output.seed, progress=progress)  # fmt: skip
+    emit_study(found, plot, output)
 
 
 @click.command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,12 +25,25 @@ from steelyard.studies.metrics.options import (
 )
 
 if TYPE_CHECKING:
+    from steelyard.data.evalset import EvalSet
     from steelyard.studies.results import Study
 
 INPUTS = click.argument("inputs", nargs=-1, metavar="INPUT...")
+EACH = click.option("--each", metavar="COLUMN", help="One set for every value of this column.")
 PLOT = click.option(
     "--plot", type=Names(), help="Curves that a figure shows, by name; all by default."
 )
+
+
+def each_set(inputs: tuple[str, ...], column: str, options: InputOptions) -> dict[str, EvalSet]:
+    """Load a set for every value of a column."""
+    from steelyard.formats.load import column_values
+
+    values = column_values(*inputs, column=column)
+    return {
+        value: replace(options, where=(*options.where, (column, value))).load(inputs)
+        for value in values
+    }
 
 
 def emit_study(found: Study, plot: tuple[str, ...] | None, output: OutputOptions) -> None:

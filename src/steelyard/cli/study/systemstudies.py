@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +18,7 @@ from steelyard.cli.options import (
     need_inputs,
     worker_options,
 )
-from steelyard.cli.study.shared import INPUTS, PLOT, emit_study
+from steelyard.cli.study.shared import EACH, INPUTS, PLOT, each_set, emit_study
 from steelyard.core.errors import UsageError
 from steelyard.studies.systems.options import (
     Design,
@@ -30,7 +29,6 @@ from steelyard.studies.systems.options import (
 
 if TYPE_CHECKING:
     from steelyard.core.parallel import Workers
-    from steelyard.data.evalset import EvalSet
 
 
 @click.command(
@@ -64,7 +62,7 @@ def simulation(
 )
 @INPUTS
 @click.option("--score", "scores", type=Names(), help="Only these scores.")
-@click.option("--each", metavar="COLUMN", help="One set for every value of this column.")
+@EACH
 @from_fields(DisagreementOptions, "by", "top", "sizes", "draws", "ties", "tolerance", "prior")
 @from_fields(DisagreementOptions, "orders", "tests", "alpha")
 @PLOT
@@ -89,7 +87,7 @@ def disagreement(
 
     need_inputs(inputs)
     wants_figure(output)
-    sets = _each(inputs, each, options) if each else options.load(inputs)
+    sets = each_set(inputs, each, options) if each else options.load(inputs)
     with workers_with_progress("ranking", workers, output) as shown:
         found = disagree(sets, rng=output.seed, workers=shown, **settings)
     emit_study(found, plot, output)
@@ -177,14 +175,3 @@ def models(
     with workers_with_progress("predicting", workers, output) as shown:
         found = weigh_models(source, score, options=asked, rng=output.seed, workers=shown)
     emit_study(found, plot, output)
-
-
-def _each(inputs: tuple[str, ...], column: str, options: InputOptions) -> dict[str, EvalSet]:
-    """Load a set for every value of a column."""
-    from steelyard.formats.load import column_values
-
-    values = column_values(*inputs, column=column)
-    return {
-        value: replace(options, where=(*options.where, (column, value))).load(inputs)
-        for value in values
-    }

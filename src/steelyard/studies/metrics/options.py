@@ -93,6 +93,21 @@ class OutlierOptions(MetaStudyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorthOptions(Options):
+    """What is asked of differences of metrics."""
+
+    metrics: Collection[str] | None = names(None, "Only these metrics.")
+    at: Sequence[float] | None = numbers(
+        None, "Differences whose worth is told; by default round ones.", least=0
+    )
+    alpha: float = fraction(0.05, "Level at which people's differences are significant.")
+    unit: str = unit(
+        "segment", "What is independent in the test of people's differences: segments, documents."
+    )
+    draws: int = whole(500, "Resamples of sets, or of systems, for bands.", least=10, metavar="N")
+
+
+@dataclass(frozen=True, kw_only=True)
 class SentinelOptions(MetaStudyOptions):
     """How often what is random is drawn."""
 

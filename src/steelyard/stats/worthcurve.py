@@ -1,0 +1,305 @@
+"""What a difference is worth: how often people agree that two systems differ, by its size.
+
+Every pair of systems has a difference by a metric, and one by people:
+
+* The **agreement** of a pair is 1 if people order the two as the metric does, 0 if they order them
+  the other way round, and 1/2 if people, or the metric, see no difference. Ties are not left out:
+  people who can't tell two systems apart agree with neither order.
+* The **monotone curve** is the isotonic regression of agreement on the size of the difference (pool
+  adjacent violators): it assumes that larger differences are agreed with at least as often, and
+  nothing else.
+* The **smooth curve** says that people agree with a difference of size x with the chance
+  ``Phi(a log(1 + x / s))``. There is no intercept: which system is called the first is arbitrary,
+  so that the chance at a difference of 0 is one half. For large s it is ``Phi(b x)``, which is the
+  truth if people and the metric err normally; a finite s lets it rise ever more slowly, which real
+  metrics do: their largest differences are often between systems of another kind, and people agree
+  with them less often than ``Phi(b x)`` has it.
+
+The chance that people's difference is *significant* where they agree is
+``Phi(c + a log(1 + x / s))``: at 0 it is what it is. Times the chance of agreement, it is the
+chance that people agree significantly.
+
+Pairs of a set share systems, and are not independent. The band is therefore made of resamples of
+what is: whole sets (campaigns), or, of one set, its systems, a pair counting as often as both of
+its systems were drawn. One undecided pair at the median difference is added to every fit, so that
+there is one where people always agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from steelyard.core import bounds
+from steelyard.core.errors import ShapeError
+from steelyard.stats.arrays import Counts, Floats, ratio, real_array
+
+CELLS = 64  #: groups of pairs of about the same difference that curves are fitted to, at most
+_SCALES = 2.0 ** np.arange(-6, 7)  # of s, in medians of differences
+_STEPS = 25  # of Fisher's scoring, at most
+_NEAR = 1e-6  # of its last step
+_BESIDE = 3  # scales on either side of the best that a resample may have
+_LEAP = 2.0  # of any step
+_FAR = 7.0  # standard deviations beyond which a chance is 0 or 1
+_RIDGE = 1e-9  # keeps a step finite where all differences are alike
+_NULLS = 200  # draws of outcomes whose chances are right
+_CHUNK = 64  # resamples at a time: as much as the cache holds
+
+
+def agreements(metric: ArrayLike, human: ArrayLike) -> Floats:
+    """Tell for each pair whether people's difference has the sign of the metric's: 1, 0, or 1/2.
+
+    NaN where either is missing.
+
+    Examples
+    --------
+    >>> agreements([1.0, 2.0, -1.0, 0.0, 1.0], [3.0, -1.0, -2.0, 1.0, 0.0]).tolist()
+    [1.0, 0.0, 1.0, 0.5, 0.5]
+    """
+    m, h = real_array("metric", metric), real_array("human", human)
+    if m.shape != h.shape:
+        raise ShapeError(f"one difference each of {m.shape} and {h.shape} pairs")
+    return 0.5 + 0.5 * np.sign(m) * np.sign(h)
+
+
+def monotone(trials: Floats, hits: Floats) -> Floats:
+    """Fit shares that never fall to hits of trials, by least squares: rows x cells.
+
+    The fit at a cell is the largest, over where a block may begin, of the smallest mean, over where
+    it may end. Cells without trials take part in the block that they lie in.
+
+    Examples
+    --------
+    >>> monotone(np.array([[1.0, 1.0, 3.0, 0.0]]), np.array([[0.0, 1.0, 1.5, 0.0]])).tolist()
+    [[0.0, 0.625, 0.625, 0.625]]
+    """
+    parts = [
+        _minimax(trials[k : k + _CHUNK], hits[k : k + _CHUNK])
+        for k in range(0, len(trials), _CHUNK)
+    ]
+    return np.concatenate(parts)
+
+
+def _minimax(trials: Floats, hits: Floats) -> Floats:
+    n, h = (np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0))) for each in (trials, hits))
+    begin, end = np.arange(trials.shape[1]), np.arange(1, trials.shape[1] + 1)
+    means = ratio(h[:, None, end] - h[:, begin, None], n[:, None, end] - n[:, begin, None])
+    means = np.where(np.isnan(means) | (begin[:, None] >= end), np.inf, means)
+    least = np.minimum.accumulate(means[..., ::-1], axis=-1)[..., ::-1]  # over later ends
+    # A beginning after which there are no trials begins no block.
+    least = np.where(np.isinf(least) | (begin[:, None] >= end), -np.inf, least)
+    found = least.max(axis=1)
+    return np.where(np.isinf(found), np.nan, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Smooth:
+    """Chances of ``Phi(c + a log(1 + x / s))``, one curve for each row of parameters."""
+
+    a: Floats
+    s: Floats
+    c: Floats
+
+    def at(self, x: ArrayLike) -> Floats:
+        """Give the chance at each difference: rows x differences."""
+        size = np.abs(np.asarray(x, dtype=np.float64))
+        return ndtr(self.c[:, None] + self.a[:, None] * np.log1p(size / self.s[:, None]))
+
+    def inverse(self, chance: ArrayLike) -> Floats:
+        """Give the difference at which each chance is reached: rows x chances, inf where never.
+
+        Examples
+        --------
+        >>> curve = Smooth(np.array([1.0]), np.array([2.0]), np.array([0.0]))
+        >>> round(curve.at(curve.inverse(0.8)).item(), 12)
+        0.8
+        """
+        need = ndtri(np.asarray(chance, dtype=np.float64)) - self.c[:, None]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            found = self.s[:, None] * np.expm1(need / self.a[:, None])
+        found = np.where(self.a[:, None] > 0, found, np.inf)
+        return np.where(need <= 0, 0.0, found)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Pairs in groups of about the same size of difference, each at the mean of its pairs."""
+
+    x: Floats  # rising
+    code: Counts  # of each pair
+
+    @classmethod
+    def of(cls, sizes: Floats, most: int = CELLS) -> Cells:
+        """Group pairs: one cell for each size if there are few, else about as many pairs in each.
+
+        Pairs of one size are never parted.
+        """
+        levels, level = np.unique(sizes, return_inverse=True)
+        if len(levels) > most:
+            counts = np.bincount(level)
+            middle = np.cumsum(counts) - counts / 2  # where the pairs of a size stand among all
+            of_level = np.minimum((middle * most / len(sizes)).astype(np.int64), most - 1)
+            code = np.unique(of_level, return_inverse=True)[1][level]
+        else:
+            code = level
+        return cls(np.bincount(code, sizes) / np.bincount(code), code)
+
+    def sums(self, weights: Floats, values: Floats) -> tuple[Floats, Floats]:
+        """Add up, by cell, the weights of pairs, and weights times values: rows x cells."""
+        order = np.argsort(self.code, kind="stable")
+        opens = np.flatnonzero(np.r_[True, np.diff(self.code[order]) > 0])
+        w = weights[:, order]
+        return np.add.reduceat(w, opens, axis=1), np.add.reduceat(w * values[order], opens, axis=1)
+
+
+def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = False) -> Smooth:
+    """Fit the smooth curve by maximum likelihood: rows (resamples) x cells of trials and hits.
+
+    The scale s is one of thirteen, from 1/64 to 64 times the median difference: the best for all
+    rows together, or up to three steps beside it, whichever suits a row. The rest is found by
+    Fisher's scoring, for all of them at once.
+    """
+    middle = _median(x, trials.sum(axis=0))
+    one = np.ones((len(trials), 1))
+    x, trials, hits = np.r_[x, middle], np.hstack([trials, one]), np.hstack([hits, 0.5 * one])
+    scales = middle * _SCALES if middle > 0 else np.ones(1)
+    z = np.log1p(x / scales[:, None])  # scales x cells
+    together = trials.mean(axis=0, keepdims=True), hits.mean(axis=0, keepdims=True)
+    start = _scoring(z, *together, None, intercept=intercept)
+    best = int(start[2][0].argmax())
+    near = slice(max(best - _BESIDE, 0), best + _BESIDE + 1)
+    z, scales, begin = z[near], scales[near], (start[0][:, near], start[1][:, near])
+    parts = [
+        _scoring(z, trials[k : k + _CHUNK], hits[k : k + _CHUNK], begin, intercept=intercept)
+        for k in range(0, len(trials), _CHUNK)
+    ]
+    a, c, likelihood = (np.concatenate(each) for each in zip(*parts, strict=True))
+    chosen = likelihood.argmax(axis=1)
+    rows = np.arange(len(chosen))
+    return Smooth(a[rows, chosen], scales[chosen], c[rows, chosen])
+
+
+def _median(x: Floats, weights: Floats) -> float:
+    """Give the weighted median of the differences that are not 0, or 0."""
+    known = (x > 0) & (weights > 0)
+    if not known.any():
+        return 0.0
+    total = np.cumsum(weights[known])
+    return float(x[known][np.searchsorted(total, total[-1] / 2)])
+
+
+def _scoring(
+    z: Floats,
+    trials: Floats,
+    hits: Floats,
+    start: tuple[Floats, Floats] | None,
+    *,
+    intercept: bool,
+) -> tuple[Floats, Floats, Floats]:
+    """Fit a chance of ``Phi(c + a z)`` for rows x scales; c is 0 without an intercept.
+
+    Gives a, c and the log-likelihood.
+    """
+    n, h = trials[:, None, :], hits[:, None, :]
+    zero = np.zeros((len(trials), len(z)))
+    a, c = (zero, zero) if start is None else (zero + start[0], zero + start[1])
+    for _ in range(_STEPS):
+        at = np.clip(c[..., None] + a[..., None] * z, -_FAR, _FAR)
+        p = ndtr(at)
+        density = np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)
+        spread = p * (1 - p)
+        off, bend = density * (h - n * p) / spread, n * density * density / spread
+        slope, curve = (off * z).sum(axis=-1), (bend * z * z).sum(axis=-1) + _RIDGE
+        if intercept:
+            slope_c, curve_c = off.sum(axis=-1), bend.sum(axis=-1) + _RIDGE
+            both = (bend * z).sum(axis=-1)
+            det = curve * curve_c - both * both
+            step = (curve_c * slope - both * slope_c) / det
+            step_c = (curve * slope_c - both * slope) / det
+        else:
+            step, step_c = slope / curve, np.zeros_like(slope)
+        # The first steps may lead too far, to where all is flat.
+        step, step_c = np.clip(step, -_LEAP, _LEAP), np.clip(step_c, -_LEAP, _LEAP)
+        a, c = a + step, c + step_c
+        if max(np.abs(step).max(), np.abs(step_c).max()) < _NEAR:
+            break
+    at = c[..., None] + a[..., None] * z
+    likelihood = (h * log_ndtr(at) + (n - h) * log_ndtr(-at)).sum(axis=-1)
+    return a, c, likelihood
+
+
+def resampled_pairs(
+    sets: Counts, first: Counts, second: Counts, *, by: str, draws: int, rng: np.random.Generator
+) -> Floats:
+    """Weigh pairs by resamples of whole ``sets``, or of the ``systems`` of each set: draws x pairs.
+
+    A pair counts as often as both of its systems were drawn, in whatever combination.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> one = np.zeros(3, dtype=np.int64)
+    >>> pairs = np.array([0, 0, 1]), np.array([1, 2, 2])
+    >>> resampled_pairs(one, *pairs, by="systems", draws=2, rng=rng).shape
+    (2, 3)
+    """
+    bounds.choice(("sets", "systems"), by=by)
+    bounds.whole(1, draws=draws)
+    if by == "sets":
+        n = int(sets.max()) + 1
+        drawn = rng.multinomial(n, np.full(n, 1 / n), size=draws)
+        return drawn[:, sets].astype(np.float64)
+    owner = np.full(int(max(first.max(), second.max())) + 1, -1)
+    owner[first], owner[second] = sets, sets
+    counts = np.zeros((draws, len(owner)))
+    for one in np.unique(sets):
+        members = np.flatnonzero(owner == one)
+        share = np.full(len(members), 1 / len(members))
+        counts[:, members] = rng.multinomial(len(members), share, size=draws)
+    return counts[:, first] * counts[:, second]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Chances that were said and shares that were seen, in bins of about as many pairs.
+
+    ``error`` is the expected calibration error: the mean distance of both over pairs; ``by_chance``
+    what it would be, on average, if the chances were right and pairs independent.
+    """
+
+    said: Floats
+    seen: Floats
+    n: Counts
+    error: float
+    by_chance: float
+
+
+def calibration(
+    chance: Floats, outcome: Floats, rng: np.random.Generator, *, bins: int = 10
+) -> Calibration:
+    """Compare chances with what happened (0, 1, or 1/2) on pairs that they were not fitted to.
+
+    Examples
+    --------
+    >>> chance, outcome = np.array([0.6] * 5 + [0.9] * 5), np.array([1, 1, 1, 0, 0] + [1] * 5)
+    >>> found = calibration(chance, outcome, np.random.default_rng(0), bins=2)
+    >>> found.said.tolist(), found.seen.tolist(), round(found.error, 3)
+    ([0.6, 0.9], [0.6, 1.0], 0.05)
+    """
+    bounds.whole(1, bins=bins)
+    cells = Cells.of(chance, bins)
+    n = np.bincount(cells.code)
+
+    def errors(rows: Floats) -> Floats:
+        seen = np.stack([np.bincount(cells.code, row, len(n)) for row in rows])
+        found: Floats = np.abs(seen - cells.x * n).sum(axis=1) / n.sum()
+        return found
+
+    own = np.asarray(outcome, dtype=np.float64)
+    drawn = (rng.random((_NULLS, len(chance))) < chance).astype(np.float64)
+    seen = np.bincount(cells.code, own, len(n)) / n
+    error, by_chance = float(errors(own[None])[0]), float(errors(drawn).mean())
+    return Calibration(cells.x, seen, n, error, by_chance)

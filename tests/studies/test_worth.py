@@ -1,0 +1,259 @@
+"""What a difference is worth, as a study: sets, campaigns, p-values, and real campaigns."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.cli.main import run
+from steelyard.core.errors import InputError, UsageError
+from steelyard.core.table import dumps
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.segments import Segments
+from steelyard.data.worth import Pairs, measure, pairs_of, system_scores
+from steelyard.formats.pairtests import read_pair_pvalues
+from steelyard.stats.paired.pairedtests import permutation_p
+from steelyard.stats.worthcurve import agreements
+from steelyard.studies.metrics.differences import difference_worth
+
+NAN = float("nan")
+
+
+def make(seed=0, n=10, s=30, prefix="s") -> EvalSet:
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=(n, 1))
+    human = np.round(quality + rng.normal(size=(n, s)), 1)
+    tables = {
+        "people": ScoreTable(human, kind="human"),
+        "good": ScoreTable(quality + rng.normal(0, 2, (n, s))),
+        "cost": ScoreTable(-quality + rng.normal(0, 6, (n, s)), higher_is_better=False),
+    }
+    names = tuple(f"{prefix}{i}" for i in range(n))
+    return EvalSet(names, Segments(tuple(f"{i:03d}" for i in range(s))), tables)
+
+
+def as_system_table(es: EvalSet) -> EvalSet:
+    tables = {
+        name: replace(table, values=np.empty((es.n_systems, 0)), system_scores=table.system_means())
+        for name, table in es.scores.items()
+    }
+    return EvalSet(es.systems, Segments(()), tables)
+
+
+def test_pairs_against_two_loops():
+    es = make()
+    pairs = pairs_of(es, "people", ["good", "cost"])
+    means = {name: es[name].values.mean(axis=1) for name in es.scores}
+    p = permutation_p(es["people"].values)[0]
+    rows = [
+        (means["people"][i] - means["people"][j], p[i, j], means["good"][i] - means["good"][j],
+         means["cost"][j] - means["cost"][i])
+        for i in range(10) for j in range(i + 1, 10)
+    ]  # fmt: skip
+    found = np.stack([pairs.human, pairs.p, pairs.metrics["good"], pairs.metrics["cost"]], axis=1)
+    np.testing.assert_allclose(found, rows, atol=1e-12)
+
+
+def test_systems_are_compared_by_what_people_scored():
+    es = make()
+    values = es["people"].values.copy()
+    values[0, :20] = NAN
+    es = es.with_scores("people", values, kind="human")
+    own = system_scores(es, "people", "good")
+    assert own[0] == pytest.approx(es["good"].values[0, 20:].mean())
+    uses = replace(es.scores["good"], uses=("s1",))
+    assert np.isnan(
+        system_scores(replace(es, scores={**es.scores, "good": uses}), "people", "good")[1]
+    )
+
+
+def test_campaigns_in_one_table_are_as_sets_of_their_own():
+    sets = [make(k, n=4, prefix=f"c{k}-") for k in range(6)]
+    whole = [as_system_table(es) for es in sets]
+    tables = {
+        name: replace(
+            whole[0].scores[name],
+            values=np.empty((24, 0)),
+            system_scores=np.concatenate([es[name].system_means() for es in whole]),
+        )
+        for name in whole[0].scores
+    }
+    names = tuple(name for es in whole for name in es.systems)
+    one = EvalSet(names, Segments(()), tables)
+    groups = {name: name.partition("-")[0] for name in names}
+    a = difference_worth(whole, "people", draws=50)
+    b = difference_worth(one, "people", groups=groups, draws=50)
+    assert dumps(a.facts["worth"]) == dumps(b.facts["worth"])
+    assert a.facts["n_sets"] == 6
+    assert a.facts["n_pairs"] == 36
+    # Segments of a campaign give its p-values, whichever way it comes.
+    together = Pairs.joined([pairs_of(es, "people", ["good"]) for es in sets])
+    assert not np.isnan(together.p).any()
+
+
+def test_neither_order_nor_other_metrics_matter():
+    es = make()
+    turned = es.select(systems=es.systems[::-1])
+    a = difference_worth(es, "people", draws=50).facts["worth"]
+    assert dumps(a) == dumps(difference_worth(turned, "people", draws=50).facts["worth"])
+    alone = difference_worth(es, "people", metrics=["good"], draws=50).facts["worth"]
+    assert dumps(alone) == dumps([one for one in a if one["metric"] == "good"])
+
+
+def test_a_scale_of_its_own_does_not_matter():
+    es = make()
+    scaled = es.with_scores("good", 100 * es["good"].values)
+    pairs, more = (pairs_of(one, "people", ["good"]) for one in (es, scaled))
+    at = [0.1, 0.5, 1.0]
+    a = measure(pairs, "good", np.random.default_rng(0), draws=50, at=at)
+    b = measure(more, "good", np.random.default_rng(0), draws=50, at=[100 * x for x in at])
+    np.testing.assert_allclose(a.agree, b.agree, atol=1e-9)
+    np.testing.assert_allclose(a.significant_high, b.significant_high, atol=1e-9)
+    assert b.needed[0.6][0] == pytest.approx(100 * a.needed[0.6][0])
+
+
+def test_what_is_told():
+    es = make(n=14)
+    study = difference_worth(es, "people", metrics=["good"], draws=100)
+    (one,) = study.facts["worth"]
+    assert one["x"][0] == 0
+    assert one["agree"][0] == 0.5
+    assert (np.diff(one["agree"]) > 0).all()
+    assert ((one["low"] <= one["agree"] + 1e-9) & (one["agree"] <= one["high"] + 1e-9)).all()
+    assert (one["significant"] <= one["agree"]).all()
+    assert one["n_pairs"] == 91
+    pairs = pairs_of(es, "people", ["good"])
+    assert one["accuracy"] == agreements(pairs.metrics["good"], pairs.human).mean()
+    needed = [row["difference"] for row in one["needed"]]
+    known = [x for x in needed if not np.isnan(x)]
+    assert known == sorted(known)
+    check = study.facts["calibration"]["good"]["smooth"]
+    assert 0 <= check["error"] < 0.5
+    halves = sum(part["n"] for part in check["bins"])
+    assert halves == 21  # pairs of seven systems
+    assert [curve.name for curve in study.curves] == ["good"]
+    assert [line.name for line in study.curves[0].lines] == [
+        "agree",
+        "agree, monotone",
+        "significant",
+    ]
+
+
+def test_ties_of_people_count_half():
+    es = make()
+    flat = es.with_scores("people", np.ones((10, 30)), kind="human")
+    study = difference_worth(flat, "people", metrics=["good"], draws=20)
+    (one,) = study.facts["worth"]
+    assert one["accuracy"] == 0.5
+    np.testing.assert_allclose(one["agree"], 0.5, atol=1e-6)
+    assert any("45 pairs of systems that people tie count as half" in w for w in study.warnings)
+
+
+def test_system_scores_alone():
+    study = difference_worth(as_system_table(make()), "people", metrics=["good"], draws=20)
+    assert np.isnan(study.facts["worth"][0]["significant"]).all()
+    assert any("how often it is significant is not known" in text for text in study.warnings)
+    pairs = {("s0", "s1"): 0.01, ("s3", "s2"): 0.5}
+    known = difference_worth(as_system_table(make()), "people", metrics=["good"], draws=20,
+                             pvalues=pairs)  # fmt: skip
+    assert not np.isnan(known.facts["worth"][0]["significant"]).any()
+
+
+def test_too_few():
+    with pytest.raises(UsageError, match=r"15 pairs of 6 systems: it takes 8 systems and 20 pairs"):
+        difference_worth(make(n=6), "people")
+    with pytest.raises(UsageError, match="there is no set"):
+        difference_worth([], "people")
+    study = difference_worth(make(n=8), "people", metrics=["good"], draws=20)
+    assert any("calibration is not checked" in text for text in study.warnings)
+    assert "calibration" not in study.tables
+
+
+def test_bad_tables_of_pvalues(tmp_path):
+    def read(text):
+        path = tmp_path / "p.csv"
+        path.write_text(text)
+        return read_pair_pvalues(path)
+
+    assert read("a,b,p\nx,y,0.5\nz,1,0.01\n") == {("x", "y"): 0.5, ("1", "z"): 0.01}
+    assert read("left,right,n,wilcoxon_p\nx,y,9,0.5\n") == {("x", "y"): 0.5}
+    for text, why in [
+        ("a,p\nx,0.5\n", "no columns a and b"),
+        ("a,b,q\nx,y,0.5\n", "expected one column of p-values"),
+        ("a,b,x_p,y_p\nx,y,0.5,0.5\n", "found: x_p, y_p"),
+        ("a,b,p\nx,y,1.5\n", "p is 1.5, expected a number from 0 to 1"),
+        ("a,b,p\nx,y,0.5\ny,x,0.5\n", "stand in an earlier row already"),
+    ]:
+        with pytest.raises(InputError, match=why):
+            read(text)
+
+
+def test_the_command_with_campaigns(tmp_path, capsys):
+    lines = ["campaign,system,people,good"]
+    for k in range(30):
+        es = as_system_table(make(k, n=3, prefix=f"c{k}-"))
+        rows = zip(es.systems, es["people"].system_means(), es["good"].system_means(), strict=True)
+        lines += [f"c{k},{name},{h},{m}" for name, h, m in rows]
+    file = tmp_path / "systems.csv"
+    file.write_text("\n".join(lines) + "\n")
+    asked = [
+        "study",
+        "worth",
+        str(file),
+        "--human",
+        "people",
+        "--each",
+        "campaign",
+        "--draws",
+        "50",
+    ]
+    assert run([*asked, "--json", "--at", "0.5,1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["n_sets"], found["n_pairs"]) == (30, 90)
+    assert found["worth"][0]["x"] == [0, 0.5, 1]
+    # The same names in every campaign: sets are read one by one.
+    again = tmp_path / "again.csv"
+    again.write_text("\n".join(line.replace(f"{line.split(',')[0]}-", "") for line in lines) + "\n")
+    asked[2] = str(again)
+    assert run([*asked, "--json", "--at", "0.5,1"]) == 0
+    assert json.loads(capsys.readouterr().out)["worth"] == found["worth"]
+
+
+def test_toship(shared, capsys):
+    """All campaigns at once; the published accuracies of the pairs that all metrics scored."""
+    folder = shared / "toship21"
+    with gzip.open(folder / "expected-pairs.csv.gz", "rt") as lines:
+        listed = [(row["a"], row["b"], float(row["human_diff"])) for row in csv.DictReader(lines)]
+    skipped = "src,tgt,domain,n_test,n_human,n_valid"
+    asked = ["study", "worth", str(folder / "systems.csv.gz"), "--human", "human_mean"]
+    asked += ["--each", "campaign", "--ignore", skipped, "--metrics", "SacreBLEU_bleu,COMET"]
+    asked += ["--p-values", str(folder / "expected-pairs.csv.gz"), "--at", "0.5,1,2", "--json"]
+    assert run(asked) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    bleu, comet = sorted(found["worth"], key=lambda one: one["metric"] != "SacreBLEU_bleu")
+    assert (bleu["n_pairs"], bleu["n_sets"]) == (4004, 1722)
+    at = dict(zip(bleu["x"], bleu["agree"], strict=True))
+    assert at[0.5] == pytest.approx(0.66, abs=0.03)
+    assert at[2.0] == pytest.approx(0.77, abs=0.03)
+    assert comet["accuracy"] > bleu["accuracy"] + 0.05
+    for name in ("SacreBLEU_bleu", "COMET"):
+        for kind in ("smooth", "monotone"):
+            assert found["calibration"][name][kind]["error"] < 0.06, (name, kind)
+    es = sy.load(
+        folder / "systems.csv.gz", human="human_mean", ignore=["campaign", *skipped.split(",")]
+    )
+    place = {name: i for i, name in enumerate(es.systems)}
+    human = np.array([h for _, _, h in listed])
+    for name, share in (("COMET", 83.4), ("SacreBLEU_bleu", 74.6)):
+        scores = es[name].system_means()
+        metric = np.array([scores[place[a]] - scores[place[b]] for a, b, _ in listed])
+        decided = agreements(metric, human)[human != 0]
+        assert len(decided) == 3344
+        assert 100 * (decided == 1).mean() == pytest.approx(share, abs=0.05)
