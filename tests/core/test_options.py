@@ -52,6 +52,7 @@ from steelyard.stats.strength import elo, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
 from steelyard.stats.strength.strengtheffect import strength_effect
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
+from steelyard.studies.metrics.combination import combine_metrics
 from steelyard.studies.metrics.differences import difference_worth
 from steelyard.studies.metrics.discernment import count_distinct, guard
 from steelyard.studies.metrics.leavingout import leave_each_out
@@ -272,6 +273,11 @@ CASES = [
           "rng": "rng"}, ("groups", "pvalues")),
     Case(guard, {"es": ES, "human": "people", "by": "pa", "draws": 2},
          META | QUICK | {"draws": "one or more"}),
+    Case(combine_metrics,
+         {"es": ES, "human": "people", "by": "pa", "folds": 2, "n_bootstrap": 10, "how": ["z"]},
+         META | QUICK | {"how": "known names", "system_folds": "two or more",
+          "folds": "two or more", "unit": "unit", "n_resamples": "one or more?",
+          "n_bootstrap": "ten or more", "alpha": "level"}),
     Case(vary_ties, {"data": ES, "human": "people"},
          QUICK | {"data": "set", "human": "known name?", "metrics": "known names?",
           "matrices": "known names", "thresholds": "thresholds?", "threshold": "at least 0?",

@@ -7,6 +7,7 @@ import click
 from steelyard.cli.lazy import LazyGroup
 
 _METRICS = "steelyard.cli.study.metricstudies"
+_COMBINE = "steelyard.cli.study.combinestudy"
 _SYSTEMS = "steelyard.cli.study.systemstudies"
 _PLANNING = "steelyard.cli.study.planningstudies"
 _PEOPLE = "steelyard.cli.study.peoplestudies"
@@ -19,6 +20,7 @@ STUDIES = {
     "sentinels": (f"{_METRICS}:sentinels", "Do metrics beat scores that know nothing?"),
     "outliers": (f"{_METRICS}:outliers", "Which systems carry the agreement with people?"),
     "worth": (f"{_METRICS}:worth", "How often do people agree with a difference of this size?"),
+    "combine": (f"{_COMBINE}:combine", "Is a combination better than its best part?"),
     "ties": (f"{_METRICS}:ties", "Would they rank alike with other ties?"),
     "disagreement": (f"{_SYSTEMS}:disagreement", "How often do mean, median and others disagree?"),
     "instances": (f"{_SYSTEMS}:instances", "Which segments are hard, which tell systems apart?"),

@@ -284,6 +284,9 @@ def null_spa(p_human: Floats, metrics: Floats, swaps: Swaps) -> Null:
             assert signs.columns is not None
             swapped = [_column_sums(signs.columns, part) for part in (gaps, *powers)]
             batches.append(_swapped_inputs(sums, swapped, goal, chosen))
+        elif scheme == "systems":
+            assert signs.rows is not None
+            batches.append(_swapped_systems(z, (i, j), goal, signs.rows, chosen))
         else:
             batches.append(_swapped_cells(z, (i, j), goal, _cell_signs(signs, s), chosen))
     return Null(values, np.concatenate(batches), scheme)
@@ -338,6 +341,36 @@ def _swapped_inputs(
         fourth = (plus[2], minus[2]) if len(plus) > 2 else (None, None)
         lost_a = _penalty(plus[0], plus[1], fourth[0], goal)
         lost_b = _penalty(minus[0], minus[1], fourth[1], goal)
+        columns.append((lost_b - lost_a) / np.float32(len(goal)))
+    return np.stack(columns, axis=1)
+
+
+def _swapped_systems(
+    z: Singles,
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    goal: Singles,
+    rows: Singles,
+    chosen: list[tuple[int, int]],
+) -> Singles:
+    """Differences as :func:`_swapped_inputs` gives them, where whole systems are swapped.
+
+    Each system of a pair has the scores of the one metric or of the other, so there are four
+    p-values of the pair, and a draw only chooses among them.
+    """
+    i, j = pairs
+    other = (rows < 0).astype(np.int64)  # draws x systems: whose scores the first metric has
+    own, theirs = other[:, i], other[:, j]
+    at = np.arange(len(i))
+    columns = []
+    for a, b in chosen:
+        both = z[[a, b]]
+        far = np.empty((2, 2, len(i)), dtype=np.float32)  # abs(p - goal)
+        for x, y in np.ndindex(2, 2):
+            gaps = both[x][i] - both[y][j]
+            p = quick_p(gaps.sum(axis=-1), (gaps * gaps).sum(axis=-1), None)
+            far[x, y] = np.abs(p - goal)
+        lost_a = far[own, theirs, at].sum(axis=-1)
+        lost_b = far[1 - own, 1 - theirs, at].sum(axis=-1)
         columns.append((lost_b - lost_a) / np.float32(len(goal)))
     return np.stack(columns, axis=1)
 

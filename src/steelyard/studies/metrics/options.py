@@ -28,6 +28,8 @@ from steelyard.metaevaluation.options import (
 META = ("spa", "pa")  # meta-metrics, if none are named
 OUTLIER_META = ("pearson", "pa")
 SENTINEL_META = ("spa", "pa", "acc-eq", "pearson")
+COMBINE_META = ("spa", "acc-eq")
+HOW = ("rank", "z", "nnls", "nnls-pairs")
 #: The matrices of the better-metric-evaluation paper, and the two that later tasks used.
 MATRICES = (
     "kendall-hard",
@@ -173,3 +175,26 @@ class TiesOptions(Options):
         ("none", "holm", "bonferroni", "benjamini-hochberg"),
         "Correct p-values for the number of pairs of metrics.",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CombineOptions(MetaStudyOptions):
+    """How metrics are combined, held out and tested."""
+
+    how: Sequence[str] = names(
+        HOW, "Combinations: averages of ranks or of z-scores, non-negative regression on people's "
+        "scores (nnls) or on their differences between systems (nnls-pairs).",
+    )  # fmt: skip
+    system_folds: int = whole(5, "Folds of systems; as many as systems at most.", least=2)
+    folds: int = whole(5, "Folds of documents, or of segments where none are known.", least=2)
+    unit: str = unit("segment", "What is independent in values, tests and intervals.")
+    n_resamples: int | None = whole(
+        None,
+        "Draws of a test; by default 10,000, or 1,000 if that takes long.",
+        least=1,
+        flag="--resamples",
+        metavar="K",
+    )
+    n_bootstrap: int = whole(1000, "Resamples for intervals.", least=10, flag="--bootstrap",
+                             metavar="B")  # fmt: skip
+    alpha: float = fraction(0.05)
