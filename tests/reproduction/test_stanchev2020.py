@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,12 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.human.outputpairs import pairs_of_scores
-from steelyard.reproduction.stanchev2020 import counted_pairs, machine_pairs, reproduce_ties
+from steelyard.reproduction.stanchev2020 import (
+    counted_pairs,
+    machine_pairs,
+    reproduce_ties,
+    with_eed,
+)
 from steelyard.stats.kendall.counting import KENDALL, count_pairs
 from steelyard.studies.metrics.options import MATRICES
 from steelyard.studies.metrics.ties import count_flips, vary_ties
@@ -178,6 +184,81 @@ def test_the_paper_without_data(tmp_path):
     assert len(known) == 5 * 9 + 4
     assert all(row.note for row in found.rows if row.match is None)
     assert len(found.warnings) == 7
+
+
+def wmt19(lp, seed, *, named="wmt-raw", scale=1.0):
+    """Five machines and the reference as a system, raw scores, and outputs that are often alike."""
+    rng = np.random.default_rng(seed)
+    names, n = ("a.1", "b.2", "c.3", "d.4", "e.5", "ref"), 40
+    people = rng.integers(0, 101, (6, n)).astype(float) * scale
+    people[rng.random(people.shape) < 0.2] = NAN
+    yisi = rng.integers(0, 4, (6, n)).astype(float)
+    yisi[5] = NAN
+    outputs = {name: tuple(rng.choice(["one", "two", "three"], n)) for name in names}
+    texts = tuple(f"source {k}" for k in range(n))
+    about = Segments(tuple(map(str, range(n))), sources=texts, references={"ref": texts})
+    scores = {named: sy.ScoreTable(people, "human"), "YiSi-1-ref": sy.ScoreTable(yisi)}
+    return EvalSet(names, about, scores, outputs, language_pair=lp)
+
+
+def put(root, year, es):
+    sy.save(es, root / "one", to="mtme")
+    shutil.copytree(root / "one", root / year, dirs_exist_ok=True)
+    shutil.rmtree(root / "one")
+
+
+def naive_counts(es):
+    """Count the cells of Table 3 pair by pair."""
+    people, yisi = es["wmt-raw"].values, es["YiSi-1-ref"].values
+    eed = with_eed(es)["eed"].values
+    found = {"pairs, in thousands": 0, "identical sentences": 0, "ties of YiSi-1": 0,
+             "ties of EED": 0}  # fmt: skip
+    for i in range(5):
+        for j in range(i):
+            for s in range(es.n_segments):
+                if not abs(people[i, s] - people[j, s]) >= 25:
+                    continue
+                one, two = (es.outputs[es.systems[k]][s] for k in (i, j))
+                found["pairs, in thousands"] += 1
+                found["identical sentences"] += one == two
+                found["ties of YiSi-1"] += bool(yisi[i, s] == yisi[j, s])
+                found["ties of EED"] += bool(eed[i, s] == eed[j, s])
+    return found | {"pairs, in thousands": round(found["pairs, in thousands"] / 1000)}
+
+
+def test_directions_of_an_mt_metrics_eval_folder(tmp_path):
+    sets = {lp: wmt19(lp, k) for k, lp in enumerate(("zh-en", "en-gu", "de-fr"))}
+    for es in sets.values():
+        put(tmp_path, "wmt19", es)
+    put(tmp_path, "wmt19", wmt19("en-kk", 7, named="wmt-z", scale=0.01))  # on no scale of 100
+    put(tmp_path, "wmt20", wmt19("en-de", 8))
+    found = reproduce_ties(tmp_path)
+    rows = {row.what: row for row in found.rows}
+    for lp in ("zh-en", "en-gu"):
+        for what, count in naive_counts(sets[lp]).items():
+            assert rows[f"Table 3, {lp}, {what}"].ours == count, (lp, what)
+    assert rows["Table 3, zh-en, ties of YiSi-1"].note == (
+        f"all 5 machine translations of {tmp_path / 'wmt19'} (zh-en) take part"
+    )
+    assert "no scores of segments from 0 to 100" in str(rows["Table 3, en-kk, ties of EED"].note)
+    assert rows["Table 3, kk-en, ties of EED"].match is None
+    # Figure 1: the year of the paper, and what is from or into English.
+    row = rows["Figure 1, share kept at 25"]
+    assert "here are 2 directions of WMT19" in str(row.note)
+    kept = {25: 0, 1: 0}
+    for lp in ("zh-en", "en-gu"):
+        people = sets[lp]["wmt-raw"].values[:5]
+        for threshold in kept:
+            kept[threshold] += sum(int((abs(people[i] - people[j]) >= threshold).sum())
+                                   for i in range(5) for j in range(i))  # fmt: skip
+    assert row.ours == pytest.approx(kept[25] / kept[1])
+    shutil.rmtree(tmp_path / "wmt19")
+    other = reproduce_ties(tmp_path)
+    assert other.provenance is not None
+    assert [file.path for file in other.provenance.inputs] == [str(tmp_path / "wmt20")]
+    rows = {row.what: row for row in other.rows}
+    assert rows["Figure 1, share kept at 25"].ours is not None
+    assert rows["Table 3, zh-en, ties of EED"].match is None
 
 
 def test_gujarati_and_kazakh(shared):

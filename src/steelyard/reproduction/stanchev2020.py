@@ -1,21 +1,27 @@
 """The better-metric-evaluation paper (Stanchev et al. 2020): its tables and examples beside ours.
 
-Matrices and worked examples need no data. The pairs of two directions of WMT19 are at hand, with
-texts, so that identical sentences and the ties of EED can be counted; the threshold curve is drawn
-on WMT20.
+Matrices and worked examples need no data. Its counts are of WMT19: pairs of outputs whose direct
+assessment differs by 25 or more. Where the mt-metrics-eval folder of WMT19 is there, all
+directions are counted on it; else two on lists of pairs with texts, and the threshold curve on
+WMT20.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from steelyard.core.provenance import InputFile
 from steelyard.core.rng import Rng
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
+from steelyard.formats.folders import mtme
 from steelyard.formats.load import load
 from steelyard.human.darr import DARR
 from steelyard.human.options import HumanOptions
@@ -29,7 +35,7 @@ from steelyard.reproduction.reproduction import (
     Reproduction,
     Row,
 )
-from steelyard.reproduction.search import Data, Places
+from steelyard.reproduction.search import PACKAGE, Data, Places, wanted_pair
 from steelyard.scoring.metric import make_metric
 from steelyard.stats.kendall.counting import PairCounts, TieMatrix, count_pairs, matrix
 from steelyard.studies.results import Progress
@@ -37,16 +43,31 @@ from steelyard.studies.results import Progress
 PAPER = Paper(
     "ties", "Towards a Better Evaluation of Metrics for Machine Translation (2020)", "stanchev2020"
 )
-SETS = ("gu-en", "kk-en")
-CURVE = ("cs-en", "de-en", "en-de", "ru-en", "zh-en")
-_ABSENT = "pairs and outputs of this direction are not at hand"
+YEAR, OTHER = "wmt19", "wmt20"
+CURVE = ("cs-en", "de-en", "en-de", "ru-en", "zh-en")  # of WMT20, as tables
+THRESHOLD = 25.0
+_CURVE = (1.0, THRESHOLD, 50.0)  # thresholds that the text speaks of
+RAW = ("wmt-raw", "da_raw", "wmt")  # what scores on the scale from 0 to 100 are called
+#: Metrics whose ties are counted, and what their columns begin with.
+METRICS = {"ties of YiSi-1": "YiSi-1-", "ties of EED": "EED-"}
+_TABLE1 = "outputs and scores of WMT19 are not at hand"
 _YISI = "segment scores of YiSi-1 are not at hand"
-_OTHER_YEAR = "the paper counts WMT19; here are five directions of WMT20"
 _ROUGHLY = {
     "pairs at 1 per pair at 50": Allowed(0.5, "the text gives a whole number"),
     "share kept at 25": Allowed(0.05, "the text says 'almost halves'"),
 }
 _DRAWN = "drawn only: no figures are printed"
+_PEOPLE = re.compile(r"ref.*|Human.*|HUMAN.*")  # systems that are no machines
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Counts of one direction, why they may differ from the paper's, and what they were made of."""
+
+    ours: Mapping[str, int]
+    reason: str
+    detail: str
+    inputs: tuple[Path | InputFile, ...]
 
 
 def reproduce_ties(
@@ -55,32 +76,99 @@ def reproduce_ties(
     rng: Rng = 0,  # noqa: ARG001
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Compare the paper's figures with ours, as far as ``data`` holds ``wmt19-metrics/`` and 20."""
+    """Compare the paper's figures with ours, as far as ``data`` holds WMT19 and WMT20."""
     published, places = PAPER.figures(), Places.of(data)
     rows = [*_matrix_rows(published["matrices"]), *_example_rows(published["examples"])]
-    files: list[Path | None] = []
+    files: list[Path | InputFile] = []
     warnings = []
     total = len(published["table3"]) - 1
     for done, (lp, cells) in enumerate(_cells(published["table3"])):
-        own = (f"darr/{lp}.pairs.csv.gz", f"darr/{lp}.text.jsonl.gz", "sys-scores.csv.gz")
-        wanted = [f"wmt19-metrics/{name}" for name in own]
-        pairs, texts, scored = found = [places.file(name) for name in wanted]
-        if pairs is None or texts is None or scored is None:
-            absent = places.without(*(n for n, p in zip(wanted, found, strict=True) if not p))
-            warnings.append(absent)
-            rows += [Row.absent(f"Table 3, {lp}, {what}", n, absent) for what, n in cells.items()]
+        found = _count(places, lp)
+        if isinstance(found, str):
+            warnings.append(found)
+            rows += [Row.absent(f"Table 3, {lp}, {what}", n, found) for what, n in cells.items()]
         else:
-            files += found
-            rows += _table3_rows(lp, cells, counted_pairs(lp, pairs, texts), _systems(scored, lp))
+            files += found.inputs
+            rows += _table3_rows(lp, cells, found)
         if progress is not None:
             progress(done + 1, total)
-    curves = {lp: f"wmt20-metrics/segments/{lp}.csv.gz" for lp in CURVE}
-    drawn = {lp: path for lp, name in curves.items() if (path := places.file(name)) is not None}
-    absent = "" if drawn else places.without(*curves.values())
-    rows += _figure1_rows(published["figure1"], drawn, absent)
-    rows.append(Row.absent("Table 1, identical sentences that people ordered", None, _ABSENT))
+    curve = _curve(places)
+    rows += _figure1_rows(published["figure1"], curve)
+    rows.append(Row.absent("Table 1, identical sentences that people ordered", None, _TABLE1))
     rows.append(Row.absent("Figure 1, the curve itself", None, _DRAWN))
-    return PAPER.reproduced(rows, [*files, *drawn.values()], [*warnings, absent])
+    told = [*warnings, curve.missing, *places.nameless()]
+    return PAPER.reproduced(rows, [*files, *curve.inputs], told)
+
+
+def _count(places: Places, lp: str) -> _Counted | str:
+    """Count the pairs of a direction, or say why they can't be counted."""
+    folder = places.test_set(YEAR, lp)
+    if folder is not None:
+        es = load(folder, lp=lp)
+        human = raw_scores(es)
+        if human is None:
+            return f"no scores of segments from 0 to 100 ({', '.join(RAW)}) in {folder} ({lp})"
+        return _count_scores(machines(es), human, f"{folder} ({lp})")
+    own = (f"darr/{lp}.pairs.csv.gz", f"darr/{lp}.text.jsonl.gz", "sys-scores.csv.gz")
+    wanted = [f"wmt19-metrics/{name}" for name in own]
+    pairs, texts, scored = found = [places.file(name) for name in wanted]
+    if pairs is None or texts is None or scored is None:
+        lacking = (n for n, path in zip(wanted, found, strict=True) if path is None)
+        return places.without(wanted_pair(YEAR, lp), *lacking)
+    return _count_list(lp, pairs, texts, scored)
+
+
+def _count_scores(es: EvalSet, human: str, where: str) -> _Counted:
+    """Count pairs of all machine translations whose scores differ by 25 or more."""
+    names = {
+        what: next((n for n in es.metrics if n.startswith(start) and es[n].has_segments), None)
+        for what, start in METRICS.items()
+    }
+    if names["ties of EED"] is None and es.outputs and es.references:
+        es, names["ties of EED"] = with_eed(es), "eed"
+    known = {what: name for what, name in names.items() if name is not None}
+    pairs = pairs_of_scores(es, human, [*known.values()])
+    kept = pairs.at_least(THRESHOLD)
+    ours = {"pairs, in thousands": round(int(kept.sum()) / 1000)}
+    if pairs.identical is not None:
+        ours["identical sentences"] = int((pairs.identical & kept).sum())
+    for what, name in known.items():
+        ours[what] = int(((pairs.metric_gap[name] == 0) & kept).sum())
+    reason = f"all {es.n_systems} machine translations of {where} take part"
+    return _Counted(ours, reason, f"{int(kept.sum()):,} pairs", es.inputs)
+
+
+def _count_list(lp: str, listed: Path, texts: Path, scored: Path) -> _Counted:
+    """Count the pairs of an official list, which may lack systems."""
+    pairs = counted_pairs(lp, listed, texts)
+    n, systems = len(pairs.systems), _systems(scored, lp)
+    share = n * (n - 1) / (systems * (systems - 1))
+    fewer = (
+        f"the list at hand has {n} of the {systems} systems, that is {share:.0%} of the pairs of "
+        "systems"
+    )
+    detail = f"{len(pairs):,} pairs; {len(pairs) / share:,.0f} if all systems met as often"
+    assert pairs.identical is not None
+    ours = {
+        "pairs, in thousands": round(len(pairs) / 1000),
+        "identical sentences": int(pairs.identical.sum()),
+        "ties of EED": int((pairs.metric_gap["eed"] == 0).sum()),
+    }
+    return _Counted(ours, fewer, detail, (listed, texts, scored))
+
+
+def raw_scores(es: EvalSet) -> str | None:
+    """Name the human score of segments that is on the scale from 0 to 100, if there is one."""
+    for name in RAW:
+        if name in es.scores and es[name].has_segments and np.nanmax(es[name].values) > 20:
+            return name
+    return None
+
+
+def machines(es: EvalSet) -> EvalSet:
+    """Leave out human translations."""
+    people = [n for n in es.systems if n in es.references or _PEOPLE.fullmatch(n)]
+    return es.drop(systems=people) if people else es
 
 
 def _cells(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, int]]]:
@@ -139,51 +227,73 @@ def _systems(path: Path, lp: str) -> int:
     return load(path, where={"lp": lp}).n_systems
 
 
-def _table3_rows(lp: str, cells: Mapping[str, int], pairs: Pairs, systems: int) -> Iterator[Row]:
-    n = len(pairs.systems)
-    share = n * (n - 1) / (systems * (systems - 1))
-    fewer = (
-        f"the list at hand has {n} of the {systems} systems, that is {share:.0%} of the pairs of "
-        "systems"
-    )
-    detail = f"{len(pairs):,} pairs; {len(pairs) / share:,.0f} if all systems met as often"
-    assert pairs.identical is not None
-    ours = {
-        "pairs, in thousands": round(len(pairs) / 1000),
-        "identical sentences": int(pairs.identical.sum()),
-        "ties of EED": int((pairs.metric_gap["eed"] == 0).sum()),
-    }
+def _table3_rows(lp: str, cells: Mapping[str, int], found: _Counted) -> Iterator[Row]:
     for what, value in cells.items():
-        own = detail if what.startswith("pairs") else None
-        yield Row.judge(f"Table 3, {lp}, {what}", value, ours.get(what, _YISI), COUNTED, fewer, own)
+        detail = found.detail if what.startswith("pairs") else None
+        absent = _YISI if "YiSi" in what else "texts of this direction are not at hand"
+        ours = found.ours.get(what, absent)
+        yield Row.judge(f"Table 3, {lp}, {what}", value, ours, COUNTED, found.reason, detail)
 
 
-def _figure1_rows(
-    published: Mapping[str, float], paths: Mapping[str, Path], absent: str
-) -> Iterator[Row]:
-    """What thresholds keep of the pairs of WMT20."""
-    kept = dict.fromkeys((1.0, 25.0, 50.0), 0.0)
-    for path in paths.values():
-        pairs = machine_pairs(path)
-        for threshold in kept:
-            kept[threshold] += int(pairs.at_least(threshold).sum()) / len(paths)
-    ours = (
-        {}
-        if absent
-        else {
-            "pairs at 1 per pair at 50": kept[1.0] / kept[50.0],
-            "share kept at 25": kept[25.0] / kept[1.0],
-        }
-    )
-    detail = ", ".join(f"{n:,.0f} pairs at {t:g}" for t, n in kept.items())
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """Mean numbers of pairs that thresholds keep, over some directions; or what is missing."""
+
+    kept: Mapping[float, float]
+    reason: str = ""
+    inputs: tuple[Path | InputFile, ...] = ()
+    missing: str = ""
+
+
+def _curve(places: Places) -> _Curve:
+    """Count the pairs of all directions of one year: of WMT19, as in the paper, or of WMT20."""
+    tables = {lp: f"{OTHER}-metrics/segments/{lp}.csv.gz" for lp in CURVE}
+    found = [path for name in tables.values() if (path := places.file(name)) is not None]
+    of_tables = ((machine_pairs(path), (path,)) for path in found)
+    for year, each in (
+        (YEAR, _folder_pairs(places, YEAR)),
+        (OTHER, of_tables),
+        (OTHER, _folder_pairs(places, OTHER)),
+    ):
+        counts: list[list[int]] = []
+        inputs: list[Path | InputFile] = []
+        for pairs, own in each:
+            counts.append([int(pairs.at_least(threshold).sum()) for threshold in _CURVE])
+            inputs += own
+        if counts:
+            means = np.mean(counts, axis=0).tolist()
+            which = f"{plural(len(counts), 'direction')} of {year.upper()}"
+            reason = f"the paper counts the directions of WMT19; here are {which}"
+            return _Curve(dict(zip(_CURVE, means, strict=True)), reason, tuple(inputs))
+    wanted = [f"{year}/ (mt-metrics-eval)" for year in (YEAR, OTHER)]
+    return _Curve({}, missing=places.without(*wanted, *tables.values()))
+
+
+def _folder_pairs(
+    places: Places, year: str
+) -> Iterator[tuple[Pairs, tuple[Path | InputFile, ...]]]:
+    """Give the pairs of every direction from or into English that has raw scores."""
+    folder = places.folder(year, f"{PACKAGE}/{year}", holds=mtme.recognise)
+    for lp in () if folder is None else mtme.language_pairs(folder):
+        if "en" in lp.split("-"):
+            es = load(folder, lp=lp)
+            human = raw_scores(es)
+            if human is not None:
+                yield pairs_of_scores(machines(es), human), es.inputs
+
+
+def _figure1_rows(published: Mapping[str, float], curve: _Curve) -> Iterator[Row]:
+    """What thresholds keep of the pairs."""
+    one, some, most = (curve.kept.get(threshold, np.nan) for threshold in _CURVE)
+    ours = {"pairs at 1 per pair at 50": one / most if most else np.nan,
+            "share kept at 25": some / one if one else np.nan}  # fmt: skip
+    detail = ", ".join(f"{n:,.0f} pairs at {t:g}" for t, n in curve.kept.items())
     for what, value in published.items():
-        own = absent or ours[what]
-        yield Row.judge(f"Figure 1, {what}", value, own, _ROUGHLY[what], _OTHER_YEAR, detail)
+        own = curve.missing or ours[what]
+        yield Row.judge(f"Figure 1, {what}", value, own, _ROUGHLY[what], curve.reason, detail)
 
 
 def machine_pairs(path: Path) -> Pairs:
     """Read all pairs of machine translations of a set of WMT20."""
     es = load(path, human="da_raw", ignore=("doc_seg",))
-    people = [name for name in es.systems if name.startswith("Human")]
-    kept = es.drop(systems=people) if people else es
-    return pairs_of_scores(kept, "da_raw")
+    return pairs_of_scores(machines(es), "da_raw")
