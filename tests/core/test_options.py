@@ -55,6 +55,7 @@ from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
 from steelyard.studies.metrics.combination import combine_metrics
 from steelyard.studies.metrics.differences import difference_worth
 from steelyard.studies.metrics.discernment import count_distinct, guard
+from steelyard.studies.metrics.domains import leave_domains_out
 from steelyard.studies.metrics.leavingout import leave_each_out
 from steelyard.studies.metrics.ties import vary_ties
 from steelyard.studies.people.judges import study_judges
@@ -273,6 +274,7 @@ CASES = [
           "rng": "rng"}, ("groups", "pvalues")),
     Case(guard, {"es": ES, "human": "people", "by": "pa", "draws": 2},
          META | QUICK | {"draws": "one or more"}),
+    Case(leave_domains_out, {"es": sy.demo_set(), "human": "mqm", "by": "pa"}, META | QUICK),
     Case(combine_metrics,
          {"es": ES, "human": "people", "by": "pa", "folds": 2, "n_bootstrap": 10, "how": ["z"]},
          META | QUICK | {"how": "known names", "system_folds": "two or more",

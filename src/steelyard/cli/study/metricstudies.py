@@ -23,6 +23,7 @@ from steelyard.core.errors import UsageError
 from steelyard.studies.metrics.options import (
     OUTLIER_META,
     DistinctOptions,
+    DomainOptions,
     OutlierOptions,
     SegmentsOptions,
     SentinelOptions,
@@ -151,6 +152,16 @@ def worth(
         found = difference_worth(sets, options.human, options=asked, groups=groups, pvalues=known,
                                  rng=output.seed, progress=progress)  # fmt: skip
     emit_study(found, plot, output)
+
+
+@meta_command(
+    DomainOptions, "steelyard study domains scores.csv --human mqm --metrics '*-refA' --with spa"
+)
+def domains() -> tuple[str, Callable[..., Study]]:
+    """Weigh metrics on each domain, and with each left out: what another domain might say."""
+    from steelyard.studies.metrics.domains import leave_domains_out
+
+    return "weighing domains", leave_domains_out
 
 
 @click.command(

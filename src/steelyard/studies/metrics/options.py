@@ -198,3 +198,8 @@ class CombineOptions(MetaStudyOptions):
     n_bootstrap: int = whole(1000, "Resamples for intervals.", least=10, flag="--bootstrap",
                              metavar="B")  # fmt: skip
     alpha: float = fraction(0.05)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DomainOptions(MetaStudyOptions):
+    """What is weighed in each domain: nothing more is asked."""
