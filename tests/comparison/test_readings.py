@@ -192,6 +192,22 @@ def test_the_paper_s_case_of_many_easy_and_few_hard_segments():
     assert "A on hard segments, B on easy ones" in card.strata.sentence
 
 
+def test_the_mean_and_the_wins_may_follow_different_segments():
+    rng = np.random.default_rng(5)
+    ease = np.sort(rng.normal(size=300))
+    lead = np.r_[np.full(100, 1.0), np.full(200, -0.3)]  # B is better where segments are not hard
+    rows = np.stack([ease + lead, *(ease for _ in range(5))]) + rng.normal(0, 0.3, (6, 300))
+    rows[0, 100:150] += 0.4  # of easy and middle ones together not clearly
+    card = decide(make(rows), ("A", "B"), n_bootstrap=200)
+    assert card.strata is not None
+    assert "on hard segments" in card.strata.sentence or "mix of both" in card.strata.sentence
+    noise = rng.normal(size=(6, 60))
+    quiet = decide(make(noise), ("A", "B"), n_bootstrap=200).strata
+    assert quiet is not None
+    assert not any(one.difference.clear for one in quiet.strata)
+    assert "mix of both" not in quiet.sentence
+
+
 def test_no_strata_where_there_is_nothing_to_divide():
     rng = np.random.default_rng(0)
     assert decide(make(rng.normal(size=(4, 12))), ("A", "B"), n_bootstrap=20).strata is None
@@ -232,3 +248,31 @@ def test_readings_and_strata_on_the_command_line(tmp_path, capsys):
     assert [one["stratum"] for one in found["strata"]["strata"]] == ["hard", "middle", "easy"]
     assert run(["compare", str(path), "--pair", "A,B", "--bootstrap", "50"]) == 0
     assert "on 20 hard segments" in capsys.readouterr().out
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("size", [1, 4])
+def test_readings_and_strata_cover_over_many_sets(size):
+    """Intervals by segment and by document, of skewed differences, in 1,000 sets each.
+
+    Measured: 93 to 96 % of strata, and hard and easy told apart in 4 to 7 % of sets in which they
+    do not differ.
+    """
+    rng = np.random.default_rng(size)
+    n, sets = 120, 1000
+    names = None if size == 1 else tuple(f"d{i // size}" for i in range(n))
+    middle = float(np.median(rng.gamma(2, 1, 2_000_000)))
+    inside, of_median, told = np.zeros(3), 0, 0
+    for _ in range(sets):
+        ease = rng.normal(size=n)
+        shared = 0.5 * np.repeat(rng.normal(size=n // size), size) if size > 1 else 0.0
+        rows = [ease + rng.gamma(2, 1, n) + shared, ease]
+        rows += [ease + rng.normal(0, 0.5, n) for _ in range(4)]
+        readings, strata = looked_at(make(rows, documents=names), rng, 500)
+        assert strata is not None
+        inside += [one.difference.ci[0] <= 2 <= one.difference.ci[1] for one in strata.strata]
+        of_median += readings.of[2].ci[0] <= middle <= readings.of[2].ci[1]
+        told += strata.contrast.clear
+    assert (inside / sets > 0.91).all()
+    assert told / sets < 0.09
+    assert size > 1 or of_median / sets > 0.92  # what documents share moves the median

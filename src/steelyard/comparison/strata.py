@@ -114,8 +114,9 @@ def stratify(es: EvalSet, two: TwoSystems, moved: Floats, counts: Floats) -> Str
         if len(own)
     ]
     hard, easy = (two.sign * found[k].difference.value for k in (0, -1))
-    ends = np.concatenate([places[HARD], places[EASY]])
-    contrast = _reading(hard - easy, drawn[:, HARD] - drawn[:, EASY], two, ends)
+    contrast = _reading(
+        hard - easy, drawn[:, HARD] - drawn[:, EASY], two, places[HARD], places[EASY]
+    )
     turns = easy / (easy - hard) if hard * easy < 0 else math.nan
     result = Strata(tuple(found), others, contrast, turns, "")
     return Strata(tuple(found), others, contrast, turns, _sentence(result, two))
@@ -130,16 +131,24 @@ def _ease(es: EvalSet, two: TwoSystems) -> tuple[Floats, int]:
     return segment_ease(others), len(others)
 
 
-def _reading(value: float, drawn: Floats, two: TwoSystems, segments: np.ndarray) -> Reading:
-    """Give a difference with its interval over units, in the score's own numbers."""
-    blocks = two.units.take(segments)
-    level = unit_level(LEVEL, blocks)
+def _reading(value: float, drawn: Floats, two: TwoSystems, *parts: np.ndarray) -> Reading:
+    """Give a difference with its interval over units, in the score's own numbers.
+
+    ``parts`` are the segments that it is made of; the smallest part says how much the interval is
+    widened for the number of units, also where these are segments, for strata are small.
+    """
     low = high = math.nan
-    if len(segments) > 1 and not math.isnan(level):
-        low, high = (float(end[0]) for end in bootstrap.interval(drawn[:, None], level))
+    level = np.max([_level(two, part) for part in parts])  # NaN where any is
+    if not np.isnan(level):
+        low, high = (float(end[0]) for end in bootstrap.interval(drawn[:, None], float(level)))
     if two.sign < 0:
         value, low, high = 0.0 - value, 0.0 - high, 0.0 - low
     return Reading(value + 0.0, (low, high))
+
+
+def _level(two: TwoSystems, segments: np.ndarray) -> float:
+    blocks = two.units.take(segments)
+    return unit_level(LEVEL, np.arange(len(segments)) if blocks is None else blocks)
 
 
 def _sentence(found: Strata, two: TwoSystems) -> str:
@@ -160,7 +169,7 @@ def _sentence(found: Strata, two: TwoSystems) -> str:
         )
     lead = float(np.subtract(*two.both.mean(axis=1)))
     wins = sum(one.wins - one.losses for one in found.strata)
-    if lead * wins < 0:
+    if lead * wins < 0 and any(one.difference.clear for one in found.strata):
         follows = [one.name for one in found.strata if one.difference.value * two.sign * lead > 0]
         counts = [one.name for one in found.strata if (one.wins - one.losses) * wins > 0]
         if follows and counts and set(follows) != set(counts):
