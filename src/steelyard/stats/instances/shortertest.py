@@ -76,8 +76,9 @@ def _correlation(x: Floats, y: Floats) -> float:
     if len(x) < 2:
         return float("nan")
     x, y = x - x.mean(), y - y.mean()
-    size = float(np.sqrt((x @ x) * (y @ y)))
-    return float(x @ y) / size if size > 0 else float("nan")
+    # Plain sums: threads that share a short product cost more than they save.
+    size = float(np.sqrt((x * x).sum() * (y * y).sum()))
+    return float((x * y).sum()) / size if size > 0 else float("nan")
 
 
 @dataclass(frozen=True, slots=True)
