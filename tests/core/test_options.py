@@ -193,7 +193,7 @@ CASES = [
          | {k: v for k, v in RANK.items() if k not in ("tolerance", "orders")} | TEST),
     Case(decide, {"es": ES, "pair": ("A", "B"), "score": "m", "n_bootstrap": 10},
          {"es": "set", "pair": "pair", "score": "known name?", "human": "known name?",
-          "alpha": "level", "power": "level", "unit": "unit",
+          "alpha": "level", "power": "level", "unit": "unit", "worth": "path?",
           "n_bootstrap": "ten or more", "rng": "rng"}),
     Case(meta_evaluate, {"es": ES, "human": "people", "by": "pa", "n_bootstrap": 10},
          META | TEST | {"significance": "flag", "scheme": "known name",

@@ -66,7 +66,16 @@ _NOT_ON_THE_CARD = frozenset(
 )
 # AutoRank has intervals, and no tests of pairs.
 _NOT_OF_SEVERAL = frozenset(
-    ("tests", "alternative", "correction", "alpha", "pairwise", "power", *RankOptions.declared())
+    (
+        "tests",
+        "alternative",
+        "correction",
+        "alpha",
+        "pairwise",
+        "power",
+        "worth",
+        *RankOptions.declared(),
+    )
 )
 
 
@@ -80,7 +89,7 @@ _NOT_OF_SEVERAL = frozenset(
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
 @from_fields(CompareOptions, "by", "autorank", "tests")
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
-@from_fields(CardOptions, "power")
+@from_fields(CardOptions, "power", "worth")
 @from_fields(CompareOptions, *RankOptions.declared(), *PairOptions.declared())
 @click.option(
     "--battles",
@@ -223,7 +232,7 @@ class _Asked:
             raise UsageError("--by autorank has no decision card: --pair is of one --score")
         score = names[0] if len(names) == 1 else the_score(es, None)
         settings: dict[str, Any] = {"human": self.inputs.human}
-        settings |= {name: self.settings[name] for name in ("alpha", "power")}
+        settings |= {name: self.settings[name] for name in ("alpha", "power", "worth")}
         settings["unit"] = PairOptions.of(self.settings).unit  # intervals may name it, too
         if given("n_bootstrap"):
             settings["n_bootstrap"] = self.settings["n_bootstrap"]
@@ -241,7 +250,7 @@ class _Asked:
         self.inputs.only_rows_and_columns()
         if self.settings["tests"] not in (None, ("sign",)):
             raise UsageError("--battles LOG: pairs are tested by --test sign only")
-        for option in ("score", "pair", "power", "tolerance"):
+        for option in ("score", "pair", "power", "worth", "tolerance"):
             if given(option):
                 raise UsageError(f"--{option} applies to scores, not to a log of battles")
         settings: dict[str, Any] = {"where": self.inputs.where, "ignore": self.inputs.ignore}

@@ -8,7 +8,17 @@ from typing import Any
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.options import Options, choice, fraction, names, number, text, unit, whole
+from steelyard.core.options import (
+    Options,
+    choice,
+    fraction,
+    names,
+    number,
+    source,
+    text,
+    unit,
+    whole,
+)
 
 #: Rankings of scores; what is random is drawn in this order.
 RANKINGS = ("mean", "median", "bt", "elo", "trueskill", "sentence-mean")
@@ -212,5 +222,9 @@ class CardOptions(Options):
     human: str | None = text(None)
     alpha: float = fraction(0.05)
     power: float = fraction(0.8, "Power at which the card counts the segments needed.")
+    worth: Any = source(  # noqa: RUF009
+        None, "What differences are worth, for the card: a JSON file of study worth.",
+        metavar="FILE.json",
+    )  # fmt: skip
     unit: str = unit("auto")
     n_bootstrap: int = whole(10_000, least=10)

@@ -11,6 +11,7 @@ import numpy as np
 
 from steelyard.comparison.options import CardOptions
 from steelyard.comparison.pairings import Pairings, pair_otherwise
+from steelyard.comparison.pairworth import worth_of_pair
 from steelyard.comparison.readings import (
     Reading,
     Readings,
@@ -35,6 +36,7 @@ from steelyard.core.table import Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
 from steelyard.data.overview import direction_warnings
+from steelyard.data.worth import Worth
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.paired import pairedtests, unitflips
@@ -79,6 +81,7 @@ class Decision:
     strata: Strata | None = None
     regressions: tuple[Regression, ...] = ()
     human: dict[str, Any] | None = None
+    worth: Worth | None = None  # of differences by the score, to people
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = field(default=None, repr=False)
     higher_is_better: bool = True
@@ -116,6 +119,7 @@ class Decision:
             "pairings": self.pairings.to_dict(),
             "strata": None if self.strata is None else self.strata.to_dict(),
             "human": self.human,
+            "worth": None if self.worth is None else self.worth.told(self.difference),
             "regressions": [one.to_dict() for one in self.regressions],
             "warnings": list(self.warnings),
             **origin(self.provenance),
@@ -174,6 +178,8 @@ class Decision:
         notes = [self.verdict, self.readings.sentence]
         if self.strata is not None:
             notes += [self.strata.sentence, f"hard and easy: {self.strata.measured_by}"]
+        # What people make of such differences; the place of all that is measured of them.
+        notes += [] if self.worth is None else [self.worth.sentence(self.difference)]
         notes.append(self.unit.sentence())
         return Table("", columns, tuple(rows), tuple(note for note in notes if note))
 
@@ -199,6 +205,10 @@ def decide(
         Which score; may be left out if there is only one.
     human
         A human score, to show the same difference in human terms.
+    worth
+        What differences are worth to people: a JSON file that ``steelyard study worth`` wrote. By
+        default measured on the human score, if there is one of eight systems or more, else taken
+        from a reference for BLEU, chrF, TER (of the corpus), EED and CharacTER.
     alpha, power
         Level of the tests; power at which the segments needed are counted.
     unit
@@ -281,6 +291,9 @@ def decide(
         strata=stratify(es, two, moved, counts),
         regressions=regressions_of(es, two, lead),
         human=None if options.human is None else _human(es, options.human, two, counts, level),
+        worth=worth_of_pair(es, two, options.human, options.worth, stream.spawn(1)[0])
+        if lead
+        else None,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("compare", settings, es.inputs, rng),
         higher_is_better=two.table.higher_is_better,

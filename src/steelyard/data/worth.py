@@ -30,9 +30,12 @@ from steelyard.stats.worthcurve import (
 )
 
 LEVEL = 0.95  # of bands
+#: Curves of a worth, beside its differences.
+CURVES = ("agree", "low", "high", "monotone", "significant", "significant_low", "significant_high")
 TARGETS = (0.6, 0.7, 0.8, 0.9, 0.95)  # chances whose difference is told
 LEAST_SYSTEMS = 8  # in all, and
 LEAST_PAIRS = 20  # pairs, below which a band says nothing
+MOST_SYSTEMS = 60  # of a set that is looked at in passing
 LEAST_SETS = 20  # sets from which on whole sets are resampled, and not the systems of each
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)  # of differences at which a chance is told, by decade
 _POINTS = 15  # differences that are told, about
@@ -190,6 +193,7 @@ class Worth:
             "n_systems": self.n_systems,
             "n_sets": self.n_sets,
             "origin": self.origin or None,
+            "sentence": self.sentence(difference),
         }
 
     def sentence(self, difference: float) -> str:
@@ -204,6 +208,15 @@ class Worth:
             band = _band(at["significant_low"], at["significant_high"])
             text += f", and significantly so in {100 * at['significant']:.0f} % ({band})"
         return f"{text}: {self.basis()}"
+
+    def in_short(self, chance: float = 0.8) -> str:
+        """Say which difference people agree with in so many pairs, or what the largest is worth."""
+        value, low, high = self.needed.get(chance, (np.nan,) * 3)
+        if np.isnan(value):
+            return self.sentence(float(self.x[-1]))
+        ends = " to ".join("beyond all" if np.isnan(x) else f"{x:.3g}" for x in (low, high))
+        what = f"people agree with {value:.3g} {self.metric} in {100 * chance:.0f} % of pairs"
+        return f"{what} ({ends} for that): {self.basis()}"
 
     def basis(self) -> str:
         """Say what it rests on."""
@@ -224,6 +237,16 @@ def enough(pairs: Pairs, metric: str) -> str | None:
         return None
     least = f"it takes {LEAST_SYSTEMS} systems and {LEAST_PAIRS} pairs"
     return f"{plural(int(known.sum()), 'pair')} of {plural(systems, 'system')}: {least}"
+
+
+def measured_here(
+    es: EvalSet, human: str, metric: str, rng: np.random.Generator, *, unit: str = SEGMENT
+) -> Worth | None:
+    """Measure worth on a set, None if it has too few systems, or so many that it takes a study."""
+    if not LEAST_SYSTEMS <= es.n_systems <= MOST_SYSTEMS:
+        return None
+    pairs = pairs_of(es, human, [metric], unit=unit)
+    return measure(pairs, metric, rng) if enough(pairs, metric) is None else None
 
 
 def measure(

@@ -13,6 +13,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import listed, plural
 from steelyard.data.independence import SEGMENT, UnitEffect, many
+from steelyard.data.worth import Worth
 from steelyard.metaevaluation.options import POOLED
 from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.stats.arrays import Floats
@@ -105,6 +106,7 @@ class MetaEvaluation:
     by_coarser: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     n_cells: int | None = None  # outputs (system, segment) that people scored
     outliers: Outliers | None = None  # by people's scores of systems
+    worth: Worth | None = None  # of differences of the best metric, to people
 
     @property
     def resampled_units(self) -> str:
@@ -158,6 +160,7 @@ class MetaEvaluation:
             "chance": dict(self.chance),
             "unit": self.unit.to_dict() | {"by_coarser": dict(self.by_coarser)},
             "outliers": None if self.outliers is None else self.outliers.to_dict(),
+            "worth": None if self.worth is None else self.worth.to_dict(),
             **origin(self.provenance),
             "warnings": list(self.warnings),
         }
@@ -286,4 +289,6 @@ class _Board:
         if self.interval:
             drawn = whole.resampled_units
             notes.append(f"low, high: 95 % interval over resampled {drawn}, of sets of this size")
+        # How large a difference counts; the place of all that is measured of differences.
+        notes += [] if whole.worth is None else [f"a difference: {whole.worth.in_short()}"]
         return notes + [f"{by}: chance level {level:.3f}" for by, level in whole.chance.items()]

@@ -15,6 +15,7 @@ from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, Units, units_of
 from steelyard.formats.load import Source, as_evalset
+from steelyard.metaevaluation.bestworth import worth_of_best
 from steelyard.metaevaluation.cube import LISTED, Data, Run, prepare, the_human, the_metrics
 from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
 from steelyard.metaevaluation.intervals import with_intervals
@@ -169,7 +170,7 @@ def evaluate(
         warnings += told
         level = meta.chance(run.view)
         chance |= {} if level is None else {meta.name: level}
-        if rest is not data and run.view.level == "sys" and options.outliers == "both":
+        if far.systems and run.view.level == "sys" and options.outliers == "both":
             found = beside(run, found, rest, options, judged_units(rest, options.unit).codes)
         results += [replace(r, level=asked) for r in found] if asked in POOLED else found
         if known is not None and known.n > 1 and meta.on_cells and run.view.level == "sys":
@@ -192,6 +193,7 @@ def evaluate(
         by_coarser=coarser,
         n_cells=int((~np.isnan(data.human)).sum()),
         outliers=far,
+        worth=worth_of_best(data, human, results, options.unit, generator(rng).spawn(4)[3]),
     )
 
 

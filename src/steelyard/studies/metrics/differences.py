@@ -22,7 +22,16 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.worth import LEAST_SETS, TARGETS, Pairs, Worth, enough, measure, pairs_of
+from steelyard.data.worth import (
+    CURVES,
+    LEAST_SETS,
+    TARGETS,
+    Pairs,
+    Worth,
+    enough,
+    measure,
+    pairs_of,
+)
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import the_human, the_metrics
 from steelyard.stats.arrays import Floats
@@ -159,7 +168,7 @@ def _opened(
     for es in opened:
         names = the_metrics(es, gold, options.metrics)
         part = pairs_of(es, gold, names, groups=groups, unit=options.unit)
-        parts.append(part if pvalues is None else _with_pvalues(part, es, pvalues))
+        parts.append(part if pvalues is None else with_pvalues(part, es, pvalues))
         told += es.notes
     pairs = Pairs.joined(parts)
     if not len(pairs.human):
@@ -172,7 +181,7 @@ def _opened(
     return _Given(gold, pairs, tuple(told), tuple(file for es in opened for file in es.inputs))
 
 
-def _with_pvalues(pairs: Pairs, es: EvalSet, known: PValues) -> Pairs:
+def with_pvalues(pairs: Pairs, es: EvalSet, known: PValues) -> Pairs:
     """Take people's p-values from a list of pairs, in whatever order their names stand."""
     names = es.systems
     both = {frozenset(pair): p for pair, p in known.items()}
@@ -289,14 +298,12 @@ def _worth_table(found: Sequence[Worth], alpha: float) -> Table:
     heads = ("agree", "low", "high", "monotone", "significant")
     columns += [Column(name, digits=3) for name in heads]
     columns += [Column(end, digits=3, key=f"significant {end}") for end in ("low", "high")]
-    names = ("agree", "low", "high", "monotone", "significant", "significant_low",
-             "significant_high")  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
     opens = []
     for one in found:
         opens.append(len(rows))
         for k, x in enumerate(one.x):
-            rows.append((one.metric, float(x), *(float(getattr(one, name)[k]) for name in names)))
+            rows.append((one.metric, float(x), *(float(getattr(one, name)[k]) for name in CURVES)))
     drawn = "sets" if found[0].n_sets >= LEAST_SETS else "systems"
     notes = (
         f"agree: chance that people agree with it; low, high: 95 % band over resampled {drawn}",
