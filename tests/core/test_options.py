@@ -57,6 +57,7 @@ from steelyard.studies.metrics.differences import difference_worth
 from steelyard.studies.metrics.discernment import count_distinct, guard
 from steelyard.studies.metrics.domains import leave_domains_out
 from steelyard.studies.metrics.leavingout import leave_each_out
+from steelyard.studies.metrics.mixtures import mix_systems
 from steelyard.studies.metrics.ties import vary_ties
 from steelyard.studies.people.judges import study_judges
 from steelyard.studies.people.threshold import study_threshold
@@ -275,6 +276,9 @@ CASES = [
     Case(guard, {"es": ES, "human": "people", "by": "pa", "draws": 2},
          META | QUICK | {"draws": "one or more"}),
     Case(leave_domains_out, {"es": sy.demo_set(), "human": "mqm", "by": "pa"}, META | QUICK),
+    Case(mix_systems, {"es": ES, "human": "people", "hybrids": 20, "n_bootstrap": 10},
+         QUICK | {k: v for k, v in META.items() if k not in ("level", "group_by")}
+         | {"hybrids": "ten or more", "parts": "two or more", "n_bootstrap": "ten or more"}),
     Case(combine_metrics,
          {"es": ES, "human": "people", "by": "pa", "folds": 2, "n_bootstrap": 10, "how": ["z"]},
          META | QUICK | {"how": "known names", "system_folds": "two or more",

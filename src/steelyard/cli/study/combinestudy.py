@@ -1,4 +1,4 @@
-"""``steelyard study combine``: metrics made into one score, weighed and written."""
+"""``steelyard study combine`` and ``hybrids``: metrics made into one, systems mixed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.emit import emit, note, progress_of
+from steelyard.cli.emit import emit, note, progress_of, wants_figure
 from steelyard.cli.fields import from_fields
 from steelyard.cli.options import (
     SUFFIXES,
@@ -16,13 +16,19 @@ from steelyard.cli.options import (
     InputOptions,
     Names,
     OutputOptions,
+    figure_options,
     input_options,
     need_inputs,
     output_options,
 )
-from steelyard.cli.study.shared import INPUTS
+from steelyard.cli.study.shared import INPUTS, PLOT, emit_study
 from steelyard.formats import files
-from steelyard.studies.metrics.options import COMBINE_META, CombineOptions
+from steelyard.studies.metrics.options import (
+    COMBINE_META,
+    HYBRID_META,
+    CombineOptions,
+    HybridOptions,
+)
 
 
 @click.command(
@@ -65,3 +71,52 @@ def combine(
     save(found.scores, output.out, overwrite=True)
     note(f"wrote {output.out}", output)
     emit(found.study.to_dict(), tables, replace(output, out=None))
+
+
+@click.command(
+    epilog="Example: steelyard study hybrids scores.csv texts.jsonl --human mqm --corpus bleu "
+    "--refs refA --hybrids 1000"
+)
+@INPUTS
+@click.option("--with", "by", type=Names(), default=",".join(HYBRID_META), show_default=True,
+              help="Meta-metrics of systems: pearson spearman pa and variants of Kendall's."
+              )  # fmt: skip
+@from_fields(HybridOptions)
+@click.option("--corpus", type=Names(), default=(), help="Weigh these corpus metrics, too, scored "
+              "on the texts: bleu chrf chrf++ ter.")  # fmt: skip
+@click.option("--refs", type=Names(), help="References that --corpus compares with.")
+@PLOT
+@input_options
+@figure_options
+def hybrids(
+    inputs: tuple[str, ...],
+    by: tuple[str, ...],
+    corpus: tuple[str, ...],
+    refs: tuple[str, ...] | None,
+    plot: tuple[str, ...] | None,
+    options: InputOptions,
+    output: OutputOptions,
+    **settings: Any,
+) -> None:
+    """Mix outputs of systems segment by segment, and weigh metrics on thousands of mixtures.
+
+    Their number is no evidence: intervals are over the systems and segments that they are made of.
+    """
+    from steelyard.studies.metrics.mixtures import mix_systems
+
+    need_inputs(inputs)
+    wants_figure(output)
+    asked = HybridOptions(**settings)
+    es = options.load(inputs)
+    if corpus:
+        from steelyard.scoring.surface import with_surface_metrics
+
+        before = es.scores.keys()
+        es = with_surface_metrics(es, corpus, refs)
+        if asked.metrics is not None:  # what was computed for this is shown
+            asked = replace(asked, metrics=(*asked.metrics, *sorted(es.scores.keys() - before)))
+    with progress_of("mixing", output) as progress:
+        found = mix_systems(
+            es, options.human, by=by, options=asked, rng=output.seed, progress=progress
+        )
+    emit_study(found, plot, output)

@@ -21,6 +21,7 @@ STUDIES = {
     "outliers": (f"{_METRICS}:outliers", "Which systems carry the agreement with people?"),
     "worth": (f"{_METRICS}:worth", "How often do people agree with a difference of this size?"),
     "domains": (f"{_METRICS}:domains", "Would the verdict hold in another domain?"),
+    "hybrids": (f"{_COMBINE}:hybrids", "What do thousands of mixed systems say of metrics?"),
     "combine": (f"{_COMBINE}:combine", "Is a combination better than its best part?"),
     "ties": (f"{_METRICS}:ties", "Would they rank alike with other ties?"),
     "disagreement": (f"{_SYSTEMS}:disagreement", "How often do mean, median and others disagree?"),

@@ -29,6 +29,7 @@ META = ("spa", "pa")  # meta-metrics, if none are named
 OUTLIER_META = ("pearson", "pa")
 SENTINEL_META = ("spa", "pa", "acc-eq", "pearson")
 COMBINE_META = ("spa", "acc-eq")
+HYBRID_META = ("pearson",)
 HOW = ("rank", "z", "nnls", "nnls-pairs")
 #: The matrices of the better-metric-evaluation paper, and the two that later tasks used.
 MATRICES = (
@@ -203,3 +204,17 @@ class CombineOptions(MetaStudyOptions):
 @dataclass(frozen=True, kw_only=True)
 class DomainOptions(MetaStudyOptions):
     """What is weighed in each domain: nothing more is asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridOptions(Options):
+    """How hybrids are made, and what is resampled."""
+
+    metrics: Collection[str] | None = names(
+        None, "Only these metrics; patterns such as '*-refA' stand for several."
+    )
+    hybrids: int = whole(1000, "Hybrids to make.", least=10, most=10_000, metavar="N")
+    parts: int = whole(2, "Systems that a hybrid is made of.", least=2)
+    n_bootstrap: int = whole(500, "Resamples for intervals.", least=10, flag="--bootstrap",
+                             metavar="B")  # fmt: skip
+    keep_references: bool = flag("Keep systems that are a metric's reference.")
