@@ -91,7 +91,7 @@ def test_pairs_know_that_paper_beats_rock():
 def test_a_coin_is_told_as_one():
     rng = np.random.default_rng(3)
     study = weigh_models(make_log(rng, np.zeros(4), 0.5, 800), models=["half", "bt", "mean"])
-    assert study.facts["verdict"].endswith("Nothing here is told from a coin.")
+    assert study.facts["verdict"].endswith("These data do not tell anything from a coin.")
     assert values(study)["half"] == pytest.approx(np.log(2))
 
 

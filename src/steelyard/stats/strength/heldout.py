@@ -15,19 +15,20 @@ Parts of a win (an outcome of 0.7) count as so many wins and losses. Each loss i
 battles; its error, and that of a difference of two models on the same battles, is by unit
 (:func:`steelyard.stats.paired.clustered.sums_error`).
 
-Folds learn from one another's battles. Where two models differ surely that is of no account, but
-where both are right and differ by what they happened to learn, each two battles count twice, once
-as what is predicted and once as what is learned from, and the variance of a difference is twice
-what units say. Errors of differences therefore have the factor of Nadeau and Bengio (2003),
-:math:`\sqrt{1 + k / (k - 1)}` with k folds: intervals then hold what they should for models that
-are alike, and more than that for others. What is predicted from the past alone needs none.
+Folds learn from one another's battles. Part of what a battle adds to a difference of two models is
+what these happened to learn from others, :math:`\sum_j c_{ij}`, and what battle i has from j, j has
+from i: both count, so that the variance of this part is twice what independent battles would have.
+Where two models differ surely it is small; where both are right it is all there is. How much it is
+shows in how losses change from the models of one fold to those of another, a jackknife: the squares
+of these changes, summed over folds and units, are added to the variance. What is predicted from the
+past alone needs none of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from scipy.special import stdtrit
@@ -89,14 +90,15 @@ class FoldLosses:
 class Validated:
     """Losses of models on battles that they have not seen.
 
-    ``families`` are those that could be fitted, ``places`` the models of each (its variants).
+    ``places`` are the models of each family (its variants), ``fitted`` what predicts by each family
+    and fold.
     """
 
+    split: Split
     families: tuple[Family, ...]
+    fitted: tuple[tuple[Predict, ...], ...]
     places: tuple[tuple[int, ...], ...]
     folds: tuple[FoldLosses, ...]
-    n_units: int
-    in_time: bool = False
 
     @property
     def parameters(self) -> list[Parameters]:
@@ -135,7 +137,7 @@ class Validated:
     def sums(self, loss: str, chosen: Sequence[int | None]) -> tuple[Floats, Floats]:
         """Add up by unit the losses of the model that is chosen for each fold; and their sizes."""
         k = LOSSES.index(loss)
-        total, size = np.zeros((2, self.n_units))
+        total, size = np.zeros((2, self.split.n_units))
         for own, model in zip(self.folds, chosen, strict=True):
             total[own.units] += np.nan if model is None else own.sums[k, model]
             size[own.units] += own.sizes[k]
@@ -151,14 +153,42 @@ class Validated:
     ) -> tuple[MeanError, Floats, Floats]:
         """Compare with the row that is best, on the same battles: differences, and intervals."""
         found = [self.sums(loss, chosen) for chosen in rows]
+        size = found[0][1]
         with np.errstate(invalid="ignore"):
             gaps = np.stack([total - found[best][0] for total, _ in found])
-        own = sums_error(gaps, found[0][1])
-        k = len(self.folds)
-        if not self.in_time and k > 1:
-            own = own._replace(error=own.error * np.sqrt(1 + k / (k - 1)))
+        own = sums_error(gaps, size)
+        if not self.split.folds.in_time:
+            learned = self._learned(loss, rows, best) / size.sum() ** 2
+            own = own._replace(error=np.sqrt(own.error**2 + learned))
         half = own.error * stdtrit(own.freedom, (1 + level) / 2)
         return own, own.mean - half, own.mean + half
+
+    def _learned(self, loss: str, rows: Sequence[Sequence[int | None]], best: int) -> Floats:
+        """Sum over units the variance of differences that comes from what folds learned.
+
+        A unit is weighed by the models of all folds but its own, which have all seen it; the
+        squares of what changes among them are, in sum, the variance of what a model learns from one
+        fold less than all, as far as the fold of the unit is not concerned.
+        """
+        k, n_folds = LOSSES.index(loss), len(self.folds)
+        variant = {m: (row, m - own[0]) for row, own in enumerate(self.places) for m in own}
+        total = np.zeros(len(rows))
+        for f in range(n_folds):
+            others = [g for g in range(n_folds) if g != f] if n_folds > 2 else [0, 1]
+            scale = (n_folds - 1) / (len(others) - 1)
+            for counts, units in self.split.held(f):
+                under = np.full((len(others), len(rows), len(units)), np.nan)
+                for (at, g), r in product(enumerate(others), range(len(rows))):
+                    model = rows[r][g]
+                    if model is not None:
+                        family, place = variant[model]
+                        found = self.fitted[family][g](counts.i, counts.j)
+                        own = losses(Chances(*(kind[[place]] for kind in found)))[k]
+                        under[at, r] = (counts.cells.T @ own.reshape(1, -1).T).ravel()
+                with np.errstate(invalid="ignore"):
+                    gaps = under - under[:, [best]]
+                    total += scale * ((gaps - gaps.mean(axis=0)) ** 2).sum(axis=(0, 2))
+        return total
 
 
 def _least(values: Floats, models: Sequence[int]) -> int | None:
@@ -209,7 +239,9 @@ def validate(split: Split, families: Sequence[Family], rng: np.random.Generator)
     ([0.69, 0.38], [0.5, 0.15])
     """
     streams = rng.spawn(len(families))
-    fitted = [own.fit(split, stream) for own, stream in zip(families, streams, strict=True)]
+    fitted = tuple(
+        tuple(own.fit(split, stream)) for own, stream in zip(families, streams, strict=True)
+    )
     ends = np.cumsum([0, *(len(own.parameters) for own in families)]).tolist()
     folds = []
     for f in range(split.folds.n):
@@ -217,4 +249,4 @@ def validate(split: Split, families: Sequence[Family], rng: np.random.Generator)
         parts = [(units, *_weigh(counts, models)) for counts, units in split.held(f)]
         folds.append(_joined(parts, ends[-1]))
     places = tuple(tuple(range(a, b)) for a, b in pairwise(ends))
-    return Validated(tuple(families), places, tuple(folds), split.n_units, split.folds.in_time)
+    return Validated(split, tuple(families), fitted, places, tuple(folds))

@@ -101,7 +101,7 @@ class Weighed:
         if open_:
             text += f"; no interval: {', '.join(open_)}"
         if "half" in alike or best.name == "half":
-            text += ". Nothing here is told from a coin"
+            text += ". These data do not tell anything from a coin"
         return f"{text}."
 
     def to_dict(self) -> dict[str, Any]:
