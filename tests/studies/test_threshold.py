@@ -82,7 +82,7 @@ def test_intervals_cover():
 @pytest.mark.thorough
 def test_intervals_cover_in_the_long_run():
     for unit in ("segment", "rater"):
-        assert coverage(600, unit).min() > 0.92
+        assert coverage(600, unit).min() > 0.89
 
 
 def test_identical_outputs_and_what_the_threshold_keeps():

@@ -57,8 +57,8 @@ _NOT_BY_DOMAIN = frozenset(
     )
 )
 _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {
-    "by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics"
-}  # fmt: skip
+    *("by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics", "protocol"),
+}
 # What report.figures.metaevaluation draws of one set, and of a protocol.
 PLOTS = (
     "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
@@ -83,6 +83,8 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @click.option("--corpus", type=Names(), default=(), help="Weigh these corpus metrics, too, scored "
               "on the texts: bleu chrf chrf++ ter.")  # fmt: skip
 @click.option("--refs", type=Names(), help="References that --corpus compares with.")
+@click.option("--protocol", type=click.Choice(("da", "mqm", "esa")), help="Raw ratings among the "
+              "inputs become the human score, as by steelyard human.")  # fmt: skip
 @click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
 @click.option("--preset", type=click.Choice(PRESETS), help="Run the protocol of a shared task on "
               "the folder INPUT.")  # fmt: skip
@@ -125,7 +127,7 @@ def meta(
     else:
         need_inputs(inputs)
         options = options.by_unit(weighing.unit)
-        es = options.load((*inputs, *(path for _, path in given.added)))
+        es, options = _loaded((*inputs, *(path for _, path in given.added)), given, options, output)
         if given.corpus:
             from steelyard.scoring.surface import with_surface_metrics
 
@@ -170,6 +172,21 @@ def _refuse_pooled(level: str, plots: Sequence[str], *, by_domain: bool) -> None
             raise UsageError(f"--plot {name} shows systems or segments: not with --level {level}")
 
 
+def _loaded(
+    inputs: tuple[str, ...], given: _Given, options: InputOptions, output: OutputOptions
+) -> tuple[EvalSet, InputOptions]:
+    """Load a set; raw ratings become the human score if a protocol says how."""
+    from steelyard.human.ratedinputs import scored_inputs, with_costs
+
+    sources: list[Any] = list(inputs)
+    notes: tuple[str, ...] = ()
+    if given.protocol is not None:
+        sources, human, notes = scored_inputs(sources, given.protocol, options, output.seed)
+        options = replace(options, human=human)
+    es = with_costs(options.load(sources), options.human)
+    return replace(es, notes=(*notes, *es.notes)), options
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Given:
     """Options of the command that are no options of weighing."""
@@ -178,6 +195,7 @@ class _Given:
     ties: Path | None
     corpus: tuple[str, ...]
     refs: tuple[str, ...] | None
+    protocol: str | None
     by_domain: bool
     preset: str | None
     benchmark: Path | None

@@ -34,10 +34,10 @@ def column_of(unit: str | int) -> str | None:
 
     Examples
     --------
-    >>> column_of("topic"), column_of("document"), column_of("5")
-    ('topic', None, None)
+    >>> column_of("topic"), column_of("document"), column_of("5"), column_of("document+rater")
+    ('topic', None, None, None)
     """
-    name = str(unit)
+    name = str(unit).removesuffix("+rater")  # who judged is told by judgements, not by a column
     return None if name in (*_COUNTED, *_SAME) or name.isdecimal() else name
 
 

@@ -26,13 +26,14 @@ from steelyard.data.independence import (
 )
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Segments
+from steelyard.data.whorated import RATER, rater_sets
 from steelyard.human.ordering import Averages
 from steelyard.stats.arrays import Counts, ratio, row_errors
 from steelyard.stats.paired import clustered, unpaired
 from steelyard.stats.paired.ranktests import rank_sum_matrix
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
 
-RATER, BOTH = "rater", "document+rater"
+BOTH = "document+rater"
 EXACT = "permutation"  # the test that holds for few units, too
 
 
@@ -153,22 +154,9 @@ def independent(averages: Averages, ratings: Ratings, unit: str) -> tuple[Indepe
     warnings = list(units.warnings) if unit != RATER else []
     if unit not in (RATER, BOTH):
         return Independent(units.name, units), warnings
-    rater = _raters(averages, ratings)
+    who = rater_sets(ratings, averages.systems, averages.segments)
+    rater = np.unique(who[averages.system, averages.segment], return_inverse=True)[1]
     n = len(np.unique(rater))
     if n < FEWEST:
         raise UsageError(f'unit="{unit}": {too_few(n, RATER)} for a test by rater')
-    return Independent(unit, units, rater), warnings
-
-
-def _raters(averages: Averages, ratings: Ratings) -> Counts:
-    """Code who rated each output; several of them together are a rater of their own."""
-    system, segment = averages.cells_of(ratings)
-    size = len(averages.segments)
-    cells = averages.system.astype(np.int64) * size + averages.segment
-    keep = (system >= 0) & (segment >= 0) & ratings.is_item("system", "repeat")
-    rows = zip((system * size + segment)[keep].tolist(), ratings.rater[keep].tolist(), strict=True)
-    who: dict[int, set[int]] = {}
-    for cell, rater in rows:
-        who.setdefault(cell, set()).add(rater)
-    names = [str(sorted(who.get(cell, ()))) for cell in cells.tolist()]
-    return np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
+    return Independent(unit, units, rater.astype(np.int64)), warnings

@@ -261,3 +261,24 @@ def profile(rows: list[dict[str, Any]], systems: Collection[str]) -> Table:
         body.append(tuple(cells))
     notes = ("errors per output, and what they cost per output by category",)
     return Table("Error profile", tuple(columns), tuple(body), notes)
+
+
+def values_of(ratings: Ratings) -> tuple[Floats, list[str]]:
+    """Give what each rating is worth, and a note where that is minus the cost of its errors.
+
+    Whether a rater found a planted error is no rating.
+    """
+    value = np.where(ratings.is_item("attention"), np.nan, ratings.value)
+    if ratings.errors is None or not np.isnan(value).all():
+        return value, []
+    return _costs(ratings), ["ratings are lists of errors: a value is minus their cost, as for MQM"]
+
+
+def _costs(ratings: Ratings) -> Floats:
+    """Give minus the cost of each rating's errors, by the weights that fit the categories."""
+    weights = fitting_weights(ratings)
+    unknown = weights.unknown(ratings)
+    if unknown:
+        raise UsageError(errorlists.no_weight(unknown, weights.severities))
+    found = penalties(ratings, weights)
+    return np.asarray(-found.units / found.scale + 0.0)

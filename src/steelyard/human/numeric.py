@@ -170,7 +170,21 @@ class _DirectAssessment(Protocol):
             warnings=tuple(warnings),
             more=more,
             notes=placed.notes,
+            rated=self._rated(kept, options),
         )
+
+    def _rated(self, found: _Scored, options: HumanOptions) -> dict[str, Ratings]:
+        """Give the ratings that scores of outputs are means of, by the name of the score."""
+        ratings = found.ratings
+        if ratings.raters == (raters.UNKNOWN,):
+            return {}
+        name, raw = self.names(options)
+        values = {raw: ratings.value} | ({name: found.z} if self.z(options) else {})
+        # What has no z has no part in the raw means beside it, either.
+        every = np.logical_and.reduce([~np.isnan(value) for value in values.values()])
+        rows = every & ratings.is_item("system", "repeat")
+        kept = {one: replace(ratings, value=value).take(rows) for one, value in values.items()}
+        return {one: own.select(systems=found.averages.systems) for one, own in kept.items()}
 
     def _scored(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from steelyard.core.table import Cell, Column, Frame, Table, decimals
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
-from steelyard.data.judgements import BattleLog
+from steelyard.data.judgements import BattleLog, Ratings
 from steelyard.human.ordering import Averages, Ordering, Rule
 from steelyard.human.outputpairs import brief_pairs
 from steelyard.stats.arrays import Floats, ratio
@@ -79,6 +79,8 @@ class HumanScores:
         The pairwise outcomes behind the scores (``rr``, ``darr``).
     counted, notes
         What ``n_ratings`` counts, and what is said below the ranking.
+    rated
+        For each score of outputs the ratings that it is the mean of, where raters are known.
     """
 
     protocol: str
@@ -99,6 +101,7 @@ class HumanScores:
     more: Mapping[str, Any] = field(default_factory=dict)
     counted: str = "ratings"
     notes: tuple[str, ...] = ()
+    rated: Mapping[str, Ratings] = field(default_factory=dict)
 
     @property
     def evalset(self) -> EvalSet | None:
@@ -107,6 +110,12 @@ class HumanScores:
             return None
         inputs = () if self.provenance is None else self.provenance.inputs
         return self.averages.evalset(inputs, self.language_pair)
+
+    @property
+    def rated_set(self) -> EvalSet | None:
+        """The same with the ratings that scores are means of, which meta can draw raters from."""
+        es = self.evalset
+        return None if es is None else replace(es, ratings=self.rated)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""

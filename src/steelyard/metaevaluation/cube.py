@@ -41,6 +41,8 @@ class Data:
     human: Floats
     human_systems: Floats
     metrics: tuple[str, ...]
+    raters: Counts | None = None  # who gave each score, where raters are the unit
+    crossed: bool = False  # whether segments, or what they are of, are a unit beside them
 
     @cached_property
     def scores(self) -> Scores:
@@ -124,7 +126,9 @@ class Run:
         level = meta.level(options.level)
         group_by = meta.grouping(level, options.group_by)
         ties = TieRules(options.epsilon, options.threshold, options.pa_ties)
-        return cls(data, meta, View(data.scores, level, group_by, ties, options.method, blocks))
+        people = (data.raters, data.crossed)
+        view = View(data.scores, level, group_by, ties, options.method, blocks, *people)
+        return cls(data, meta, view)
 
     @property
     def label(self) -> str:

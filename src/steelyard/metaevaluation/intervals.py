@@ -34,15 +34,15 @@ def with_intervals(
         return found, []
     able, warnings = resampled_metrics(run, found, resamples)
     if able:
-        found, undefined = _placed(found, able, replicates(run, able, resamples))
+        found, undefined = placed(found, able, replicates(run, able, resamples))
         if undefined:
             reason = "it is undefined in most resamples"
-            warnings.append(_warning(run, resamples, reason, undefined))
-        warnings += _outside(run, found, resamples)
+            warnings.append(without_interval(run, resamples, reason, undefined))
+        warnings += outside(run, found, resamples)
     return found, warnings
 
 
-def _outside(run: Run, found: list[MetaResult], resamples: Resamples) -> list[str]:
+def outside(run: Run, found: list[MetaResult], resamples: Resamples) -> list[str]:
     """Name metrics whose value their interval does not hold: resamples are not like the data.
 
     A resample repeats some units and lacks others, which adds noise: a statistic near its best, of
@@ -78,10 +78,10 @@ def resampled_metrics(
             able.append(result.metric)
         else:
             why.setdefault(reason, []).append(result.metric)
-    return able, [_warning(run, resamples, reason, names) for reason, names in why.items()]
+    return able, [without_interval(run, resamples, reason, names) for reason, names in why.items()]
 
 
-def _placed(
+def placed(
     found: list[MetaResult], able: list[str], values: Floats
 ) -> tuple[list[MetaResult], list[str]]:
     """Give results their intervals, and the metrics that turned out to have none."""
@@ -99,7 +99,8 @@ def _placed(
     return [placed(result) for result in found], [name for name in able if name not in where]
 
 
-def _warning(run: Run, resamples: Resamples, reason: str, names: list[str]) -> str:
+def without_interval(run: Run, resamples: Resamples, reason: str, names: list[str]) -> str:
+    """Say why some metrics have no interval."""
     drawn = units(resamples.unit, resamples.drawn)
     return f"{run.label}: no interval over {drawn} for {quoted(sorted(names))}: {reason}"
 

@@ -23,7 +23,7 @@ CORRECTIONS = ("none", "holm", "bonferroni", "benjamini-hochberg")
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
 PA_TIES = ("strict", "drop-human")
 OUTLIERS = ("both", "keep", "drop")
-DRAWN = ("unit", "segment", "document", "system", "both")
+DRAWN = ("unit", "segment", "document", "system", "both", "rater")
 
 DEFAULT = ("spa", "pa", "acc-eq")
 
@@ -62,8 +62,8 @@ class MetaOptions(Procedure):
     )
     significance: bool = flag("Test all pairs of metrics; give clusters.")
     intervals: str | None = choice(
-        "unit", DRAWN, "What is resampled for intervals of every value and rank: units, systems or "
-        "both (document sets the unit, too).", none="none",
+        "unit", DRAWN, "What is resampled for intervals of every value and rank: units, systems, "
+        "both (document sets the unit, too), or the raters behind the human score.", none="none",
     )  # fmt: skip
     n_bootstrap: int = whole(1000, "Resamples for intervals.", least=10, flag="--bootstrap",
                              metavar="B")  # fmt: skip
@@ -72,7 +72,8 @@ class MetaOptions(Procedure):
         offered=("exact", "analytic", "monte-carlo", "mtme"),
     )  # fmt: skip
     unit: str = unit("segment", "What is independent: changes sign, is swapped and is resampled as "
-                     "a whole (segment: as soft pairwise accuracy is defined).")  # fmt: skip
+                     "a whole (segment: as soft pairwise accuracy is defined; rater and "
+                     "document+rater: human p-values by rater).")  # fmt: skip
     epsilon: float | None = number(
         None, "Metric differences that acc-eq and tau-eq take for ties.", least=0, none="auto",
         metavar="auto|X",

@@ -13,6 +13,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import listed, plural
 from steelyard.data.independence import SEGMENT, UnitEffect, many
+from steelyard.data.whorated import RATER
 from steelyard.data.worth import Worth
 from steelyard.metaevaluation.options import POOLED
 from steelyard.metaevaluation.outliers import Outliers, Without
@@ -30,7 +31,8 @@ def units(intervals: str, unit: str = SEGMENT) -> str:
     ('segments', 'documents', 'runs of 5 segments and systems')
     """
     drawn = many(unit)
-    return {"system": "systems", "both": f"{drawn} and systems"}.get(intervals, drawn)
+    known = {"system": "systems", "both": f"{drawn} and systems", RATER: "raters"}
+    return known.get(intervals, drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,10 @@ class MetaEvaluation:
 
     def unit_notes(self) -> list[str]:
         """Say what is independent here, and what a coarser unit would give."""
+        if self.unit.name.endswith(RATER):
+            beside = self.unit.name.removesuffix(RATER).removesuffix("+") or SEGMENT
+            by = f"unit: {self.unit.counted()}, taken as independent in the human p-values of soft"
+            return [f"{by} accuracy; metrics have no raters, and vary by {beside}"]
         if self.unit.name != SEGMENT:
             drawn = ", intervals" if self.resampled in ("unit", "both") else ""
             return [f"{self.unit.sentence()} (of values{drawn} and tests)"]
@@ -288,7 +294,9 @@ class _Board:
             notes.append("alike: metrics that share a letter do not differ significantly")
         if self.interval:
             drawn = whole.resampled_units
-            notes.append(f"low, high: 95 % interval over resampled {drawn}, of sets of this size")
+            told = f"low, high: 95 % interval over resampled {drawn}"
+            same = ", people's scores averaged anew, metrics and outputs as they are"
+            notes.append(told + (same if whole.resampled == RATER else ", of sets of this size"))
         # How large a difference counts; the place of all that is measured of differences.
         notes += [] if whole.worth is None else [f"a difference: {whole.worth.in_short()}"]
         return notes + [f"{by}: chance level {level:.3f}" for by, level in whole.chance.items()]

@@ -14,15 +14,22 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, Units, units_of
+from steelyard.data.whorated import RATER
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.bestworth import worth_of_best
 from steelyard.metaevaluation.cube import LISTED, Data, Run, prepare, the_human, the_metrics
 from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
-from steelyard.metaevaluation.intervals import with_intervals
 from steelyard.metaevaluation.leftout import beside, outlier_warnings, without
 from steelyard.metaevaluation.levels import check_levels, item_units, pooled
 from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions
 from steelyard.metaevaluation.outliers import find_outliers
+from steelyard.metaevaluation.raterdraws import (
+    RaterDraws,
+    intervals_of,
+    people_behind,
+    people_unit,
+    segment_unit,
+)
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Significance
 from steelyard.metaevaluation.significance import compare_metrics, ranked
 from steelyard.stats.arrays import Floats
@@ -85,12 +92,14 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
         p-values for their number (``holm``, ``bonferroni``, ``benjamini-hochberg``); and put the
         metrics into clusters.
     intervals, n_bootstrap
-        What is resampled for 95 % intervals of values and ranks: ``unit``, ``system``, ``both``, or
-        None. A warning says where there is none.
+        What is resampled for 95 % intervals of values and ranks: ``unit``, ``system``, ``both``,
+        ``rater`` (people alone are drawn anew, from the ratings that the set carries), or None. A
+        warning says where there is none.
     method, unit
         How p-values inside soft pairwise accuracy are found, and what is independent, hence changes
         sign, is swapped and is resampled as a whole: ``segment``, by which it is defined,
-        ``document``, ``prompt``, a column, a number of consecutive segments, or ``auto``.
+        ``document``, ``prompt``, a column, a number of consecutive segments, or ``auto``; with
+        ``rater``, ``segment+rater`` or ``document+rater``, people's p-values have errors by rater.
     epsilon, threshold, pa_ties
         Ties: a fixed epsilon instead of calibration, the human threshold of Kendall-like
         statistics, and ``strict`` or ``drop-human`` for pairwise accuracy.
@@ -139,24 +148,25 @@ def evaluate(
     rest = without(data, far.systems) if far.systems else data
     if options.outliers == "drop":
         data = rest
-    n_segments, asked = len(data.judged), options.level
+    n_segments, asked, own_unit = len(data.judged), options.level, segment_unit(options.unit)
     if asked in POOLED:  # from here on, documents or domains are what segments are elsewhere
         check_levels(metas, asked)
         data, told = pooled(data, human, asked)
         warnings += told
-    units, options = item_units(data, options) or (judged_units(data, options.unit), options)
+    ratings, (data, rest) = people_behind(es, human, options, data, rest)
+    units, options = item_units(data, options) or (judged_units(data, own_unit), options)
     if units.name != SEGMENT:  # that is the definition: said below the table, not a warning
         warnings += units.warnings
-    blocks = units.codes
     stream, resampling = generator(rng).spawn(2)
-    weights = _resamples(data, options, units, resampling)
+    raters = RaterDraws.of(data, human, ratings, options, resampling)
+    weights = raters or _resamples(data, options, units, resampling)
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
     chance: dict[str, float] = {}
     coarser: dict[str, dict[str, float]] = {}
-    known = units.coarser
+    known = units.coarser if data.raters is None else None
     for meta in metas:
-        run = Run.of(data, meta, options, blocks)
+        run = Run.of(data, meta, options, units.codes)
         found = run.results()
         warnings += meta.notes(run.view)
         if options.significance:
@@ -166,12 +176,12 @@ def evaluate(
                 tests[meta.name] = test
                 found = ranked(found, test, options.alpha)
         warnings += _beaten(found)
-        found, told = with_intervals(run, found, weights)
+        found, told = intervals_of(run, found, weights)
         warnings += told
         level = meta.chance(run.view)
         chance |= {} if level is None else {meta.name: level}
         if far.systems and run.view.level == "sys" and options.outliers == "both":
-            found = beside(run, found, rest, options, judged_units(rest, options.unit).codes)
+            found = beside(run, found, rest, options, judged_units(rest, own_unit).codes)
         results += [replace(r, level=asked) for r in found] if asked in POOLED else found
         if known is not None and known.n > 1 and meta.on_cells and run.view.level == "sys":
             other = Run.of(data, meta, options, known.codes).results()
@@ -188,12 +198,14 @@ def evaluate(
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("meta", shown, es.inputs, rng),
         chance=chance,
-        resampled=options.intervals or "",
-        unit=units.effect(data.human),
+        resampled=options.intervals or "" if raters is None else RATER,
+        unit=people_unit(data, options.unit, units),
         by_coarser=coarser,
         n_cells=int((~np.isnan(data.human)).sum()),
         outliers=far,
-        worth=worth_of_best(data, human, results, options.unit, generator(rng).spawn(4)[3]),
+        worth=worth_of_best(
+            data, human, results, segment_unit(options.unit), generator(rng).spawn(4)[3]
+        ),
     )
 
 

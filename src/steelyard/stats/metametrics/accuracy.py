@@ -7,7 +7,7 @@ what paired permutation tests say of each pair of systems by the human score and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -28,6 +28,7 @@ from steelyard.stats.metametrics.base import (
 )
 from steelyard.stats.metametrics.copies import Copies, Pairs
 from steelyard.stats.metametrics.swapping import Null, Signs, Swaps, standardise
+from steelyard.stats.paired.unpaired import unpaired_means_test
 from steelyard.stats.permutation.corpus import corpus_pvalues
 from steelyard.stats.permutation.pvalues import (
     SignFlips,
@@ -190,7 +191,12 @@ class Spa(MetaMetric):
         key = np.packbits(known).tobytes()
         if key not in view.kept:
             scores = np.where(known, view.scores.human, np.nan)
-            view.kept[key] = _pvalues(view, "the human score", [scores])[0]
+            by_rater = view.raters is not None
+            view.kept[key] = (
+                _by_rater(view, scores)
+                if by_rater
+                else _pvalues(view, "the human score", [scores])[0]
+            )
         found: Floats = view.kept[key]
         return found
 
@@ -218,6 +224,25 @@ class Spa(MetaMetric):
             blocks=view.blocks,
         )
 
+    def rejudged(self, view: View, chosen: Sequence[int], humans: Iterable[Floats]) -> Floats:
+        """Values with other human scores: people's p-values anew, those of metrics as they are.
+
+        People's are normal with the first Edgeworth term, as in other resamples.
+        """
+        i, j = pair_index(len(view.scores.human))
+        metrics = np.stack([self.pair_pvalues(view, k)[1][i, j] for k in chosen])
+        found = []
+        for human in humans:
+            gap = human[i] - human[j]
+            known = ~np.isnan(gap).all(axis=1) & ~np.isnan(metrics)
+            x = block_sums(np.nan_to_num(gap, nan=0.0), view.blocks)
+            square = x * x
+            sums = x.sum(axis=1), square.sum(axis=1), (square * square).sum(axis=1)
+            p = quick_p(*(part.astype(np.float32) for part in sums)).astype(np.float64)
+            agree = np.where(known, 1 - np.abs(p - metrics), 0.0)
+            found.append(ratio(agree.sum(axis=1), known.sum(axis=1)))
+        return np.array(found)
+
     def null(self, view: View, chosen: Sequence[int], swaps: Swaps) -> Null:
         """Draw the differences of metrics whose scores are swapped."""
         human = self._human_p(view, ~np.isnan(view.scores.human))
@@ -231,6 +256,23 @@ def _pvalues(view: View, whose: str, scores: list[Floats]) -> list[Floats]:
     if view.method == "exact" and error > 1e-6:
         view.kept.setdefault("errors", {}).setdefault(whose, error)
     return [own.p for own in found]
+
+
+def _by_rater(view: View, scores: Floats) -> Floats:
+    """p-values of means whose noise is that of raters, and of segments or their blocks beside."""
+    assert view.raters is not None
+    known = [~np.isnan(own) for own in scores]
+    segments = np.arange(scores.shape[1]) if view.blocks is None else view.blocks
+
+    def split(codes: list[Counts]) -> list[Counts]:
+        return [own[has] for own, has in zip(codes, known, strict=True)]
+
+    values = [own[has] for own, has in zip(scores, known, strict=True)]
+    raters = split(list(view.raters))
+    units = [split([segments] * len(scores)), raters] if view.crossed else [raters]
+    p = unpaired_means_test(values, *units)
+    np.fill_diagonal(p, 0.5)
+    return p
 
 
 def null_spa(p_human: Floats, metrics: Floats, swaps: Swaps) -> Null:

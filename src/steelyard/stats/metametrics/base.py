@@ -13,8 +13,8 @@ that means; whatever can be done faster, or exactly, is overridden.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -166,6 +166,8 @@ class View:
     ties: TieRules = TieRules()
     method: str = "exact"
     blocks: Counts | None = None
+    raters: Counts | None = None  # who gave each human score, where that makes noise: a code, or -1
+    crossed: bool = False  # whether segments, or their blocks, make noise beside raters
     kept: dict[Any, Any] = field(default_factory=dict)
 
 
@@ -365,6 +367,25 @@ class MetaMetric:
             human = bootstrap.bootstrap_means(scores.human, u)
         columns = [self.rows(human, view.ties, scores.rows(k, u), w) for k in chosen]
         return np.stack(columns, axis=1)
+
+    def rejudged(self, view: View, chosen: Sequence[int], humans: Iterable[Floats]) -> Floats:
+        """Values with other human scores (systems x segments) and metrics as they are.
+
+        An epsilon that was calibrated stays: resamples x metrics.
+        """
+        scores = view.scores
+        if view.level == "sys":
+            rows = np.stack([row_means(own) for own in humans])
+            found = [self.rows(rows, view.ties, scores.systems[k][None, :]) for k in chosen]
+            return np.stack([np.broadcast_to(own, len(rows)) for own in found], axis=1)
+        group = view.group_by or "none"
+        ties = {}
+        for k in chosen:
+            epsilon = self.grouped(view, k).epsilon
+            ties[k] = view.ties if epsilon is None else replace(view.ties, epsilon=epsilon)
+        return np.array(
+            [[self.groups(h, scores.cube[k], group, ties[k]).mean for k in chosen] for h in humans]
+        )
 
     def _of_cells(self, view: View, k: int, resamples: Resamples) -> Floats:
         u, w = resamples.segments, resamples.systems

@@ -26,6 +26,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import AUTO
 from steelyard.formats.load import Source, as_evalset
 from steelyard.human.equals import of_pairs, of_ratings, tie_threshold
+from steelyard.human.mqm import values_of
 from steelyard.human.outputpairs import Pairs, identical_table, pairs_of_scores
 from steelyard.metaevaluation.cube import the_human
 from steelyard.stats.arrays import Floats
@@ -33,7 +34,6 @@ from steelyard.stats.kendall.counting import KENDALL, matrix, threshold_counts
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.studies.metrics.options import TiesOptions
 from steelyard.studies.metrics.tietests import compare_on_pairs, interval_table
-from steelyard.studies.planning.unitsets import values_of
 from steelyard.studies.results import Curve, Progress, Study, plain_line, steps
 
 PERCENT = (0.0, 1.0, 5.0, 10.0, 25.0, 50.0)  # thresholds for scores from 0 to 100

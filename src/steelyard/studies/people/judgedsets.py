@@ -19,6 +19,7 @@ from steelyard.formats.format import TableFormat
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.rawtable import RawTable
 from steelyard.human import raters
+from steelyard.human.mqm import values_of
 from steelyard.human.numeric import check_systems
 from steelyard.human.options import HumanOptions
 from steelyard.human.ordering import average
@@ -26,7 +27,6 @@ from steelyard.human.protocol import Inputs, Protocol, own_ratings, read_inputs
 from steelyard.human.results import HumanScores
 from steelyard.human.segmentfacts import describe
 from steelyard.stats.arrays import Counts
-from steelyard.studies.planning.unitsets import values_of
 
 RAW, Z = "raw", "z"
 

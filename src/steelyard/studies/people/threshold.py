@@ -24,10 +24,10 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect, counted, many, units_of
 from steelyard.data.joining import join
 from steelyard.data.segments import Segments
+from steelyard.data.whorated import RATER
 from steelyard.formats.options import LoadOptions
 from steelyard.human import raters
 from steelyard.human.equals import FEWEST_PAIRS, KINDS, Equals, of_pairs, of_ratings
-from steelyard.human.judgedunits import RATER
 from steelyard.human.ordering import average
 from steelyard.human.outputpairs import Pairs, pairs_of_scores
 from steelyard.human.protocol import Inputs

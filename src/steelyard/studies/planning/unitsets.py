@@ -16,12 +16,12 @@ from steelyard.data.independence import DOCUMENT, PROMPT, column_of
 from steelyard.data.joining import join
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
-from steelyard.formats.judged import errorlists, raterfile
+from steelyard.formats.judged import raterfile
 from steelyard.formats.load import JudgementsError, Source, check_columns, load_with
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.reading import Reading, read_all
 from steelyard.formats.streams import kept
-from steelyard.human import mqm
+from steelyard.human.mqm import values_of
 from steelyard.human.protocol import merged, together
 from steelyard.human.segmentfacts import named_documents
 from steelyard.stats.arrays import Counts, Floats
@@ -207,27 +207,6 @@ def rated(es: EvalSet, name: str, raters: Any = None) -> tuple[Rated, list[str]]
     )
     _two_systems(len(np.unique(found.system)), name)
     return found, notes
-
-
-def values_of(ratings: Ratings) -> tuple[Floats, list[str]]:
-    """Give what each rating is worth, and a note where that is minus the cost of its errors.
-
-    Whether a rater found a planted error is no rating.
-    """
-    value = np.where(ratings.is_item("attention"), np.nan, ratings.value)
-    if ratings.errors is None or not np.isnan(value).all():
-        return value, []
-    return _costs(ratings), ["ratings are lists of errors: a value is minus their cost, as for MQM"]
-
-
-def _costs(ratings: Ratings) -> Floats:
-    """Give minus the cost of each rating's errors, by the weights that fit the categories."""
-    weights = mqm.fitting_weights(ratings)
-    unknown = weights.unknown(ratings)
-    if unknown:
-        raise UsageError(errorlists.no_weight(unknown, weights.severities))
-    found = mqm.penalties(ratings, weights)
-    return np.asarray(-found.units / found.scale + 0.0)
 
 
 def without(rated: Rated, keep: NDArray[np.bool_]) -> Rated:
