@@ -159,6 +159,21 @@ def test_a_constant_metric_has_no_scale():
         z_scores(np.stack([np.arange(6.0).reshape(2, 3), np.ones((2, 3))]))
 
 
+def test_what_no_metric_tells_apart_ties_whatever_the_folds():
+    metrics, human, folds = sample(8, missing=0.0)
+    metrics[:, 0] = metrics[:, 1]
+    metrics[:, 2, :5] = metrics[:, 3, :5]
+    apart = Folds(np.arange(6) % 2, folds.segments)
+    weights = learn_weights(metrics, human, apart).folds
+    found = combined(metrics, weights, apart)
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[2, :5], found[3, :5])
+    assert (found[2, 5:] != found[3, 5:]).all()
+    plain = np.einsum("m,ms->s", weights[0, 0], metrics[:, 4])
+    mine = apart.segments == 0
+    assert found[4, mine] == pytest.approx(plain[mine])
+
+
 def test_cells_are_weighed_by_their_own_folds():
     metrics, human, folds = sample(7)
     weights = learn_weights(metrics, human, folds).folds

@@ -71,6 +71,24 @@ def test_noise_does_not_look_better_in_many_sets(by):
     assert max(found.values()) <= 0.07
 
 
+def test_outputs_that_are_the_same_stay_tied():
+    """Systems in different folds have different weights: that must not break ties by chance."""
+    es = some(9, noise=(1.0, 1.5))
+    shared = np.random.default_rng(0).random((8, 60)) < 0.5
+    tables = {"people": es["people"]}
+    for name in ("m0", "m1"):
+        values = es[name].values
+        tables[name] = sy.ScoreTable(np.where(shared, values[:1], values))
+    es = sy.EvalSet(es.systems, es.segments, tables)
+    found = combine_metrics(es, "people", by="acc-eq", **QUICK)
+    ties = [sum(int((v[i] == v[j]).sum()) for i in range(8) for j in range(i))
+            for v in (es["m0"].values, found.scores["combined-nnls"].values)]  # fmt: skip
+    assert ties[0] == ties[1] > 100
+    table = rows(found, "acc-eq")
+    for how in ("nnls", "nnls-pairs"):
+        assert abs(table[f"combined-{how}"]["acc-eq"] - table["combined-z"]["acc-eq"]) < 0.03
+
+
 def test_the_same_metric_twice_is_no_combination():
     es = some()
     es = es.with_scores("again", es["m0"].values).select(scores=["people", "m0", "again"])

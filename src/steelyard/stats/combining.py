@@ -217,6 +217,9 @@ def nonnegative(gram: Floats, products: Floats) -> Floats:
 def combined(metrics: Floats, weights: Floats, folds: Folds) -> Floats:
     """Weigh each cell by the weights of its own folds: systems x segments, NaN where any lacks.
 
+    Systems that no metric tells apart on a segment, as those with the same output, have the mean of
+    their scores: they are no better guessed for being in different folds.
+
     Examples
     --------
     >>> x = np.array([[[1.0, 2.0]], [[3.0, np.nan]]])
@@ -225,4 +228,11 @@ def combined(metrics: Floats, weights: Floats, folds: Folds) -> Floats:
     """
     own = weights[folds.systems[:, None], folds.segments[None, :]]
     found: Floats = np.einsum("mns,nsm->ns", metrics, own)
+    for column, scores in zip(metrics.transpose(2, 1, 0), found.T, strict=True):
+        known = np.flatnonzero(~np.isnan(scores))
+        _, groups = np.unique(column[known], axis=0, return_inverse=True)
+        groups = groups.ravel()
+        sizes = np.bincount(groups)
+        if (sizes > 1).any():
+            scores[known] = (np.bincount(groups, scores[known]) / sizes)[groups]
     return found
