@@ -211,8 +211,9 @@ def test_every_loss_can_choose(loss):
     known: list[Any] = [x for x in column if x is not None]
     assert known == sorted(known, reverse=loss == "accuracy")
     assert column[: len(known)] == known  # what is undefined comes last
-    notes = [row["note"] for row in study.table().records()]
-    assert ("does not know ties" in notes) == (loss == "outcomes")
+    notes = {row["model"]: row["note"] for row in study.table().records()}
+    unknown = {name for name, note in notes.items() if note == "does not know ties"}
+    assert unknown == ({"mean", "pairs", "bt", "elo"} if loss == "outcomes" else set())
     assert loss in study.facts["verdict"]
 
 
@@ -230,6 +231,23 @@ def test_what_is_undefined_says_why():
     assert alone.facts["verdict"] == "No model could be weighed."
     both = weigh_models(log, models=["bt"], prior=[0, 1])
     assert both.facts["parameters"] == {"bt": {"prior": 1}}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("outcome", [0.5, 1.0])
+def test_one_outcome_alone(loss, outcome):
+    """Nothing but ties, and nothing but wins of the first: every model has a value or a reason."""
+    left, right = np.array([0, 0, 1] * 10), np.array([1, 2, 2] * 10)
+    log = BattleLog(tuple("abc"), left.astype(np.int32), right.astype(np.int32),
+                    np.full(30, outcome))  # fmt: skip
+    for order in ("random", "time"):
+        study = weigh_models(log, loss=loss, order=order, **QUICK)
+        for row in study.table().records():
+            assert (row[loss] is None) == bool(row["note"])
+        dumps(study.to_dict())
+        if outcome == 0.5:
+            assert values(study, "accuracy")["half"] is None  # nobody won
+            assert loss == "accuracy" or values(study)["davidson"] == pytest.approx(np.log(2))
 
 
 def test_parts_of_a_win_and_weights_have_no_trueskill():

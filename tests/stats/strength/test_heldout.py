@@ -173,6 +173,9 @@ def test_scores_in_parts_give_the_same(monkeypatch):
         np.testing.assert_allclose(parts.means(loss), whole.means(loss), rtol=1e-12)
         for one, two in zip(whole.folds, parts.folds, strict=True):
             np.testing.assert_allclose(one.sums[:3], two.sums[:3])
+    rows = [[model] * 4 for model in range(3)]
+    errors = [x.differences("log-loss", rows, 1)[0].error for x in (whole, parts)]
+    np.testing.assert_allclose(errors[0], errors[1], rtol=1e-9)
 
 
 @given(st.integers(0, 10_000))

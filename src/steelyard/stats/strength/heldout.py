@@ -33,7 +33,7 @@ from itertools import pairwise, product
 import numpy as np
 from scipy.special import stdtrit
 
-from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.paired.clustered import MeanError, sums_error
 from steelyard.stats.strength.battlelog import UnitCounts
 from steelyard.stats.strength.predictors import Chances, Family, Parameters, Predict
@@ -158,7 +158,7 @@ class Validated:
             gaps = np.stack([total - found[best][0] for total, _ in found])
         own = sums_error(gaps, size)
         if not self.split.folds.in_time:
-            learned = self._learned(loss, rows, best) / size.sum() ** 2
+            learned = ratio(self._learned(loss, rows, best), size.sum() ** 2)
             own = own._replace(error=np.sqrt(own.error**2 + learned))
         half = own.error * stdtrit(own.freedom, (1 + level) / 2)
         return own, own.mean - half, own.mean + half
@@ -170,25 +170,29 @@ class Validated:
         squares of what changes among them are, in sum, the variance of what a model learns from one
         fold less than all, as far as the fold of the unit is not concerned.
         """
-        k, n_folds = LOSSES.index(loss), len(self.folds)
-        variant = {m: (row, m - own[0]) for row, own in enumerate(self.places) for m in own}
+        n_folds = len(self.folds)
         total = np.zeros(len(rows))
         for f in range(n_folds):
             others = [g for g in range(n_folds) if g != f] if n_folds > 2 else [0, 1]
             scale = (n_folds - 1) / (len(others) - 1)
+            under = np.zeros((len(others), len(rows), self.split.n_units))
             for counts, units in self.split.held(f):
-                under = np.full((len(others), len(rows), len(units)), np.nan)
                 for (at, g), r in product(enumerate(others), range(len(rows))):
-                    model = rows[r][g]
-                    if model is not None:
-                        family, place = variant[model]
-                        found = self.fitted[family][g](counts.i, counts.j)
-                        own = losses(Chances(*(kind[[place]] for kind in found)))[k]
-                        under[at, r] = (counts.cells.T @ own.reshape(1, -1).T).ravel()
-                with np.errstate(invalid="ignore"):
-                    gaps = under - under[:, [best]]
-                    total += scale * ((gaps - gaps.mean(axis=0)) ** 2).sum(axis=(0, 2))
+                    under[at, r, units] += self._one(loss, rows[r][g], g, counts)
+            with np.errstate(invalid="ignore"):
+                gaps = under - under[:, [best]]
+                total += scale * ((gaps - gaps.mean(axis=0)) ** 2).sum(axis=(0, 2))
         return total
+
+    def _one(self, loss: str, model: int | None, g: int, counts: UnitCounts) -> Floats:
+        """Sum by unit what one model, as fitted for fold g, loses."""
+        if model is None:
+            return np.full(counts.n_units, np.nan)
+        family = next(k for k, own in enumerate(self.places) if model in own)
+        place = model - self.places[family][0]
+        found = self.fitted[family][g](counts.i, counts.j)
+        own = losses(Chances(*(kind[[place]] for kind in found)))[LOSSES.index(loss)]
+        return np.asarray(counts.cells.T @ own.ravel())
 
 
 def _least(values: Floats, models: Sequence[int]) -> int | None:

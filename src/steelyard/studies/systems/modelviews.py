@@ -160,16 +160,21 @@ def weighed(found: Validated, loss: str) -> Weighed:
                 error=behind[1],
                 low=behind[2],
                 high=behind[3],
-                note="" if known else _why(means[k, LOSSES.index(loss)], family.undefined),
+                note="" if known else _why(found, loss, k, float(means[k, LOSSES.index(loss)])),
             )
         )
     return Weighed(tuple(rows), found, loss)
 
 
-def _why(value: float, undefined: str) -> str:
+def _why(found: Validated, loss: str, k: int, value: float) -> str:
+    """Say why a family has no loss."""
     if np.isposinf(value):
         return "gave no chance to what happened"
-    return undefined or "does not know ties"
+    if not sum(own.sizes[LOSSES.index(loss)].sum() for own in found.folds):
+        return "nobody won a battle"
+    if np.isfinite(found.means("log-loss")[list(found.places[k])]).any():
+        return "does not know ties"
+    return found.families[k].undefined
 
 
 def _value_columns() -> list[Column]:
