@@ -246,14 +246,14 @@ def covered(sizes, by, trials, draws=200):
     ("sizes", "by"), [([12], "systems"), ([8] * 5, "systems"), ([4] * 30, "sets")]
 )
 def test_the_band_covers(sizes, by):
-    assert (covered(sizes, by, 60) >= 0.85).all()
+    assert (covered(sizes, by, 60) >= 0.82).all()
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("sizes", "by", "least"),
-    [([8], "systems", 0.92), ([12], "systems", 0.91), ([24], "systems", 0.91),
-     ([8] * 5, "systems", 0.9), ([4] * 30, "sets", 0.91), ([3] * 100, "sets", 0.88)],
+    [([8], "systems", 0.9), ([12], "systems", 0.9), ([24], "systems", 0.87),
+     ([8] * 5, "systems", 0.92), ([4] * 30, "sets", 0.88), ([3] * 100, "sets", 0.82)],
 )  # fmt: skip
 def test_the_band_covers_in_many_sets(sizes, by, least):
     assert (covered(sizes, by, 500) >= least).all()

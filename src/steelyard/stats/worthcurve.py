@@ -41,7 +41,6 @@ CELLS = 64  #: groups of pairs of about the same difference that curves are fitt
 _SCALES = 2.0 ** np.arange(-6, 7)  # of s, in medians of differences
 _STEPS = 25  # of Fisher's scoring, at most
 _NEAR = 1e-6  # of its last step
-_BESIDE = 3  # scales on either side of the best that a resample may have
 _LEAP = 2.0  # of any step
 _FAR = 7.0  # standard deviations beyond which a chance is 0 or 1
 _RIDGE = 1e-9  # keeps a step finite where all differences are alike
@@ -158,9 +157,8 @@ class Cells:
 def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = False) -> Smooth:
     """Fit the smooth curve by maximum likelihood: rows (resamples) x cells of trials and hits.
 
-    The scale s is one of thirteen, from 1/64 to 64 times the median difference: the best for all
-    rows together, or up to three steps beside it, whichever suits a row. The rest is found by
-    Fisher's scoring, for all of them at once.
+    The scale s is the best of thirteen, from 1/64 to 64 times the median difference. The rest is
+    found by Fisher's scoring, for all of them at once, from what suits all rows together.
     """
     middle = _median(x, trials.sum(axis=0))
     one = np.ones((len(trials), 1))
@@ -168,10 +166,7 @@ def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = Fal
     scales = middle * _SCALES if middle > 0 else np.ones(1)
     z = np.log1p(x / scales[:, None])  # scales x cells
     together = trials.mean(axis=0, keepdims=True), hits.mean(axis=0, keepdims=True)
-    start = _scoring(z, *together, None, intercept=intercept)
-    best = int(start[2][0].argmax())
-    near = slice(max(best - _BESIDE, 0), best + _BESIDE + 1)
-    z, scales, begin = z[near], scales[near], (start[0][:, near], start[1][:, near])
+    begin = _scoring(z, *together, None, intercept=intercept)[:2]
     parts = [
         _scoring(z, trials[k : k + _CHUNK], hits[k : k + _CHUNK], begin, intercept=intercept)
         for k in range(0, len(trials), _CHUNK)
