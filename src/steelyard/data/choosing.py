@@ -48,8 +48,8 @@ def chosen_metrics(es: EvalSet, asked: Iterable[str], *, human: str | None = Non
     Examples
     --------
     >>> import steelyard as sy
-    >>> chosen_metrics(sy.demo_set(), ["l*-refA", "chrF-refA"])
-    ['chrF-refA', 'learned-refA']
+    >>> chosen_metrics(sy.demo_set(), ["l*-refA", "chars-refA"])
+    ['chars-refA', 'learned-refA', 'learned-twin-refA']
     """
     metrics = [name for name in es.metrics if name != human]
     found: set[str] = set()

@@ -42,6 +42,7 @@ def mentions_of(sentence: Sentence) -> Mentions:
 
     Examples
     --------
+    >>> from steelyard.formats import entityfiles
     >>> begin = len("Köln und ".encode())  # the release counts it in bytes
     >>> vienna = entityfiles.EntityMention("/m/0fhp9", begin, begin + 4)
     >>> sentence = Sentence("Köln und Wien", (vienna,))
@@ -140,6 +141,7 @@ class AnnotatedLinker:
 
     Examples
     --------
+    >>> from steelyard.formats import entityfiles
     >>> vienna = entityfiles.EntityMention("Q1741", 3, 7)
     >>> one = EntityAnnotations({"src": (Sentence("In Wien", (vienna,)),)})
     >>> AnnotatedLinker([one]).link(["In Wien"], "de", "en")[0][0].text

@@ -22,6 +22,7 @@ from steelyard.core.provenance import InputFile, Provenance, origin, sha256
 from steelyard.core.table import Table
 from steelyard.formats.textshards import TextRow, TextShard, read_rows
 from steelyard.kobe import run
+from steelyard.kobe.explaining import missed_by_all
 from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities, ranked
 from steelyard.kobe.languages import LanguageFilter, normalise
 from steelyard.kobe.linking.linkedtexts import each_once, link_outputs, link_texts, make_linker
@@ -190,7 +191,13 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
     strict = match(mentions, linked, task.options.matching)
     loose = match(mentions, linked, "candidates")
     wanted = strict.wanted
-    size = {"segments": len(rows), "bare": strict.n_without_entities, "mentions": int(wanted.sum())}
+    missed = missed_by_all(loose, [_REFERENCE + name for name in references])
+    size = {
+        "segments": len(rows),
+        "bare": strict.n_without_entities,
+        "mentions": int(wanted.sum()),
+        "missed": int(missed.sum()),
+    }
     kept = strict.per_segment(strict.kept.astype(np.float64))
     counts: Counts = {"size": size, "filtered": filtered}
     for kind, cells in (("kept", kept), ("wanted", wanted), ("found", strict.found)):
@@ -239,6 +246,7 @@ def merged_report(
         n_segments=size["segments"],
         n_without_entities=size["bare"],
         n_source_entities=size["mentions"],
+        n_missed=size["missed"],
         counted=options.counted,
         measure=options.measure,
         warnings=run.entity_warnings(covered, rows),
