@@ -27,6 +27,7 @@ def some(seed=0, n=8, s=60, docs=20, noise=(1.0, 1.0), useless=0, steady=0.6, **
     return sy.EvalSet(tuple(f"s{i}" for i in range(n)), segments, scores | more)
 
 
+HALF = np.arange(60) < 30
 QUICK = {"n_bootstrap": 20, "n_resamples": 199, "system_folds": 2, "folds": 3}
 
 
@@ -177,6 +178,10 @@ def test_segments_that_nobody_judged_are_scored_too():
 def test_without_documents_segments_are_held_out():
     found = combine_metrics(some(docs=None), "people", by="acc-eq", **QUICK)
     assert found.study.facts["folds"]["of"] == "segment"
+    assert found.study.warnings == ()
+    found = combine_metrics(some(docs=2), "people", by="acc-eq", **QUICK)
+    assert found.study.facts["folds"]["of"] == "segment"
+    assert any("2 documents are known, too few for 3 folds or" in w for w in found.study.warnings)
 
 
 def test_directions_are_turned():
@@ -197,6 +202,10 @@ def test_directions_are_turned():
         (lambda es: es.with_scores("people", np.full((8, 60), np.nan), kind="human",
                                    system_scores=np.arange(8.0)), "nothing to learn from"),
         (lambda es: es.select(segments=es.segments.ids[:2]), "folds is at most 2"),
+        (lambda es: es.with_scores("combined-z", es["m0"].values), "a combination has that name"),
+        (lambda es: es.with_scores("m1", np.where(HALF, 1.0, np.nan) * es["m1"].values)
+         .with_scores("m0", np.where(HALF, np.nan, 1.0) * es["m0"].values),
+         "no output that people scored has scores of all parts"),
     ],
 )  # fmt: skip
 def test_what_can_not_be_combined_is_refused(change, said):

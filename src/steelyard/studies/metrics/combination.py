@@ -184,17 +184,13 @@ def _parts(es: EvalSet, human: str, options: CombineOptions, rng: np.random.Gene
     """Choose what takes part, bring it to one scale, and split it."""
     data, told = prepare(es, human, options.metrics, keep_references=options.keep_references)
     es, names = data.es, data.metrics
-    if len(names) < 2:
-        raise UsageError(f"expected at least two metrics to combine, found {len(names)}")
-    lacking = [name for name in names if not es[name].has_segments]
-    if lacking:
-        raise UsageError(f"no segment scores of {quoted(lacking)}: they can't be combined")
-    if np.isnan(data.human).all():
-        raise UsageError(f"'{human}' has system scores only: there is nothing to learn from")
+    _refuse(data, human)
     warnings = [text.removesuffix(HINT) for text in told]
     raw = np.stack([es[name].oriented for name in names])
     raw[:, np.isnan(raw).any(axis=0)] = np.nan
     judged = np.where(np.isnan(raw[0]), np.nan, data.human)
+    if np.isnan(judged).all():
+        raise UsageError("no output that people scored has scores of all parts")
     lost = int((~np.isnan(data.human)).sum() - (~np.isnan(judged)).sum())
     if lost:
         warnings.append(f"{plural(lost, 'output')} that people scored and a part lacks left out")
@@ -206,27 +202,47 @@ def _parts(es: EvalSet, human: str, options: CombineOptions, rng: np.random.Gene
     if flat:
         raise UsageError(f"{quoted(flat)} constant: there is nothing to combine")
     some = ~np.isnan(judged).all(axis=0)
-    n = es.n_systems
-    if n < 4:
-        raise UsageError(f"{plural(n, 'system')}: four at least, so that two can be held out")
-    held_out = _held_out(es, some, options.folds)
-    if held_out.n < options.folds:
-        raise UsageError(f"folds is at most {held_out.n}: there are {held_out.counted()}")
+    held_out, few = _held_out(es, some, options.folds)
     folds = Folds(
-        balanced_folds(n, min(options.system_folds, n), rng),
+        balanced_folds(es.n_systems, min(options.system_folds, es.n_systems), rng),
         _segment_folds(held_out, some, options.folds, rng),
     )
-    return _Parts(es, human, names, z_scores(raw), judged, folds, held_out, tuple(warnings))
+    told = [*warnings, *few]
+    return _Parts(es, human, names, z_scores(raw), judged, folds, held_out, tuple(told))
 
 
-def _held_out(es: EvalSet, used: Any, folds: int) -> Units:
-    """Documents, where they are known and enough for the folds, else segments."""
-    documents = es.segments.documents
-    if documents is not None and all(documents[i] is not None for i in np.flatnonzero(used)):
-        found = units_of(es.segments, DOCUMENT, used)
-        if found.n >= folds:
-            return found
-    return replace(units_of(es.segments, SEGMENT, used), warnings=(), coarser=None)
+def _refuse(data: Data, human: str) -> None:
+    """Refuse what can't be combined, or held out."""
+    es, names = data.es, data.metrics
+    if len(names) < 2:
+        raise UsageError(f"expected at least two metrics to combine, found {len(names)}")
+    lacking = [name for name in names if not es[name].has_segments]
+    if lacking:
+        raise UsageError(f"no segment scores of {quoted(lacking)}: they can't be combined")
+    taken = [name for name in names if name in {PREFIX + how for how in HOW}]
+    if taken:
+        raise UsageError(f"{quoted(taken)}: a combination has that name; leave it out of the parts")
+    if np.isnan(data.human).all():
+        raise UsageError(f"'{human}' has system scores only: there is nothing to learn from")
+    if es.n_systems < 4:
+        counted = plural(es.n_systems, "system")
+        raise UsageError(f"{counted}: four at least, so that two can be held out")
+
+
+def _held_out(es: EvalSet, used: Any, folds: int) -> tuple[Units, list[str]]:
+    """Documents, where they are known and enough for the folds, else segments; and a warning."""
+    documents, told = es.segments.documents, []
+    if documents is not None:
+        own = [documents[i] for i in np.flatnonzero(used)]
+        n = len(set(own) - {None})
+        if None not in own and n >= folds:
+            return units_of(es.segments, DOCUMENT, used), []
+        few = f"{plural(n, 'document')} are known, too few for {folds} folds or not of all segments"
+        told.append(f"{few}: segments are held out one by one")
+    found = replace(units_of(es.segments, SEGMENT, used), warnings=(), coarser=None)
+    if found.n < folds:
+        raise UsageError(f"folds is at most {found.n}: there are {found.counted()}")
+    return found, told
 
 
 def _segment_folds(units: Units, used: Any, k: int, rng: np.random.Generator) -> Any:
