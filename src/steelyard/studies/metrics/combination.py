@@ -95,8 +95,8 @@ def combine_metrics(
     >>> found = combine_metrics(sy.demo_set(), "mqm", by="spa", metrics=parts, n_bootstrap=50)
     >>> found.scores.metrics
     ('combined-nnls', 'combined-nnls-pairs', 'combined-rank', 'combined-z')
-    >>> found.study.facts["best_part"]["spa"]["learned-refA"] > 12  # of 25 folds
-    True
+    >>> sum(found.study.facts["best_part"]["spa"].values())  # folds: 5 of systems, 5 of documents
+    25
     """
     bounds.function(optional=True, progress=progress)
     known_names("combination", options.how, HOW)
