@@ -9,6 +9,7 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,31 @@ def test_the_reference_lists_the_public_names_and_the_statistics():
     entities = {f"steelyard.kobe.{name}" for name in steelyard.kobe.__all__}
     assert listed == public | entities | {"steelyard.stats"}
     assert ":recursive:\n\n   steelyard.stats\n" in page  # all of its modules, whatever they are
+
+
+def test_commands_of_the_page_of_items_have_these_options():
+    """A row names commands and their options; what follows may be options alone."""
+    from steelyard.cli.main import cli
+
+    group: Any = cli
+    page = (ROOT / "docs" / "papers" / "items.md").read_text(encoding="utf-8")
+    checked = 0
+    for row in re.findall(r"^\| [^|]+ \| (.+) \|$", page, re.MULTILINE):
+        command: Any = None
+        for code in re.findall(r"`([^`]+)`", row):
+            words = code.split()
+            if not words[0].startswith("-"):
+                command = group.get_command(None, words[0])
+                if command is not None and hasattr(command, "list_commands"):
+                    command = command.get_command(None, words[1])
+                    assert command is not None, code
+            flags = [word for word in words if word.startswith("--")]
+            if flags:
+                assert command is not None, code
+                options = {flag for param in command.params for flag in param.opts}
+                assert set(flags) <= options, code
+                checked += len(flags)
+    assert checked > 60
 
 
 #: Files that a section names until it is written anew; the list may only get shorter.

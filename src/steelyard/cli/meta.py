@@ -127,7 +127,8 @@ def meta(
     else:
         need_inputs(inputs)
         options = options.by_unit(weighing.unit)
-        es, options = _loaded((*inputs, *(path for _, path in given.added)), given, options, output)
+        paths = (*inputs, *(path for _, path in given.added))
+        es, options = _loaded(paths, given, options, weighing, output)
         if given.corpus:
             from steelyard.scoring.surface import with_surface_metrics
 
@@ -173,17 +174,27 @@ def _refuse_pooled(level: str, plots: Sequence[str], *, by_domain: bool) -> None
 
 
 def _loaded(
-    inputs: tuple[str, ...], given: _Given, options: InputOptions, output: OutputOptions
+    inputs: tuple[str, ...],
+    given: _Given,
+    options: InputOptions,
+    weighing: MetaOptions,
+    output: OutputOptions,
 ) -> tuple[EvalSet, InputOptions]:
-    """Load a set; raw ratings become the human score if a protocol says how."""
+    """Load a set; raw ratings become the human score if a protocol says how.
+
+    What errors cost is asked for only where raters are: not every severity has a weight.
+    """
     from steelyard.human.ratedinputs import scored_inputs, with_costs
+    from steelyard.metaevaluation.raterdraws import asks_for_raters
 
     sources: list[Any] = list(inputs)
     notes: tuple[str, ...] = ()
     if given.protocol is not None:
         sources, human, notes = scored_inputs(sources, given.protocol, options, output.seed)
         options = replace(options, human=human)
-    es = with_costs(options.load(sources), options.human)
+    es = options.load(sources)
+    if asks_for_raters(weighing):
+        es = with_costs(es, options.human)
     return replace(es, notes=(*notes, *es.notes)), options
 
 

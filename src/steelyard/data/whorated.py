@@ -33,7 +33,7 @@ def rater_sets(ratings: Ratings, systems: Sequence[str], segments: Sequence[str]
     --------
     >>> one = Ratings.from_labels(list("AAB"), list("111"), list("rsr"), np.ones(3))
     >>> rater_sets(one, ["A", "B"], ["1", "2"]).tolist()
-    [[1, -1], [0, -1]]
+    [[0, -1], [1, -1]]
     """
     size = len(segments)
     system, segment = places(ratings.systems, systems), places(ratings.segments, segments)

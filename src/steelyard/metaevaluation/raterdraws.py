@@ -66,7 +66,7 @@ class Judgements:
             )
 
 
-def _asked(options: MetaOptions) -> str | None:
+def asks_for_raters(options: MetaOptions) -> str | None:
     """Give the option that asks for raters, None where none does."""
     if options.intervals == RATER:
         return f'intervals="{RATER}"'
@@ -75,7 +75,7 @@ def _asked(options: MetaOptions) -> str | None:
 
 def _ratings_behind(es: EvalSet, human: str, options: MetaOptions) -> Ratings | None:
     """Give the ratings that a human score is the mean of, where raters are asked for."""
-    asked = _asked(options)
+    asked = asks_for_raters(options)
     if asked is None:
         return None
     if options.level in POOLED:
