@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -222,3 +223,15 @@ def test_two_metrics_of_wmt23_that_are_better_together(shared):
     row = rows(found)["combined-nnls"]
     assert row["difference"] > 0.02
     assert row["p"] < 0.1  # of segments alone far less: 15 systems say little
+
+
+def test_a_system_that_a_part_lacks_is_left_out_and_named():
+    es = sy.demo_set()
+    values = es["chars-refA"].values.copy()
+    values[0] = np.nan
+    es = es.with_scores("chars-refA", replace(es["chars-refA"], values=values, system_scores=None))
+    found = combine_metrics(
+        es, "mqm", by="pearson", metrics=["chars-refA", "learned-refA"], n_bootstrap=20
+    )
+    assert es.systems[0] not in found.scores.systems
+    assert any(f"'{es.systems[0]}' left out" in text for text in found.study.warnings)

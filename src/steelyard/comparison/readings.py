@@ -20,6 +20,7 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling import bootstrap
 
 _CELLS = 4_000_000  # resampled segments held at a time
+_ROUNDING = 1e-12  # of the largest score
 _DRAWS = 2_000  # resamples that suffice for the intervals of medians
 
 NAMES = ("difference_of_means", "difference_of_medians", "median_of_differences")
@@ -77,6 +78,7 @@ def read_difference(
     rows = np.stack([both[0], both[1], both[0] - both[1]])
     middle = bootstrap.row_medians(rows)
     values = np.array([middle[0] - middle[1], middle[2]])
+    values[np.abs(values) <= _ROUNDING * np.abs(both).max()] = 0.0  # rounding prefers nobody
     ends = np.full((2, 2), np.nan)
     if not np.isnan(level):
         drawn = _medians(rows, counts[:_DRAWS])

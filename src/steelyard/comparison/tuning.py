@@ -133,21 +133,27 @@ def _tuned(
     # A stream of its own: with the parameters that are chosen, ratings are what they are without
     # the choice.
     own = deepcopy(rng).spawn(_APART + 1)[_APART]
-    try:
-        split = make(own)
-    except UsageError as error:  # one unit
+
+    def untuned(why: object) -> Tuned:
         usual = RankOptions()
         filled = {
             key: getattr(usual, field) if given[key] is None else given[key]
             for key, field in asked.fields.items()
         }
-        told = f"{name}: {error}: usual parameters ({_shown(filled)})"
+        told = f"{name}: {why}: usual parameters ({_shown(filled)})"
         return Tuned(_with(options, asked, filled), filled, warnings=(told,))
+
+    try:
+        split = make(own)
+    except UsageError as error:  # one unit
+        return untuned(error)
     family = asked.family(options)
     chosen: dict[str, float] = dict(family.parameters[0])
     notes = []
     if len(family.parameters) > 1:
         losses = validate(split, [family], own).means(LOSS)
+        if np.isnan(losses).all():
+            return untuned("no two systems meet in what is held out")
         chosen = dict(family.parameters[int(np.nanargmin(losses))])
         open_ = [key for key, value in given.items() if value is None and key != "draw"]
         notes.append(_told(name, family, {key: chosen[key] for key in open_}, losses))

@@ -24,6 +24,17 @@ def places(names: Sequence[str], own: Sequence[str]) -> Counts:
     return np.array([at.get(name, -1) for name in names], dtype=np.int64)
 
 
+def teams_overlap(ratings: Ratings, codes: Counts, cell: Counts) -> bool:
+    """Tell whether somebody rated outputs in several teams, which are not independent then.
+
+    ``codes`` are those of :func:`rater_sets`, ``cell`` the place of each rating in them, -1 where
+    it has none.
+    """
+    keep = cell >= 0
+    pairs = np.unique(np.stack([ratings.rater[keep], codes.ravel()[cell[keep]]]), axis=1)
+    return len(np.unique(pairs[0])) < pairs.shape[1]
+
+
 def rater_sets(ratings: Ratings, systems: Sequence[str], segments: Sequence[str]) -> Counts:
     """Code who rated each output, systems x segments; several together are a rater of their own.
 

@@ -38,6 +38,7 @@ LEAST_PAIRS = 20  # pairs, below which a band says nothing
 MOST_SYSTEMS = 60  # of a set that is looked at in passing
 LEAST_SETS = 20  # sets from which on whole sets are resampled, and not the systems of each
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)  # of differences at which a chance is told, by decade
+_ROUNDING = 1e-12  # of the larger score
 _POINTS = 15  # differences that are told, about
 
 
@@ -115,8 +116,14 @@ def pairs_of(
     found = {}
     for name in metrics:
         scores = system_scores(es, human, name)
-        found[name] = scores[first] - scores[second]
-    return Pairs(sets, first, second, means[first] - means[second], p, found)
+        found[name] = _apart(scores, first, second)
+    return Pairs(sets, first, second, _apart(means, first, second), p, found)
+
+
+def _apart(scores: Floats, first: Counts, second: Counts) -> Floats:
+    """Give differences of systems; what is rounding alone is none."""
+    a, b = scores[first], scores[second]
+    return np.where(np.abs(a - b) <= _ROUNDING * np.maximum(np.abs(a), np.abs(b)), 0.0, a - b)
 
 
 def _pvalues(es: EvalSet, human: str, first: Counts, second: Counts, unit: str) -> Floats:

@@ -17,7 +17,7 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import FEWEST, SEGMENT, UnitEffect, Units, too_few
 from steelyard.data.judgements import Ratings
-from steelyard.data.whorated import RATER, places, rater_sets
+from steelyard.data.whorated import RATER, places, rater_sets, teams_overlap
 from steelyard.metaevaluation.cube import Data, Run
 from steelyard.metaevaluation.intervals import outside, placed, with_intervals, without_interval
 from steelyard.metaevaluation.options import POOLED, MetaOptions
@@ -132,7 +132,16 @@ def _with_raters(data: Data, human: str, ratings: Ratings | None, unit: str) -> 
     if ratings is None or not of_raters(unit):
         return data
     judgements(data, human, ratings)  # which checks that these are the ratings
-    codes = rater_sets(ratings, data.es.systems, data.es.segments.ids)
+    systems, segments = data.es.systems, data.es.segments.ids
+    codes = rater_sets(ratings, systems, segments)
+    row = places(ratings.systems, systems)[ratings.system]
+    column = places(ratings.segments, segments)[ratings.segment]
+    there = (row >= 0) & (column >= 0) & ratings.is_item("system", "repeat")
+    if teams_overlap(ratings, codes, np.where(there, row * len(segments) + column, -1)):
+        raise UsageError(
+            f'unit="{unit}": outputs have several raters, who rated others with other people: such '
+            'teams are not independent; intervals="rater" draws the people themselves'
+        )
     n = len(np.unique(codes[~np.isnan(data.human)]))
     if n < FEWEST:
         raise UsageError(f'unit="{unit}": {too_few(n, RATER)} for a test by rater')

@@ -81,3 +81,10 @@ def test_strata_by_hand():
     assert np.bincount(difficulty_strata(np.arange(9.0))).tolist() == [3, 3, 3]
     assert difficulty_strata(np.array([NAN, 1.0, 1.0])).tolist() == [-1, -1, -1]
     assert difficulty_strata(np.array([])).tolist() == []
+
+
+def test_segments_that_are_equally_easy_but_for_rounding_stay_together():
+    scores = np.array([[0.1, 0.3, 0.7, 0.9], [0.2, 0.2, 0.7, 0.9], [0.3, 0.1, 0.8, 0.9]])
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        found = difficulty_strata(segment_ease(scores[order]))
+        assert found[0] == found[1]

@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.correlation import settled
 
 HARD, MIDDLE, EASY = range(3)
 STRATA = ("hard", "middle", "easy")
@@ -84,6 +85,7 @@ def difficulty_strata(ease: Floats) -> Counts:
     """
     found = np.full(len(ease), -1, dtype=np.int64)
     known = ~np.isnan(ease)
+    ease = settled(ease)  # equal but for rounding is equal
     values, counts = np.unique(ease[known], return_counts=True)
     if len(values) < 2:
         return found

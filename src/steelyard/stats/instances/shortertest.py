@@ -15,12 +15,15 @@ import numpy as np
 
 from steelyard.core import bounds
 from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.correlation import settled
 from steelyard.stats.instances.congeneric import discrimination_slopes
 from steelyard.stats.instances.ease import additive_fit
 from steelyard.stats.instances.scorespread import win_shares
 from steelyard.stats.permutation.pvalues import pair_index
 
 FEWEST = 4  #: systems that can be split, or of which two can be held out
+
+_ROUNDING = 1e-12  # of the sum of all differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ def _correlation(x: Floats, y: Floats) -> float:
     both = ~(np.isnan(x) | np.isnan(y))
     x, y = x[both], y[both]
     if len(x) < 2:
+        return float("nan")
+    if np.ptp(settled(x)) == 0 or np.ptp(settled(y)) == 0:  # the same but for rounding
         return float("nan")
     x, y = x - x.mean(), y - y.mean()
     # Plain sums: threads that share a short product cost more than they save.
@@ -159,13 +164,16 @@ def shorter_test(
         first, second = first[kept], second[kept]
     drawn = np.argsort(rng.random((draws, s)), axis=1)
     gaps = np.nan_to_num(scores[first] - scores[second])
-    whole = np.sign(gaps.sum(axis=1))
+    noise = _ROUNDING * np.abs(gaps).sum(axis=1)  # a lead below it is a tie
+    whole = np.sign(_settled_lead(gaps.sum(axis=1), noise))
     most, least, by_chance = (np.empty((len(first), len(sizes))) for _ in range(3))
     for row, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         order = _discriminating(np.delete(scores, [i, j], axis=0), wins=wins)
         gap = gaps[row]
-        upto = [np.r_[0.0, np.cumsum(gap[by])] for by in (order, order[::-1])]
-        among = np.cumsum(gap[drawn], axis=1)
+        upto = [
+            _settled_lead(np.r_[0.0, np.cumsum(gap[by])], noise[row]) for by in (order, order[::-1])
+        ]
+        among = _settled_lead(np.cumsum(gap[drawn], axis=1), noise[row])
         for column, size in enumerate(sizes):
             k = min(size, s)
             most[row, column] = _agrees(upto[0][k], whole[row])
@@ -184,6 +192,10 @@ def _discriminating(scores: Floats, *, wins: bool) -> Counts:
     """Order segments by how much they discriminate, the most first; unknown ones last."""
     slope = _slopes(scores, wins=wins)
     return np.argsort(-np.where(np.isnan(slope), -np.inf, slope), kind="stable").astype(np.int64)
+
+
+def _settled_lead(lead: Floats, noise: Floats | float) -> Floats:
+    return np.where(np.abs(lead) <= noise, 0.0, lead)
 
 
 def _agrees(lead: Floats | float, whole: float) -> Floats:

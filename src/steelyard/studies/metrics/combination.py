@@ -201,6 +201,11 @@ def _parts(es: EvalSet, human: str, options: CombineOptions, rng: np.random.Gene
     flat = [name for name, own in zip(names, raw, strict=True) if np.nanmax(own) == np.nanmin(own)]
     if flat:
         raise UsageError(f"{quoted(flat)} constant: there is nothing to combine")
+    nobody = [name for name, own in zip(es.systems, judged, strict=True) if np.isnan(own).all()]
+    if nobody:
+        rest = _parts(es.drop(systems=nobody), human, options, rng)
+        what = f"no output that people and all parts scored: {quoted(nobody)} left out"
+        return replace(rest, warnings=(what, *rest.warnings))
     some = ~np.isnan(judged).all(axis=0)
     held_out, few = _held_out(es, some, options.folds)
     folds = Folds(

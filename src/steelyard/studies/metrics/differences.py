@@ -105,9 +105,9 @@ def difference_worth(
     found: list[Worth] = []
     checked: dict[str, dict[str, Calibration]] = {}
     # Every metric sees the same draws: a stream of its own would hang on which others there are.
-    state = bands.bit_generator.state
+    states = [stream.bit_generator.state for stream in (bands, split)]
     for name in able:
-        bands.bit_generator.state = state
+        bands.bit_generator.state, split.bit_generator.state = states
         found.append(measure(pairs, name, bands, draws=options.draws, alpha=options.alpha,
                              at=options.at))  # fmt: skip
         if halves is not None:

@@ -222,12 +222,20 @@ class _Domains:
 
     def sentence(self) -> str:
         """Say whether the verdict would hold in another domain."""
-        n, best = len(self.sizes), self.bests(self.every[None])[0]
+        best = self.bests(self.every[None])[0]
         here, rest = self.bests(self.inside), self.bests(self.outside)
-        others = [f"{d}: {b}" for d, b in zip(self.sizes, here, strict=True) if b != best]
-        moved = [f"without {d}: {b}" for d, b in zip(self.sizes, rest, strict=True) if b != best]
+        known = [(d, b) for d, b in zip(self.sizes, here, strict=True) if b]
+        n = len(known)
+        others = [f"{d}: {b}" for d, b in known if b != best]
+        moved = [
+            f"without {d}: {b}"
+            for d, b in zip(self.sizes, rest, strict=True)
+            if b not in ("", best)
+        ]
         first = f"{self.by}: {best} is best in {n - len(others)} of {n} domains"
         first += f" ({listed(others)})" if others else ""
+        nothing = [d for d, b in zip(self.sizes, here, strict=True) if not b]
+        first += f"; undefined in {listed(nothing)}" if nothing else ""
         first += f", and no longer {listed(moved)}" if moved else ", and whichever is left out"
         if len(self.names) < 2:
             return first
