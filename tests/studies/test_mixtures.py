@@ -52,6 +52,19 @@ def test_a_metric_that_is_the_human_score_is_perfect():
             assert value == pytest.approx(1), key
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("gap", [np.s_[0], np.s_[2, :20], np.s_[:2]])
+def test_people_are_averaged_over_the_cells_that_a_metric_has(gap):
+    es = some()
+    own = 2 * es["people"].values + 1
+    own[gap] = np.nan
+    es = es.with_scores("same", own)
+    row = rows(mix_systems(es, "people", metrics=["same"], **QUICK))["same"]
+    for key, value in row.items():
+        if key != "metric":
+            assert value == pytest.approx(1), key
+
+
 def test_the_number_of_hybrids_narrows_only_what_is_naive():
     es = some(3)
     few, many = (rows(mix_systems(es, "people", hybrids=h, n_bootstrap=100))["m1"]

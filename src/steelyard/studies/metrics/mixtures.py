@@ -23,7 +23,7 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import HINT, Data, prepare, quoted, the_human
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.hybrids import Hybrids, draw_hybrids
 from steelyard.stats.metametrics import catalogue
 from steelyard.stats.metametrics.base import MetaMetric, TieRules
@@ -144,27 +144,36 @@ def _complete(data: Data, human: str) -> tuple[Data, list[str]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scores:
-    """Scores of real systems, of hybrids, and of hybrids in each resample of segments."""
+    """Scores of real systems, of hybrids, and of hybrids in each resample of segments.
 
-    human: tuple[Floats, Floats, Floats]
+    Those of people are over the cells that the metric has, too.
+    """
+
+    human: dict[str, tuple[Floats, Floats, Floats]]
     metrics: dict[str, tuple[Floats, Floats, Floats]]
 
 
 def _scored(data: Data, mixed: Hybrids, counts: Floats, tick: Any) -> _Scores:
-    found = {}
+    found, people = {}, {}
+    whole = data.human_systems[None], mixed.means(data.human), mixed.means(data.human, counts)
     for k, name in enumerate(data.metrics):
         source = data.scores.sources[k]
         real = data.scores.systems[k]
         if source.statistics is not None:
             hybrids, drawn = (source.sign * mixed.corpus(source.statistics, one)
                               for one in (None, counts))  # fmt: skip
+            known = source.statistics.known
         else:
             own = data.scores.cube[k]
-            real = np.nanmean(own, axis=1)
+            known = ~np.isnan(own)
+            real = row_means(own)
             hybrids, drawn = mixed.means(own), mixed.means(own, counts)
         found[name] = (real[None], hybrids, drawn)
+        people[name] = whole
+        if not known.all():
+            both = np.where(known, data.human, np.nan)
+            people[name] = row_means(both)[None], mixed.means(both), mixed.means(both, counts)
         tick()
-    people = data.human_systems[None], mixed.means(data.human), mixed.means(data.human, counts)
     return _Scores(people, found)
 
 
@@ -189,12 +198,11 @@ class _Mixed:
     ) -> _Mixed:
         """Weigh all metrics on real systems, on hybrids, and on resamples."""
         ties = TieRules()
-        human = scored.human
-        n = human[1].shape[1]
+        n = weights.shape[1]
         sizes = tuple(size for size in _SIZES if size < n)
         columns = []
         for name in data.metrics:
-            own = scored.metrics[name]
+            human, own = scored.human[name], scored.metrics[name]
             real, value = (meta.rows(human[k], ties, own[k])[0] for k in (0, 1))
             drawn = meta.rows(human[1], ties, own[1], weights)
             over = meta.rows(human[2], ties, own[2])
