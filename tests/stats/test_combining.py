@@ -182,3 +182,27 @@ def test_cells_are_weighed_by_their_own_folds():
         own = weights[folds.systems[i], folds.segments[k]]
         expected = sum(w * x for w, x in zip(own, metrics[:, i, k], strict=True))
         assert found[i, k] == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("differences", [False, True])
+@pytest.mark.parametrize("hot", range(6))
+def test_folds_whose_people_say_one_thing_are_empty_whatever_comes_first(hot, differences):
+    x = z_scores(np.random.default_rng(0).normal(size=(3, 6, 12)))
+    folds = Folds(np.arange(6) % 2, np.arange(12) % 3)
+    human = np.full((6, 12), 0.1)
+    human[hot, 0] = -5.3
+    found = learn_weights(x, human, folds, differences=differences)
+    away = np.ones((2, 3), dtype=bool)  # folds that do not learn from the one that stands out
+    away[1 - hot % 2, 1:] = False
+    assert found.folds[away] == pytest.approx(1 / 3)
+    assert found.empty >= away.sum()
+    order = np.array([3, 1, 5, 0, 2, 4])
+    moved = Folds(folds.systems[order], folds.segments)
+    again = learn_weights(x[:, order], human[order], moved, differences=differences)
+    assert again.empty == found.empty
+    assert again.folds == pytest.approx(found.folds)
+
+
+def test_a_constant_whose_deviation_is_rounding_has_no_scale():
+    with pytest.raises(DegenerateError, match="metric 1 is constant"):
+        z_scores(np.array([[[1.0, 2.0, 3.0]], [[0.1, 0.1, 0.1]]]))

@@ -34,11 +34,11 @@ def z_scores(cube: Floats) -> Floats:
     [[[-1.225, 0.0], [nan, 1.225]]]
     """
     flat = cube.reshape(len(cube), -1)
-    with np.errstate(invalid="ignore"):
-        spread = np.nanstd(flat, axis=1)
-    if not (spread > 0).all():
-        where = int(np.flatnonzero(~(spread > 0))[0])
+    varied = np.fmax.reduce(flat, axis=1) > np.fmin.reduce(flat, axis=1)
+    if not varied.all():  # a standard deviation of equal numbers may be rounding
+        where = int(np.flatnonzero(~varied)[0])
         raise DegenerateError(f"metric {where} is constant: it has no scale")
+    spread = np.nanstd(flat, axis=1)
     found: Floats = ((flat - np.nanmean(flat, axis=1)[:, None]) / spread[:, None]).reshape(
         cube.shape
     )
@@ -134,8 +134,8 @@ def learn_weights(
     if metrics.shape[1:] != human.shape:
         raise ShapeError(f"metrics {metrics.shape} do not fit a human score {human.shape}")
     known = ~(np.isnan(metrics).any(axis=0) | np.isnan(human))
-    if known.any():  # what is constant is exactly 0 then, and nothing is learned from rounding
-        human = human - human[known][0]
+    if known.any():
+        human = human - np.median(human[known])
     shape = folds.shape
     found = np.empty((*shape, len(metrics)))
     empty = 0
@@ -147,10 +147,24 @@ def learn_weights(
         ]
         whole = np.sum(parts, axis=0)
         for j in range(shape[1]):
-            found[i, j], none = _weights(whole - parts[j], differences=differences)
+            used = known & rows[:, None] & (folds.segments != j)
+            found[i, j], none = _weights(
+                whole - parts[j], differences=differences, flat=_flat(human, used, differences)
+            )
             empty += none
-    every, _ = _weights(_moments(metrics, human, known, differences), differences=differences)
+    every, _ = _weights(
+        _moments(metrics, human, known, differences),
+        differences=differences,
+        flat=_flat(human, known, differences),
+    )
     return CrossWeights(found, every, empty)
+
+
+def _flat(human: Floats, used: Bools, differences: bool) -> bool:  # noqa: FBT001
+    """Whether people tell nothing apart, so that all there is to learn from is rounding."""
+    low = np.where(used, human, np.inf).min(axis=0)
+    high = np.where(used, human, -np.inf).max(axis=0)
+    return bool((high <= low).all() if differences else high.max() <= low.min())
 
 
 def _moments(metrics: Floats, human: Floats, used: Bools, differences: bool) -> Floats:  # noqa: FBT001
@@ -175,7 +189,7 @@ def _products(rows: Floats) -> Floats:
     return found
 
 
-def _weights(moments: Floats, *, differences: bool) -> tuple[Floats, bool]:
+def _weights(moments: Floats, *, differences: bool, flat: bool) -> tuple[Floats, bool]:
     """Weights from sums of products, and whether there is none to learn."""
     if not differences:  # take the intercept out
         n = moments[0, 0]
@@ -185,7 +199,7 @@ def _weights(moments: Floats, *, differences: bool) -> tuple[Floats, bool]:
     weights = nonnegative(moments[:-1, :-1], moments[:-1, -1])
     total = weights.sum()
     size = np.sqrt(max(moments[-1, -1], 0.0) / max(float(np.trace(moments[:-1, :-1])), 1e-300))
-    if not total > _ZERO * size:
+    if flat or not total > _ZERO * size:
         return np.full(len(weights), 1 / len(weights)), True
     return weights / total, False
 
