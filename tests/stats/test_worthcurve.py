@@ -146,6 +146,26 @@ def test_many_rows_are_fitted_as_one_is():
     assert np.abs(together - each).max() < 0.05
 
 
+@pytest.mark.parametrize("steep", [8, 30])
+def test_steep_curves_are_climbed_to_the_top(steep):
+    rng = np.random.default_rng(0)
+    x = np.linspace(0.02, 2, 60)
+    n = np.full(60, 13.0)
+    h = rng.binomial(13, ndtr(steep * (x - 1))).astype(float)
+    found, middle = likelihood(fit_smooth(x, n[None], h[None], intercept=True), x, n, h)
+
+    def lost(t, s):  # by where the curve is one half, and how steep it is there
+        a = np.array([t[1] * (s + t[0])])
+        return -likelihood(Smooth(a, np.array([s]), -a * np.log1p(t[0] / s)), x, n, h)[0]
+
+    best = max(
+        -minimize(lost, [1.0, steep], (middle * 2.0**k,), method="Nelder-Mead",
+                  options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 2000}).fun
+        for k in range(-6, 7)
+    )  # fmt: skip
+    assert found >= best - 1e-5
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_people_who_always_agree_and_never(share):
     x, n = np.array([1.0, 2.0, 3.0]), np.full((1, 3), 40.0)

@@ -39,8 +39,8 @@ from steelyard.stats.arrays import Counts, Floats, ratio, real_array
 
 CELLS = 64  #: groups of pairs of about the same difference that curves are fitted to, at most
 _SCALES = 2.0 ** np.arange(-6, 7)  # of s, in medians of differences
-_STEPS = 25  # of Fisher's scoring, at most
-_NEAR = 1e-6  # of its last step
+_STEPS = 100  # of Fisher's scoring, at most
+_NEAR = 1e-8  # of its last step
 _LEAP = 2.0  # of any step
 _FAR = 7.0  # standard deviations beyond which a chance is 0 or 1
 _RIDGE = 1e-9  # keeps a step finite where all differences are alike
@@ -166,15 +166,31 @@ def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = Fal
     scales = middle * _SCALES if middle > 0 else np.ones(1)
     z = np.log1p(x / scales[:, None])  # scales x cells
     together = trials.mean(axis=0, keepdims=True), hits.mean(axis=0, keepdims=True)
+    centre, unit = _standard(z, together[0][0], intercept=intercept)
+    z = (z - centre[:, None]) / unit[:, None]
     begin = _scoring(z, *together, None, intercept=intercept)[:2]
     parts = [
         _scoring(z, trials[k : k + _CHUNK], hits[k : k + _CHUNK], begin, intercept=intercept)
         for k in range(0, len(trials), _CHUNK)
     ]
     a, c, likelihood = (np.concatenate(each) for each in zip(*parts, strict=True))
+    a = a / unit
+    c = c - a * centre
     chosen = likelihood.argmax(axis=1)
     rows = np.arange(len(chosen))
     return Smooth(a[rows, chosen], scales[chosen], c[rows, chosen])
+
+
+def _standard(z: Floats, weights: Floats, *, intercept: bool) -> tuple[Floats, Floats]:
+    """Give centre and size of each row, so that steps suffice however steep a curve is.
+
+    The centre is 0 without an intercept; and where all differences are alike, which have no size.
+    """
+    share = weights / weights.sum()
+    mean = z @ share if intercept else np.zeros(len(z))
+    size = np.sqrt((z - mean[:, None]) ** 2 @ share)
+    some = size > _RIDGE * z.max(axis=1)
+    return np.where(some, mean, 0.0), np.where(some, size, 1.0)
 
 
 def _median(x: Floats, weights: Floats) -> float:
