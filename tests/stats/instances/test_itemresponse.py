@@ -163,3 +163,20 @@ def test_what_can_t_be_fitted():
         fit_answers(np.array([[0.0, 1.0]]))
     with pytest.raises(ShapeError):
         fit_answers(np.ones(3))
+
+
+def test_systems_without_any_answer_take_no_part():
+    rng = np.random.default_rng(0)
+    scores = (rng.random((4, 40)) < 0.5).astype(float)
+    scores[2] = NAN
+    for rows in ([0, 2, 1], [0, 2, 1, 3]):
+        found = fit_answers(scores[rows])
+        seen = [k for k, row in enumerate(rows) if row != 2]
+        alone = fit_answers(scores[rows][seen])
+        assert math.isnan(found.ability[1])
+        assert len(found.ability) == len(found.noises) == len(rows)
+        np.testing.assert_allclose(found.ability[seen], alone.ability)
+        np.testing.assert_allclose(found.ease, alone.ease)
+        np.testing.assert_allclose(found.discrimination, alone.discrimination)
+    with pytest.raises(UsageError, match="two systems at least"):
+        fit_answers(scores[[0, 2]])

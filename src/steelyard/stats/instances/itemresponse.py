@@ -102,12 +102,13 @@ def fit_answers(scores: Floats, *, discriminate: bool = True) -> SegmentFit:
     if not ((values == 0) | (values == 1)).all():
         raise UsageError("answers are 0 or 1")
     used = np.flatnonzero(known.any(axis=0))
-    if len(scores) < 2 or not used.size:
+    seen = known.any(axis=1)  # systems without any answer take no part
+    if seen.sum() < 2:
         raise UsageError("difficulty of segments takes the scores of two systems at least")
     if np.ptp(values) == 0:
         raise UsageError("all scores are the same: no segment is harder than another")
-    answers, place = Answers.of(scores[:, used])
-    two = discriminate and len(scores) >= FEWEST
+    answers, place = Answers.of(scores[np.ix_(seen, used)])
+    two = discriminate and bool(seen.sum() >= FEWEST)
     state, one, done = _climb(answers, _start(answers))
     likelihood = one
     if two:
@@ -120,12 +121,14 @@ def fit_answers(scores: Floats, *, discriminate: bool = True) -> SegmentFit:
         square = weights @ (values * values) - mean * mean
         found[row, used] = mean[place]
         found[row + 1, used] = np.sqrt(np.maximum(square, 0.0))[place]
+    ability = np.full(len(scores), np.nan)
+    ability[seen] = state.ability
     return SegmentFit(
         ease=found[0],
         ease_sd=found[1],
         discrimination=found[2],
         discrimination_sd=found[3],
-        ability=np.where(known.any(axis=1), state.ability, np.nan),
+        ability=ability,
         noises=np.full(len(scores), np.nan),
         spread_ease=state.ease,
         spread_discrimination=state.slope if two else float("nan"),
