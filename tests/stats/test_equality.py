@@ -63,3 +63,14 @@ def test_edges():
     assert len(rounded.sizes) == 1
     with pytest.raises(ShapeError):
         SizeCounts.of(np.ones(2), np.array([0]), 1)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.1, 0.2, 0.3, 0.5]))
+def test_thresholds_of_a_resample_are_sizes_that_it_has(seed, share):
+    rng = np.random.default_rng(seed)
+    gap = rng.integers(-4, 5, 8).astype(float)
+    drawn = rng.multinomial(8, np.full(8, 1 / 8))
+    counts = SizeCounts.of(gap, np.arange(8), 8)
+    found = counts.thresholds(drawn[None].astype(float), share).item()
+    expected = naive_threshold(np.repeat(np.abs(gap), drawn), share)
+    assert found == pytest.approx(expected, nan_ok=True)

@@ -56,6 +56,7 @@ class SizeCounts:
     def thresholds(self, weights: Floats, share: float) -> Floats:
         """Give the smallest size that at most this share of differences reach, by resample.
 
+        Only sizes that a resample has are tried.
         It is 0 where that holds for any difference at all, and NaN where even the largest is
         reached too often: there are too few differences to tell.
 
@@ -70,7 +71,9 @@ class SizeCounts:
         most = share * sums.sum(axis=1)[:, None] + _STEP
         above = self.sizes > 0
         reach = np.cumsum(sums[:, above][:, ::-1], axis=1)[:, ::-1]  # of each size or more
-        rare = np.concatenate([reach <= most, np.zeros((len(sums), 1), dtype=bool)], axis=1)
+        few = reach <= most
+        few[:, 1:] &= sums[:, above][:, 1:] > 0
+        rare = np.concatenate([few, np.zeros((len(sums), 1), dtype=bool)], axis=1)
         # The smallest difference above 0 is rare already: any difference may decide.
         candidates = np.append(self.sizes[above], np.nan)
         candidates[0] = 0.0 if above.any() else np.nan
