@@ -32,7 +32,7 @@ def teams_overlap(ratings: Ratings, codes: Counts, cell: Counts) -> bool:
     """
     keep = cell >= 0
     pairs = np.unique(np.stack([ratings.rater[keep], codes.ravel()[cell[keep]]]), axis=1)
-    return len(np.unique(pairs[0])) < pairs.shape[1]
+    return bool(len(np.unique(pairs[0])) < pairs.shape[1])
 
 
 def rater_sets(ratings: Ratings, systems: Sequence[str], segments: Sequence[str]) -> Counts:
