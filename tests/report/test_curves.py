@@ -56,3 +56,10 @@ def test_published_against_ours(tmp_path):
         assert word in text
     with pytest.raises(UsageError, match="nothing to draw"):
         draw_reproduction(Reproduction("p", "A paper", rows[2:]))
+
+
+def test_names_that_would_steer_a_terminal_are_drawn_as_escapes():
+    one = Line("a\x1b[31m", np.array([0.5]), np.array([0.4]), np.array([0.6]), (1,))
+    curve = Curve("a", "of b\x1b", "system", "value", ("c\x1b",), (one,))
+    assert b"<svg" in drawing.render(draw_curves([curve]), "svg")
+    assert drawing.render(draw_curves([curve]), "png")[:4] == b"\x89PNG"

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.core.errors import UsageError
-from steelyard.report.figures.style import Chart, alt, plot
+from steelyard.core.errors import UsageError, printable
+from steelyard.report.figures.style import Chart, alt, labels, plot
 from steelyard.reproduction.reproduction import VERDICTS, Reproduction
 from steelyard.studies.results import Curve
 
@@ -29,11 +29,26 @@ def curve_points(curve: Curve) -> list[dict[str, Any]]:
         {
             "x": x,
             **{key: _number(getattr(line, key)[k]) for key in ("y", "low", "high")},
-            "line": line.name,
+            "line": name,
         }
-        for line in curve.lines
-        for k, x in enumerate(curve.x)
+        for name, line in zip(_lines(curve), curve.lines, strict=True)
+        for k, x in enumerate(_places(curve))
     ]
+
+
+def _lines(curve: Curve) -> list[str]:
+    return labels(line.name for line in curve.lines)
+
+
+def _places(curve: Curve) -> list[Any]:
+    """Give the places on the x axis; names are made fit to be shown."""
+    if _numeric(curve):
+        return list(curve.x)
+    return list(labels(map(str, curve.x)))
+
+
+def _numeric(curve: Curve) -> bool:
+    return all(isinstance(x, int | float) for x in curve.x)
 
 
 def _number(value: float) -> float | None:
@@ -52,11 +67,10 @@ def draw_curves(curves: Sequence[Curve]) -> Chart:
 
 
 def _panel(curve: Curve) -> Chart:
-    names = [line.name for line in curve.lines]
-    numeric = all(isinstance(x, int | float) for x in curve.x)
-    x: dict[str, Any] = {"title": curve.x_label, "sort": list(curve.x)}
+    names, numeric = _lines(curve), _numeric(curve)
+    x: dict[str, Any] = {"title": curve.x_label, "sort": _places(curve)}
     offset = {} if numeric else {"xOffset": alt.XOffset("line:N", sort=names)}
-    base = plot(curve_points(curve), width=280, height=190, title=curve.title).encode(
+    base = plot(curve_points(curve), width=280, height=190, title=printable(curve.title)).encode(
         x=alt.X("x:O", axis=alt.Axis(labelAngle=0 if numeric else -40), **x),
         color=alt.Color("line:N", title=None, sort=names),
         **offset,
