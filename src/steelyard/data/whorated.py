@@ -24,14 +24,15 @@ def places(names: Sequence[str], own: Sequence[str]) -> Counts:
     return np.array([at.get(name, -1) for name in names], dtype=np.int64)
 
 
-def teams_overlap(ratings: Ratings, codes: Counts, cell: Counts) -> bool:
+def teams_overlap(rater: Counts, team: Counts) -> bool:
     """Tell whether somebody rated outputs in several teams, which are not independent then.
 
-    ``codes`` are those of :func:`rater_sets`, ``cell`` the place of each rating in them, -1 where
-    it has none.
+    Examples
+    --------
+    >>> teams_overlap(np.array([0, 1, 0]), np.array([0, 0, 1]))
+    True
     """
-    keep = cell >= 0
-    pairs = np.unique(np.stack([ratings.rater[keep], codes.ravel()[cell[keep]]]), axis=1)
+    pairs = np.unique(np.stack([rater, team]), axis=1)
     return bool(len(np.unique(pairs[0])) < pairs.shape[1])
 
 

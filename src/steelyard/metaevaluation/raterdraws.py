@@ -131,13 +131,9 @@ def _with_raters(data: Data, human: str, ratings: Ratings | None, unit: str) -> 
     """Let raters make the noise of human scores, where they are the unit."""
     if ratings is None or not of_raters(unit):
         return data
-    judgements(data, human, ratings)  # which checks that these are the ratings
-    systems, segments = data.es.systems, data.es.segments.ids
-    codes = rater_sets(ratings, systems, segments)
-    row = places(ratings.systems, systems)[ratings.system]
-    column = places(ratings.segments, segments)[ratings.segment]
-    there = (row >= 0) & (column >= 0) & ratings.is_item("system", "repeat")
-    if teams_overlap(ratings, codes, np.where(there, row * len(segments) + column, -1)):
+    judged = judgements(data, human, ratings)  # which checks that these are the ratings
+    codes = rater_sets(ratings, data.es.systems, data.es.segments.ids)
+    if teams_overlap(judged.rater, codes.ravel()[judged.cell]):
         raise UsageError(
             f'unit="{unit}": outputs have several raters, who rated others with other people: such '
             'teams are not independent; intervals="rater" draws the people themselves'
