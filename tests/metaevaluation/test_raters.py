@@ -248,6 +248,7 @@ def test_raw_ratings_on_the_command_line(shared, tmp_path, capsys):
     low, high = found["results"][0]["ci"]
     assert 0.9 < low < high < 1
     assert run([*command, "--with", "spa", "--unit", "document+rater"]) == 2
-    assert "such teams are not independent; --intervals rater" in capsys.readouterr().err
+    told = "10 raters, who share outputs, are 1 independent group: too few for a test by rater"
+    assert f"{told}; --intervals rater draws" in capsys.readouterr().err
     assert run(["meta", str(tmp_path / "good.csv"), "--protocol", "mqm"]) == 2
     assert "no input holds raw ratings" in capsys.readouterr().err

@@ -126,7 +126,7 @@ def test_segments_without_all_systems_are_left_out_and_counted():
         ({"by": "spa"}, "'spa' tests segments of two systems, which hybrids share"),
         ({"by": "acc-eq", "parts": 2}, "'acc-eq'"),
         ({"by": "pa", "hybrids": 2000}, "'pa' counts all pairs: at most 1,000 hybrids"),
-        ({"parts": 11}, "too few for hybrids of 11"),
+        ({"parts": 11}, "hybrids of 11 take 11 at least"),
     ],
 )
 def test_what_has_no_meaning_is_refused(how, said):

@@ -148,12 +148,35 @@ def test_what_is_told():
 
 def test_ties_of_people_count_half():
     es = make()
-    flat = es.with_scores("people", np.ones((10, 30)), kind="human")
-    study = difference_worth(flat, "people", metrics=["good"], draws=20)
+    two = np.ones((10, 30))
+    two[0] = 0  # all others tie
+    some = es.with_scores("people", two, kind="human")
+    study = difference_worth(some, "people", metrics=["good"], draws=20)
     (one,) = study.facts["worth"]
-    assert one["accuracy"] == 0.5
-    np.testing.assert_allclose(one["agree"], 0.5, atol=1e-6)
-    assert any("45 pairs of systems that people tie count as half" in w for w in study.warnings)
+    means = es["good"].system_means()
+    agreed = float((means[1:] > means[0]).sum())
+    assert one["accuracy"] == pytest.approx((agreed + 0.5 * 36) / 45)
+    assert any("36 pairs of systems that people tie count as half" in w for w in study.warnings)
+
+
+def test_where_all_tie_nothing_is_measured():
+    es = make()
+    flat = es.with_scores("people", np.ones((10, 30)), kind="human")
+    with pytest.raises(UsageError, match="not known: people tie all pairs of systems"):
+        difference_worth(flat, "people", metrics=["good"], draws=20)
+    constant = es.with_scores("flat", np.ones((10, 30)))
+    study = difference_worth(constant, "people", metrics=["good", "flat"], draws=20)
+    assert [one["metric"] for one in study.facts["worth"]] == ["good"]
+    told = "'flat': what a difference is worth is not known: it ties all pairs of systems"
+    assert told in study.warnings
+
+
+def test_the_order_of_sets_does_not_matter():
+    sets = [make(k, n=3, prefix=f"c{k}-") for k in range(25)]
+    one, other = (difference_worth(some, "people", metrics=["good"], draws=20)
+                  for some in (sets, sets[::-1]))  # fmt: skip
+    assert dumps(one.facts["worth"]) == dumps(other.facts["worth"])
+    assert dumps(one.facts["calibration"]) == dumps(other.facts["calibration"])
 
 
 def test_system_scores_alone():

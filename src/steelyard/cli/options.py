@@ -291,10 +291,8 @@ class OutputOptions:
                 raise UsageError(f"--out {self.out}: can't write '.{kind}', expected {expected}")
 
 
+_JSON = click.option("--json", is_flag=True, help="Print one JSON object on stdout, nothing else.")
 _OUTPUT = (
-    click.option("--json", is_flag=True, help="Print one JSON object on stdout, nothing else."),
-    click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-                 help="Write the result, by suffix: .json .csv .tsv .md .tex .html .parquet."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                  help="Seed of everything random."),
     click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
@@ -308,6 +306,17 @@ _FOLDER = click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
                        help="The folder to make.")  # fmt: skip
 
 
+def _file(suffixes: Collection[str]) -> Callable[[Any], Any]:
+    """Make the option that names the file to write; its help lists the suffixes."""
+    told = " ".join(f".{suffix}" for suffix in suffixes if suffix not in FIGURES)
+    drawn = " ".join(f".{suffix}" for suffix in suffixes if suffix in FIGURES)
+    told += f"; a figure: {drawn}" if drawn else ""
+    path = click.Path(path_type=Path, dir_okay=False)
+    return click.option(
+        "--out", type=path, metavar="FILE", help=f"Write the result, by suffix: {told}."
+    )
+
+
 def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: bool = False) -> F:
     """Add the options of results; the command receives them as one ``output``.
 
@@ -318,8 +327,8 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: 
         if not folder:
             given["output"].check(suffixes)
 
-    options = (_OUTPUT[0], _FOLDER, *_OUTPUT[2:]) if folder else _OUTPUT
-    return as_object("output", OutputOptions, options)(_bound(command, check))  # type: ignore[no-any-return]
+    out = _FOLDER if folder else _file(suffixes)
+    return as_object("output", OutputOptions, (_JSON, out, *_OUTPUT))(_bound(command, check))  # type: ignore[no-any-return]
 
 
 #: The same for commands that draw figures, too.

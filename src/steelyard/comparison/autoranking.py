@@ -123,7 +123,7 @@ def rank_together(
         tiers={},
         notes=tuple(notes),
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("compare", settings, es.inputs, rng),
+        provenance=Provenance.of("compare", settings, es.inputs, rng, options),
         alpha=options.alpha,
     )
 

@@ -202,7 +202,7 @@ def compare_log(
         effects=pairs.effects,
         notes=(*pairs.notes, *(text for own in found.values() for text in own.notes)),
         warnings=tuple(dict.fromkeys([*warnings, *pairs.warnings])),
-        provenance=Provenance.of("compare", settings, inputs, rng),
+        provenance=Provenance.of("compare", settings, inputs, rng, options),
         alpha=options.alpha,
     )
 
@@ -376,6 +376,9 @@ def _rated(
     battles, unit = sample.log.played, sample.log.unit
     assert battles is not None
     tuned = tune_log(name, options, battles, None if unit is None else unit.astype(np.int64), rng)
+    if tuned.notes and unit is None and sample.unit != BATTLE and options.orders:
+        alone = f"parameters were chosen with single battles held out, not whole {sample.unit}s"
+        tuned = replace(tuned, warnings=(*tuned.warnings, f"{name}: {alone}: the log is large"))
     rating = RATINGS[name](tuned.options)
     resampling = None
     if sample.n_resamples and len(battles) <= _MOST_PLAYED:

@@ -10,6 +10,7 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
+    bootstraps,
     choice,
     fraction,
     names,
@@ -93,19 +94,6 @@ class RankOptions(Options):
         if self.ties in TIE_MODELS and self.method != "newton":
             raise UsageError(f"ties as {self.ties} are fitted by newton, not by {self.method}")
 
-    def ratings(self, by: Sequence[str]) -> dict[str, Any]:
-        """Give what the provenance shows of the parameters of ratings: those that are not usual."""
-        usual = RankOptions()
-        names = {"elo": ("k",), "trueskill": ("trueskill_beta", "trueskill_tau", "trueskill_draw")}
-        asked = {
-            name: getattr(self, name) for way, own in names.items() if way in by for name in own
-        }
-        return {
-            {"k": "elo-k"}.get(name, name.replace("_", "-")): CHOSEN if value is None else value
-            for name, value in asked.items()
-            if value != getattr(usual, name)
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class PairOptions(Options):
@@ -119,9 +107,7 @@ class PairOptions(Options):
         RESAMPLED, (RESAMPLED, *_UNITS), "Resample units for intervals, or not (the other words "
         "set the unit, too).", none="none",
     )  # fmt: skip
-    n_bootstrap: int = whole(
-        1000, "Resamples for intervals.", least=10, flag="--bootstrap", metavar="B"
-    )
+    n_bootstrap: int = bootstraps()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,7 +131,6 @@ class _Both(RankOptions, PairOptions):
             "ties": self.ties,
             "alternative": self.alternative,
             "correction": self.correction,
-            **self.ratings(by),
         }
 
 

@@ -295,7 +295,7 @@ def decide(
         if lead
         else None,
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("compare", settings, es.inputs, rng),
+        provenance=Provenance.of("compare", settings, es.inputs, rng, options),
         higher_is_better=two.table.higher_is_better,
         of=CORPUS if stats is not None else PROPORTION if two.binary else None,
         two_by_two=_two_by_two(sign * both) if two.binary else None,

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.words import listed
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Floats, beyond_rounding
 from steelyard.stats.resampling import bootstrap
 
 _CELLS = 4_000_000  # resampled segments held at a time
-_ROUNDING = 1e-12  # of the largest score
 _DRAWS = 2_000  # resamples that suffice for the intervals of medians
 
 NAMES = ("difference_of_means", "difference_of_medians", "median_of_differences")
@@ -77,8 +76,8 @@ def read_difference(
     """
     rows = np.stack([both[0], both[1], both[0] - both[1]])
     middle = bootstrap.row_medians(rows)
-    values = np.array([middle[0] - middle[1], middle[2]])
-    values[np.abs(values) <= _ROUNDING * np.abs(both).max()] = 0.0  # rounding prefers nobody
+    apart = np.array([middle[0] - middle[1], middle[2]])
+    values = beyond_rounding(apart, float(np.abs(both).max()))  # rounding prefers nobody
     ends = np.full((2, 2), np.nan)
     if not np.isnan(level):
         drawn = _medians(rows, counts[:_DRAWS])

@@ -189,7 +189,9 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         diagnosis=diagnosis,
         notes=tuple(dict.fromkeys(notes)),
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("compare", _settings(data, names, asked, options), es.inputs, rng),
+        provenance=Provenance.of(
+            "compare", _settings(data, names, asked, options), es.inputs, rng, options
+        ),
         alpha=options.alpha,
         higher_is_better=data.higher_is_better,
     )

@@ -16,9 +16,10 @@ module and those of the options import no NumPy: ``--help`` reads them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
+from pathlib import PurePath
 from typing import Any, Self, TypeVar
 
 from steelyard.core import bounds
@@ -107,6 +108,19 @@ def whole(default: int | None, help: str | None = None, **told: Any) -> Any:  # 
     return _field("whole", default, help, told)
 
 
+def bootstraps(default: int = 1000, *, least: int = 10) -> Any:
+    """Give a field for the number of resamples behind intervals."""
+    return whole(default, "Resamples for intervals.", least=least, flag="--bootstrap", metavar="B")
+
+
+def resamples(
+    default: int | None = None,
+    help: str = "Draws of a test; by default 10,000, or 1,000 if that takes long.",  # noqa: A002
+) -> Any:
+    """Give a field for the number of draws of a test; None leaves it to the time that it takes."""
+    return whole(default, help, least=1, flag="--resamples", metavar="K")
+
+
 def choice(
     default: str | None,
     known: Sequence[str],
@@ -185,6 +199,25 @@ def flag(
     return _field("flag", default, help, told)
 
 
+def _told(value: Any, option: Option) -> str | float:
+    """Give a number as it is, and else one line: lists with commas, pairs with an equals sign."""
+    if value is None:
+        return option.none or "none"
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, (str, PurePath)):
+        return str(value)
+    if option.kind == "source":
+        return "given"
+    if isinstance(value, Mapping):
+        value = value.items()
+    parts = sorted(value) if isinstance(value, (set, frozenset)) else value
+    return ",".join(
+        "=".join(str(_told(part, option)) for part in one) if isinstance(one, tuple) else str(one)
+        for one in parts
+    )
+
+
 class Options:
     """Base of the options of a question: a frozen dataclass whose fields are made above.
 
@@ -214,6 +247,35 @@ class Options:
             for one in fields(cls)  # type: ignore[arg-type]  # subclasses are dataclasses
             if _KEY in one.metadata
         }
+
+    def differing(self, shown: Collection[str] = ()) -> dict[str, str | float]:
+        """Give the options that are not at their defaults, as a signature shows them.
+
+        Those whose name, or flag, is among the ``shown`` are left out.
+
+        Examples
+        --------
+        >>> @dataclass(frozen=True, kw_only=True)
+        ... class PowerOptions(Options):
+        ...     alpha: float = fraction(0.05)
+        ...     tests: tuple[str, ...] = names(("t",))
+        ...     draws: int = whole(1000, flag="--bootstrap")
+        >>> PowerOptions(tests=("t", "sign"), draws=99).differing()
+        {'tests': 't,sign', 'bootstrap': 99}
+        >>> PowerOptions(tests=("t", "sign"), draws=99).differing(shown=["tests", "bootstrap"])
+        {}
+        """
+        known = {name.replace("-", "_") for name in shown}
+        declared = self.declared()
+        found = {}
+        for one in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            option = declared.get(one.name) or Option(kind="text")
+            name = (option.flag or one.name).lstrip("-").replace("_", "-")
+            value = _told(getattr(self, one.name), option)
+            usual = one.default is not MISSING and value == _told(one.default, option)
+            if not usual and not {one.name, name.replace("-", "_")} & known:
+                found[name] = value
+        return found
 
     @classmethod
     def take(cls, settings: dict[str, Any]) -> Self:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.core.options import Options
 from steelyard.core.words import listed
 
 
@@ -22,13 +23,15 @@ def installed_version() -> str:
 class InputFile:
     """One input: its name as the user gave it, what format it was taken for, and its SHA-256.
 
-    ``columns`` are the roles that were found in it, each with what the file calls it.
+    ``columns`` are the roles that were found in it, each with what the file calls it; ``chosen``
+    what the user said of how to read it (which rows, systems, metrics).
     """
 
     path: str
     format: str
     sha256: str | None = None
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    chosen: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -95,15 +98,23 @@ class Provenance:
         options: Mapping[str, Any],
         inputs: Sequence[InputFile] = (),
         rng: object = None,
+        asked: Options | None = None,
     ) -> Provenance:
         """Note a run; its seed is known if ``rng`` is a whole number.
+
+        Besides ``options``, which are always shown, it has what was ``asked`` for beyond the
+        defaults, and how all of the inputs were read.
 
         Examples
         --------
         >>> Provenance.of("study simulation", {}, rng=7).seed
         7
         """
-        return cls(method, options, tuple(inputs), rng if isinstance(rng, int) else None)
+        shared = [set(file.chosen) for file in inputs]
+        told = dict(sorted(set.intersection(*shared))) if shared else {}
+        told |= {} if asked is None else asked.differing(shown=options)
+        seed = rng if isinstance(rng, int) else None
+        return cls(method, {**told, **options}, tuple(inputs), seed)
 
     def line(self) -> str:
         """Give the signature: one line that tells two different runs apart."""

@@ -16,6 +16,17 @@ def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
+def are(n: int, noun: str) -> str:
+    """Count things in words, with their verb.
+
+    Examples
+    --------
+    >>> are(1, "system"), are(2, "system")
+    ('is 1 system', 'are 2 systems')
+    """
+    return f"{'is' if n == 1 else 'are'} {plural(n, noun)}"
+
+
 def listed(names: Sequence[str], most: int = 4, *, rest: str = "more", last: str = ", ") -> str:
     """Name the first few, and count the rest.
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from steelyard.core.words import plural
+from steelyard.data.independence import FEWEST, counted, too_few
 from steelyard.data.judgements import Ratings
 from steelyard.stats.arrays import Counts
 
@@ -24,40 +27,47 @@ def places(names: Sequence[str], own: Sequence[str]) -> Counts:
     return np.array([at.get(name, -1) for name in names], dtype=np.int64)
 
 
-def teams_overlap(rater: Counts, team: Counts) -> bool:
-    """Tell whether somebody rated outputs in several teams, which are not independent then.
+def rater_groups(ratings: Ratings, systems: Sequence[str], segments: Sequence[str]) -> Counts:
+    """Code who rated each output, systems x segments, so that different codes share nobody.
+
+    Raters who rated an output together are one group, with all whom either rated others with:
+    smaller teams of them would not be independent. An output that nobody rated has -1; control
+    items, and rows without a value, do not count.
 
     Examples
     --------
-    >>> teams_overlap(np.array([0, 1, 0]), np.array([0, 0, 1]))
-    True
+    >>> one = Ratings.from_labels(list("AABB"), list("1112"), list("rsrt"), np.ones(4))
+    >>> rater_groups(one, ["A", "B"], ["1", "2"]).tolist()
+    [[0, -1], [0, 1]]
     """
-    pairs = np.unique(np.stack([rater, team]), axis=1)
-    return bool(len(np.unique(pairs[0])) < pairs.shape[1])
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-
-def rater_sets(ratings: Ratings, systems: Sequence[str], segments: Sequence[str]) -> Counts:
-    """Code who rated each output, systems x segments; several together are a rater of their own.
-
-    An output that nobody rated has -1; control items do not count.
-
-    Examples
-    --------
-    >>> one = Ratings.from_labels(list("AAB"), list("111"), list("rsr"), np.ones(3))
-    >>> rater_sets(one, ["A", "B"], ["1", "2"]).tolist()
-    [[0, -1], [1, -1]]
-    """
-    size = len(segments)
+    size = len(systems) * len(segments)
     system, segment = places(ratings.systems, systems), places(ratings.segments, segments)
     row, column = system[ratings.system], segment[ratings.segment]
-    keep = (row >= 0) & (column >= 0) & ratings.is_item("system", "repeat")
-    who: dict[int, set[int]] = {}
-    cells = (row * size + column)[keep].tolist()
-    for cell, rater in zip(cells, ratings.rater[keep].tolist(), strict=True):
-        who.setdefault(cell, set()).add(rater)
-    names = {cell: str(sorted(own)) for cell, own in who.items()}
-    code = {name: k for k, name in enumerate(sorted(set(names.values())))}
-    found = np.full(len(systems) * size, -1, dtype=np.int64)
-    for cell, name in names.items():
-        found[cell] = code[name]
-    return found.reshape(len(systems), size)
+    keep = (row >= 0) & (column >= 0) & _rated(ratings)
+    cell, rater = (row * len(segments) + column)[keep], ratings.rater[keep].astype(np.int64)
+    n = size + len(ratings.raters)
+    graph = coo_array((np.ones(len(cell), dtype=bool), (cell, size + rater)), shape=(n, n))
+    label = connected_components(graph.tocsr(), directed=False)[1][:size]
+    found = np.full(size, -1, dtype=np.int64)
+    some = np.unique(cell)
+    found[some] = np.unique(label[some], return_inverse=True)[1]
+    return found.reshape(len(systems), len(segments))
+
+
+def _rated(ratings: Ratings) -> NDArray[np.bool_]:
+    return ratings.is_item("system", "repeat") & ~np.isnan(ratings.value)
+
+
+def too_few_groups(groups: Counts, ratings: Ratings) -> str | None:
+    """Say that raters are too few for a test, None if they are enough."""
+    n = len(np.unique(groups[groups >= 0]))
+    if n >= FEWEST:
+        return None
+    known = len(np.unique(ratings.rater[_rated(ratings)]))
+    if n == known:
+        return f"{too_few(n, RATER)} for a test by rater"
+    what = f"{counted(known, RATER)}, who share outputs, are {plural(n, 'independent group')}"
+    return f"{what}: too few for a test by rater"

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, units_of
-from steelyard.stats.arrays import Counts, Floats, pairs_within, row_means
+from steelyard.stats.arrays import Counts, Floats, beyond_rounding, pairs_within, row_means
 from steelyard.stats.paired.pairedtests import permutation_p
 from steelyard.stats.resampling.bootstrap import interval
 from steelyard.stats.resampling.unitfreedom import expanded_level
@@ -38,7 +38,6 @@ LEAST_PAIRS = 20  # pairs, below which a band says nothing
 MOST_SYSTEMS = 60  # of a set that is looked at in passing
 LEAST_SETS = 20  # sets from which on whole sets are resampled, and not the systems of each
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)  # of differences at which a chance is told, by decade
-_ROUNDING = 1e-12  # of the larger score
 _POINTS = 15  # differences that are told, about
 
 
@@ -123,7 +122,7 @@ def pairs_of(
 def _apart(scores: Floats, first: Counts, second: Counts) -> Floats:
     """Give differences of systems; what is rounding alone is none."""
     a, b = scores[first], scores[second]
-    return np.where(np.abs(a - b) <= _ROUNDING * np.maximum(np.abs(a), np.abs(b)), 0.0, a - b)
+    return beyond_rounding(a - b, np.maximum(np.abs(a), np.abs(b)))
 
 
 def _pvalues(es: EvalSet, human: str, first: Counts, second: Counts, unit: str) -> Floats:
@@ -155,7 +154,7 @@ class Worth:
     """Chances that people agree with differences of a metric, and that theirs is significant.
 
     Arrays stand beside ``x``, rising differences from 0 on; ``needed`` are the differences, with a
-    band, at which people agree in 60 to 95 % of pairs (NaN: beyond the largest that was seen).
+    band, at which people agree in 60 to 95 % of pairs (NaN: no difference that was seen does).
     """
 
     metric: str
@@ -237,11 +236,13 @@ def _band(low: float, high: float) -> str:
 
 
 def enough(pairs: Pairs, metric: str) -> str | None:
-    """Say why pairs are too few to measure worth on, None if they are not."""
+    """Say why worth can't be measured on pairs, None if it can."""
     known = ~np.isnan(pairs.metrics[metric] + pairs.human)
     systems = len(np.unique(np.r_[pairs.first[known], pairs.second[known]]))
     if systems >= LEAST_SYSTEMS and known.sum() >= LEAST_PAIRS:
-        return None
+        if not pairs.human[known].any():
+            return "people tie all pairs of systems"
+        return None if pairs.metrics[metric][known].any() else "it ties all pairs of systems"
     least = f"it takes {LEAST_SYSTEMS} systems and {LEAST_PAIRS} pairs"
     return f"{plural(int(known.sum()), 'pair')} of {plural(systems, 'system')}: {least}"
 

@@ -160,7 +160,10 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     if options.drop_systems:
         joined = joined.drop(systems=options.drop_systems)
     joined = with_metrics(joined, drop=options.drop_metrics, sees=options.sees)
-    return replace(joined)  # which checks, once and for all, what tables drafted
+    differing = options.differing(shown=("human",))
+    read_with = tuple((name, str(value)) for name, value in differing.items())
+    inputs = tuple(replace(file, chosen=(*file.chosen, *read_with)) for file in joined.inputs)
+    return replace(joined, inputs=inputs)  # checks, once and for all, what tables drafted
 
 
 def _of_pair(read: Read, lp: str | None) -> Read:

@@ -16,17 +16,15 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
 from steelyard.data.independence import (
-    FEWEST,
     SEGMENT,
     UnitEffect,
     Units,
     column_of,
-    too_few,
     units_of,
 )
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Segments
-from steelyard.data.whorated import RATER, rater_sets
+from steelyard.data.whorated import RATER, rater_groups, too_few_groups
 from steelyard.human.ordering import Averages
 from steelyard.stats.arrays import Counts, ratio, row_errors
 from steelyard.stats.paired import clustered, unpaired
@@ -154,9 +152,9 @@ def independent(averages: Averages, ratings: Ratings, unit: str) -> tuple[Indepe
     warnings = list(units.warnings) if unit != RATER else []
     if unit not in (RATER, BOTH):
         return Independent(units.name, units), warnings
-    who = rater_sets(ratings, averages.systems, averages.segments)
+    who = rater_groups(ratings, averages.systems, averages.segments)
+    few = too_few_groups(who[averages.system, averages.segment], ratings)
+    if few is not None:
+        raise UsageError(f'unit="{unit}": {few}')
     rater = np.unique(who[averages.system, averages.segment], return_inverse=True)[1]
-    n = len(np.unique(rater))
-    if n < FEWEST:
-        raise UsageError(f'unit="{unit}": {too_few(n, RATER)} for a test by rater')
     return Independent(unit, units, rater.astype(np.int64)), warnings

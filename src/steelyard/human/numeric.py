@@ -143,7 +143,9 @@ class _DirectAssessment(Protocol):
             warnings.append(f"removed {lost} that failed the quality control")
             tables["changes"] = _changes(found.averages, kept.averages, name)
         averages = kept.averages
-        placed = place(kept.ratings, averages, name, self.rule(options), options)
+        rated = self._rated(kept, options)
+        used = rated.get(name, kept.ratings)  # what the scores are means of, where raters are known
+        placed = place(used, averages, name, self.rule(options), options)
         warnings += placed.warnings
         tables |= placed.tables
         columns: dict[str, Any] = {"score": placed.overall, "raw": averages.means(raw)}
@@ -170,7 +172,7 @@ class _DirectAssessment(Protocol):
             warnings=tuple(warnings),
             more=more,
             notes=placed.notes,
-            rated=self._rated(kept, options),
+            rated=rated,
         )
 
     def _rated(self, found: _Scored, options: HumanOptions) -> dict[str, Ratings]:

@@ -11,6 +11,7 @@ from steelyard.core import bounds
 from steelyard.core.options import (
     Options,
     amounts,
+    bootstraps,
     choice,
     flag,
     fraction,
@@ -20,7 +21,6 @@ from steelyard.core.options import (
     source,
     text,
     unit,
-    whole,
 )
 from steelyard.human.presets import PRESETS
 
@@ -98,9 +98,7 @@ class HumanOptions(Options):
     held_back: Any = source(  # noqa: RUF009
         None, "Rankings whose pairs the models shall predict (rr).", metavar="FILE"
     )
-    n_bootstrap: int = whole(
-        1000, "Resamples for intervals.", least=0, flag="--bootstrap", metavar="B"
-    )
+    n_bootstrap: int = bootstraps(least=0)
     raters: Any = source(  # noqa: RUF009
         None,
         "Who has which logins: JSON {person: [logins]}, or columns login, person.",

@@ -139,6 +139,6 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     return replace(
         result,
         warnings=(*notes, *result.warnings),
-        provenance=Provenance.of("human", settings, files, rng),
+        provenance=Provenance.of("human", settings, files, rng, options),
         language_pair=lp,
     )

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.core.errors import UsageError
-from steelyard.core.options import Options, choice, flag, fraction, names, number, unit, whole
+from steelyard.core.options import (
+    Options,
+    bootstraps,
+    choice,
+    flag,
+    fraction,
+    names,
+    number,
+    resamples,
+    unit,
+)
 
 #: Names of registries and of arguments of ``stats``, which ``--help`` must not import.
 LEVELS = ("sys", "seg")
@@ -36,10 +46,7 @@ class Procedure(Options):
                          "for acc-eq and tau-eq), or Williams' test of pearson; all but inputs can "
                          f"reject too often. {PERM}.", also=PUBLISHED)  # fmt: skip
     alternative: str = choice("greater", ALTERNATIVES, "One- or two-sided tests.")
-    n_resamples: int | None = whole(
-        None, "Draws of a test; by default 10,000, or 1,000 if that takes long.", least=1,
-        flag="--resamples", metavar="K",
-    )  # fmt: skip
+    n_resamples: int | None = resamples()
     alpha: float = fraction(0.05)
     correction: str = choice("none", CORRECTIONS, "Correct p-values for the number of pairs.")
 
@@ -65,8 +72,7 @@ class MetaOptions(Procedure):
         "unit", DRAWN, "What is resampled for intervals of every value and rank: units, systems, "
         "both (document sets the unit, too), or the raters behind the human score.", none="none",
     )  # fmt: skip
-    n_bootstrap: int = whole(1000, "Resamples for intervals.", least=10, flag="--bootstrap",
-                             metavar="B")  # fmt: skip
+    n_bootstrap: int = bootstraps()
     method: str = choice(
         "exact", METHODS, "p-values inside soft pairwise accuracy.",
         offered=("exact", "analytic", "monte-carlo", "mtme"),
@@ -123,13 +129,8 @@ class MetaOptions(Procedure):
             "method": self.method,
             "unit": self.unit,
         }
-        if self.common:
-            shown["common"] = True
-        if self.outliers == "drop":
-            shown |= {"outliers": self.outliers, "outlier_cutoff": self.outlier_cutoff}
         if self.intervals:
             shown |= {"intervals": self.intervals, "bootstrap": self.n_bootstrap}
         if self.significance:
             shown |= {"scheme": self.scheme, "alternative": self.alternative, "alpha": self.alpha}
-            shown |= {"correction": self.correction} if self.correction != "none" else {}
         return shown

@@ -17,7 +17,7 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import FEWEST, SEGMENT, UnitEffect, Units, too_few
 from steelyard.data.judgements import Ratings
-from steelyard.data.whorated import RATER, places, rater_sets, teams_overlap
+from steelyard.data.whorated import RATER, places, rater_groups, too_few_groups
 from steelyard.metaevaluation.cube import Data, Run
 from steelyard.metaevaluation.intervals import outside, placed, with_intervals, without_interval
 from steelyard.metaevaluation.options import POOLED, MetaOptions
@@ -131,16 +131,12 @@ def _with_raters(data: Data, human: str, ratings: Ratings | None, unit: str) -> 
     """Let raters make the noise of human scores, where they are the unit."""
     if ratings is None or not of_raters(unit):
         return data
-    judged = judgements(data, human, ratings)  # which checks that these are the ratings
-    codes = rater_sets(ratings, data.es.systems, data.es.segments.ids)
-    if teams_overlap(judged.rater, codes.ravel()[judged.cell]):
-        raise UsageError(
-            f'unit="{unit}": outputs have several raters, who rated others with other people: such '
-            'teams are not independent; intervals="rater" draws the people themselves'
-        )
-    n = len(np.unique(codes[~np.isnan(data.human)]))
-    if n < FEWEST:
-        raise UsageError(f'unit="{unit}": {too_few(n, RATER)} for a test by rater')
+    judgements(data, human, ratings)  # which checks that these are the ratings
+    codes = rater_groups(ratings, data.es.systems, data.es.segments.ids)
+    few = too_few_groups(codes[~np.isnan(data.human)], ratings)
+    if few is not None:
+        draws = 'intervals="rater" draws the people themselves'
+        raise UsageError(f'unit="{unit}": {few}; {draws}')
     return replace(data, raters=codes, crossed=unit != RATER)
 
 

@@ -196,7 +196,7 @@ def evaluate(
         results=tuple(results),
         significance=tests,
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("meta", shown, es.inputs, rng),
+        provenance=Provenance.of("meta", shown, es.inputs, rng, options),
         chance=chance,
         resampled=options.intervals or "" if raters is None else RATER,
         unit=people_unit(data, options.unit, units),

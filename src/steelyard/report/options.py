@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from steelyard.core.options import Options, fraction, names, text, whole
+from steelyard.core.options import Options, bootstraps, fraction, names, resamples, text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +25,7 @@ class ReportOptions(Options):
     )
     title: str | None = text(None, "Heading of the page.", metavar="TEXT")
     alpha: float = fraction(0.05)
-    n_bootstrap: int = whole(
-        1000, "Resamples for intervals.", least=10, flag="--bootstrap", metavar="B"
-    )
-    n_resamples: int | None = whole(
-        None,
-        "Draws of the tests between metrics; by default as many as take seconds.",
-        least=1,
-        flag="--resamples",
-        metavar="K",
+    n_bootstrap: int = bootstraps()
+    n_resamples: int | None = resamples(
+        None, "Draws of the tests between metrics; by default as many as take seconds."
     )

@@ -15,6 +15,7 @@ from steelyard.core.errors import ShapeError, UsageError
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+_ROUNDING = 1e-12  # of the size of numbers that differ: what is less is nothing but rounding
 
 
 def real_array(name: str, values: ArrayLike) -> Floats:
@@ -110,6 +111,17 @@ def pairs_within(group: NDArray[np.integer]) -> tuple[Counts, Counts]:
     left = np.repeat(np.arange(len(ordered)), after)
     step = np.arange(after.sum()) - np.repeat(np.cumsum(after) - after, after)
     return order[left], order[left + 1 + step]
+
+
+def beyond_rounding(differences: Floats, scale: Floats | float) -> Floats:
+    """Give differences of numbers of about a size; what is rounding alone is none.
+
+    Examples
+    --------
+    >>> beyond_rounding(np.array([0.1 + 0.2 - 0.3, 0.1]), 0.3).tolist()
+    [0.0, 0.1]
+    """
+    return np.where(np.abs(differences) <= _ROUNDING * scale, 0.0, differences)
 
 
 def same_digits(official: Floats, means: Floats) -> bool:

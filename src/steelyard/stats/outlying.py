@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.words import are
 from steelyard.stats.arrays import Floats, real_array
 
 CUTOFF = 2.5
@@ -67,7 +68,7 @@ def outlying(scores: ArrayLike, cutoff: float = CUTOFF) -> Outlying:
     known = x[~np.isnan(x)]
     nothing = np.full(len(x), np.nan)
     if len(known) < LEAST:
-        why = f"there are {len(known)} scores, and it takes {LEAST}"
+        why = f"there {are(len(known), 'score')}, and it takes {LEAST}"
         return Outlying(nothing, cutoff, np.nan, np.nan, why)
     median = float(np.median(known))
     scale = NORMAL * float(np.median(np.abs(known - median)))

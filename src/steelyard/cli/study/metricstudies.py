@@ -146,7 +146,7 @@ def worth(
         sets: Any = [replace(options, ignore=(*options.ignore, *skipped)).load(inputs)]
     else:
         found_sets = each_set(inputs, each, options)
-        sets = [found_sets[name] for name in sorted(found_sets)]
+        sets = [replace(es, name=name) for name, es in sorted(found_sets.items())]
     known = None if pvalues is None else read_pair_pvalues(pvalues)
     with progress_of("measuring", output) as progress:
         found = difference_worth(sets, options.human, options=asked, groups=groups, pvalues=known,

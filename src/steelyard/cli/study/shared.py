@@ -39,11 +39,12 @@ def each_set(inputs: tuple[str, ...], column: str, options: InputOptions) -> dic
     """Load a set for every value of a column."""
     from steelyard.formats.load import column_values
 
-    values = column_values(*inputs, column=column)
-    return {
-        value: replace(options, where=(*options.where, (column, value))).load(inputs)
-        for value in values
-    }
+    found = {}
+    for value in column_values(*inputs, column=column):
+        es = replace(options, where=(*options.where, (column, value))).load(inputs)
+        files = (replace(file, chosen=(*file.chosen, ("each", column))) for file in es.inputs)
+        found[value] = replace(es, inputs=tuple(files))
+    return found
 
 
 def emit_study(found: Study, plot: tuple[str, ...] | None, output: OutputOptions) -> None:

@@ -127,6 +127,7 @@ def run_benchmark(
             _shown(benchmark.name, human or benchmark.human, options),
             tuple(file for es in found.values() for file in es.inputs),
             rng,
+            options,
         ),
     )
 
@@ -134,11 +135,8 @@ def run_benchmark(
 def _shown(name: str, human: str, options: MetaOptions) -> dict[str, Any]:
     """Give what tells two runs apart."""
     shown: dict[str, Any] = {"benchmark": name, "human": human, "method": options.method}
-    shown |= {"unit": options.unit} if options.unit != "segment" else {}
-    shown |= {"common": True} if options.common else {}
     if options.significance:
         shown |= {"scheme": options.scheme, "alternative": options.alternative}
-        shown |= {"correction": options.correction} if options.correction != "none" else {}
     return shown
 
 

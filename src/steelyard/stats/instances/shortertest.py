@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.core import bounds
-from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.arrays import Counts, Floats, beyond_rounding
 from steelyard.stats.correlation import settled
 from steelyard.stats.instances.congeneric import discrimination_slopes
 from steelyard.stats.instances.ease import additive_fit
@@ -22,8 +22,6 @@ from steelyard.stats.instances.scorespread import win_shares
 from steelyard.stats.permutation.pvalues import pair_index
 
 FEWEST = 4  #: systems that can be split, or of which two can be held out
-
-_ROUNDING = 1e-12  # of the sum of all differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,18 +162,19 @@ def shorter_test(
         first, second = first[kept], second[kept]
     drawn = np.argsort(rng.random((draws, s)), axis=1)
     gaps = np.nan_to_num(scores[first] - scores[second])
-    noise = _ROUNDING * np.abs(gaps).sum(axis=1)  # a lead below it is a tie
-    whole = np.sign(_settled_lead(gaps.sum(axis=1), noise))
+    size = np.abs(gaps).sum(axis=1)  # a lead that is rounding of it is a tie
+    whole = np.sign(beyond_rounding(gaps.sum(axis=1), size))
     most, least, by_chance = (np.empty((len(first), len(sizes))) for _ in range(3))
     for row, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         order = _discriminating(np.delete(scores, [i, j], axis=0), wins=wins)
         gap = gaps[row]
         upto = [
-            _settled_lead(np.r_[0.0, np.cumsum(gap[by])], noise[row]) for by in (order, order[::-1])
+            beyond_rounding(np.r_[0.0, np.cumsum(gap[by])], size[row])
+            for by in (order, order[::-1])
         ]
-        among = _settled_lead(np.cumsum(gap[drawn], axis=1), noise[row])
-        for column, size in enumerate(sizes):
-            k = min(size, s)
+        among = beyond_rounding(np.cumsum(gap[drawn], axis=1), size[row])
+        for column, asked in enumerate(sizes):
+            k = min(asked, s)
             most[row, column] = _agrees(upto[0][k], whole[row])
             least[row, column] = _agrees(upto[1][k], whole[row])
             by_chance[row, column] = _agrees(among[:, k - 1], whole[row]).mean()
@@ -192,10 +191,6 @@ def _discriminating(scores: Floats, *, wins: bool) -> Counts:
     """Order segments by how much they discriminate, the most first; unknown ones last."""
     slope = _slopes(scores, wins=wins)
     return np.argsort(-np.where(np.isnan(slope), -np.inf, slope), kind="stable").astype(np.int64)
-
-
-def _settled_lead(lead: Floats, noise: Floats | float) -> Floats:
-    return np.where(np.abs(lead) <= noise, 0.0, lead)
 
 
 def _agrees(lead: Floats | float, whole: float) -> Floats:

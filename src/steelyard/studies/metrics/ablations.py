@@ -18,6 +18,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
+from steelyard.core.words import are
 from steelyard.formats.load import Source
 from steelyard.metaevaluation.intervals import replicates
 from steelyard.stats.arrays import Floats, row_means
@@ -61,9 +62,11 @@ def ablate_systems(
     stream = generator(rng)
     runs = open_runs(es, human, by, options)
     n, trials = runs.data.es.n_systems, options.trials
+    if n < 3:
+        raise UsageError(f"there {are(n, 'system')}: expected three or more, to drop one")
     chosen = _sizes(n) if options.sizes is None else tuple(dict.fromkeys(options.sizes))
     if any(size >= n for size in chosen) or not chosen:
-        raise UsageError(f"sizes lie between 2 and {n - 1}: there are {n} systems")
+        raise UsageError(f"sizes lie between 2 and {n - 1}: there {are(n, 'system')}")
     able, told = runs.resampled("system")
     if any(len(names) < 2 for names in able):
         raise UsageError(
@@ -95,7 +98,7 @@ def ablate_systems(
         curves=tuple(_curve(kind, chosen, found) for kind in KINDS),
         facts=facts,
         warnings=runs.told(told),
-        provenance=runs.provenance("systems", settings, rng),
+        provenance=runs.provenance("systems", settings, rng, options),
     )
 
 
@@ -223,7 +226,7 @@ def ablate_segments(
         curves=tuple(Curve(n, n, "segments", "value", chosen, own) for n, own in found.items()),
         facts={"n_systems": runs.data.es.n_systems, "n_segments": n},
         warnings=runs.told(told),
-        provenance=runs.provenance("segments", settings, rng),
+        provenance=runs.provenance("segments", settings, rng, options),
     )
 
 

@@ -44,7 +44,7 @@ from steelyard.stats.combining import (
 from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.resampling.bootstrap import draw_counts, interval, segment_counts
 from steelyard.studies.metrics.combinedrows import BEST, COMBINATION, PART, Row, Weighed, ordered
-from steelyard.studies.metrics.metaruns import By, MetaRuns, open_runs
+from steelyard.studies.metrics.metaruns import By, MetaRuns, need_differences, open_runs
 from steelyard.studies.metrics.options import COMBINE_META, HOW, CombineOptions, MetaStudyOptions
 from steelyard.studies.results import Progress, Study, steps
 
@@ -156,7 +156,7 @@ def combine_metrics(
             "verdicts": {own.by: own.sentences() for own in found},
         },
         warnings=tuple(dict.fromkeys(told)),
-        provenance=weighing.provenance("combine", _settings(options, parts), rng),
+        provenance=weighing.provenance("combine", _settings(options, parts), rng, options),
     )
     return Combined(study, _scores(parts, made))
 
@@ -229,6 +229,7 @@ def _refuse(data: Data, human: str) -> None:
         raise UsageError(f"{quoted(taken)}: a combination has that name; leave it out of the parts")
     if np.isnan(data.human).all():
         raise UsageError(f"'{human}' has system scores only: there is nothing to learn from")
+    need_differences(data, human)
     if es.n_systems < 4:
         counted = plural(es.n_systems, "system")
         raise UsageError(f"{counted}: four at least, so that two can be held out")
@@ -246,7 +247,7 @@ def _held_out(es: EvalSet, used: Any, folds: int) -> tuple[Units, list[str]]:
         told.append(f"{few}: segments are held out one by one")
     found = replace(units_of(es.segments, SEGMENT, used), warnings=(), coarser=None)
     if found.n < folds:
-        raise UsageError(f"folds is at most {found.n}: there are {found.counted()}")
+        raise UsageError(f"{found.counted()}: expected at least as many as folds ({folds})")
     return found, told
 
 

@@ -94,9 +94,7 @@ def difference_worth(
     for name in pairs.metrics:
         why = enough(pairs, name)
         able += [name] if why is None else []
-        told += (
-            [] if why is None else [f"'{name}': too few to say what a difference is worth: {why}"]
-        )
+        told += [] if why is None else [f"'{name}': what a difference is worth is not known: {why}"]
     if not able:
         raise UsageError(f"no metric to measure: {told[-1]}" if told else "no metric to measure")
     bands, split = generator(rng).spawn(2)
@@ -137,7 +135,7 @@ def difference_worth(
             "calibration": {name: _bins(both) for name, both in checked.items()},
         },
         warnings=tuple(dict.fromkeys(told)),
-        provenance=Provenance.of("study worth", shown, given.inputs, rng),
+        provenance=Provenance.of("study worth", shown, given.inputs, rng, options),
     )
 
 
@@ -163,6 +161,8 @@ def _opened(
         raise UsageError("there is no set")
     opened = [as_evalset(one, human, options.unit) for one in listed]
     gold = the_human(opened[0], human)
+    # Sets are drawn by their places, which are the same in whatever order they were given.
+    opened.sort(key=lambda es: (es.name or "", es.systems, es[gold].system_means().tobytes()))
     parts: list[Pairs] = []
     told: list[str] = []
     for es in opened:
@@ -263,7 +263,7 @@ def _needed_table(found: Sequence[Worth], human: str) -> Table:
     notes = (
         f"agree: share of all pairs that {human} orders as the metric does",
         "60 % to 95 %: the difference with which people agree in so many pairs (smooth curve)",
-        "missing: beyond the largest difference that was seen",
+        "missing: no difference that was seen is agreed with so often",
     )
     return Table("How large a difference has to be", tuple(columns), tuple(rows), notes)
 

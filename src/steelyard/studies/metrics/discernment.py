@@ -94,7 +94,7 @@ def count_distinct(
         facts={"n_systems": data.es.n_systems, "n_segments": len(data.judged), "ties": ties},
         warnings=runs.told(told),
         provenance=runs.provenance(
-            "distinct", shown | {"resamples": options.n_resamples or "auto"}, rng
+            "distinct", shown | {"resamples": options.n_resamples or "auto"}, rng, options
         ),
     )
 
@@ -223,7 +223,7 @@ def guard(
             "floor": {meta: best[k][1] for k, meta in enumerate(runs.names)},
         },
         warnings=tuple(w for w in runs.told(told) if PREFIX not in w),
-        provenance=runs.provenance("sentinels", {"draws": options.draws}, rng),
+        provenance=runs.provenance("sentinels", {"draws": options.draws}, rng, options),
     )
 
 

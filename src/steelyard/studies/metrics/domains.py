@@ -93,7 +93,7 @@ def leave_domains_out(
             "verdicts": {own.by: own.sentence() for own in found},
         },
         warnings=runs.told(told),
-        provenance=runs.provenance("domains", {}, rng),
+        provenance=runs.provenance("domains", {}, rng, options),
     )
 
 

@@ -17,7 +17,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import listed
+from steelyard.core.words import are, listed
 from steelyard.formats.load import Source
 from steelyard.metaevaluation.cube import Run
 from steelyard.metaevaluation.leftout import without
@@ -61,7 +61,9 @@ def leave_each_out(
     data = runs.data
     n = data.es.n_systems
     if n < 3:
-        raise UsageError(f"there are {n} systems: with one of them left out, no two to compare")
+        raise UsageError(
+            f"there {are(n, 'system')}: with one of them left out, no two are left to compare"
+        )
     generator(rng)  # nothing is drawn; a bad seed is refused as everywhere
     told: list[str] = []
     far = find_outliers(
@@ -89,7 +91,7 @@ def leave_each_out(
         curves=tuple(_curve(runs, own, far) for own in found if own.names),
         facts={"n_systems": n, "outliers": far.to_dict()},
         warnings=runs.told(told),
-        provenance=runs.provenance("outliers", {"cutoff": options.cutoff}, rng),
+        provenance=runs.provenance("outliers", {"cutoff": options.cutoff}, rng, options),
     )
 
 

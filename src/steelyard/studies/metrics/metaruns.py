@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.errors import UsageError
+from steelyard.core.options import Options
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng
+from steelyard.core.words import plural
 from steelyard.data.independence import SEGMENT, Units
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import HINT, Data, Run, prepare, the_human
@@ -61,10 +64,22 @@ class MetaRuns:
         """Warnings and those of a study, each once."""
         return tuple(dict.fromkeys([*self.warnings, *more]))
 
-    def provenance(self, command: str, settings: dict[str, Any], rng: Rng) -> Provenance:
+    def provenance(
+        self, command: str, settings: dict[str, Any], rng: Rng, options: Options
+    ) -> Provenance:
         """Say how a study came about."""
         shown = {"human": self.human, "with": ",".join(self.names), **settings}
-        return Provenance.of(f"study {command}", shown, self.data.es.inputs, rng)
+        return Provenance.of(f"study {command}", shown, self.data.es.inputs, rng, options)
+
+
+def need_differences(data: Data, human: str) -> None:
+    """Refuse what no verdict on metrics rests on: one system, or a score that never differs."""
+    if data.es.n_systems < 2:
+        raise UsageError("there is 1 system: expected two or more, which metrics and people order")
+    known = [scores[~np.isnan(scores)] for scores in (data.human, data.human_systems)]
+    if all(own.size == 0 or own.min() == own.max() for own in known):
+        n = plural(int(known[0].size or known[1].size), f"'{human}' score")
+        raise UsageError(f"{n}, all of them the same: no metric can agree or disagree with them")
 
 
 def open_runs(
@@ -90,6 +105,7 @@ def open_runs(
     es = as_evalset(es, human, unit)
     human = the_human(es, human)
     data, told = prepare(es, human, options.metrics, keep_references=options.keep_references)
+    need_differences(data, human)
     units = judged_units(data, unit)
     runs = tuple(Run.of(data, meta, weighed, units.codes) for meta in metas)
     results = tuple(run.results() for run in runs)

@@ -29,7 +29,7 @@ from steelyard.stats.metametrics import catalogue
 from steelyard.stats.metametrics.base import MetaMetric, TieRules
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.bootstrap import draw_counts, interval, segment_counts
-from steelyard.studies.metrics.metaruns import By
+from steelyard.studies.metrics.metaruns import By, need_differences
 from steelyard.studies.metrics.options import HYBRID_META, HybridOptions
 from steelyard.studies.results import Curve, Line, Progress, Study, steps
 
@@ -70,8 +70,11 @@ def mix_systems(
     data, told = prepare(es, human, options.metrics, keep_references=options.keep_references)
     data, lost = _complete(data, human)
     n, s = data.human.shape
-    if n < max(3, options.parts):
-        raise UsageError(f"{plural(n, 'system')}: too few for hybrids of {options.parts}")
+    least = max(3, options.parts)
+    if n < least:
+        what = f"hybrids of {options.parts} take {least} at least"
+        raise UsageError(f"{plural(n, 'system')} with scores on all segments: {what}")
+    need_differences(data, human)
     mixed = draw_hybrids(options.hybrids, n, s, options.parts, drawing)
     counts = segment_counts(options.n_bootstrap, s, resampling)
     systems = draw_counts(options.n_bootstrap, n, resampling)
@@ -103,7 +106,7 @@ def _provenance(
 ) -> Provenance:
     shown = {"human": human, "with": ",".join(meta.name for meta in metas),
              "hybrids": options.hybrids, "parts": options.parts}  # fmt: skip
-    return Provenance.of("study hybrids", shown, data.es.inputs, rng)
+    return Provenance.of("study hybrids", shown, data.es.inputs, rng, options)
 
 
 def _metas(by: By, hybrids: int) -> list[MetaMetric]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from steelyard.core.options import (
     Options,
+    bootstraps,
     choice,
     flag,
     fraction,
     names,
     number,
     numbers,
+    resamples,
     unit,
     whole,
     wholes,
@@ -129,13 +131,7 @@ class DistinctOptions(MetaStudyOptions):
     )
     alternative: str = choice("greater", ALTERNATIVES, "One- or two-sided tests.")
     correction: str = choice("none", CORRECTIONS, "Correct p-values for the number of pairs.")
-    n_resamples: int | None = whole(
-        None,
-        "Draws of a test; by default 10,000, or 1,000 if that takes long.",
-        least=1,
-        flag="--resamples",
-        metavar="K",
-    )
+    n_resamples: int | None = resamples()
     alpha: float = fraction(0.05)
 
 
@@ -165,10 +161,8 @@ class TiesOptions(Options):
     identical_ties: bool = flag("Identical texts are ties of people.")
     unit: str = unit("auto", "What is independent: intervals resample and tests swap whole units; "
                      "auto: documents where ten or more are known, else segments.")  # fmt: skip
-    n_bootstrap: int = whole(
-        1000, "Resamples for intervals.", least=10, flag="--bootstrap", metavar="B"
-    )
-    n_resamples: int = whole(2000, "Draws of a test.", least=1, flag="--resamples", metavar="K")
+    n_bootstrap: int = bootstraps()
+    n_resamples: int = resamples(2000, "Draws of a test.")
     alternative: str = choice("greater", ("greater", "two-sided"), "One- or two-sided tests.")
     alpha: float = fraction(0.05, "Level of the tests.")
     correction: str = choice(
@@ -189,15 +183,8 @@ class CombineOptions(MetaStudyOptions):
     system_folds: int = whole(5, "Folds of systems; as many as systems at most.", least=2)
     folds: int = whole(5, "Folds of documents, or of segments where none are known.", least=2)
     unit: str = unit("segment", "What is independent in values, tests and intervals.")
-    n_resamples: int | None = whole(
-        None,
-        "Draws of a test; by default 10,000, or 1,000 if that takes long.",
-        least=1,
-        flag="--resamples",
-        metavar="K",
-    )
-    n_bootstrap: int = whole(1000, "Resamples for intervals.", least=10, flag="--bootstrap",
-                             metavar="B")  # fmt: skip
+    n_resamples: int | None = resamples()
+    n_bootstrap: int = bootstraps()
     alpha: float = fraction(0.05)
 
 
@@ -215,6 +202,5 @@ class HybridOptions(Options):
     )
     hybrids: int = whole(1000, "Hybrids to make.", least=10, most=10_000, metavar="N")
     parts: int = whole(2, "Systems that a hybrid is made of.", least=2)
-    n_bootstrap: int = whole(500, "Resamples for intervals.", least=10, flag="--bootstrap",
-                             metavar="B")  # fmt: skip
+    n_bootstrap: int = bootstraps(500)
     keep_references: bool = flag("Keep systems that are a metric's reference.")

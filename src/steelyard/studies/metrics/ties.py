@@ -21,6 +21,7 @@ from steelyard.core.options import keywords
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
+from steelyard.core.words import plural
 from steelyard.data.choosing import chosen_metrics
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import AUTO
@@ -104,6 +105,8 @@ def vary_ties(
         if pairs.identical is None:
             raise UsageError("identical outputs need texts: give a file with outputs of systems")
         pairs = replace(pairs, gap=np.where(pairs.identical, 0.0, pairs.gap))
+    if not pairs.gap.any():
+        raise UsageError(f"people tie all of {plural(len(pairs), 'pair')}: there is no order")
     if len(pairs.metric_gap) < 2:
         none = "no metric: pairs are counted, and nothing is ranked"
         few = "fewer than two metrics: there is no order that could change"
@@ -145,7 +148,7 @@ def vary_ties(
             "unit": tests.unit.to_dict(),
         },
         warnings=tuple(warnings),
-        provenance=Provenance.of("study ties", shown, inputs, rng),
+        provenance=Provenance.of("study ties", shown, inputs, rng, options),
     )
 
 

@@ -143,7 +143,7 @@ def study_judges(
         curves=(_curve(rates, options.sizes),),
         facts=facts,
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("study judges", settings, own.files, rng),
+        provenance=Provenance.of("study judges", settings, own.files, rng, options),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.core import bounds
 from steelyard.core.options import (
     Options,
+    bootstraps,
     flag,
     fraction,
     names,
@@ -16,7 +17,6 @@ from steelyard.core.options import (
     numbers,
     source,
     unit,
-    whole,
     wholes,
 )
 
@@ -38,9 +38,7 @@ class JudgesOptions(Options):
     )
     unit: str = unit("auto", "What is independent: intervals resample whole units of segments; "
                      "auto: documents where ten or more are known, else segments.")  # fmt: skip
-    n_bootstrap: int = whole(
-        1000, "Resamples for intervals.", least=10, flag="--bootstrap", metavar="B"
-    )
+    n_bootstrap: int = bootstraps()
     raters: Any = source(None, _LOGINS, metavar="FILE")  # noqa: RUF009
 
     def __post_init__(self) -> None:
@@ -65,9 +63,7 @@ class ThresholdOptions(Options):
     unit: str = unit("auto", "What is independent: intervals resample whole units of segments, or "
                      "rater; auto: documents where ten or more are known, else segments.",
                      metavar="auto|segment|document|rater|COLUMN|N")  # fmt: skip
-    n_bootstrap: int = whole(
-        1000, "Resamples for intervals.", least=10, flag="--bootstrap", metavar="B"
-    )
+    n_bootstrap: int = bootstraps()
     raters: Any = source(None, _LOGINS, metavar="FILE")  # noqa: RUF009
 
     def __post_init__(self) -> None:

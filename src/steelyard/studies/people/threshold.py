@@ -157,7 +157,7 @@ def study_threshold(
         curves=curves,
         facts={"score": given.score, "customary": custom, "share": options.share, "equal": facts},
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("study threshold", settings, given.files, rng),
+        provenance=Provenance.of("study threshold", settings, given.files, rng, options),
     )
 
 

@@ -98,7 +98,7 @@ def power_of_test(
         spread={test: np.sqrt(own * (1 - own) / draws) for test, own in found.items()},
     )
     return powered.study(
-        Provenance.of("study power", settings, es.inputs, rng),
+        Provenance.of("study power", settings, es.inputs, rng, options),
         facts={
             "pilot": pilot.n,
             "difference": float(x.mean()),
@@ -170,7 +170,7 @@ def power_of_metrics(
         told=None if units is None else units.effect(runs.data.human).sentence(),
     )
     return powered.study(
-        runs.provenance("power", {"metrics": ",".join(pair), **options.shown()}, rng),
+        runs.provenance("power", {"metrics": ",".join(pair), **options.shown()}, rng, options),
         facts={"differences": gaps, "errors": errors}
         | ({} if units is None else {"unit": units.effect(runs.data.human).to_dict()}),
         warnings=runs.told(told),

@@ -124,7 +124,7 @@ def study_units(es: Source | Ratings, score: str | None = None, *, options: Unit
         curves=(_curve(found.plan),),
         facts=facts,
         warnings=(*data.notes, *told, *found_warnings),
-        provenance=Provenance.of("study units", settings, data.inputs),
+        provenance=Provenance.of("study units", settings, data.inputs, asked=options),
     )
 
 

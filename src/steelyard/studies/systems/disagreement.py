@@ -298,7 +298,7 @@ def disagree(
             "n_segments": sum(es.n_segments for es in named.values()),
         },
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("study disagreement", _settings(options), inputs, rng),
+        provenance=Provenance.of("study disagreement", _settings(options), inputs, rng, options),
     )
 
 

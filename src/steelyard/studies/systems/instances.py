@@ -111,7 +111,9 @@ def study_instances(
         curves=tuple(curves),
         facts=_facts(looked, fit, split, shorter, options),
         warnings=tuple(dict.fromkeys([*notes, *_warnings(looked, fit)])),
-        provenance=Provenance.of("study instances", _settings(looked, options), asked.inputs, rng),
+        provenance=Provenance.of(
+            "study instances", _settings(looked, options), asked.inputs, rng, options
+        ),
     )
 
 

@@ -92,9 +92,9 @@ def weigh_models(
     bounds.instance(Workers, "Workers", optional=True, workers=workers)
     folding, fitting = generator(rng).spawn(2)
     data = _data(source, score, options, folding, workers)
+    pairs = data.split.whole()
     families, left_out = _families(options, data.split)
     found = weighed(validate(data.split, families, fitting), options.loss)
-    pairs = data.split.whole()
     facts = Facts(
         n_systems=data.split.n,
         n_battles=data.split.n_battles,
@@ -122,7 +122,7 @@ def weigh_models(
         curves=model_curves(found),
         facts={**facts.to_dict(), **found.to_dict()},
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("study models", settings, data.inputs, rng),
+        provenance=Provenance.of("study models", settings, data.inputs, rng, options),
     )
 
 
@@ -167,6 +167,8 @@ def _scores(
     some = known.sum(axis=0) > 1  # where two systems meet
     if not some.any():
         raise UsageError(f"'{chosen}': no segment has a score of two systems")
+    if np.nanmin(data.scores) == np.nanmax(data.scores):
+        raise UsageError(f"all scores of '{chosen}' are the same: nobody wins")
     unit = np.arange(len(some)) if data.blocks is None else data.blocks
     folds, units = random_folds(unit[some], options.folds, rng)
     warnings = list(data.warnings)

@@ -211,7 +211,7 @@ def simulate(
         curves=curves,
         facts={"n_settings": len(settings), "n_sets": len(tau)},
         warnings=(told,) if undefined else (),
-        provenance=Provenance.of("study simulation", shown, rng=rng),
+        provenance=Provenance.of("study simulation", shown, rng=rng, asked=chosen),
     )
 
 
