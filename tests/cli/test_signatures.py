@@ -19,7 +19,7 @@ def scores(tmp_path_factory) -> str:
 
 def signature(capsys, *command: str) -> str:
     assert run([*command, "--json", "--quiet"]) == 0
-    return json.loads(capsys.readouterr().out)["provenance"]["signature"]
+    return str(json.loads(capsys.readouterr().out)["provenance"]["signature"])
 
 
 META = ["--human", "mqm", "--metrics", "learned-refA,chars-refA"]

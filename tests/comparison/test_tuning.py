@@ -120,7 +120,9 @@ def test_a_draw_probability_of_auto_is_the_share_of_ties():
     found = tune_log("trueskill", RankOptions(trueskill_draw=None), battles, None, rng)
     assert found.options.trueskill_draw == pytest.approx((43 + 0.5) / (300 + 1.5))
     assert found.options.trueskill_beta == 25 / 6
-    assert found.notes == ("trueskill: draw 0.144, the share of ties",)
+    assert found.notes == (
+        "trueskill: draw 0.144, the share of ties with half a tie and a win added",
+    )
 
 
 def test_in_the_order_of_the_file_later_units_are_predicted():

@@ -95,9 +95,9 @@ def test_teams_that_share_nobody_keep_the_level():
     for _ in range(n):
         ratings = pooled(rng, 24, overlap=False)
         for unit in wrong:
-            how = {"test": "t"} if unit == "rater" else {}
+            test = "t" if unit == "rater" else None
             found = sy.human_scores(ratings, protocol="da", standardised=False, unit=unit,
-                                    n_bootstrap=0, **how)  # fmt: skip
+                                    n_bootstrap=0, test=test)  # fmt: skip
             assert found.p is not None
             wrong[unit] += bool(np.nanmin(found.p) < 0.025)
     assert wrong["rater"] <= 0.09 * n

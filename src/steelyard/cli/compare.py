@@ -242,7 +242,7 @@ class _Asked:
         if self.settings["intervals"] is None:
             unused += ("--intervals none has no part in the decision card",)
         card = replace(card, warnings=(*card.warnings, *unused))
-        return _Found(card.to_dict(), [card.table()], partial(_draw_pair, es, card))
+        return _Found(card.to_dict(), [card.table()], partial(_draw_pair, es, card, self.seed))
 
     def of_log(self, log: str | tuple[str, ...], workers: Workers) -> _Found:
         from steelyard.comparison.logs import compare_log
@@ -287,7 +287,7 @@ def _draw(es: EvalSet | None, found: RankedSystems, name: str) -> Any:
     return comparison.draw(name, found, scores)
 
 
-def _draw_pair(es: EvalSet, card: Decision, name: str) -> Any:
+def _draw_pair(es: EvalSet, card: Decision, seed: int, name: str) -> Any:
     from steelyard.comparison.results import CORPUS
     from steelyard.report.figures import versus
 
@@ -298,6 +298,7 @@ def _draw_pair(es: EvalSet, card: Decision, name: str) -> Any:
         card.pair,
         versus.segment_label(card.score, corpus=card.of == CORPUS),
         higher_is_better=card.higher_is_better,
+        rng=seed,
     )
 
 

@@ -18,6 +18,7 @@ from steelyard.cli.options import (
     TABLES,
     OutputOptions,
     Pair,
+    not_an_input,
     output_options,
 )
 from steelyard.core.errors import UsageError
@@ -89,6 +90,11 @@ def human(
     plots = wanted_figures(settings.pop("plot"), output, known)
     if "thresholds" in plots and not settings["thresholds"]:
         raise UsageError("--plot thresholds draws the curve of --thresholds, for example 1,5,10,25")
+    written = [path for path in (output.out, pairs, ranks) if path is not None]
+    if len({path.resolve() for path in written}) < len(written):
+        raise UsageError("--out, --pairs and --ranks: expected different files")
+    not_an_input("--pairs", pairs, {"inputs": inputs})
+    not_an_input("--ranks", ranks, {"inputs": inputs})
     result = human_scores(*inputs, rng=output.seed, **settings)
     if pairs is not None and result.battles is None:
         raise UsageError("--pairs: protocols darr (one set) and rr have pairs")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -306,6 +306,16 @@ _FOLDER = click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
                        help="The folder to make.")  # fmt: skip
 
 
+def not_an_input(option: str, path: Path | None, given: Mapping[str, Any]) -> None:
+    """Refuse to write over a file that the same command was given to read."""
+    if path is None or not path.is_file():
+        return
+    for value in given.values():
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, (str, Path)) and Path(one).is_file() and path.samefile(one):
+                raise UsageError(f"{option} {path}: is an input of this command, left as it is")
+
+
 def _file(suffixes: Collection[str]) -> Callable[[Any], Any]:
     """Make the option that names the file to write; its help lists the suffixes."""
     told = " ".join(f".{suffix}" for suffix in suffixes if suffix not in FIGURES)
@@ -326,6 +336,7 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: 
     def check(given: dict[str, Any]) -> None:
         if not folder:
             given["output"].check(suffixes)
+            not_an_input("--out", given["output"].out, given)
 
     out = _FOLDER if folder else _file(suffixes)
     return as_object("output", OutputOptions, (_JSON, out, *_OUTPUT))(_bound(command, check))  # type: ignore[no-any-return]

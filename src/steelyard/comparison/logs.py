@@ -245,7 +245,7 @@ def _test(
     none = np.zeros_like(first)
     ahead = PairWins(pairs.i, pairs.j, first, second, none, pairs.n).tables().wins
     met = pairs.tables().met > 0
-    few = log.n_units is not None and log.n_units < FEWEST  # for a test that is not exact
+    few = sample.n_units < FEWEST  # for a test that is not exact
     side = options.alternative
     p = sign_test_counts(ahead, met, alternative=side)
     tests = {"sign": corrected(p, options, SIGN, unit=unit)}

@@ -51,9 +51,14 @@ class LogSample:
     unit: str = BATTLE
 
     @property
+    def n_units(self) -> int:
+        """The number of units: prompts, or battles where each is one."""
+        return self.log.n_battles if self.log.n_units is None else self.log.n_units
+
+    @property
     def n_resamples(self) -> int:
         """How often it is: one unit has no spread."""
-        return 0 if self.log.n_units == 1 else self.asked
+        return 0 if self.n_units == 1 else self.asked
 
     @property
     def level(self) -> float:
@@ -203,9 +208,9 @@ def unit_warnings(sample: LogSample, unit: UnitEffect, shared: int | None, asked
         )
     if sample.n_resamples and not sample.dense:
         found.append(f"no intervals for {sample.n:,} systems: there are too many pairs")
-    if sample.asked and log.n_units == 1:
+    if sample.asked and sample.n_units == 1:
         found.append(f"{unit.counted()}: there is nothing to resample, and no interval")
-    elif log.n_units is not None and log.n_units < FEWEST:
+    elif sample.n_units < FEWEST:
         few = f"{too_few(unit.n, unit.name)} for anything but exact tests"
         few += ", and intervals are rough" if sample.n_resamples else ""
         found.append(few + least_p(unit.n))

@@ -38,6 +38,7 @@ ELO_KS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0)
 BETAS = (25 / 12, 25 / 6, 25 / 3, 50 / 3, 100 / 3)
 TAUS = (0.0, 25 / 300)
 CHOSEN = "auto"  # what asks for that
+_MOST = 1e6  # of a parameter, far above where ratings mean anything
 RESAMPLED = "unit"  # what intervals resample
 _UNITS = ("segment", "document", "battle")  # which intervals=... may name, too
 
@@ -72,21 +73,22 @@ class RankOptions(Options):
         metavar="N",
     )
     k: float | None = number(
-        20.0, "K of Elo; auto: the one that predicts held-out units best.", least=0, strict=True,
+        20.0, "K of Elo; auto: the one that predicts held-out units best.", least=0, most=_MOST,
+        strict=True,
         flag="--elo-k", metavar="K|auto", none=CHOSEN, optional=True,
     )  # fmt: skip
     trueskill_beta: float | None = number(
         25 / 6, "TrueSkill: deviation of a performance, where skills start at 25 with a deviation "
-        "of 25/3; auto: the one that predicts held-out units best.", least=0, strict=True,
-        metavar="X|auto", none=CHOSEN, optional=True,
+        "of 25/3; auto: the one that predicts held-out units best.", least=0, most=_MOST,
+        strict=True, metavar="X|auto", none=CHOSEN, optional=True,
     )  # fmt: skip
     trueskill_tau: float | None = number(
         25 / 300, "TrueSkill: how far a skill may drift before each battle; auto: as for beta.",
-        least=0, metavar="X|auto", none=CHOSEN, optional=True,
+        least=0, most=_MOST, metavar="X|auto", none=CHOSEN, optional=True,
     )  # fmt: skip
-    trueskill_draw: float | None = fraction(
-        0.1, "TrueSkill: chance that equals tie; auto: the share of ties.",
-        metavar="X|auto", none=CHOSEN, optional=True,
+    trueskill_draw: float | None = number(
+        0.1, "TrueSkill: chance that equals tie; auto: the share of ties.", least=0, most=1 - 1e-9,
+        strict=True, metavar="X|auto", none=CHOSEN, optional=True,
     )  # fmt: skip
 
     def __post_init__(self) -> None:

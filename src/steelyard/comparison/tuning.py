@@ -40,6 +40,7 @@ from steelyard.stats.strength.splits import (
 
 FOLDS = 5
 LOSS = "log-loss"
+_ALIKE = 1e-12  # losses that differ by no more are the same
 _APART = 3  # streams that a rating draws by itself
 
 
@@ -154,12 +155,15 @@ def _tuned(
         losses = validate(split, [family], own).means(LOSS)
         if np.isnan(losses).all():
             return untuned("no two systems meet in what is held out")
+        if np.nanmax(losses) - np.nanmin(losses) <= _ALIKE:
+            return untuned("all parameters predict held-out units alike")
         chosen = dict(family.parameters[int(np.nanargmin(losses))])
         open_ = [key for key, value in given.items() if value is None and key != "draw"]
         notes.append(_told(name, family, {key: chosen[key] for key in open_}, losses))
     if given.get("draw", 0.0) is None:
         chosen["draw"] = tie_share(split.whole())
-        notes.append(f"{name}: {_shown({'draw': chosen['draw']})}, the share of ties")
+        share = f"{_shown({'draw': chosen['draw']})}, the share of ties with half a tie and a win"
+        notes.append(f"{name}: {share} added")
     return Tuned(_with(options, asked, chosen), chosen, tuple(notes))
 
 

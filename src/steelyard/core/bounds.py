@@ -136,7 +136,7 @@ def share(*, optional: bool = False, **given: Any) -> None:
 def wholes(least: int, /, *, optional: bool = False, empty: bool = False, **given: Any) -> None:
     """Refuse what is no list of at least one whole number from ``least`` on."""
     for name, value in _given(given, optional=optional):
-        expected = f"a list of whole numbers of at least {least}"
+        expected = f"a list of whole numbers of at least {least} and at most {MOST:,}"
         for one in _listed(name, value, expected, empty=empty):
             if not _is_whole(one, least, MOST):
                 raise fail(name, expected, value)

@@ -111,7 +111,7 @@ class Provenance:
         7
         """
         shared = [set(file.chosen) for file in inputs]
-        told = dict(sorted(set.intersection(*shared))) if shared else {}
+        told: dict[str, Any] = dict(sorted(set.intersection(*shared))) if shared else {}
         told |= {} if asked is None else asked.differing(shown=options)
         seed = rng if isinstance(rng, int) else None
         return cls(method, {**told, **options}, tuple(inputs), seed)

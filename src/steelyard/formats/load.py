@@ -334,12 +334,14 @@ def _tables_with(sources: Sequence[Source], column: str) -> list[RawTable]:
 def _with_kinds(sets: Sequence[EvalSet], human: str | None) -> list[EvalSet]:
     """Make the scores of the table that holds the human score human, if other tables have scores.
 
-    A system table beside tables of segments repeats their columns, so it decides nothing.
+    A system table beside tables of segments that have the human score repeats their columns, so it
+    decides nothing.
     """
     if human is None:
         return list(sets)
     scored = [es for es in sets if es.scores]
-    level = [es for es in scored if es.n_segments] or scored
+    level = [es for es in scored if es.n_segments]
+    level = level if any(human in es.scores for es in level) else scored
     # Folders and native files say themselves what is human.
     hosts = [es for es in level if human in es.scores and not es.human]
     others = [es for es in level if es not in hosts]

@@ -121,7 +121,7 @@ class _Darr(Protocol):
         return found.gives is not Ratings or found is directassessment.FORMAT
 
     def refuse(self, options: HumanOptions) -> None:
-        super().refuse(replace(options, each=False))
+        super().refuse(options)
         if options.threshold is None and options.standardised:
             raise UsageError("name the threshold (threshold=X): 25 is for raw scores")
 
@@ -312,11 +312,10 @@ def _win_rates(
     raw = np.full(size, np.nan)
     segments = np.zeros(size, dtype=np.int64)
     if own is not None and own.averages is not None:
-        place = {name: i for i, name in enumerate(own.averages.systems)}
-        means, counts = own.averages.means(own.score), own.averages.counts()[0]
+        known = {one.system: one for one in own.systems}
         for i, name in enumerate(pairs.systems):
-            if name in place:
-                raw[i], segments[i] = means[place[name]], counts[place[name]]
+            if name in known:
+                raw[i], segments[i] = known[name].raw, known[name].n_segments
     found = np.flatnonzero(met > 0)
     order = found[np.argsort(ranks(share[found]), kind="stable")]
     columns = {"score": share, "raw": raw, "n_segments": segments, "n_ratings": met}

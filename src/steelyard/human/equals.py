@@ -37,14 +37,15 @@ KINDS = {
 class Equals:
     """Differences between numbers that people gave to the same thing, and where each is from.
 
-    ``segment`` and ``rater`` are codes of the ratings or the set that they are from; a difference
-    between two raters counts for the first.
+    ``segment``, ``rater`` and, where two raters differ, ``other`` are codes of the ratings or the
+    set that they are from.
     """
 
     kind: str
     difference: Floats
     segment: Counts
     rater: Counts | None = None
+    other: Counts | None = None
 
     def __len__(self) -> int:
         return len(self.difference)
@@ -77,7 +78,8 @@ def of_ratings(ratings: Ratings, value: Floats, rows: NDArray[np.bool_]) -> list
     found = opinions(ratings, value, rows)
     one, other = pairs_within(found.unit)
     gap = found.value[one] - found.value[other]
-    return [Equals("raters", gap, found.segment[one], found.rater[one]), repeats]
+    two = Equals("raters", gap, found.segment[one], found.rater[one], found.rater[other])
+    return [two, repeats]
 
 
 def of_pairs(pairs: Pairs) -> list[Equals]:
@@ -108,7 +110,8 @@ def tie_threshold(parts: Sequence[Equals]) -> tuple[float, str]:
     for one in known:
         if not np.isnan(one.threshold):
             what = f"{plural(len(one), 'pair')} of {KINDS[one.kind]}"
-            share = f"at most {100 * SHARE:g} % of {what} differ by so much"
+            far = "by so much" if one.threshold > 0 else "at all, so that any difference decides"
+            share = f"at most {100 * SHARE:g} % of {what} differ {far}"
             return one.threshold, f"threshold {one.threshold:.4g}: {share}"
     found = ", ".join(f"{len(one):,} of {KINDS[one.kind]}" for one in known) or "none"
     raise UsageError(

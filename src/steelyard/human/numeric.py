@@ -240,16 +240,7 @@ class _DirectAssessment(Protocol):
                     f"{plural(len(out), 'rater')} without a z (one row only, or the same score "
                     f"everywhere) left out with {plural(lost, 'row')}: {names}"
                 )
-        again = _duplicates(ratings)
-        if len(again):
-            k = int(again[0])
-            rater, system = ratings.raters[ratings.rater[k]], ratings.systems[ratings.system[k]]
-            first = (rater, system, ratings.segments[ratings.segment[k]])
-            notes.append(
-                f"{plural(len(again), 'row')} with the rater, system, segment, type and batch of "
-                f"another: counted as further ratings (first: {', '.join(first)})"
-            )
-        return notes
+        return [*notes, *duplicate_notes(ratings)]
 
     def _agreement(
         self, found: _Scored, options: HumanOptions, rng: np.random.Generator
@@ -395,6 +386,18 @@ def _chosen(averages: Averages, options: HumanOptions) -> Averages:
     if not wanted:
         raise UsageError("no system is left")
     return averages.select(wanted)
+
+
+def duplicate_notes(ratings: Ratings) -> list[str]:
+    """Say how many rows repeat another, if any."""
+    again = _duplicates(ratings)
+    if not len(again):
+        return []
+    k = int(again[0])
+    rater, system = ratings.raters[ratings.rater[k]], ratings.systems[ratings.system[k]]
+    first = ", ".join((rater, system, ratings.segments[ratings.segment[k]]))
+    rows = f"{plural(len(again), 'row')} with the rater, system, segment, type and batch of another"
+    return [f"{rows}: counted as further ratings (first: {first})"]
 
 
 def _duplicates(ratings: Ratings) -> NDArray[np.int64]:

@@ -43,6 +43,22 @@ class Inputs:
     about: Segments | None = None
 
 
+#: Options that mean something to some protocols alone.
+_ONLY = {
+    "each": ("darr",),
+    "threshold": ("darr",),
+    "thresholds": ("darr",),
+    "identical_ties": ("darr",),
+    "keep_ties": ("darr",),
+    "metrics": ("darr",),
+    "by": ("rr",),
+    "held_back": ("rr",),
+    "weights": ("mqm", "esa"),
+    "severity": ("mqm", "esa"),
+    "cap": ("mqm", "esa"),
+}
+
+
 class Protocol(ABC):
     """What tells one protocol from another; :data:`steelyard.human.run.REGISTRY` holds them.
 
@@ -82,8 +98,10 @@ class Protocol(ABC):
         """Refuse options that it does not take."""
         if options.quality_control and not self.controlled:
             raise UsageError("quality control applies to protocols da, esa and darr")
-        if options.each:
-            raise UsageError("each=True applies to protocol darr")
+        usual = HumanOptions(protocol=options.protocol)
+        for name, protocols in _ONLY.items():
+            if self.name not in protocols and getattr(options, name) != getattr(usual, name):
+                raise UsageError(f"{name}=... applies to protocol {' or '.join(protocols)}")
         if options.unit not in ("auto", "segment") and not self.of_sets:
             raise UsageError(f'unit="{options.unit}" applies to protocols da, mqm and esa')
         if options.preset is not None:

@@ -33,6 +33,12 @@ def quoted(names: Sequence[str]) -> str:
     return listed([f"'{name}'" for name in names], LISTED, rest="other")
 
 
+def judged_cells(human: Floats) -> Bools:
+    """Tell which outputs people scored; all, where they scored whole systems alone."""
+    known: Bools = ~np.isnan(human)
+    return known if known.any() else np.ones_like(known)
+
+
 @dataclass(frozen=True)
 class Data:
     """What every meta-metric works on: oriented scores of the systems that take part."""
@@ -47,7 +53,7 @@ class Data:
     @cached_property
     def scores(self) -> Scores:
         """All scores as arrays, made once."""
-        judged = ~np.isnan(self.human)
+        judged = judged_cells(self.human)
         cube = np.empty((len(self.metrics), *self.human.shape))
         systems = np.empty((len(self.metrics), len(self.human)))
         sources = []
@@ -104,7 +110,7 @@ class Data:
         parts = []
         if systems < len(self.human_systems):
             parts.append(f"{systems} of {len(self.human_systems)} systems")
-        judged = int((~np.isnan(self.human)).sum())
+        judged = int(judged_cells(self.human).sum())
         if cells < judged and self.es.scores[metric].has_segments:
             parts.append(f"{cells:,} of {judged:,} segment scores")
         return ", ".join(parts) or None
@@ -226,6 +232,9 @@ def prepare(
     means = row_means(gold.values) if gold.system_scores is None else gold.system_scores
     data = Data(kept, gold.oriented, means * (1 if gold.higher_is_better else -1), names)
     blank = int(np.isnan(gold.values).all(axis=0).sum()) if gold.has_segments else 0
+    if not gold.has_segments and any(kept[name].has_segments for name in names):
+        whole = "those of metrics are of all their segments"
+        warnings.append(f"'{human}' has scores of systems only: {whole}")
     if blank:
         warnings.append(f"{plural(blank, 'segment')} without a '{human}' score take no part")
     return data, [*warnings, *_lacking(data), *_look(data, human)]
@@ -263,7 +272,7 @@ def _lacking(data: Data) -> list[str]:
     What they have is weighed. Values then rest on other pairs of systems than those of other
     metrics, and means of systems on other segments than people's.
     """
-    es, judged = data.es, ~np.isnan(data.human)
+    es, judged = data.es, judged_cells(data.human)
     systems: dict[tuple[str, ...], list[str]] = {}
     cells: dict[bytes, tuple[Bools, list[str]]] = {}
     for name in data.metrics:
@@ -314,7 +323,7 @@ def _common_part(es: EvalSet, human: str, metrics: Sequence[str]) -> tuple[EvalS
     system scores only have a say on systems alone. Where segments go, official system scores go
     with them: they hold for all segments.
     """
-    judged = ~np.isnan(es[human].values)
+    judged = judged_cells(es[human].values)
     kept = np.ones(es.n_systems, dtype=bool)
     for name in metrics:
         kept &= _has(es, name, judged)[0]

@@ -145,7 +145,9 @@ def people_unit(data: Data, unit: str, units: Units) -> UnitEffect:
     if data.raters is None:
         return units.effect(data.human)
     n = len(np.unique(data.raters[~np.isnan(data.human)]))
-    return UnitEffect(unit, n if unit == RATER else units.n, float("nan"))
+    if unit == RATER:
+        return UnitEffect(RATER, n, float("nan"))
+    return UnitEffect(f"{units.name}+{RATER}", units.n, float("nan"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

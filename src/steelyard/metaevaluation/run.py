@@ -155,8 +155,7 @@ def evaluate(
         warnings += told
     ratings, (data, rest) = people_behind(es, human, options, data, rest)
     units, options = item_units(data, options) or (judged_units(data, own_unit), options)
-    if units.name != SEGMENT:  # that is the definition: said below the table, not a warning
-        warnings += units.warnings
+    warnings += _said_of(units, data, options)
     stream, resampling = generator(rng).spawn(2)
     raters = RaterDraws.of(data, human, ratings, options, resampling)
     weights = raters or _resamples(data, options, units, resampling)
@@ -186,7 +185,7 @@ def evaluate(
         if known is not None and known.n > 1 and meta.on_cells and run.view.level == "sys":
             other = Run.of(data, meta, options, known.codes).results()
             coarser[meta.name] = {result.metric: result.value for result in other}
-    warnings += [*_without_value(results), *outlier_warnings(far, results)]
+    warnings += [*without_value(results), *outlier_warnings(far, results)]
     shown = options.provenance(human, [meta.name for meta in metas])
     return MetaEvaluation(
         human=human,
@@ -207,6 +206,14 @@ def evaluate(
             data, human, results, segment_unit(options.unit), generator(rng).spawn(4)[3]
         ),
     )
+
+
+def _said_of(units: Units, data: Data, options: MetaOptions) -> tuple[str, ...]:
+    """Give what must be said of units; refuse too few of them beside raters."""
+    if data.crossed and units.few:
+        raise UsageError(f'unit="{options.unit}": {units.too_few()} for a test by both')
+    # Segments are the definition, which is said below the table.
+    return () if units.name == SEGMENT else units.warnings
 
 
 def _with_sentinels(
@@ -233,7 +240,7 @@ def _beaten(found: Sequence[MetaResult]) -> list[str]:
     return [f"{best.by}: {what} beats {shown}"]
 
 
-def _without_value(found: Sequence[MetaResult]) -> list[str]:
+def without_value(found: Sequence[MetaResult]) -> list[str]:
     """Say which metrics have no value, and why."""
     why: dict[str, dict[str, list[str]]] = {}  # reason, meta-metric, metrics
     for result in found:

@@ -176,7 +176,10 @@ def _solved(lines: Floats, sums: Floats) -> Floats:
     if not scale.all():
         return np.full(len(sums), np.nan)
     scaled = lines / scale[:, None]
-    values = np.linalg.svd(scaled / np.linalg.norm(scaled, axis=0), compute_uv=False)
+    length = np.linalg.norm(scaled, axis=0)
+    if not length.all():  # an effect that no equation has
+        return np.full(len(sums), np.nan)
+    values = np.linalg.svd(scaled / length, compute_uv=False)
     if values[-1] <= _SINGULAR * values[0]:
         return np.full(len(sums), np.nan)
     return np.asarray(np.linalg.solve(scaled, sums / scale))

@@ -17,7 +17,8 @@ from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats, ratio
 
-_STEP = 1e-9  # sizes that rounding alone tells apart are one
+_DIGITS = 9  # sizes that rounding alone tells apart are one
+_STEP = 10.0**-_DIGITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +34,7 @@ class SizeCounts:
         bounds.whole(n_units=n_units)
         if difference.shape != unit.shape or difference.ndim != 1:
             raise ShapeError(f"{difference.shape} differences but {unit.shape} units")
-        rounded = np.round(np.abs(difference) / _STEP) * _STEP
+        rounded = np.asarray(np.round(np.abs(difference), _DIGITS), dtype=np.float64)
         sizes, code = np.unique(rounded, return_inverse=True)
         flat = np.bincount(unit * len(sizes) + code, minlength=n_units * len(sizes))
         return cls(sizes, flat.reshape(n_units, len(sizes)).astype(np.float64))

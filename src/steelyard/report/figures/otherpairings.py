@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.comparison.pair import shown_p
+from steelyard.core.rng import Rng, generator
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import heat, histogram
 from steelyard.report.figures.style import Chart, alt, finish, label, number, plot
@@ -17,23 +18,29 @@ _SIDE = 230
 
 
 def draw_pairings(
-    scores: Floats, pair: Sequence[str], score: str = "score", *, higher_is_better: bool = True
+    scores: Floats,
+    pair: Sequence[str],
+    score: str = "score",
+    *,
+    higher_is_better: bool = True,
+    rng: Rng = 0,
 ) -> Chart:
     """Draw the same two distributions of scores as they are paired, and as they might be.
 
     ``scores`` is 2 x segments, none missing. The margins of all panels are the same, and so are
-    means and medians; who wins more segments, and what paired tests say, is not.
+    means and medians; who wins more segments, and what paired tests say, is not. With the ``rng``
+    of a decision card, numbers are those of the card.
     """
     sign = 1.0 if higher_is_better else -1.0
     x, y = sign * scores
-    ways = rearranged(x, y, np.random.default_rng(0))
-    rng = np.random.default_rng(0)
+    stream = generator(rng).spawn(1)[0]  # as the card has it
+    ways = rearranged(x, y, stream)
     first, second = map(label, pair)
     edges = style.bins(scores.ravel(), most=34, least=16)
     titles = (f"{first} ({label(score)})", f"{second} ({label(score)})")
     panels = []
     for way in ways:
-        a, b = sign * arrange(x, y, way.name, rng)
+        a, b = sign * arrange(x, y, way.name, stream)
         panels.append(_panel(a, b, edges, titles, _said(way, sign, first)))
     least, most = win_range(x, y)
     n = scores.shape[1]
@@ -52,9 +59,10 @@ def draw_pairings(
 
 def _said(way: Arrangement, sign: float, first: str) -> list[str]:
     middle = sign * way.median_of_differences + 0.0
+    related = "undefined" if np.isnan(way.correlation) else f"{way.correlation:.2f}"
     return [
         f"{way.name}: {first} wins {100 * way.superiority:.1f} %",
-        f"median of differences {middle:+.3g}, correlation {way.correlation:.2f}",
+        f"median of differences {middle:+.3g}, correlation {related}",
         f"p: t {shown_p(way.p_t)}, sign {shown_p(way.p_sign)}",
     ]
 

@@ -9,6 +9,7 @@ import numpy as np
 from steelyard.comparison.results import SENTENCES
 from steelyard.comparison.scores import is_binary
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.rng import Rng
 from steelyard.report.figures import style
 from steelyard.report.figures.otherpairings import draw_pairings
 from steelyard.report.figures.panels import Matrix, cell_size, heat, histogram
@@ -33,6 +34,7 @@ def draw_pair(
     score: str = "score",
     *,
     higher_is_better: bool = True,
+    rng: Rng = 0,
 ) -> Chart:
     """Draw one of :data:`PAIR_FIGURES` of two systems; ``scores`` is 2 x segments.
 
@@ -45,7 +47,8 @@ def draw_pair(
     if name == "wins":
         return wins(pair, scores if higher_is_better else -scores)
     if name == "pairings":
-        return draw_pairings(_shared(scores, pair), pair, score, higher_is_better=higher_is_better)
+        both = _shared(scores, pair)
+        return draw_pairings(both, pair, score, higher_is_better=higher_is_better, rng=rng)
     if name == "density" and is_binary(scores):
         return two_by_two(scores, pair, score)
     draw = density if name == "density" else differences

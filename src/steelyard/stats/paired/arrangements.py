@@ -100,7 +100,7 @@ def _independent(known: Arrangement, a: Floats, b: Floats, rng: np.random.Genera
     return replace(
         known,
         name=INDEPENDENT,
-        correlation=0.0,
+        correlation=0.0 if np.ptp(a) > 0 and np.ptp(b) > 0 else np.nan,
         median_of_differences=float(np.median(np.median(gaps, axis=1))),
         superiority=float(below.mean() / (2 * len(b))),
         p_t=float(t_test(typical)[0, 1]),

@@ -7,7 +7,6 @@ ten domains or more, a jackknife over domains gives intervals; with fewer, there
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import listed
+from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import FEWEST, too_few
 from steelyard.formats.load import Source
@@ -178,14 +177,13 @@ class _Domains:
             found[domain] = float((1 + known.mean()) / 2) if known.size else float("nan")
         return found
 
-    def bests(self, values: Floats) -> list[str]:
-        """Name the best metric of each row, the first by name of equals."""
-        order = sorted(range(len(self.names)), key=self.names.__getitem__)
-        found = []
-        for row in values:
-            some = [k for k in order if not np.isnan(row[k])]
-            found.append(self.names[max(some, key=lambda k: row[k])] if some else "")
-        return found
+    def bests(self, values: Floats) -> list[tuple[str, ...]]:
+        """Name the best metric of each row, or all that share its value; none if none has one."""
+        top = [row[~np.isnan(row)].max(initial=-np.inf) for row in values]
+        return [
+            tuple(sorted(name for name, x in zip(self.names, row, strict=True) if x == best))
+            for row, best in zip(values, top, strict=True)
+        ]
 
     def table(self) -> Table:
         """Give a row per metric: all, each domain, ranges of values and places."""
@@ -222,17 +220,18 @@ class _Domains:
 
     def sentence(self) -> str:
         """Say whether the verdict would hold in another domain."""
-        best = self.bests(self.every[None])[0]
+        (best,) = self.bests(self.every[None])
         here, rest = self.bests(self.inside), self.bests(self.outside)
         known = [(d, b) for d, b in zip(self.sizes, here, strict=True) if b]
         n = len(known)
-        others = [f"{d}: {b}" for d, b in known if b != best]
+        others = [f"{d}: {_named(b)}" for d, b in known if not set(best) <= set(b)]
         moved = [
-            f"without {d}: {b}"
+            f"without {d}: {_named(b)}"
             for d, b in zip(self.sizes, rest, strict=True)
-            if b not in ("", best)
+            if b and not set(best) <= set(b)
         ]
-        first = f"{self.by}: {best} is best in {n - len(others)} of {n} domains"
+        first = f"{self.by}: {_named(best)} {'is' if len(best) == 1 else 'are'} best in "
+        first += f"{n - len(others)} of {plural(n, 'domain')}"
         first += f" ({listed(others)})" if others else ""
         nothing = [d for d, b in zip(self.sizes, here, strict=True) if not b]
         first += f"; undefined in {listed(nothing)}" if nothing else ""
@@ -241,7 +240,7 @@ class _Domains:
             return first
         share = [x for x in self.agreement.values() if not np.isnan(x)]
         pairs = f"{np.mean(share):.0%} of pairs of metrics keep their order in a domain left out"
-        firm = not moved and Counter(here)[best] == n and n >= FEWEST
+        firm = not moved and not others and n >= FEWEST
         verdict = "would likely hold" if firm else "may not hold"
         if n < FEWEST and not moved and not others:
             verdict = f"holds in all {n}, too few to say whether it would"
@@ -266,6 +265,10 @@ class _Domains:
             }
             for k, name in enumerate(self.names)
         }
+
+
+def _named(names: Sequence[str]) -> str | None:
+    return listed(names, last=" and ") if names else None
 
 
 def _cell(value: float) -> float | None:
@@ -298,7 +301,7 @@ def _domain_table(found: Sequence[_Domains]) -> Table:
         bests = zip(own.bests(own.inside), own.bests(own.outside), strict=True)
         for (domain, size), (here, rest) in zip(own.sizes.items(), bests, strict=True):
             share = _cell(own.agreement[domain])
-            rows.append((own.by, domain, size, here or None, rest or None, share))
+            rows.append((own.by, domain, size, _named(here), _named(rest), share))
     columns = (Column("with"), Column("domain"), Column("segments"), Column("best here"),
                Column("best of the others"), Column("pairs alike", digits=2))  # fmt: skip
     note = (

@@ -147,6 +147,9 @@ class _Values:
         if np.isnan(self.changes[:, k]).all():
             return (float(self.every[k]), *rest, None, None, None, None, here, None, None)
         most = int(np.nanargmax(np.abs(self.changes[:, k])))
+        moved: tuple[Cell, Cell] = (systems[most], float(own[most]))
+        if self.changes[most, k] == 0:
+            moved = (None, None)  # whoever is left out
         low, high = float(np.nanmin(own)), float(np.nanmax(own))
         ends = (int(np.nanmin(places)), int(np.nanmax(places)))
         return (
@@ -154,8 +157,7 @@ class _Values:
             *rest,
             low,
             high,
-            systems[most],
-            float(own[most]),
+            *moved,
             here,
             *ends,
         )
@@ -204,7 +206,7 @@ def _system_table(runs: MetaRuns, found: list[_Values], far: Outliers) -> Table:
         row.append(name in far.deviations if far.undefined is None else None)
         for own in found:
             moved = own.changes[i]
-            if not moved.size or np.isnan(moved).all():
+            if not np.nan_to_num(moved).any():
                 row += [None, None]
                 continue
             k = int(np.nanargmax(np.abs(moved)))

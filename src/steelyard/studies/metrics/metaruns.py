@@ -19,7 +19,7 @@ from steelyard.metaevaluation.cube import HINT, Data, Run, prepare, the_human
 from steelyard.metaevaluation.intervals import resampled_metrics
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult
-from steelyard.metaevaluation.run import judged_units
+from steelyard.metaevaluation.run import judged_units, without_value
 from steelyard.stats.metametrics import catalogue
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.studies.metrics.options import MetaStudyOptions
@@ -112,4 +112,5 @@ def open_runs(
     warnings = [text.removesuffix(HINT) for text in told]
     for run in runs:
         warnings += run.meta.notes(run.view)
+    warnings += without_value([result for found in results for result in found])
     return MetaRuns(human, data, runs, results, tuple(warnings), units)

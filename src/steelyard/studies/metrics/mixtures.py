@@ -264,10 +264,11 @@ class _Mixed:
             moved = float(np.abs(self.value - self.real)[known].max())
             line = f"hybrids are mixtures of the same {self.n_systems} systems: values are within "
             line += f"{moved:.3f} of those of the real ones"
-            i, j = pair_index(len(self.names))
+            i, j = pair_index(int(known.sum()))
             if len(i):
-                signs = (self.value[i] - self.value[j]) * (self.real[i] - self.real[j])
-                alike = f"{int((signs > 0).sum())} of {plural(len(i), 'pair')} of metrics"
+                mixed, real = (own[known] for own in (self.value, self.real))
+                same = np.sign(mixed[i] - mixed[j]) == np.sign(real[i] - real[j])
+                alike = f"{int(same.sum())} of {plural(len(i), 'pair')} of metrics"
                 line += f", and {alike} stand in the same order"
             told.append(line)
         width = _width(self.systems)

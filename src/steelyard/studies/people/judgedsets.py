@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import AUTO, Units, column_of, units_of
 from steelyard.data.judgements import Floats, Ratings
@@ -20,7 +21,7 @@ from steelyard.formats.options import LoadOptions
 from steelyard.formats.rawtable import RawTable
 from steelyard.human import raters
 from steelyard.human.mqm import values_of
-from steelyard.human.numeric import check_systems
+from steelyard.human.numeric import check_systems, duplicate_notes
 from steelyard.human.options import HumanOptions
 from steelyard.human.ordering import average
 from steelyard.human.protocol import Inputs, Protocol, own_ratings, read_inputs
@@ -144,6 +145,11 @@ def judged(read: Inputs) -> Judged:
         raise UsageError(f"the input holds {found}; expected {_ANY.expected}")
     value, told_of_value = values_of(ratings)
     notes = [*read.notes, *told_of_value]
+    blank = int((ratings.is_item("system", "repeat") & np.isnan(value)).sum())
+    if blank == int(ratings.is_item("system", "repeat").sum()):
+        raise UsageError("there is no rating with a value")
+    notes += [f"{plural(blank, 'row')} without a score left out"] if blank else []
+    notes += duplicate_notes(ratings)
     about = None if es is None else es.segments
     means, told = describe(average(ratings, {RAW: value}), ratings, about)
     column = None if about is None else about.document_column

@@ -189,7 +189,8 @@ def _table(
     mean = first.counts.mean()
     for name, one in rates.items():
         rows.append((name, "reliability of one rating", *one.row(one.rho)))
-        rows.append((name, f"reliability now ({mean:.3g} ratings an output)", *one.row(one.now)))
+        rate = "1 rating" if mean == 1 else f"{mean:.3g} ratings"
+        rows.append((name, f"reliability now ({rate} an output)", *one.row(one.now)))
         rows.append((name, "highest correlation with scores as now", *one.row(np.sqrt(one.now))))
         at = one.row(spearman_brown(one.rho, ENOUGH))
         rows.append((name, f"reliability of {ENOUGH} ratings", *at))

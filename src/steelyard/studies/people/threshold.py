@@ -136,8 +136,9 @@ def study_threshold(
         warnings.append(_nothing(given))
     for row in thresholds:
         if isinstance(row[3], float) and np.isnan(row[3]):
-            warnings.append(f"{row[0]}: {plural(int(str(row[1])), 'pair')} are too few, or too far "
-                            f"apart, for a threshold")  # fmt: skip
+            n = int(str(row[1]))
+            few = "is too few" if n == 1 else "are too few, or too far apart,"
+            warnings.append(f"{row[0]}: {plural(n, 'pair')} {few} for a threshold")
     tables = {"thresholds": _threshold_table(given.score, thresholds, options)}
     tables["quantiles"] = _quantile_table(quantiles)
     agreement = _agreement(given, at, options, stream.spawn(1)[0])
@@ -212,6 +213,8 @@ def _draw(
 ) -> tuple[_Drawn, list[str]]:
     """Resample raters, or units of segments."""
     told: list[str] = []
+    if options.unit == RATER and equal.rater is not None and equal.other is not None:
+        return _draw_two(equal.rater, equal.other, options, rng)
     if options.unit == RATER and equal.rater is not None:
         name, codes = RATER, equal.rater
     else:
@@ -232,6 +235,24 @@ def _draw(
         weights = np.concatenate([weights, draw_counts(options.n_bootstrap, n, rng)])
         level = expanded_level(0.95, group_sums(unit, None, n))
     return _Drawn(weights, unit, name, n, level), told
+
+
+def _draw_two(
+    one: Counts, other: Counts, options: ThresholdOptions, rng: np.random.Generator
+) -> tuple[_Drawn, list[str]]:
+    """Resample raters where a difference is of two: it counts as often as both are drawn."""
+    raters, codes = np.unique(np.r_[one, other], return_inverse=True)
+    n = len(raters)
+    both = codes.reshape(2, -1).astype(np.int64)
+    pairs, unit = np.unique(np.sort(both, axis=0), axis=1, return_inverse=True)
+    weights, level, told = np.ones((1, pairs.shape[1])), _NAN, []
+    if n > 2:
+        drawn = draw_counts(options.n_bootstrap, n, rng)
+        weights = np.concatenate([weights, drawn[:, pairs[0]] * drawn[:, pairs[1]]])
+        level = expanded_level(0.95, group_sums(both.ravel(), None, n))
+    else:
+        told.append("raters: two raters are too few to resample, and there is no interval")
+    return _Drawn(weights, unit.ravel().astype(np.int64), RATER, n, level), told
 
 
 def _grid(given: _Given) -> tuple[float, ...]:

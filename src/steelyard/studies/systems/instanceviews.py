@@ -79,7 +79,9 @@ def segment_table(
     """List the hardest and easiest, the most and least discriminating segments."""
     ease, ease_sd = eases(looked, fit)
     easy = looked.sign * ease
-    orders = {"hardest": easy, "easiest": -easy}
+    orders: dict[str, Floats] = {}
+    if np.nanmax(easy, initial=-np.inf) - np.nanmin(easy, initial=np.inf) > _ALIKE:
+        orders |= {"hardest": easy, "easiest": -easy}
     if segments_differ(fit):
         slope = fit.discrimination
         orders |= {"most discriminating": -slope, "least discriminating": slope}
@@ -288,7 +290,8 @@ def shorter_table(
         f"of {plural(len(found.most), 'pair')} of systems, the share that rank as on all segments",
         "by segments that the other systems found most or least discriminating, or by random ones",
     ]
-    told = [_needed(name, names[name], sizes, options) for name in ("most", "random")]
+    n, target = len(fit.discrimination), options.target
+    told = [_needed(name, names[name], sizes, n, target) for name in ("most", "random")]
     notes.append(f"{100 * options.target:g} % of the pairs rank alike with {'; '.join(told)}")
     short = [k for k, share in enumerate(options.shares) if share < 1]
     if short and found.most[:, short].mean() < found.random[:, short].mean():
@@ -299,9 +302,9 @@ def shorter_table(
     return Table("Shorter tests", tuple(columns), tuple(map(tuple, rows)), tuple(notes))
 
 
-def _needed(name: str, found: Floats, sizes: tuple[int, ...], options: InstanceOptions) -> str:
+def _needed(name: str, found: Floats, sizes: tuple[int, ...], n: int, target: float) -> str:
     what = "the most discriminating" if name == "most" else "random ones"
-    place = ShorterTest.needed(row_means(found.T), options.target)
+    place = ShorterTest.needed(row_means(found.T), target)
     if place is None:
         return f"no share asked for of {what}"
-    return f"{plural(sizes[place], 'segment')} ({options.shares[place]:.0%}) of {what}"
+    return f"{plural(sizes[place], 'segment')} ({sizes[place] / n:.0%}) of {what}"
