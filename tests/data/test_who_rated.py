@@ -24,14 +24,8 @@ def table(rows, values=None) -> Ratings:
 def naive(rows) -> dict[tuple[int, int], frozenset[int]]:
     """Join teams that share a rater until none do; the people behind each output."""
     teams = [{r for a, b, r in rows if (a, b) == cell} for cell in {row[:2] for row in rows}]
-    changed = True
-    while changed:
-        changed = False
-        for one in teams:
-            for other in teams:
-                if one is not other and one & other and one != other:
-                    one |= other
-                    changed = True
+    for _ in teams:
+        teams = [set().union(*(other for other in teams if other & one)) for one in teams]
     return {(a, b): next(frozenset(t) for t in teams if r in t) for a, b, r in rows}
 
 
@@ -57,8 +51,8 @@ def test_raters_without_a_z_make_no_unit(tmp_path):
     rows = [(a, b, r) for r in range(12) for a in range(3) for b in (2 * r, 2 * r + 1)]
     values = rng.normal(60, 10, len(rows))
     flat = [(a, b, 99) for a in range(3) for b in range(0, 24, 2)]
-    plain, more = (sy.human_scores(one, protocol="da", unit="rater", n_bootstrap=0)
-                   for one in (table(rows, values), table([*rows, *flat], [*values, *[50] * 36])))  # fmt: skip
+    both = table(rows, values), table([*rows, *flat], [*values, *[50] * 36])
+    plain, more = (sy.human_scores(one, protocol="da", unit="rater", n_bootstrap=0) for one in both)
     assert plain.unit is not None
     assert more.unit is not None
     assert plain.unit.n == more.unit.n == 12

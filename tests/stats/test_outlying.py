@@ -77,7 +77,7 @@ def test_a_score_at_the_cutoff_is_none():
     ("values", "why"),
     [
         ([], "there are 0 scores, and it takes 5"),
-        ([1.0], "there are 1 scores, and it takes 5"),
+        ([1.0], "there is 1 score, and it takes 5"),
         ([1.0, 2.0, 3.0, 99.0, NAN], "there are 4 scores, and it takes 5"),
         ([1.0, 1.0, 1.0, 2.0, 99.0], "more than half of the scores are the same"),
         ([0.1 + 0.2, 0.3, 0.3, 0.3, 99.0], "more than half of the scores are the same"),

@@ -102,7 +102,7 @@ _NOT_OF_SEVERAL = frozenset(
     is_flag=True,
     help="Print matrices of all pairs, too.",
 )
-@plot_option(PLOTS)
+@plot_option(PLOTS, f"; with --pair: {' '.join(PAIR_PLOTS)}")
 @text_options
 @input_options
 @figure_options
@@ -124,7 +124,8 @@ def compare(
     over --jobs or a --cluster. INPUT is taken for such a log if it looks like one.
     """
     known = PLOTS if settings["pair"] is None else PAIR_PLOTS
-    plots = wanted_figures(settings["plot"], output, known)
+    of_two = set(settings["plot"] or ()) & set(PAIR_PLOTS) - set(known)
+    plots = () if of_two else wanted_figures(settings["plot"], output, known)
     asked = _Asked(settings, options, output.seed)
     log, loaded = settings["battles"], None
     if log is None:
@@ -135,6 +136,8 @@ def compare(
         loaded = _load(inputs, texts, options.by_unit(settings["unit"]))
     elif inputs:
         raise UsageError("--battles LOG: expected no other input")
+    if of_two and (loaded is None or not loaded[1]):
+        raise UsageError(f"--plot {min(of_two)}: is of two systems, and --pair A,B is missing")
     if loaded is None:
         with workers_with_progress("counting", workers, output) as shown:
             found = asked.of_log(log or inputs, shown)

@@ -104,13 +104,13 @@ def said(
     return result
 
 
-def plot_option(names: Sequence[str]) -> Callable[[F], F]:
+def plot_option(names: Sequence[str], more: str = "") -> Callable[[F], F]:
     """Add ``--plot``; ``names`` are those of the command's figures, shown in its help."""
     return click.option(
         "--plot",
         type=Names(),
         help="Figures to draw into --out FILE.png (.svg, .pdf), the first by default: "
-        f"{' '.join(names)}. Several go to FILE-NAME.png.",
+        f"{' '.join(names)}{more}. Several go to FILE-NAME.png.",
     )
 
 

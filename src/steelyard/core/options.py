@@ -209,13 +209,15 @@ def _told(value: Any, option: Option) -> str | float:
         return str(value)
     if option.kind == "source":
         return "given"
-    if isinstance(value, Mapping):
-        value = value.items()
-    parts = sorted(value) if isinstance(value, (set, frozenset)) else value
-    return ",".join(
-        "=".join(str(_told(part, option)) for part in one) if isinstance(one, tuple) else str(one)
-        for one in parts
-    )
+    parts = value.items() if isinstance(value, Mapping) else value
+    ordered = sorted(parts) if isinstance(parts, (set, frozenset)) else parts
+    return ",".join(_part(one, option) for one in ordered)
+
+
+def _part(one: Any, option: Option) -> str:
+    if isinstance(one, tuple):
+        return "=".join(str(_told(part, option)) for part in one)
+    return f"{one:.12g}" if isinstance(one, (int, float)) else str(one)
 
 
 class Options:

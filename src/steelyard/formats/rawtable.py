@@ -21,6 +21,7 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import Kind
 from steelyard.data.judgements import Floats
 from steelyard.formats.cells import Cells, brief, fast_numbers, label, parse_number, skipping
+from steelyard.stats.arrays import LARGEST
 
 _ROLES = "system, segment, doc, domain, task, epoch, source, reference or output"
 
@@ -131,8 +132,12 @@ class RawTable:
         else:
             fast = fast_numbers(cells)
             values = self._careful_numbers(column, cells, hint) if fast is None else fast
-        for row in np.flatnonzero(np.isinf(values))[:1]:
-            self.fail(f"{self.named(column)}: infinite score, expected a finite number", row)
+        for row in np.flatnonzero(np.abs(values) > LARGEST)[:1]:
+            found = "infinite score" if np.isinf(values[row]) else f"{values[row]:.4g}"
+            expected = (
+                "a finite number" if np.isinf(values[row]) else f"at most {LARGEST:g} in size"
+            )
+            self.fail(f"{self.named(column)}: {found}, expected {expected}", row)
         return values
 
     def _careful_numbers(self, column: str, cells: Sequence[Any], hint: str) -> Floats:

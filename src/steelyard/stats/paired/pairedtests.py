@@ -314,13 +314,13 @@ def bootstrap_test(
     bounds.choice(ALTERNATIVES, alternative=alternative)
     n = len(observed)
     p = np.full((n, n), np.nan)
+    slack = 1e-12 * float(np.fmax.reduce(np.abs(observed), initial=0.0))
     for i, j in zip(*pair_index(n), strict=True):
         gap = observed[i] - observed[j]
         null = replicates[:, i] - replicates[:, j]
         null = null[~np.isnan(null)] - gap
         if np.isnan(gap) or not null.size:
             continue
-        slack = 1e-12 * max(1.0, abs(gap))
 
         def share(beyond: np.ndarray, k: int = null.size) -> float:
             return float((np.count_nonzero(beyond) + 1) / (k + 1))

@@ -49,6 +49,8 @@ _MORE_NODES = (8 * _NODES, 64 * _NODES)  # if those leave too much, as outliers 
 _ENUMERATE = 32  # segments with a difference up to which all signs are enumerated
 _ENUMERATE_BITS = 36  # ... if many are of one size: logarithm of the number of sums
 _SURE = 5e-7  # error up to which a series of moments replaces the product over segments
+_OFF = 0.01  # of all differences: what they may be off a lattice by
+_LARGE = 2.0**40  # differences from which on a lattice is not looked for
 _SAMPLE = 24  # differences, at most, that are looked at to tell a lattice
 # Odd multiples of the lowest frequency: enough, up to Z deviations, for the normal transform to
 # fall below 1e-11.
@@ -103,10 +105,17 @@ def product_tails(gap: Floats, reach: Floats | None = None) -> tuple[Floats, Flo
 
 def _nearly_whole(sample: Floats) -> NDArray[np.bool_]:
     """Tell which rows may be nearly whole multiples of a fraction, by a sample of each."""
-    off = np.multiply.outer(_SCALES, sample)
-    off -= np.rint(off)
-    near: NDArray[np.bool_] = (np.abs(off).sum(axis=-1) < 0.5).any(axis=0)
-    return near
+    scaled = np.multiply.outer(_SCALES, sample)
+    off = np.abs(scaled - np.rint(scaled)).sum(axis=-1)
+    near = _off_little(off, np.abs(scaled).sum(axis=-1))
+    near &= np.abs(sample).max(axis=-1, initial=0.0) < _LARGE  # beyond, all are whole
+    return np.asarray(near.any(axis=0))
+
+
+def _off_little(off: Floats, size: Floats) -> NDArray[np.bool_]:
+    """Tell whether what differences are off is rounding: of small ones it would be all of them."""
+    little: NDArray[np.bool_] = (off < 0.5) & (off <= _OFF * size)
+    return little
 
 
 def _near_lattice(gap: Floats) -> tuple[Floats, Floats, Floats | float] | None:
@@ -115,9 +124,11 @@ def _near_lattice(gap: Floats) -> tuple[Floats, Floats, Floats | float] | None:
     What they are off may break ties, and nothing else as long as it adds up to less than half of
     the two steps between sums: so the mid-p is off by half of the ties, at most.
     """
-    off = np.array([np.abs(gap * k - np.rint(gap * k)).sum(axis=-1).max() for k in SCALES])
-    exact = off <= gap.shape[1] * _EPSILON * np.abs(gap).max() * _SCALES
-    fits = np.flatnonzero(exact if exact.any() else off < 0.5)
+    off = np.array([np.abs(gap * k - np.rint(gap * k)).sum(axis=-1) for k in SCALES])
+    little = _off_little(off, np.multiply.outer(_SCALES, np.abs(gap).sum(axis=-1))).all(axis=1)
+    exact = off.max(axis=1) <= gap.shape[1] * _EPSILON * np.abs(gap).max() * _SCALES
+    exact &= little
+    fits = np.flatnonzero(exact if exact.any() else little)
     found = lattice_tails([np.rint(gap * SCALES[fits[0]])]) if fits.size else None
     if found is None or exact.any():
         return found

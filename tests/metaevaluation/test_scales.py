@@ -1,0 +1,92 @@
+"""The unit of a score changes nothing: a metric in thousandths is the metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.core.errors import ShapeError
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.segments import Segments
+from steelyard.stats.metametrics import catalogue
+from steelyard.stats.permutation.pvalues import pairwise_pvalues
+
+SCALES = [1e-24, 1e-9, 1e-3, 1e-2, 1e5, 1e20]
+
+
+def drawn(kind: str) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    size = {"many": (5, 1300), "few": (4, 40)}.get(kind, (4, 300))
+    normal = rng.normal(size=size) + 0.05 * np.arange(size[0])[:, None]
+    return {
+        "heavy": rng.standard_t(2, size=size),
+        "thirds": np.round(rng.integers(0, 300, size=size) / 3, 4),
+        "sparse": np.where(rng.random(size) < 0.1, normal, 0.0),
+        "decimals": np.round(normal, 3),
+    }.get(kind, normal)
+
+
+@pytest.mark.parametrize("kind", ["many", "few", "heavy", "thirds", "sparse", "decimals"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_p_values(kind, scale):
+    scores = drawn(kind)
+    expected, found = pairwise_pvalues(scores), pairwise_pvalues(scores * scale)
+    np.testing.assert_allclose(found.p, expected.p, rtol=0, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def plain() -> EvalSet:
+    rng = np.random.default_rng(1)
+    quality = rng.normal(size=(7, 1)) / 2
+    tables = {"people": ScoreTable(np.round(quality + rng.normal(size=(7, 90)), 2), kind="human")}
+    tables |= {name: ScoreTable(quality + rng.normal(0, 1.5, (7, 90))) for name in ("m", "n")}
+    return EvalSet(tuple("ABCDEFG"), Segments(tuple(f"{i:02d}" for i in range(90))), tables)
+
+
+def scaled(es: EvalSet, scale: float) -> EvalSet:
+    own = {name: ScoreTable(table.values * scale, kind=table.kind)
+           for name, table in es.scores.items()}  # fmt: skip
+    return EvalSet(es.systems, es.segments, own)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-3, 1e20])
+def test_values_of_all_meta_metrics(plain, scale):
+    # What has a threshold or a cost of its own in units of the score is left out.
+    names = [name for name in catalogue.METAMETRICS if name != "pdp"]
+    how: Any = {"by": names, "n_bootstrap": 50, "threshold": 0.0}
+    one, other = (sy.meta_evaluate(es, "people", **how) for es in (plain, scaled(plain, scale)))
+    for mine, theirs in zip(one.results, other.results, strict=True):
+        assert (mine.metric, mine.by) == (theirs.metric, theirs.by)
+        assert theirs.value == pytest.approx(mine.value, abs=1e-6, nan_ok=True)
+        if mine.ci is not None and theirs.ci is not None:
+            assert theirs.ci == pytest.approx(mine.ci, abs=1e-6, nan_ok=True)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-3, 1e20])
+def test_comparisons(plain, scale):
+    how: Any = {
+        "by": ["mean", "median", "bt"],
+        "n_bootstrap": 50,
+        "tests": ["t", "permutation", "bootstrap", "mood", "sign", "wilcoxon", "bt-gap"],
+    }
+    one, other = (sy.compare(es, "m", **how) for es in (plain, scaled(plain, scale)))
+    assert one.ranking("mean") == other.ranking("mean")
+    for name, test in one.tests.items():
+        np.testing.assert_allclose(other.tests[name].p, test.p, atol=1e-6, err_msg=name)
+
+
+def test_what_has_no_moments_is_refused():
+    for size, told in ((1e200, "beyond 1e+30"), (1e-200, "below 1e-30")):
+        with pytest.raises(ShapeError, match=told.replace("+", r"\+")):
+            ScoreTable(np.full((2, 3), size))
+
+
+def test_a_line_of_a_file_is_named(tmp_path, capsys):
+    from steelyard.cli.main import run
+
+    (tmp_path / "x.csv").write_text("system,segment,m\nA,1,1\nB,1,1e200\n")
+    assert run(["compare", str(tmp_path / "x.csv")]) == 2
+    assert "x.csv:3: column 'm': 1e+200, expected at most 1e+30 in size" in capsys.readouterr().err
