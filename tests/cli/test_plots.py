@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from steelyard.cli import compare, human, meta
@@ -96,3 +98,34 @@ def test_errors_are_one_line_and_nothing_is_written(
     assert len(lines) == 1
     assert message in lines[0]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_pairings_have_the_numbers_and_the_seed_of_the_card(tmp_path, capsys):
+    command = ["compare", SCORES, "--score", "learned-refA", "--pair", "Amber,Dolomite"]
+    for seed in ("0", "5"):
+        out = tmp_path / f"{seed}.svg"
+        assert run([*command, "--seed", seed, "--plot", "pairings", "--out", str(out)]) == 0
+        capsys.readouterr()
+        assert run([*command, "--seed", seed, "--json", "--quiet"]) == 0
+        ways = json.loads(capsys.readouterr().out)["pairings"]["ways"]
+        assert f"median of differences {ways[1]['median_of_differences']:+.3g}" in out.read_text()
+    assert run([*COMPARE, "--plot", "pairings", "--out", str(tmp_path / "x.svg")]) == 2
+    told = "--plot pairings: is of two systems, and --pair A,B is missing"
+    assert told in capsys.readouterr().err
+
+
+def test_nothing_is_written_over_an_input(tmp_path, capsys):
+    path = tmp_path / "x.csv"
+    text = "system,segment,m\nA,1,1\nB,1,2\n"
+    path.write_text(text)
+    assert run(["compare", str(path), "--score", "m", "--out", str(path)]) == 2
+    assert "is an input of this command, left as it is" in capsys.readouterr().err
+    ratings = tmp_path / "r.csv"
+    rows = [f"{s},{i},r{i % 3},{50 + i + ord(s)}" for s in "AB" for i in range(9)]
+    ratings.write_text("\n".join(["system,segment,rater,raw", *rows]) + "\n")
+    before = ratings.read_text()
+    human = ["human", str(ratings), "--protocol", "da"]
+    assert run([*human, "--ranks", str(ratings)]) == 2
+    assert run([*human, "--ranks", "z.csv", "--out", "z.csv"]) == 2
+    assert "expected different files" in capsys.readouterr().err
+    assert (path.read_text(), ratings.read_text()) == (text, before)

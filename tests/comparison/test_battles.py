@@ -517,3 +517,20 @@ def test_one_unit_has_no_spread(tmp_path, capsys, monkeypatch, many):
     assert "1 prompt: there is nothing to resample, and no interval" in found["warnings"]
     assert found["aggregations"]["bt"]["ci"] is None
     assert list(found["tests"]) == ["sign"]
+
+
+def test_few_battles_have_exact_tests_alone(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("left,right,outcome\nA,B,left\n")
+    one = compare_battles(log, by=["bt", "mean", "elo"], n_bootstrap=20)
+    assert set(one.tests) == {"sign"}
+    assert all(own.low is None or np.isnan(own.low).all() for own in one.aggregations.values())
+    assert "1 battle: there is nothing to resample, and no interval" in one.warnings
+    log.write_text("left,right,outcome\n" + "A,B,left\n" * 9)
+    nine = compare_battles(log, by=["mean", "elo"], n_bootstrap=20)
+    assert set(nine.tests) == {"sign"}
+    assert any(
+        text.startswith("9 battles are too few for anything but exact") for text in nine.warnings
+    )
+    log.write_text("left,right,outcome\n" + "A,B,left\n" * 9 + "A,B,right\n")
+    assert "mean-gap" in compare_battles(log, by=["mean", "elo"], n_bootstrap=20).tests

@@ -177,3 +177,11 @@ def test_the_command(capsys, tmp_path):
 def test_bounds(asked):
     with pytest.raises(UsageError, match=next(iter(asked))):
         sy.compare(make_set(), **asked)
+
+
+def test_where_all_parameters_predict_alike_none_is_best():
+    es = make_set()
+    flat = es.with_scores("flat", np.ones(es[es.metrics[0]].values.shape))
+    found = sy.compare(flat, "flat", by="elo", k=None, n_bootstrap=10)
+    told = "elo: all parameters predict held-out units alike: usual parameters (K 20)"
+    assert told in found.warnings

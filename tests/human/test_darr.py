@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from steelyard import EvalSet, ScoreTable, Segments, human_scores
 from steelyard.core.errors import DegenerateError, UsageError
+from steelyard.data.judgements import Ratings
 from steelyard.formats.reading import read_any
 from steelyard.human.darr import Rules, battle_log, count_table, threshold_table
 from steelyard.human.outputpairs import pairs_of_scores
@@ -222,3 +223,15 @@ def test_refusals(tmp_path):
     listed.write_text("seg,better,worse\n1,A,B\n")
     with pytest.raises(UsageError, match="thresholds can't be varied"):
         human_scores(listed, protocol="darr", thresholds=[1])
+
+
+def test_raw_means_are_raw_beside_standardised_pairs():
+    rng = np.random.default_rng(0)
+    rows = [(s, str(i), f"r{i % 4}") for s in "AB" for i in range(40)]
+    system, segment, rater = zip(*rows, strict=True)
+    value = np.clip(np.round(rng.normal(60, 10, 80)), 0, 100)
+    ratings = Ratings.from_labels(system, segment, rater, value)
+    found = human_scores(ratings, protocol="darr", standardised=True, threshold=0.1)
+    for one in found.systems:
+        own = value[np.array(system) == one.system]
+        assert one.raw == pytest.approx(own.mean())

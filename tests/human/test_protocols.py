@@ -37,3 +37,13 @@ def test_options_that_a_protocol_does_not_take_are_refused(name):
         with pytest.raises(UsageError, match=option.replace("_", "[ _]")):
             own.refuse(HumanOptions(protocol=name, **{option: value}))
     own.refuse(HumanOptions(protocol=name))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "option"),
+    [("da", {"threshold": 3}), ("da", {"keep_ties": True}), ("mqm", {"by": "bt"}),
+     ("da", {"cap": 3}), ("rr", {"severity": {"x": 1}}), ("esa", {"thresholds": [1, 2]})],
+)  # fmt: skip
+def test_options_of_other_protocols_are_refused(protocol, option):
+    with pytest.raises(UsageError, match=f"{next(iter(option))}=... applies to protocol"):
+        human_scores("nothing.csv", protocol=protocol, **option)

@@ -145,3 +145,19 @@ def test_the_best_of_wmt23_differs_from_domain_to_domain(shared):
     best = {row["domain"]: row["best here"] for row in study.table("domains").records()}
     assert best == {"news": "BLEURT-20-refA", "social": "COMET-refA",
                     "speech": "MetricX-23-refA", "user_review": "YiSi-1-refA"}  # fmt: skip
+
+
+def test_equals_are_best_together():
+    es = some()
+    twin = es.with_scores("twin", es[es.metrics[0]].values)
+    study = leave_domains_out(twin, by="pearson", metrics=[es.metrics[0], "twin"])
+    both = " and ".join(sorted([es.metrics[0], "twin"]))
+    assert study.facts["verdicts"]["pearson"].startswith(f"pearson: {both} are best in 4 of 4")
+    assert study.table("domains").records()[0]["best here"] == both
+
+
+def test_a_metric_without_scores_is_told():
+    es = some()
+    empty = es.with_scores("empty", np.full(es[es.metrics[0]].values.shape, np.nan))
+    study = leave_domains_out(empty, by="pearson")
+    assert any("no value for 'empty'" in text for text in study.warnings)

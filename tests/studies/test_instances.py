@@ -241,3 +241,12 @@ def test_real_systems_agree_with_the_model(shared):
         assert 2 * half / (1 + half) == pytest.approx(found[name]["model"], abs=0.06)
     needed = study.facts["needed"]
     assert needed["random"]["share"] < needed["most"]["share"]  # choosing is worse than chance
+
+
+def test_segments_that_are_alike_are_not_listed():
+    """Two systems a constant apart: every segment is as hard as every other."""
+    rng = np.random.default_rng(0)
+    study = study_instances(make(np.stack([np.ones(30), np.zeros(30)])), splits=5)
+    assert not {"hardest", "easiest"} & set(lists(study))
+    other = study_instances(make(rng.normal(size=(4, 30)) + 5 * rng.normal(size=30)), splits=5)
+    assert {"hardest", "easiest"} <= set(lists(other))

@@ -154,3 +154,12 @@ def test_real_ratings(shared, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["scores"]["z"]["needed"]["0.8"]["value"] == 21
     assert found["n_enough"] == 0
+
+
+def test_one_rater_with_repeats_says_that_nothing_is_known():
+    values = np.random.default_rng(0).normal(50, 9, 40)
+    items = ("system", "repeat") * 20
+    given = Ratings.from_labels(["A", "A", "B", "B"] * 10, [str(k // 4) for k in range(40)],
+                                ["r"] * 40, values, item=items)  # fmt: skip
+    study = study_judges(given, n_bootstrap=10)
+    assert "no output was rated by two raters: reliability is undefined" in study.warnings

@@ -169,3 +169,12 @@ def test_hybrids_of_wmt23_say_what_its_systems_say(shared):
     assert found["COMET-refA"]["real systems"] == pytest.approx(0.988, abs=5e-4)
     for row in found.values():
         assert abs(row["hybrids"] - row["real systems"]) < 0.03
+
+
+def test_equal_metrics_stand_in_the_same_order():
+    es = some()
+    first = es.metrics[0]
+    twin = es.with_scores("twin", es[first].values)
+    flat = twin.with_scores("flat", np.ones(es[first].values.shape))
+    study = mix_systems(flat, metrics=[first, "twin", "flat"], hybrids=50, n_bootstrap=20)
+    assert "1 of 1 pair of metrics stand in the same order" in study.table("pearson").notes[0]

@@ -171,3 +171,66 @@ def test_real_identical_outputs(shared, capsys):
     found = json.loads(capsys.readouterr().out)["equal"]["identical"]
     assert found["n"] == 1352
     assert found["called_different"]["value"] == pytest.approx(98 / 1352)
+
+
+def in_pairs(rng, raters=12, segments=40) -> Ratings:
+    """Two of the raters give a number to each output; raters differ in how they use the scale."""
+    bias = rng.normal(0, 8, raters)
+    rows = [(s, *rng.choice(raters, 2, replace=False)) for s in range(segments)]
+    labels = [
+        (str(s), f"r{r:02d}", 50 + bias[r] + rng.normal(0, 5)) for s, *two in rows for r in two
+    ]
+    segment, rater, value = zip(*labels, strict=True)
+    return Ratings.from_labels(["A"] * len(labels), segment, rater, np.round(value, 1))
+
+
+def test_both_raters_of_a_difference_are_drawn():
+    ratings = in_pairs(np.random.default_rng(0))
+    renamed = Ratings.from_labels(
+        [ratings.systems[k] for k in ratings.system],
+        [ratings.segments[k] for k in ratings.segment],
+        [f"x{11 - int(ratings.raters[k][1:]):02d}" for k in ratings.rater],
+        ratings.value,
+    )  # fmt: skip
+    studies = (study_threshold(x, unit="rater", n_bootstrap=4000) for x in (ratings, renamed))
+    one, other = (study.table("thresholds").records()[0] for study in studies)
+    assert one["units"] == other["units"] == "12 raters"
+    assert one["threshold"] == other["threshold"]
+    # Names decide who is drawn when, so intervals agree up to chance.
+    assert other["threshold low"] == pytest.approx(one["threshold low"], abs=1.5)
+    assert other["threshold high"] == pytest.approx(one["threshold high"], abs=1.5)
+
+
+def test_intervals_over_pairs_of_raters_cover():
+    """The share beyond a threshold, of endlessly many raters, lies in nearly all intervals."""
+    rng = np.random.default_rng(1)
+    gaps = rng.normal(0, np.sqrt(2 * (8**2 + 5**2)), 1_000_000)
+    truth = float((np.abs(gaps) >= 15).mean())
+    inside = 0
+    for _ in range(60):
+        given = in_pairs(rng, raters=30, segments=120)
+        study = study_threshold(given, unit="rater", n_bootstrap=200, customary=15)
+        low, high = study.facts["equal"]["raters"]["called_different"]["ci"]
+        inside += low <= truth <= high
+    assert inside >= 52
+
+
+def test_two_raters_have_no_interval_and_say_so():
+    two = Ratings.from_labels(["A"] * 80, [str(k // 2) for k in range(80)], list("rs") * 40,
+                              np.random.default_rng(0).normal(50, 9, 80).round())  # fmt: skip
+    study = study_threshold(two, unit="rater", n_bootstrap=20)
+    assert study.table("thresholds").records()[0]["threshold low"] is None
+    assert "raters: two raters are too few to resample, and there is no interval" in study.warnings
+
+
+def test_rows_without_a_score_and_rows_that_are_there_twice_are_told():
+    value = np.tile([70.0, 74.0, np.nan, 52.0], 20)
+    names = [str(k // 2) for k in range(80)]
+    given = Ratings.from_labels(["A"] * 80, names, list("rs") * 40, value)
+    assert "20 rows without a score left out" in study_threshold(given, n_bootstrap=10).warnings
+    again = Ratings.from_labels(["A"] * 4, list("1122"), list("rrrs"), np.array([1.0, 1, 2, 3]))
+    told = study_threshold(again, n_bootstrap=10).warnings
+    assert any(text.startswith("1 row with the rater, system, segment") for text in told)
+    none = Ratings.from_labels(["A"], ["1"], ["r"], np.array([np.nan]))
+    with pytest.raises(UsageError, match="there is no rating with a value"):
+        study_threshold(none)

@@ -11,7 +11,7 @@ from scipy.special import expit
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.arrays import Counts, Floats, beyond_rounding, row_means
 from steelyard.stats.instances import shortertest
 from steelyard.stats.instances.congeneric import SegmentFit
 from steelyard.stats.instances.ease import additive_fit
@@ -80,7 +80,8 @@ def segment_table(
     ease, ease_sd = eases(looked, fit)
     easy = looked.sign * ease
     orders: dict[str, Floats] = {}
-    if np.nanmax(easy, initial=-np.inf) - np.nanmin(easy, initial=np.inf) > _ALIKE:
+    apart = np.fmax.reduce(easy) - np.fmin.reduce(easy)
+    if beyond_rounding(apart, np.fmax.reduce(np.abs(easy))):
         orders |= {"hardest": easy, "easiest": -easy}
     if segments_differ(fit):
         slope = fit.discrimination
