@@ -182,9 +182,12 @@ class AnnotatedLinker:
         """Give the mentions of a row of texts; missing and empty ones need not be annotated."""
         own = self._rows.get(row, ())
         if len(own) == len(texts) and all(
-            sentence.text == (text or "") for sentence, text in zip(own, texts, strict=True)
+            text is None or sentence.text == text for sentence, text in zip(own, texts, strict=True)
         ):
-            return [mentions_of(sentence) for sentence in own]
+            return [
+                () if text is None else mentions_of(sentence)
+                for sentence, text in zip(own, texts, strict=True)
+            ]
         for number, text in enumerate(texts, 1):
             if text and text not in self._known:
                 told = f"text {number} of '{row}' is not among the sentences of the links"

@@ -67,7 +67,8 @@ class Kobe:
         if not (source and target) and options.links is None:
             raise UsageError("kobe needs the languages: name them by lp=..., as de-en")
         table, report = kobe_metric(es, source or None, target or None, self.kb, options)
-        return Scored(table, report.signature, (report.meaning(),), report.warnings, report)
+        warnings = tuple(f"{self.name}: {told}" for told in report.warnings)
+        return Scored(table, report.signature, (report.meaning(),), warnings, report)
 
 
 class KobeRef(Kobe):

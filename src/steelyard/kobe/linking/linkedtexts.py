@@ -87,7 +87,8 @@ def named_linker(name: str) -> Linker:
 def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> LinkedTexts:
     """Find the mentions of what outputs are compared with, of the outputs, and of references.
 
-    The languages may be unknown where the linker has no use for them.
+    The languages may be unknown where the linker has no use for them. Outputs with nothing to be
+    compared with have no mentions, not even none: they take no part.
     """
     src, tgt = (code or "" for code in pair)
     source_based = options.against == "src"
@@ -103,7 +104,7 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
     }
     keep = LanguageFilter(src, tgt, options.language_filter)
     mentions, filtered = link_outputs(
-        linker, keep, rows | references, tgt, src if source_based else tgt
+        linker, keep, beside(texts, rows | references), tgt, src if source_based else tgt
     )
     sources = link_texts(linker, texts, wanted, other, options.against)
     if options.counted == "entities":
@@ -117,6 +118,20 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
         filtered=filtered,
         references=tuple(references),
     )
+
+
+def beside(texts: Sequence[str | None], rows: Mapping[str, Texts]) -> dict[str, Texts]:
+    """Take outputs for missing where there is no text to compare them with.
+
+    Examples
+    --------
+    >>> beside(["Wien", None], {"A": ("Vienna", "Rome")})
+    {'A': ('Vienna', None)}
+    """
+    return {
+        name: tuple(None if text is None else one for text, one in zip(texts, own, strict=True))
+        for name, own in rows.items()
+    }
 
 
 def each_once(
@@ -146,12 +161,16 @@ def once(mentions: Mentions) -> Mentions:
 
 def _compared(es: EvalSet, against: str) -> Texts:
     if against == "src":
-        if es.segments.sources is None:
+        texts = es.segments.sources
+        if texts is None or all(text is None for text in texts):
             raise UsageError("the set has no sources to find entities in; give a text file")
-        return es.segments.sources
+        return texts
     if against not in es.references:
         raise UsageError(f"no reference named '{against}'; {hint(against, es.references)}")
-    return es.segments.references[against]
+    texts = es.segments.references[against]
+    if all(text is None for text in texts):
+        raise UsageError(f"reference '{against}' has no texts to find entities in")
+    return texts
 
 
 def _check_outputs(es: EvalSet) -> None:
@@ -168,7 +187,8 @@ def link_texts(
     """Find the mentions of a row of texts; a missing one has none."""
     if isinstance(linker, AnnotatedLinker):
         return tuple(linker.link_row(row, texts))
-    return tuple(linker.link([text or "" for text in texts], lang, other))
+    found = iter(linker.link([text for text in texts if text is not None], lang, other))
+    return tuple(() if text is None else next(found) for text in texts)
 
 
 def link_outputs(
