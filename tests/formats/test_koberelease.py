@@ -92,17 +92,76 @@ def test_nothing_there(tmp_path: Path, refusal: Refusal) -> None:
     assert not koberelease.annotated_folders(tmp_path)
 
 
+def test_other_files_are_passed_over_wherever_they_stand(release: Path) -> None:
+    folder = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "de-en"
+    before = koberelease.read_folder(folder)
+    for name in ("0README.md", "LICENSE", "mine.txt", "zz.json"):
+        (folder / name).write_text('{"a": 1}\n')
+    found = koberelease.read_folder(folder)
+    assert found == before
+    assert found.inputs == before.inputs
+    others = "0README.md, LICENSE, mine.txt, zz.json"
+    assert found.notes == (f"{folder}: passed over {others}: not of the KoBE release",)
+    assert koberelease.annotated_folders(release).keys() == {"de-en", "ru-en"}
+
+
+def test_files_of_systems_must_be_there_and_whole(release: Path, refusal: Refusal) -> None:
+    folder = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "de-en"
+    path = folder / "newstest2019.C.de-en"
+    path.symlink_to("nowhere")
+    message = refusal(koberelease.read_folder, folder)
+    assert message == f"{path}: is a link to a file that is not there"
+    path.unlink()
+    path.write_text("[]")
+    assert str(path) in refusal(koberelease.read_folder, folder)
+    path.write_text('{"sentences": []}')
+    assert "no 'annotated_sentence'" in refusal(koberelease.read_folder, folder)
+    entity = {"begin": 5, "end": 1, "id": "x"}
+    rows = [{"sentence": "x"}, {"sentence": "yy", "entities": [entity]}]
+    path.write_text(json.dumps({"annotated_sentence": rows}))
+    message = refusal(koberelease.read_folder, folder)
+    assert message.startswith(f"{path}:1: sentence 2: 'entities': [5, 1] is no part")
+
+
+def test_a_name_that_is_no_text(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "de-en"
+    try:
+        (folder / "newstest2019.A.de-en").rename(folder / "newstest2019.\udcff.de-en")
+    except OSError:
+        pytest.skip("this file system has such names for no file")
+    assert run(["score", str(folder), "--metric", "kobe"]) == 2
+    assert "the name holds '\\udcff'" in capsys.readouterr().err
+
+
+def test_mentions_without_an_id_are_told_once(release: Path) -> None:
+    folder = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "ru-en"
+    for path in folder.iterdir():
+        path.write_text(path.read_text().replace("/m/1", "", 1))
+    found = koberelease.read_folder(folder)
+    assert found.notes == (f"{folder}: 4 mentions without an id left out",)
+
+
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-mentions = st.builds(
-    EntityMention,
-    texts,
-    st.integers(-5, 99),
-    st.integers(-5, 99),
-    st.none() | texts,
-    st.none() | texts,
-    st.lists(texts, max_size=2).map(tuple),
-)
-sentences = st.builds(Sentence, texts, st.lists(mentions, max_size=3).map(tuple))
+
+
+@st.composite
+def annotated(draw: st.DrawFn) -> Sentence:
+    text = draw(texts)
+    spans = st.lists(st.integers(0, len(text.encode())), min_size=2, max_size=2).map(sorted)
+    found = [
+        EntityMention(
+            draw(texts.filter(str.strip)),
+            *draw(spans),
+            draw(st.none() | texts),
+            draw(st.none() | texts),
+            tuple(draw(st.lists(texts, max_size=2))),
+        )
+        for _ in range(draw(st.integers(0, 3)))
+    ]
+    return Sentence(text, tuple(found))
+
+
+sentences = annotated()
 
 
 @given(data=st.data())

@@ -109,8 +109,10 @@ def stats(
 
     need_inputs(inputs)
     wants_figure(output)
-    found = [one for path in inputs for one in _counts(path, (src_lang, tgt_lang), reference, base)]
-    result = {"sets": [one.to_dict() for one in found], "warnings": _warnings(found)}
+    notes: list[str] = []
+    pair = src_lang, tgt_lang
+    found = [one for path in inputs for one in _counts(path, pair, reference, base, notes)]
+    result = {"sets": [one.to_dict() for one in found], "warnings": notes + _warnings(found)}
     tables = [statistics_table(found), *(histogram_table(one) for one in found)]
 
     def draw() -> Any:
@@ -130,8 +132,13 @@ def _warnings(found: list[EntityStatistics]) -> list[str]:
 
 
 def _counts(
-    path: str, pair: tuple[str | None, str | None], reference: str | None, base: str | None
+    path: str,
+    pair: tuple[str | None, str | None],
+    reference: str | None,
+    base: str | None,
+    notes: list[str],
 ) -> Iterator[EntityStatistics]:
+    """Count the entities of an input; what was left out of annotations is put to the notes."""
     from steelyard.formats.entityfiles import EntityAnnotations
     from steelyard.formats.folders import koberelease
     from steelyard.formats.reading import read_any
@@ -140,10 +147,13 @@ def _counts(
     folders = koberelease.annotated_folders(Path(path)) if Path(path).is_dir() else {}
     if folders:
         for lp, folder in folders.items():
-            yield _of_annotations(lp, koberelease.read_folder(folder), str(folder))
+            release = koberelease.read_folder(folder)
+            notes += release.notes
+            yield _of_annotations(lp, release, str(folder))
         return
     _, value, _ = read_any(path)
     if isinstance(value, EntityAnnotations):
+        notes += value.notes
         yield _of_annotations(name, value, path)
     elif not hasattr(value, "segments") or value.segments.sources is None:
         raise InputError("holds neither sources nor entity annotations", path=path)

@@ -34,7 +34,12 @@ def read_annotations(path: str | Path, lp: str | None = None) -> EntityAnnotatio
             "holds no entity annotations (sentence and entities, or annotated_sentence)",
             path=place,
         )
-    return replace(found.value, inputs=found.files, language_pair=lp or found.value.language_pair)
+    return replace(
+        found.value,
+        inputs=found.files,
+        notes=found.notes,
+        language_pair=lp or found.value.language_pair,
+    )
 
 
 def mentions_of(sentence: Sentence) -> Mentions:

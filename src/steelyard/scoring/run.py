@@ -181,7 +181,7 @@ def _with_links(source: Source) -> tuple[EvalSet, EntityAnnotations | None]:
     except JudgementsError as found:
         if not isinstance(found.value, EntityAnnotations):
             raise
-        links = replace(found.value, inputs=found.read.files)
+        links = replace(found.value, inputs=found.read.files, notes=found.read.notes)
         return links.evalset(), links
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from steelyard.core import provenance
-from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.errors import InputError, UsageError, hint, printable
 from steelyard.core.provenance import InputFile
 from steelyard.core.table import dumps
-from steelyard.core.words import plural
+from steelyard.core.words import listed, plural
 from steelyard.formats import entityfiles, files, tables
 from steelyard.formats.entityfiles import SIDES, EntityAnnotations, Sentence
 from steelyard.formats.format import SetFormat
@@ -25,20 +26,21 @@ _SET = "newstest2019"  # which the authors' script cuts off the names of files
 _PAIR = re.compile(r"[a-z]{2,3}(_[A-Za-z]+)?-[a-z]{2,3}(_[A-Za-z]+)?")
 _DEPTH = 6  # folders in folders that are looked into
 _MOST = 300  # folders that are looked into in all
+_FILES = 50  # files of a folder that are looked at to tell whether it is one
 _BEGINNING = 4096  # bytes of a file in which its key must stand
 
 
 def annotated_folders(folder: Path) -> dict[str, Path]:
     """Find the folders of language pairs in a folder and below, or the folder itself.
 
-    They are told by the first file in each, so a folder of anything else costs little.
+    They are told by a few files in each, so a folder of anything else costs little.
     """
     found: dict[str, Path] = {}
     for seen, own in enumerate(_folders(folder, 0)):
         if seen == _MOST:
             break
-        first = next((path for path in sorted(own.iterdir()) if _is_ours(path)), None)
-        if first is not None and _is_annotated(first):
+        first = next(filter(_is_annotated, islice(_files(own), _FILES)), None)
+        if first is not None:
             pair = _pair_of(own, first)
             if pair in found:
                 told = f"two folders of {pair}: {found[pair]} and {own}; give one of them"
@@ -55,8 +57,14 @@ def _folders(folder: Path, depth: int) -> Iterator[Path]:
                 yield from _folders(path, depth + 1)
 
 
-def _is_ours(path: Path) -> bool:
-    return path.is_file() and not path.name.startswith(".")
+def _files(folder: Path) -> list[Path]:
+    """Give the files of a folder, those that are named as in the release before all others."""
+    shown = (path for path in folder.iterdir() if not path.name.startswith("."))
+    return sorted(filter(Path.is_file, shown), key=lambda path: (not _is_named(path), path))
+
+
+def _is_named(path: Path) -> bool:
+    return path.name.startswith("newstest")
 
 
 def _is_annotated(path: Path) -> bool:
@@ -94,18 +102,29 @@ def read_folder(folder: Path, lp: str | None = None) -> EntityAnnotations:
 
 def _read_pair(folder: Path, pair: str) -> EntityAnnotations:
     found: dict[str, tuple[Sentence, ...]] = {}
-    paths = sorted(path for path in folder.iterdir() if _is_ours(path))
-    for path in paths:
-        for name, sentences in entityfiles.read(tables.read(path)).systems.items():
-            if name in found:
-                raise InputError(f"a second file for system '{name}'", path=path)
-            found[name] = sentences
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink() and not path.exists() and not path.name.startswith("."):
+            raise InputError("is a link to a file that is not there", path=path)
+    paths, others, unlinked = [], [], 0
+    for path in sorted(_files(folder)):
+        if not (_is_named(path) or _is_annotated(path)):
+            others.append(printable(path.name))
+            continue
+        name, sentences, bare = entityfiles.released(tables.read(path))
+        if name in found:
+            raise InputError(f"a second file for system '{name}'", path=path)
+        found[name] = sentences
+        unlinked += bare
+        paths.append(path)
+    notes = entityfiles.left_out(unlinked, str(folder))
+    if others:
+        notes += (f"{folder}: passed over {listed(others)}: not of the KoBE release",)
     lengths = {name: len(sentences) for name, sentences in found.items()}
     if len(set(lengths.values())) != 1:
         raise InputError(f"systems differ in their number of sentences: {lengths}", path=folder)
     used = InputFile(str(folder), _NAME, provenance.sha256(paths, folder))
     return EntityAnnotations(
-        found, language_pair=pair if _PAIR.fullmatch(pair) else None, inputs=(used,)
+        found, language_pair=pair if _PAIR.fullmatch(pair) else None, inputs=(used,), notes=notes
     )
 
 
@@ -127,15 +146,15 @@ def write(annotations: EntityAnnotations, folder: Path, *, overwrite: bool = Fal
     if there and not overwrite:
         raise UsageError(f"{there[0]} exists already; overwrite=True overwrites it")
     files.make_folder(target)
-    for path in set(there) - set(paths.values()):  # of systems that are no more
-        if _is_ours(path) and _is_annotated(path):
+    for path in set(_files(target)) - set(paths.values()):  # of systems that are no more
+        if _is_annotated(path):
             path.unlink()
     for name, sentences in annotations.systems.items():
-        listed = [
+        rows = [
             {"sentence": own.text, "entities": [entityfiles.written(m) for m in own.mentions]}
             for own in sentences
         ]
-        document = {"annotated_sentence": listed}
+        document = {"annotated_sentence": rows}
         files.write_text(paths[name], dumps(document, indent=None) + "\n")
 
 
