@@ -206,10 +206,11 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 @st.composite
 def annotated(draw: st.DrawFn) -> Sentence:
     text = draw(texts)
-    spans = st.lists(st.integers(0, len(text.encode())), min_size=2, max_size=2).map(sorted)
+    place = st.integers(0, len(text.encode()))
+    spans = [sorted((draw(place), draw(place))) for _ in range(draw(st.integers(0, 3)))]
     found = [
-        EntityMention(draw(texts.filter(str.strip)), *draw(spans), draw(st.none() | texts))
-        for _ in range(draw(st.integers(0, 3)))
+        EntityMention(draw(texts.filter(str.strip)), begin, end, draw(st.none() | texts))
+        for begin, end in spans
     ]
     return Sentence(text, tuple(found))
 

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from importlib.resources import files
 from pathlib import Path
@@ -176,6 +177,80 @@ def test_links_are_those_of_the_place_not_of_the_text() -> None:
     es = made.evalset().select(segments=["1"])
     _, report = kobe_metric(es, None, None, options=KobeOptions(links=made))
     assert report.warnings[-1].startswith("2 texts with several links")
+
+
+def test_what_was_found_by_text_and_not_by_name_is_told(tmp_path: Path, capsys) -> None:
+    texts, links = tmp_path / "texts.jsonl", tmp_path / "links.jsonl"
+    rows = [
+        {
+            "seg": i,
+            "src": f"{i} ab",
+            "refs": {"refA": f"{i} b"},
+            "out": {"A": f"{i} b", "B": f"{i} a"},
+        }
+        for i in range(2)
+    ]
+    texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = annotated({"src": ["ab"] * 2, "ref": ["b"] * 2, "A": ["b"] * 2, "B": ["a"] * 2})
+    call = ["score", str(texts), "--metric", "kobe,kobe-ref", "--json", "--links", str(links)]
+
+    def told() -> list[str]:
+        assert run(call) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [file["path"] for file in found["provenance"]["inputs"]] == [str(texts), str(links)]
+        assert {file["file"] for file in found["read"]} == {str(texts), str(links)}
+        assert found["systems"]["A"] == {"kobe": 50.0, "kobe-ref": 100.0}
+        return [one for one in found["warnings"] if "by text" in one]
+
+    write_lines(made, links)
+    assert told() == []  # the reference is ref there, whatever it is called here
+    write_lines(EntityAnnotations({n: own for n, own in made.systems.items() if n != "A"}), links)
+    (warning,) = told()
+    assert warning.startswith("links of 'A' are found by text, not by name: ")
+    moved = [
+        one._replace(text=one.text + " ") if i else one for i, one in enumerate(made.systems["A"])
+    ]
+    write_lines(EntityAnnotations({**made.systems, "A": tuple(moved)}), links)
+    assert len(told()) == 1
+    write_lines(EntityAnnotations({n: own for n, own in made.systems.items() if n != "ref"}), links)
+    assert told()[0].startswith("links of 'refA' are found by text")
+
+
+def test_what_was_left_out_of_links_is_told_once(tmp_path: Path, capsys) -> None:
+    links, texts = tmp_path / "links.jsonl", tmp_path / "texts.jsonl"
+    write_lines(annotated({"src": ["ab"], "ref": ["ab"], "A": ["ab"]}), links)
+    links.write_text(links.read_text().replace('"b"', '""'))
+    row = {"seg": 1, "src": "0 ab", "refs": {"ref": "0 ab"}, "out": {"A": "0 ab"}}
+    texts.write_text(json.dumps(row) + "\n")
+    for inputs in ([str(links)], [str(texts), "--links", str(links)]):
+        assert run(["score", *inputs, "--metric", "kobe,kobe-ref", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["warnings"] == [f"{links}: 3 mentions without an id left out"]
+        assert found["reports"]["kobe"]["n_source_entities"] == 1
+
+
+def test_references_that_are_named_like_systems() -> None:
+    made = annotated({"src": ["ab"], "A": ["a"]})
+    es = made.evalset()
+    texts = {"A": ("0 a",), "A (reference)": ("0 ab",), "B": (None,)}
+    es = replace(es, segments=replace(es.segments, references=texts))
+    _, report = kobe_metric(es, None, None, options=KobeOptions(links=made))
+    assert [(row.system, row.wanted) for row in report.systems] == [
+        ("A", 2),
+        ("A (reference) (reference)", 2),
+        ("A (reference)", 2),
+        ("B", 0),
+    ]
+
+
+def test_a_file_without_outputs_is_named(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "links.jsonl"
+    write_lines(annotated({"src": ["a"], "ref": ["a"]}), path)
+    assert run(["score", str(path), "--metric", "kobe"]) == 2
+    assert f"{path}: no outputs of systems to score" in capsys.readouterr().err
+    write_lines(annotated({"src": ["a"], "A": ["a"]}), path)
+    assert run(["score", str(path), "--metric", "kobe", "--drop-systems", "A"]) == 2
+    assert str(path) in capsys.readouterr().err
 
 
 def test_a_text_that_nobody_annotated() -> None:

@@ -117,10 +117,7 @@ def _assemble(
     loose = match(sources, found, "candidates")
     missed = missed_by_all(loose, linked.references)
     n_missing = sum(text is None for text in linked.sources)
-    warnings: tuple[str, ...] = ()
-    if isinstance(linker, AnnotatedLinker) and linker.unsure:
-        told = plural(len(linker.unsure), "text")
-        warnings = (f"{told} with several links in different places: the first are taken",)
+    said = linker.said() if isinstance(linker, AnnotatedLinker) else ()
     report = KobeReport(
         src=pair[0],
         tgt=pair[1],
@@ -139,7 +136,7 @@ def _assemble(
         linked=linked,
         linker=linker,
     )
-    return table, replace(report, warnings=entity_warnings(report, n_missing) + warnings)
+    return table, replace(report, warnings=(*entity_warnings(report, n_missing), *said))
 
 
 def _system_rows(

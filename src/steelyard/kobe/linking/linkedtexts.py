@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.data.evalset import EvalSet
+from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
+from steelyard.formats.entityfiles import SIDES
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.languages import LanguageFilter
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
@@ -97,16 +98,15 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
     texts = _compared(es, options.against)
     _check_outputs(es)
     rows = {name: es.outputs[name] for name in es.systems if name in es.outputs}
-    references = {
-        f"{name} (reference)" if name in rows else name: own  # no system has that name
-        for name, own in es.segments.references.items()
-        if name != options.against
-    }
+    named = {row: name for name, row in reference_rows(es).items() if name != options.against}
+    references = {row: es.segments.references[name] for row, name in named.items()}
     keep = LanguageFilter(src, tgt, options.language_filter)
+    compared = beside(texts, rows | references)
     mentions, filtered = link_outputs(
-        linker, keep, beside(texts, rows | references), tgt, src if source_based else tgt
+        linker, keep, compared, tgt, src if source_based else tgt, named
     )
-    sources = link_texts(linker, texts, wanted, other, options.against)
+    human = () if source_based else SIDES[1:]
+    sources = link_texts(linker, texts, wanted, other, options.against, *human)
     if options.counted == "entities":
         sources, mentions = each_once(sources, mentions)
     return LinkedTexts(
@@ -118,6 +118,25 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
         filtered=filtered,
         references=tuple(references),
     )
+
+
+def reference_rows(es: EvalSet) -> dict[str, str]:
+    """Give references a name among outputs that neither a system nor another reference has.
+
+    Examples
+    --------
+    >>> from steelyard import EvalSet, Segments
+    >>> segments = Segments((), references={"A": (), "B": (), "A (reference)": ()})
+    >>> reference_rows(EvalSet(("A",), segments))
+    {'A': 'A (reference) (reference)', 'A (reference)': 'A (reference)', 'B': 'B'}
+    """
+    found: dict[str, str] = {}
+    for name in es.references:
+        row = name
+        while row in es.systems or (row != name and row in es.references):
+            row += " (reference)"
+        found[name] = row
+    return found
 
 
 def beside(texts: Sequence[str | None], rows: Mapping[str, Texts]) -> dict[str, Texts]:
@@ -174,19 +193,21 @@ def _compared(es: EvalSet, against: str) -> Texts:
 
 
 def _check_outputs(es: EvalSet) -> None:
-    if not es.outputs:
-        raise UsageError("the set has no outputs to score; give a text file")
+    need_outputs(es)
     for system, texts in es.outputs.items():
         if not any((text or "").strip() for text in texts):
             raise UsageError(f"all outputs of system '{system}' are empty")
 
 
 def link_texts(
-    linker: Linker, texts: Sequence[str | None], lang: str, other: str, row: str
+    linker: Linker, texts: Sequence[str | None], lang: str, other: str, *names: str
 ) -> tuple[Mentions, ...]:
-    """Find the mentions of a row of texts; a missing one has none."""
+    """Find the mentions of a row of texts, which annotations have under one of these names.
+
+    A missing text has none.
+    """
     if isinstance(linker, AnnotatedLinker):
-        return tuple(linker.link_row(row, texts))
+        return tuple(linker.link_row(names, texts))
     found = iter(linker.link([text for text in texts if text is not None], lang, other))
     return tuple(() if text is None else next(found) for text in texts)
 
@@ -197,12 +218,18 @@ def link_outputs(
     rows: Mapping[str, Texts],
     lang: str,
     other: str,
+    references: Mapping[str, str] | None = None,
 ) -> tuple[Outputs, dict[str, int]]:
-    """Link outputs, drop what is not in their language, and count such sentences."""
+    """Link outputs, drop what is not in their language, and count such sentences.
+
+    ``references`` are the rows that are no system's, with the names that they have in the set.
+    """
+    human = references or {}
     linked: Outputs = {}
     filtered = {}
     for name, texts in rows.items():
-        found = keep.apply(texts, link_texts(linker, texts, lang, other, name))
+        names = (human[name], *SIDES[1:]) if name in human else (name,)
+        found = keep.apply(texts, link_texts(linker, texts, lang, other, *names))
         linked[name] = tuple(
             None if text is None else own for text, own in zip(texts, found, strict=True)
         )
