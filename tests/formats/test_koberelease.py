@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from steelyard import load, save
 from steelyard.cli.main import run
-from steelyard.core.errors import UsageError
+from steelyard.core.errors import InputError, UsageError
 from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.folders import koberelease
 from steelyard.formats.load import JudgementsError
@@ -193,6 +193,26 @@ def test_writing_minds_what_is_there(tmp_path: Path) -> None:
         "newstest2019.B.de-en",
         "notes.txt",
     ]
+
+
+def test_what_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    def made(name: str, text: str = "x") -> EntityAnnotations:
+        rows = {"A": (Sentence("x", ()),), name: (Sentence(text, ()),)}
+        return EntityAnnotations(rows, language_pair="de-en")
+
+    for bad in (made("B" * 300), made("B\ud800"), made("B", "x\ud800")):
+        with pytest.raises((UsageError, InputError)):
+            save(bad, tmp_path / "new", to="kobe-release")
+        assert not (tmp_path / "new").exists()
+    save(made("B"), tmp_path, to="kobe-release")
+    (tmp_path / "de-en" / "newstest2019.C.de-en").mkdir()
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    for bad in (made("C"), made("D", "x\ud800")):
+        with pytest.raises(
+            (UsageError, InputError), match=r"is a folder|sentence 1 holds '\\ud800'"
+        ):
+            save(bad, tmp_path, to="kobe-release", overwrite=True)
+        assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("name", ["a/b", "my-ref.1", "x-src.y"])

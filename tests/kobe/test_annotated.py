@@ -371,8 +371,60 @@ def test_what_can_not_be_annotated(small_kb, tmp_path: Path, capsys) -> None:
     assert run([*call, str(tmp_path / "x"), "--drop-systems", "B"]) == 0
     assert run([*call[:5], "--out", str(tmp_path / "y")]) == 2
     assert "--src-lang and --tgt-lang" in capsys.readouterr().err
-    assert run([*call, str(tmp_path / "z"), "--set", "kobe.against=refA"]) == 2
     assert run([*call, str(tmp_path / "z"), "--set", "bleu.tokenize=intl"]) == 2
+    assert run([*call, ""]) == 2
+    assert "--out" in capsys.readouterr().err
+    other = ["--src-lang", "fr", "--tgt-lang", "en"]
+    for command in ([*call, str(tmp_path / "z")], ["score", *call[2:-1], "--metric", "kobe"]):
+        assert run([*command, *other]) == 2
+        assert "expected the same languages" in capsys.readouterr().err
+    assert not (tmp_path / "z").exists()
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["measure=f", "rounded=true", "weights=consensus", "penalty=false", "matching=candidates",
+     "against=refA", "counted=entities", "links=x"],
+)  # fmt: skip
+def test_options_that_have_no_part_in_annotations(own_linker, setting, tmp_path, capsys) -> None:
+    call = ["kb", "annotate", *own_linker, "--out", str(tmp_path / "x"), "--set", f"kobe.{setting}"]
+    assert run(call) == 2
+    error = capsys.readouterr().err
+    assert f"option {setting.partition('=')[0]} (" in error
+    assert "expected one of link, linker, language_filter" in error
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"src": None}, "the set lacks 1 source"),
+        ({"refs": {}}, "reference 'ref' lacks 1 text"),
+        ({"out": {"A": "x", "B": None}}, "'B' lacks 1 output"),
+        ({"out": {"A\ud800": "x", "A": "x", "B": "x"}}, "texts.jsonl:2: a name of 'out' holds"),
+    ],
+)
+def test_texts_that_annotations_have_no_place_for(own_linker, change, words, tmp_path, capsys):
+    row = {"seg": 1, "src": "Wien", "refs": {"ref": "Vienna"}, "out": {"A": "Vienna", "B": "Rome"}}
+    rows = [row, {**row, "seg": 2, **change}]
+    Path(own_linker[0]).write_text("".join(json.dumps(one) + "\n" for one in rows))
+    more = ["--set", "kobe.linker=capitals:ready", "--out", str(tmp_path / "x")]
+    assert run(["kb", "annotate", *own_linker, *more]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_reference_that_is_meant_is_written(own_linker, tmp_path: Path, capsys) -> None:
+    references = {"ref": "Vienna", "ref (reference)": "Rome"}
+    row = {"seg": 1, "src": "Wien", "refs": references, "out": {"A": "Vienna", "B": "Rome"}}
+    Path(own_linker[0]).write_text(json.dumps(row) + "\n")
+    for name, text in references.items():
+        out = tmp_path / f"{text}.jsonl"
+        more = ["--set", "kobe.linker=capitals:ready", "--out", str(out), "--ref", name]
+        assert run(["kb", "annotate", *own_linker, *more]) == 0
+        found = [json.loads(line) for line in out.read_text().splitlines()]
+        assert [one["sentence"] for one in found if one["system"] == "ref"] == [text]
+    assert run(["kb", "annotate", str(out), "--lp", "de-en", "--out", str(tmp_path / "x")]) == 2
+    assert f"{out}: holds entity annotations, expected texts" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

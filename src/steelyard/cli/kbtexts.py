@@ -22,6 +22,7 @@ from steelyard.cli.options import (
     input_options,
     need_inputs,
     output_options,
+    with_languages,
 )
 from steelyard.cli.texts import Named, settings_of
 from steelyard.core.errors import InputError, UsageError, hint
@@ -268,17 +269,14 @@ def annotate(
     need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links --lp de-en")
     if output.out is None:
         raise UsageError("--out is missing: the folder to write links into")
-    if bool(how.src_lang) != bool(how.tgt_lang):
-        raise UsageError("--src-lang and --tgt-lang: expected both")
-    if how.src_lang:
-        options = replace(options, lp=f"{how.src_lang}-{how.tgt_lang}")
+    options = with_languages(options, how.src_lang, how.tgt_lang)
     given = settings_of(how.settings)
     for name in given:
         if name != "kobe":
             raise UsageError(
                 f"--set {name}...: expected options of kobe, as kobe.link.values=false"
             )
-    es = options.load(inputs)
+    es = _texts(inputs, options)
     source, _, target = (es.language_pair or "").partition("-")
     if not (source and target):
         raise UsageError("the languages are not known: name them by --src-lang and --tgt-lang")
@@ -312,3 +310,13 @@ def annotate(
     columns = (Column("system"), Column("mentions", digits=0))
     note(f"wrote {result['path']}", output)
     emit(result, [Table(title, columns, tuple(mentions.items()))], replace(output, out=None))
+
+
+def _texts(inputs: tuple[str, ...], options: InputOptions) -> EvalSet:
+    """Load texts; of judgements and annotations, say that they are none."""
+    from steelyard.formats.load import JudgementsError
+
+    try:
+        return options.load(inputs)
+    except JudgementsError as error:
+        raise InputError(f"holds {error.read.form}, expected texts", path=error.path) from None

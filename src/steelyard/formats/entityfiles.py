@@ -7,7 +7,7 @@ folders (:mod:`steelyard.formats.folders.koberelease`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,6 @@ from steelyard.formats.rawtable import RawTable
 SIDES = ("src", "ref")
 _KEYS = ("begin", "end", "id")
 _EXPECTED = "'entities': expected a list of [begin, end, id]"
-Fail = Callable[[str], NoReturn]  # says what is wrong, and where
 
 
 class EntityMention(NamedTuple):
@@ -149,7 +148,7 @@ def read(table: RawTable) -> EntityAnnotations:
         if line in found.setdefault(name, {}):
             table.fail(f"line '{line}' of '{name}' occurs twice", row)
         fail = partial(table.fail, row=row)
-        whole(f"{name}{line}", "a name", fail)
+        files.whole(f"{name}{line}", "a name", fail)
         found[name][line] = sentence = _sentence(texts[row] or "", listed, fail)
         unlinked += len(listed) - len(sentence.mentions)
     lines = sorted({line for own in found.values() for line in own}, key=natural_key)
@@ -172,20 +171,11 @@ def left_out(unlinked: int, place: str) -> tuple[str, ...]:
     return (f"{place}: {plural(unlinked, 'mention')} without an id left out",)
 
 
-def whole(text: str, what: str, fail: Fail) -> str:
-    """Refuse half a character, which JSON can hold and UTF-8 can't write."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        fail(f"{what} holds {text[error.start]!r}, half a character that UTF-8 can't write")
-    return text
-
-
-def _sentence(text: str, listed: Any, fail: Fail) -> Sentence:
+def _sentence(text: str, listed: Any, fail: files.Fail) -> Sentence:
     """Read a sentence with those of its mentions that have an id."""
     if not isinstance(listed, list):
         fail(_EXPECTED)
-    size = len(whole(text, "'sentence'", fail).encode())
+    size = len(files.whole(text, "'sentence'", fail).encode())
     found = [_mention(one, fail) for one in listed]
     for one in found:
         # Characters are at most as many as bytes, in which the release counts the beginning.
@@ -196,7 +186,7 @@ def _sentence(text: str, listed: Any, fail: Fail) -> Sentence:
     return Sentence(text, tuple(one for one in found if one.id.strip()))
 
 
-def _mention(one: Any, fail: Fail) -> EntityMention:
+def _mention(one: Any, fail: files.Fail) -> EntityMention:
     named: dict[str, Any] = one if isinstance(one, dict) else {}
     values = [one[key] for key in _KEYS] if named.keys() >= set(_KEYS) else one
     if not (isinstance(values, list) and len(values) == 3):
@@ -213,7 +203,7 @@ def _mention(one: Any, fail: Fail) -> EntityMention:
         fail(f"entity's 'candidates': {readings!r}, expected a list of ids")
     text, category = named.get("text"), named.get("category")
     for own in (id_, text, category, *readings):
-        whole(own or "", "'entities'", fail)
+        files.whole(own or "", "'entities'", fail)
     return EntityMention(id_ or "", begin, end, text, category, tuple(readings))
 
 
@@ -242,7 +232,7 @@ def released(table: RawTable) -> tuple[str, tuple[Sentence, ...], int]:
         entities = value.get("entities", [])
         sentences.append(_sentence(value["sentence"], entities, fail))
         unlinked += len(entities) - len(sentences[-1].mentions)
-    return whole(system_name(table.path), "the name", table.fail), tuple(sentences), unlinked
+    return files.whole(system_name(table.path), "the name", table.fail), tuple(sentences), unlinked
 
 
 def _fail_in(table: RawTable, number: int, message: str) -> NoReturn:
