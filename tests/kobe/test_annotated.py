@@ -24,7 +24,7 @@ from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sent
 from steelyard.formats.entityfiles import write as write_lines
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.explaining import explain
-from steelyard.kobe.linking import linkedtexts
+from steelyard.kobe.linking import foreign
 from steelyard.kobe.mention import Mention
 from steelyard.kobe.options import KobeOptions
 from steelyard.kobe.run import kobe_metric
@@ -507,9 +507,9 @@ def own_linker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("name", ["capitals:Capitals", "capitals:ready", "mine"])
 def test_a_linker_of_ones_own(own_linker, name, tmp_path: Path, monkeypatch, capsys) -> None:
-    point = EntryPoint("mine", "capitals:Capitals", linkedtexts.GROUP)
+    point = EntryPoint("mine", "capitals:Capitals", foreign.GROUP)
     points = EntryPoints([point])
-    monkeypatch.setattr(linkedtexts, "entry_points", lambda group: points.select(group=group))
+    monkeypatch.setattr(foreign, "entry_points", lambda group: points.select(group=group))
     call = ["score", *own_linker, "--metric", "kobe", "--set", f"kobe.linker={name}", "--json"]
     assert run(call) == 0
     found = json.loads(capsys.readouterr().out)
@@ -533,6 +533,10 @@ def test_a_linker_of_ones_own(own_linker, name, tmp_path: Path, monkeypatch, cap
         (["kobe.linker=no_such_module:x"], ["can't be loaded"]),
         (["kobe.linker=capitals:number"], ["can't be loaded"]),
         (["kobe.linker=builtins:dict"], ["a dict has no signature, link and name"]),
+        (["kobe.linker=:"], ["linker ':': expected MODULE:OBJECT"]),
+        (["kobe.linker=os:"], ["linker 'os:': expected MODULE:OBJECT"]),
+        (["kobe.linker=../x:y"], ["linker '../x:y': expected MODULE:OBJECT"]),
+        (["kobe.linker=sys:exit"], ["linker 'sys:exit': can't be loaded", "SystemExit"]),
         (["kobe.linker=capitals:ready", "kobe.link.values=false"], ["another linker does"]),
         (["kobe.linker=capitals:ready", "kobe.links=x"], ["expected one of them"]),
     ],
@@ -543,6 +547,62 @@ def test_linkers_that_are_none(own_linker, settings, words, capsys) -> None:
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert all(word in error for word in words)
+
+
+MISBEHAVING = """
+from capitals import Capitals, Mention
+
+
+def misbehaving(**parts):
+    return type("Bad", (Capitals,), parts)
+
+
+def fail(*given):
+    raise RuntimeError("boom\\nand more")
+
+
+few = misbehaving(link=lambda self, texts, *_: [()])
+none = misbehaving(link=lambda self, texts, *_: None)
+nones = misbehaving(link=lambda self, texts, *_: [None for _ in texts])
+tuples = misbehaving(link=lambda self, texts, *_: [[(0, 1, "x", "Q1")] for _ in texts])
+nan = misbehaving(link=lambda self, texts, *_: [[Mention(float("nan"), 1, "", "x")] for _ in texts])
+far = misbehaving(link=lambda self, texts, *_: [[Mention(0, 999, "", "x")] for _ in texts])
+ids = misbehaving(link=lambda self, texts, *_: [[Mention(0, 1, "", ["x"])] for _ in texts])
+number = misbehaving(signature=5)
+raising = misbehaving(link=fail)
+unmade = misbehaving(__init__=fail)
+unnamed = misbehaving(name=fail)
+leaving = misbehaving(link=lambda *_: exit(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("few", "link gives 1 list for 2 texts, expected one of each"),
+        ("none", "link fails: TypeError"),
+        ("nones", "link gives None for a text, expected a list of mentions"),
+        ("tuples", "link gives (0, 1, 'x', 'Q1'), expected a Mention"),
+        ("nan", "a mention with start nan and end 1 in"),
+        ("far", "a mention with start 0 and end 999 in"),
+        ("ids", "(0, 1, '', ['x'], 'entity', 'core', (), ''), expected a Mention whose ids are"),
+        ("number", "signature is 5, expected text"),
+        ("raising", "link fails: RuntimeError boom and more"),
+        ("unmade", "can't be loaded from bad:unmade: RuntimeError boom and more"),
+        ("unnamed", "name fails: RuntimeError"),
+        ("leaving", "link fails: SystemExit 3"),
+    ],
+)
+def test_linkers_that_misbehave(own_linker, name, words, tmp_path: Path, capsys) -> None:
+    (tmp_path / "bad.py").write_text(MISBEHAVING)
+    row = {"src": "Wien", "out": {"A": "Rome", "B": "Paris"}}
+    rows = [json.dumps({"seg": i, **row}) for i in range(2)]
+    Path(own_linker[0]).write_text("\n".join(rows))
+    call = ["score", *own_linker, "--metric", "kobe", "--set", f"kobe.linker=bad:{name}"]
+    assert run(call) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: linker 'bad:{name}': {words}")
+    assert error.count("\n") == 1
 
 
 def test_options_that_have_no_part_where_links_are_given(tmp_path: Path, capsys) -> None:

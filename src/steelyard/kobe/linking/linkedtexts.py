@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,13 @@ from steelyard.data.segments import Texts
 from steelyard.formats.entityfiles import SIDES
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.languages import LanguageFilter
+from steelyard.kobe.linking.foreign import named_linker
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions, LinkOptions
 
 if TYPE_CHECKING:
     from steelyard.kobe.linking.linker import DictionaryLinker
 
-#: The group of entry points by which packages add linkers.
-GROUP = "steelyard.linkers"
 Pair = tuple[str | None, str | None]
 Outputs = dict[str, tuple[Mentions | None, ...]]
 
@@ -56,33 +54,6 @@ def chosen_linker(
     if options.linker is not None:
         return named_linker(options.linker)
     return make_linker(kb, options.link)
-
-
-def named_linker(name: str) -> Linker:
-    """Load a linker that a package has added to :data:`GROUP`, or ``module:object``.
-
-    What is loaded is a linker, or a function or class without arguments that gives one.
-
-    Examples
-    --------
-    >>> named_linker("nobody")
-    Traceback (most recent call last):
-    steelyard.core.errors.UsageError: no linker 'nobody': expected the name of one that a package...
-    """
-    added = {point.name: point for point in entry_points(group=GROUP)}
-    if name not in added and ":" not in name:
-        expected = "expected the name of one that a package adds, or MODULE:OBJECT"
-        raise UsageError(f"no linker '{name}': {expected}; {hint(name, added)}")
-    point = added.get(name) or EntryPoint(name, name, GROUP)
-    try:
-        found = point.load()
-        linker = found if isinstance(found, Linker) and not isinstance(found, type) else found()
-    except (ImportError, AttributeError, TypeError) as error:
-        raise UsageError(f"linker '{name}' can't be loaded from {point.value}: {error}") from error
-    if not isinstance(linker, Linker):
-        kind = type(linker).__name__
-        raise UsageError(f"linker '{name}': a {kind} has no signature, link and name")
-    return linker
 
 
 def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> LinkedTexts:
