@@ -43,15 +43,15 @@ def test_json_lines(tmp_path: Path) -> None:
         tmp_path / "x.jsonl",
         row("ref", 10, [0, 2, "/m/1"], [0, 2, "/m/1"]),
         row("ref", 9),
-        row("A", 9, {"begin": 3, "end": 5, "id": "Q1", "text": "Bär"}),
-        row("A", 10, {"begin": 3, "end": 5, "id": "Q2"}),
+        row("A", 9, {"begin": 0, "end": 2, "id": "Q1", "text": "Bär"}),
+        row("A", 10, {"begin": 1, "end": 3, "id": "Q2"}),
     )
     found = read(path)
     assert found.n_segments == 2
     assert found.systems == {
         "A": (
-            Sentence("A9", (EntityMention("Q1", 3, 5, "Bär"),)),
-            Sentence("A10", (EntityMention("Q2", 3, 5),)),
+            Sentence("A9", (EntityMention("Q1", 0, 2, "Bär"),)),
+            Sentence("A10", (EntityMention("Q2", 1, 3),)),
         ),
         "ref": (
             Sentence("ref9", ()),
@@ -82,6 +82,13 @@ def test_synonyms_of_line(tmp_path: Path, key: str) -> None:
         ({**row("A", 2), "entities": {"a": 1}}, ["[begin, end, id]"]),
         ({**row("A", 2), "entities": "[1"}, ["JSON"]),
         ({**row("A", 2), "sentence": ["x"]}, ["'sentence'"]),
+        (row("A", 2, [2, 1, "x"]), ["[2, 1] is no part of the 2 characters of the sentence"]),
+        (row("A", 2, [-1, 1, "x"]), ["[-1, 1]"]),
+        (row("A", 2, [0, 3, "x"]), ["[0, 3]"]),
+        (row("A", 2, {"begin": 10**80, "end": 10**90, "id": ""}), ["[1000", "..., 1000"]),
+        ({**row("A", 2), "sentence": "\ud800x"}, ["'sentence' holds '\\ud800', half a character"]),
+        (row("A", 2, [0, 1, "\ud800"]), ["'entities' holds '\\ud800'"]),
+        ({**row("A", 2), "system": "A\udcff"}, ["a name holds '\\udcff'"]),
         ({**row("A", 2), "line": None}, ["'line'"]),
     ],
 )
@@ -91,6 +98,24 @@ def test_bad_lines(tmp_path: Path, refusal: Refusal, bad: Any, words: list[str])
     assert message.startswith(f"{path}:2: ")
     for word in words:
         assert word in message
+
+
+def test_mentions_without_an_id_are_left_out(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "x.jsonl",
+        row("A", 1, [0, 1, ""], [0, 2, "Q1"], {"begin": 0, "end": 1, "id": None}),
+        row("B", 1, [0, 1, " "]),
+    )
+    found = read(path)
+    assert [s.mentions for s in found.systems["A"]] == [(EntityMention("Q1", 0, 2),)]
+    assert found.notes == (f"{path}: 3 mentions without an id left out",)
+    assert found.evalset().notes == found.notes
+
+
+def test_spans_may_count_bytes(tmp_path: Path) -> None:
+    """As the release does: the beginning in bytes, the length in characters."""
+    sentence = {**row("A", 1, [5, 8, "Q1"]), "sentence": "ää Bär"}
+    assert read(written(tmp_path / "x.jsonl", sentence)).systems["A"][0].mentions[0].begin == 5
 
 
 def test_systems_must_have_the_same_lines(tmp_path: Path, refusal: Refusal) -> None:
@@ -176,10 +201,21 @@ def test_bad_release(tmp_path: Path, refusal: Refusal, value: Any) -> None:
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-mentions = st.builds(
-    EntityMention, texts, st.integers(-5, 99), st.integers(-5, 99), st.none() | texts
-)
-sentences = st.builds(Sentence, texts, st.lists(mentions, max_size=3).map(tuple))
+
+
+@st.composite
+def annotated(draw: st.DrawFn) -> Sentence:
+    text = draw(texts)
+    place = st.integers(0, len(text.encode()))
+    spans = [sorted((draw(place), draw(place))) for _ in range(draw(st.integers(0, 3)))]
+    found = [
+        EntityMention(draw(texts.filter(str.strip)), begin, end, draw(st.none() | texts))
+        for begin, end in spans
+    ]
+    return Sentence(text, tuple(found))
+
+
+sentences = annotated()
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv", "tsv", "parquet"])

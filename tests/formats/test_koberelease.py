@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from steelyard import load, save
 from steelyard.cli.main import run
-from steelyard.core.errors import UsageError
+from steelyard.core.errors import InputError, UsageError
 from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.folders import koberelease
 from steelyard.formats.load import JudgementsError
@@ -92,17 +92,78 @@ def test_nothing_there(tmp_path: Path, refusal: Refusal) -> None:
     assert not koberelease.annotated_folders(tmp_path)
 
 
+def test_other_files_are_passed_over_wherever_they_stand(release: Path) -> None:
+    folder = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "de-en"
+    before = koberelease.read_folder(folder)
+    for name in ("0README.md", "LICENSE", "mine.txt", "zz.json"):
+        (folder / name).write_text('{"a": 1}\n')
+    found = koberelease.read_folder(folder)
+    assert found == before
+    assert found.inputs == before.inputs
+    others = "0README.md, LICENSE, mine.txt, zz.json"
+    assert found.notes == (f"{folder}: passed over {others}: not of the KoBE release",)
+    assert koberelease.annotated_folders(release).keys() == {"de-en", "ru-en"}
+
+
+def test_files_of_systems_must_be_there_and_whole(release: Path, refusal: Refusal) -> None:
+    folder = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "de-en"
+    path = folder / "newstest2019.C.de-en"
+    path.symlink_to("nowhere")
+    message = refusal(koberelease.read_folder, folder)
+    assert message == f"{path}: is a link to a file that is not there"
+    path.unlink()
+    path.write_text("[]")
+    assert str(path) in refusal(koberelease.read_folder, folder)
+    path.write_text('{"sentences": []}')
+    assert "no 'annotated_sentence'" in refusal(koberelease.read_folder, folder)
+    entity = {"begin": 5, "end": 1, "id": "x"}
+    rows = [{"sentence": "x"}, {"sentence": "yy", "entities": [entity]}]
+    path.write_text(json.dumps({"annotated_sentence": rows}))
+    message = refusal(koberelease.read_folder, folder)
+    assert message.startswith(f"{path}:1: sentence 2: 'entities': [5, 1] is no part")
+
+
+def test_a_name_that_is_no_text(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "de-en"
+    try:
+        (folder / "newstest2019.A.de-en").rename(folder / "newstest2019.\udcff.de-en")
+    except OSError:
+        pytest.skip("this file system has such names for no file")
+    assert run(["score", str(folder), "--metric", "kobe"]) == 2
+    assert "the name holds '\\udcff'" in capsys.readouterr().err
+
+
+def test_mentions_without_an_id_are_told_once(release: Path) -> None:
+    folder = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "ru-en"
+    for path in folder.iterdir():
+        path.write_text(path.read_text().replace("/m/1", "", 1))
+    found = koberelease.read_folder(folder)
+    assert found.notes == (f"{folder}: 4 mentions without an id left out",)
+
+
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-mentions = st.builds(
-    EntityMention,
-    texts,
-    st.integers(-5, 99),
-    st.integers(-5, 99),
-    st.none() | texts,
-    st.none() | texts,
-    st.lists(texts, max_size=2).map(tuple),
-)
-sentences = st.builds(Sentence, texts, st.lists(mentions, max_size=3).map(tuple))
+
+
+@st.composite
+def annotated(draw: st.DrawFn) -> Sentence:
+    text = draw(texts)
+    place = st.integers(0, len(text.encode()))
+    spans = [sorted((draw(place), draw(place))) for _ in range(draw(st.integers(0, 3)))]
+    found = [
+        EntityMention(
+            draw(texts.filter(str.strip)),
+            begin,
+            end,
+            draw(st.none() | texts),
+            draw(st.none() | texts),
+            tuple(draw(st.lists(texts, max_size=2))),
+        )
+        for begin, end in spans
+    ]
+    return Sentence(text, tuple(found))
+
+
+sentences = annotated()
 
 
 @given(data=st.data())
@@ -132,6 +193,26 @@ def test_writing_minds_what_is_there(tmp_path: Path) -> None:
         "newstest2019.B.de-en",
         "notes.txt",
     ]
+
+
+def test_what_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    def made(name: str, text: str = "x") -> EntityAnnotations:
+        rows = {"A": (Sentence("x", ()),), name: (Sentence(text, ()),)}
+        return EntityAnnotations(rows, language_pair="de-en")
+
+    for bad in (made("B" * 300), made("B\ud800"), made("B", "x\ud800")):
+        with pytest.raises((UsageError, InputError)):
+            save(bad, tmp_path / "new", to="kobe-release")
+        assert not (tmp_path / "new").exists()
+    save(made("B"), tmp_path, to="kobe-release")
+    (tmp_path / "de-en" / "newstest2019.C.de-en").mkdir()
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    for bad in (made("C"), made("D", "x\ud800")):
+        with pytest.raises(
+            (UsageError, InputError), match=r"is a folder|sentence 1 holds '\\ud800'"
+        ):
+            save(bad, tmp_path, to="kobe-release", overwrite=True)
+        assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("name", ["a/b", "my-ref.1", "x-src.y"])

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from importlib.resources import files
 from pathlib import Path
@@ -23,7 +24,7 @@ from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sent
 from steelyard.formats.entityfiles import write as write_lines
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.explaining import explain
-from steelyard.kobe.linking import linkedtexts
+from steelyard.kobe.linking import foreign
 from steelyard.kobe.mention import Mention
 from steelyard.kobe.options import KobeOptions
 from steelyard.kobe.run import kobe_metric
@@ -178,6 +179,80 @@ def test_links_are_those_of_the_place_not_of_the_text() -> None:
     assert report.warnings[-1].startswith("2 texts with several links")
 
 
+def test_what_was_found_by_text_and_not_by_name_is_told(tmp_path: Path, capsys) -> None:
+    texts, links = tmp_path / "texts.jsonl", tmp_path / "links.jsonl"
+    rows = [
+        {
+            "seg": i,
+            "src": f"{i} ab",
+            "refs": {"refA": f"{i} b"},
+            "out": {"A": f"{i} b", "B": f"{i} a"},
+        }
+        for i in range(2)
+    ]
+    texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = annotated({"src": ["ab"] * 2, "ref": ["b"] * 2, "A": ["b"] * 2, "B": ["a"] * 2})
+    call = ["score", str(texts), "--metric", "kobe,kobe-ref", "--json", "--links", str(links)]
+
+    def told() -> list[str]:
+        assert run(call) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [file["path"] for file in found["provenance"]["inputs"]] == [str(texts), str(links)]
+        assert {file["file"] for file in found["read"]} == {str(texts), str(links)}
+        assert found["systems"]["A"] == {"kobe": 50.0, "kobe-ref": 100.0}
+        return [one for one in found["warnings"] if "by text" in one]
+
+    write_lines(made, links)
+    assert told() == []  # the reference is ref there, whatever it is called here
+    write_lines(EntityAnnotations({n: own for n, own in made.systems.items() if n != "A"}), links)
+    (warning,) = told()
+    assert warning.startswith("links of 'A' are found by text, not by name: ")
+    moved = [
+        one._replace(text=one.text + " ") if i else one for i, one in enumerate(made.systems["A"])
+    ]
+    write_lines(EntityAnnotations({**made.systems, "A": tuple(moved)}), links)
+    assert len(told()) == 1
+    write_lines(EntityAnnotations({n: own for n, own in made.systems.items() if n != "ref"}), links)
+    assert told()[0].startswith("links of 'refA' are found by text")
+
+
+def test_what_was_left_out_of_links_is_told_once(tmp_path: Path, capsys) -> None:
+    links, texts = tmp_path / "links.jsonl", tmp_path / "texts.jsonl"
+    write_lines(annotated({"src": ["ab"], "ref": ["ab"], "A": ["ab"]}), links)
+    links.write_text(links.read_text().replace('"b"', '""'))
+    row = {"seg": 1, "src": "0 ab", "refs": {"ref": "0 ab"}, "out": {"A": "0 ab"}}
+    texts.write_text(json.dumps(row) + "\n")
+    for inputs in ([str(links)], [str(texts), "--links", str(links)]):
+        assert run(["score", *inputs, "--metric", "kobe,kobe-ref", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["warnings"] == [f"{links}: 3 mentions without an id left out"]
+        assert found["reports"]["kobe"]["n_source_entities"] == 1
+
+
+def test_references_that_are_named_like_systems() -> None:
+    made = annotated({"src": ["ab"], "A": ["a"]})
+    es = made.evalset()
+    texts = {"A": ("0 a",), "A (reference)": ("0 ab",), "B": (None,)}
+    es = replace(es, segments=replace(es.segments, references=texts))
+    _, report = kobe_metric(es, None, None, options=KobeOptions(links=made))
+    assert [(row.system, row.wanted) for row in report.systems] == [
+        ("A", 2),
+        ("A (reference) (reference)", 2),
+        ("A (reference)", 2),
+        ("B", 0),
+    ]
+
+
+def test_a_file_without_outputs_is_named(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "links.jsonl"
+    write_lines(annotated({"src": ["a"], "ref": ["a"]}), path)
+    assert run(["score", str(path), "--metric", "kobe"]) == 2
+    assert f"{path}: no outputs of systems to score" in capsys.readouterr().err
+    write_lines(annotated({"src": ["a"], "A": ["a"]}), path)
+    assert run(["score", str(path), "--metric", "kobe", "--drop-systems", "A"]) == 2
+    assert str(path) in capsys.readouterr().err
+
+
 def test_a_text_that_nobody_annotated() -> None:
     made = annotated({"src": ["a"], "A": ["a"]})
     other = annotated({"src": ["a"], "A": ["b"]})
@@ -296,8 +371,60 @@ def test_what_can_not_be_annotated(small_kb, tmp_path: Path, capsys) -> None:
     assert run([*call, str(tmp_path / "x"), "--drop-systems", "B"]) == 0
     assert run([*call[:5], "--out", str(tmp_path / "y")]) == 2
     assert "--src-lang and --tgt-lang" in capsys.readouterr().err
-    assert run([*call, str(tmp_path / "z"), "--set", "kobe.against=refA"]) == 2
     assert run([*call, str(tmp_path / "z"), "--set", "bleu.tokenize=intl"]) == 2
+    assert run([*call, ""]) == 2
+    assert "--out" in capsys.readouterr().err
+    other = ["--src-lang", "fr", "--tgt-lang", "en"]
+    for command in ([*call, str(tmp_path / "z")], ["score", *call[2:-1], "--metric", "kobe"]):
+        assert run([*command, *other]) == 2
+        assert "expected the same languages" in capsys.readouterr().err
+    assert not (tmp_path / "z").exists()
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["measure=f", "rounded=true", "weights=consensus", "penalty=false", "matching=candidates",
+     "against=refA", "counted=entities", "links=x"],
+)  # fmt: skip
+def test_options_that_have_no_part_in_annotations(own_linker, setting, tmp_path, capsys) -> None:
+    call = ["kb", "annotate", *own_linker, "--out", str(tmp_path / "x"), "--set", f"kobe.{setting}"]
+    assert run(call) == 2
+    error = capsys.readouterr().err
+    assert f"option {setting.partition('=')[0]} (" in error
+    assert "expected one of link, linker, language_filter" in error
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"src": None}, "the set lacks 1 source"),
+        ({"refs": {}}, "reference 'ref' lacks 1 text"),
+        ({"out": {"A": "x", "B": None}}, "'B' lacks 1 output"),
+        ({"out": {"A\ud800": "x", "A": "x", "B": "x"}}, "texts.jsonl:2: a name of 'out' holds"),
+    ],
+)
+def test_texts_that_annotations_have_no_place_for(own_linker, change, words, tmp_path, capsys):
+    row = {"seg": 1, "src": "Wien", "refs": {"ref": "Vienna"}, "out": {"A": "Vienna", "B": "Rome"}}
+    rows = [row, {**row, "seg": 2, **change}]
+    Path(own_linker[0]).write_text("".join(json.dumps(one) + "\n" for one in rows))
+    more = ["--set", "kobe.linker=capitals:ready", "--out", str(tmp_path / "x")]
+    assert run(["kb", "annotate", *own_linker, *more]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_reference_that_is_meant_is_written(own_linker, tmp_path: Path, capsys) -> None:
+    references = {"ref": "Vienna", "ref (reference)": "Rome"}
+    row = {"seg": 1, "src": "Wien", "refs": references, "out": {"A": "Vienna", "B": "Rome"}}
+    Path(own_linker[0]).write_text(json.dumps(row) + "\n")
+    for name, text in references.items():
+        out = tmp_path / f"{text}.jsonl"
+        more = ["--set", "kobe.linker=capitals:ready", "--out", str(out), "--ref", name]
+        assert run(["kb", "annotate", *own_linker, *more]) == 0
+        found = [json.loads(line) for line in out.read_text().splitlines()]
+        assert [one["sentence"] for one in found if one["system"] == "ref"] == [text]
+    assert run(["kb", "annotate", str(out), "--lp", "de-en", "--out", str(tmp_path / "x")]) == 2
+    assert f"{out}: holds entity annotations, expected texts" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -380,9 +507,9 @@ def own_linker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("name", ["capitals:Capitals", "capitals:ready", "mine"])
 def test_a_linker_of_ones_own(own_linker, name, tmp_path: Path, monkeypatch, capsys) -> None:
-    point = EntryPoint("mine", "capitals:Capitals", linkedtexts.GROUP)
+    point = EntryPoint("mine", "capitals:Capitals", foreign.GROUP)
     points = EntryPoints([point])
-    monkeypatch.setattr(linkedtexts, "entry_points", lambda group: points.select(group=group))
+    monkeypatch.setattr(foreign, "entry_points", lambda group: points.select(group=group))
     call = ["score", *own_linker, "--metric", "kobe", "--set", f"kobe.linker={name}", "--json"]
     assert run(call) == 0
     found = json.loads(capsys.readouterr().out)
@@ -406,6 +533,10 @@ def test_a_linker_of_ones_own(own_linker, name, tmp_path: Path, monkeypatch, cap
         (["kobe.linker=no_such_module:x"], ["can't be loaded"]),
         (["kobe.linker=capitals:number"], ["can't be loaded"]),
         (["kobe.linker=builtins:dict"], ["a dict has no signature, link and name"]),
+        (["kobe.linker=:"], ["linker ':': expected MODULE:OBJECT"]),
+        (["kobe.linker=os:"], ["linker 'os:': expected MODULE:OBJECT"]),
+        (["kobe.linker=../x:y"], ["linker '../x:y': expected MODULE:OBJECT"]),
+        (["kobe.linker=sys:exit"], ["linker 'sys:exit': can't be loaded", "SystemExit"]),
         (["kobe.linker=capitals:ready", "kobe.link.values=false"], ["another linker does"]),
         (["kobe.linker=capitals:ready", "kobe.links=x"], ["expected one of them"]),
     ],
@@ -416,6 +547,62 @@ def test_linkers_that_are_none(own_linker, settings, words, capsys) -> None:
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert all(word in error for word in words)
+
+
+MISBEHAVING = """
+from capitals import Capitals, Mention
+
+
+def misbehaving(**parts):
+    return type("Bad", (Capitals,), parts)
+
+
+def fail(*given):
+    raise RuntimeError("boom\\nand more")
+
+
+few = misbehaving(link=lambda self, texts, *_: [()])
+none = misbehaving(link=lambda self, texts, *_: None)
+nones = misbehaving(link=lambda self, texts, *_: [None for _ in texts])
+tuples = misbehaving(link=lambda self, texts, *_: [[(0, 1, "x", "Q1")] for _ in texts])
+nan = misbehaving(link=lambda self, texts, *_: [[Mention(float("nan"), 1, "", "x")] for _ in texts])
+far = misbehaving(link=lambda self, texts, *_: [[Mention(0, 999, "", "x")] for _ in texts])
+ids = misbehaving(link=lambda self, texts, *_: [[Mention(0, 1, "", ["x"])] for _ in texts])
+number = misbehaving(signature=5)
+raising = misbehaving(link=fail)
+unmade = misbehaving(__init__=fail)
+unnamed = misbehaving(name=fail)
+leaving = misbehaving(link=lambda *_: exit(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("few", "link gives 1 list for 2 texts, expected one of each"),
+        ("none", "link fails: TypeError"),
+        ("nones", "link gives None for a text, expected a list of mentions"),
+        ("tuples", "link gives (0, 1, 'x', 'Q1'), expected a Mention"),
+        ("nan", "a mention with start nan and end 1 in"),
+        ("far", "a mention with start 0 and end 999 in"),
+        ("ids", "(0, 1, '', ['x'], 'entity', 'core', (), ''), expected a Mention whose ids are"),
+        ("number", "signature is 5, expected text"),
+        ("raising", "link fails: RuntimeError boom and more"),
+        ("unmade", "can't be loaded from bad:unmade: RuntimeError boom and more"),
+        ("unnamed", "name fails: RuntimeError"),
+        ("leaving", "link fails: SystemExit 3"),
+    ],
+)
+def test_linkers_that_misbehave(own_linker, name, words, tmp_path: Path, capsys) -> None:
+    (tmp_path / "bad.py").write_text(MISBEHAVING)
+    row = {"src": "Wien", "out": {"A": "Rome", "B": "Paris"}}
+    rows = [json.dumps({"seg": i, **row}) for i in range(2)]
+    Path(own_linker[0]).write_text("\n".join(rows))
+    call = ["score", *own_linker, "--metric", "kobe", "--set", f"kobe.linker=bad:{name}"]
+    assert run(call) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: linker 'bad:{name}': {words}")
+    assert error.count("\n") == 1
 
 
 def test_options_that_have_no_part_where_links_are_given(tmp_path: Path, capsys) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -224,6 +225,44 @@ def test_warnings(linker: DictionaryLinker):
     assert "only 33% of the segments" in text
     assert "'B' have 4.0 times the entities" in text
     assert "all systems lie within 0.0 points" in text
+
+
+def test_warnings_say_what_outputs_are_compared_with(linker: DictionaryLinker):
+    es = evalset(["Wien"], A=["Vienna, Rome"])
+    es = replace(es, segments=replace(es.segments, references={"ref": ("Vienna",)}))
+    _, report = kobe_metric(es, "de", "en", linker=linker, options=KobeOptions(against="ref"))
+    assert "times the entities of the reference: the penalty" in report.warnings[0]
+
+
+@pytest.mark.parametrize("against", ["src", "ref"])
+def test_segments_without_a_source_take_no_part(linker: DictionaryLinker, against: str):
+    """Neither in what is wanted nor in what is found: the score is that of the other segments."""
+    texts: dict[str, list[str | None]] = {
+        "src": ["Wien", "Rom", "Paris"],
+        "ref": ["Vienna", "Rome", "Paris"],
+        "A": ["Vienna, Prague", "Rome, Vienna, Prague", "Rome"],
+        "B": ["x", None, "Paris"],
+    }
+    texts[against][1] = None
+    found = []
+    for kept in ([0, 1, 2], [0, 2]):
+        rows = {name: [own[i] for i in kept] for name, own in texts.items()}
+        segments = sy.Segments(
+            tuple(map(str, kept)),
+            sources=tuple(rows.pop("src")),
+            references={"ref": tuple(rows.pop("ref"))},
+        )
+        es = sy.EvalSet(tuple(rows), segments, outputs={n: tuple(o) for n, o in rows.items()})
+        options = KobeOptions(against=against)
+        found.append(kobe_metric(es, "de", "en", linker=linker, options=options))
+    (table, report), (fewer, expected) = found
+    what = "source" if against == "src" else "reference"
+    assert report.warnings == (f"1 segment without a {what} takes no part", *expected.warnings)
+    assert report.systems == expected.systems
+    assert report.to_dict() | {"warnings": []} == expected.to_dict() | {"warnings": []}
+    np.testing.assert_array_equal(table.values[:, [0, 2]], fewer.values)
+    assert np.isnan(table.values[:, 1]).all()
+    assert not any(at == 1 for _, at, _ in report.findings())
 
 
 @pytest.mark.parametrize(

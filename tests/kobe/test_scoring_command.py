@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,3 +91,26 @@ def test_figures_of_categories_and_of_metrics_beside_people(small_kb, tmp_path, 
     people = (tmp_path / "f-people.svg").read_text(encoding="utf-8")
     assert "kobe (r = " in people
     assert "careful" in people
+
+
+def test_warnings_name_their_metric_and_missing_texts_are_told(small_kb, tmp_path, capsys):
+    path = tmp_path / "texts.jsonl"
+    rows: list[dict[str, Any]] = [
+        {"seg": i, "src": "Wien", "refs": {"ref": "Vienna"}, "out": {"A": "Vienna", "B": "Vienna"}}
+        for i in range(6)
+    ]
+    for row in rows[2:]:
+        del row["src"]
+    rows[5]["refs"]["ref"] = None
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    call = ["score", str(path), "--lp", "de-en", "--metric", "kobe,kobe-ref", "--json"]
+    assert run([*call, "--kb", str(small_kb.path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["systems"]["A"] == {"kobe": 100.0, "kobe-ref": 100.0}
+    close = "all systems lie within 0.0 points of recall: entities can't rank them (look at what "
+    assert [told.removesuffix("each one lost instead)") for told in found["warnings"]] == [
+        "kobe: 4 segments without a source take no part",
+        f"kobe: {close}",
+        "kobe-ref: 1 segment without a reference takes no part",
+        f"kobe-ref: {close}",
+    ]

@@ -22,6 +22,7 @@ from steelyard.cli.options import (
     input_options,
     need_inputs,
     output_options,
+    with_languages,
 )
 from steelyard.cli.texts import Named, settings_of
 from steelyard.core.errors import InputError, UsageError, hint
@@ -109,8 +110,10 @@ def stats(
 
     need_inputs(inputs)
     wants_figure(output)
-    found = [one for path in inputs for one in _counts(path, (src_lang, tgt_lang), reference, base)]
-    result = {"sets": [one.to_dict() for one in found], "warnings": _warnings(found)}
+    notes: list[str] = []
+    pair = src_lang, tgt_lang
+    found = [one for path in inputs for one in _counts(path, pair, reference, base, notes)]
+    result = {"sets": [one.to_dict() for one in found], "warnings": notes + _warnings(found)}
     tables = [statistics_table(found), *(histogram_table(one) for one in found)]
 
     def draw() -> Any:
@@ -130,8 +133,13 @@ def _warnings(found: list[EntityStatistics]) -> list[str]:
 
 
 def _counts(
-    path: str, pair: tuple[str | None, str | None], reference: str | None, base: str | None
+    path: str,
+    pair: tuple[str | None, str | None],
+    reference: str | None,
+    base: str | None,
+    notes: list[str],
 ) -> Iterator[EntityStatistics]:
+    """Count the entities of an input; what was left out of annotations is put to the notes."""
     from steelyard.formats.entityfiles import EntityAnnotations
     from steelyard.formats.folders import koberelease
     from steelyard.formats.reading import read_any
@@ -140,10 +148,13 @@ def _counts(
     folders = koberelease.annotated_folders(Path(path)) if Path(path).is_dir() else {}
     if folders:
         for lp, folder in folders.items():
-            yield _of_annotations(lp, koberelease.read_folder(folder), str(folder))
+            release = koberelease.read_folder(folder)
+            notes += release.notes
+            yield _of_annotations(lp, release, str(folder))
         return
     _, value, _ = read_any(path)
     if isinstance(value, EntityAnnotations):
+        notes += value.notes
         yield _of_annotations(name, value, path)
     elif not hasattr(value, "segments") or value.segments.sources is None:
         raise InputError("holds neither sources nor entity annotations", path=path)
@@ -258,17 +269,14 @@ def annotate(
     need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links --lp de-en")
     if output.out is None:
         raise UsageError("--out is missing: the folder to write links into")
-    if bool(how.src_lang) != bool(how.tgt_lang):
-        raise UsageError("--src-lang and --tgt-lang: expected both")
-    if how.src_lang:
-        options = replace(options, lp=f"{how.src_lang}-{how.tgt_lang}")
+    options = with_languages(options, how.src_lang, how.tgt_lang)
     given = settings_of(how.settings)
     for name in given:
         if name != "kobe":
             raise UsageError(
                 f"--set {name}...: expected options of kobe, as kobe.link.values=false"
             )
-    es = options.load(inputs)
+    es = _texts(inputs, options)
     source, _, target = (es.language_pair or "").partition("-")
     if not (source and target):
         raise UsageError("the languages are not known: name them by --src-lang and --tgt-lang")
@@ -302,3 +310,13 @@ def annotate(
     columns = (Column("system"), Column("mentions", digits=0))
     note(f"wrote {result['path']}", output)
     emit(result, [Table(title, columns, tuple(mentions.items()))], replace(output, out=None))
+
+
+def _texts(inputs: tuple[str, ...], options: InputOptions) -> EvalSet:
+    """Load texts; of judgements and annotations, say that they are none."""
+    from steelyard.formats.load import JudgementsError
+
+    try:
+        return options.load(inputs)
+    except JudgementsError as error:
+        raise InputError(f"holds {error.read.form}, expected texts", path=error.path) from None

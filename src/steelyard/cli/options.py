@@ -302,8 +302,31 @@ _OUTPUT = (
 )  # fmt: skip
 
 
-_FOLDER = click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+class _Folder(click.Path):
+    """A folder to make; no name at all is not the folder in which one is."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Refuse the empty name, which a path would take for this folder."""
+        if value == "":
+            self.fail("is empty, expected the name of a folder.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_FOLDER = click.option("--out", type=_Folder(path_type=Path), metavar="DIR",
                        help="The folder to make.")  # fmt: skip
+
+
+def with_languages(options: InputOptions, src: str | None, tgt: str | None) -> InputOptions:
+    """Take the languages for the language pair, which must not be said otherwise."""
+    if bool(src) != bool(tgt):
+        raise UsageError("--src-lang and --tgt-lang: expected both")
+    if not src:
+        return options
+    if options.lp not in (None, f"{src}-{tgt}"):
+        raise UsageError(
+            f"--lp {options.lp}, and --src-lang {src} --tgt-lang {tgt}: expected the same languages"
+        )
+    return replace(options, lp=f"{src}-{tgt}")
 
 
 def not_an_input(option: str, path: Path | None, given: Mapping[str, Any]) -> None:

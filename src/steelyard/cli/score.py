@@ -30,6 +30,7 @@ from steelyard.cli.options import (
     input_options,
     need_inputs,
     output_options,
+    with_languages,
 )
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.core.errors import UsageError
@@ -76,8 +77,6 @@ class ScoreOptions:
 
     def check(self, texts: TextOptions, plot: tuple[str, ...] | None) -> None:
         """Refuse what does not go together."""
-        if bool(self.src_lang) != bool(self.tgt_lang):
-            raise UsageError("--src-lang and --tgt-lang: expected both")
         if self.explain is not None and not texts.kobe:
             raise UsageError("--explain is for kobe, which --metric does not name")
         if self.system_scores is not None and files.suffix(self.system_scores) not in TABLES:
@@ -142,8 +141,7 @@ def score(
     """
     need_inputs(inputs, "steelyard score --ref ref.en a.en b.en --metric bleu,chrf")
     how.check(texts, plot)
-    if how.src_lang:
-        options = replace(options, lp=f"{how.src_lang}-{how.tgt_lang}")
+    options = with_languages(options, how.src_lang, how.tgt_lang)
     if how.shards is not None:
         sharded = _score_in_shards(inputs, texts, options, how, output)
         if sharded is not None:

@@ -143,7 +143,7 @@ def _load_or_annotations(
         if not any(isinstance(one.value, EntityAnnotations) for one in found):
             raise
     parts = [
-        replace(one.value, inputs=one.files)
+        replace(one.value, inputs=one.files, notes=one.notes)
         for one in found
         if isinstance(one.value, EntityAnnotations)
     ]

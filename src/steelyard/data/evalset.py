@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.core.errors import ShapeError, UsageError, hint, printable
+from steelyard.core.errors import InputError, ShapeError, UsageError, hint, printable
 from steelyard.core.provenance import InputFile
 from steelyard.core.table import Frame, frame
-from steelyard.core.words import plural
+from steelyard.core.words import listed, plural
 from steelyard.data.judgements import Floats, Ratings, freeze, same_bits
 from steelyard.data.segments import Frozen, Index, Segments, Texts
 from steelyard.data.trusted import changed, made
@@ -485,6 +485,15 @@ def described(
     stats = _turned(table.statistics, higher=higher)
     said = {"kind": kind, "uses": uses, "direction_given": given}
     return changed(table, higher_is_better=higher, statistics=stats, **said)
+
+
+def need_outputs(es: EvalSet) -> None:
+    """Refuse a set without any output, which has nothing to be scored."""
+    if not es.outputs:
+        told = "no outputs of systems to score, expected texts of at least one"
+        if es.inputs:
+            raise InputError(told, path=listed([file.path for file in es.inputs]))
+        raise UsageError(f"the set has {told}")
 
 
 def _need(value: object, kind: Any, what: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -18,11 +19,14 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments, natural_key
 from steelyard.formats import files, roles, tables
+from steelyard.formats.cells import brief
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable
 
 #: The systems of annotations that are none: what outputs are compared with.
 SIDES = ("src", "ref")
+_KEYS = ("begin", "end", "id")
+_EXPECTED = "'entities': expected a list of [begin, end, id]"
 
 
 class EntityMention(NamedTuple):
@@ -52,13 +56,14 @@ class Sentence(NamedTuple):
 class EntityAnnotations:
     """Per system (``src`` and ``ref`` among them, where given) its sentences in order.
 
-    ``lines`` are what the sentences are called, if not 1, 2, ...
+    ``lines`` are what the sentences are called, if not 1, 2, ...; ``notes`` what was left out.
     """
 
     systems: Mapping[str, tuple[Sentence, ...]]
     lines: tuple[str, ...] = ()
     language_pair: str | None = None
     inputs: tuple[InputFile, ...] = field(default=(), compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def n_segments(self) -> int:
@@ -90,6 +95,7 @@ class EntityAnnotations:
             outputs=outputs,
             language_pair=self.language_pair,
             inputs=self.inputs,
+            notes=self.notes,
         )
 
 
@@ -115,7 +121,8 @@ def merged(parts: Sequence[EntityAnnotations]) -> EntityAnnotations:
                 raise InputError(f"links of system '{name}' a second time", path=place)
             systems[name] = own
     inputs = tuple(file for one in parts for file in one.inputs)
-    return replace(first, systems=systems, inputs=inputs)
+    notes = tuple(note for one in parts for note in one.notes)
+    return replace(first, systems=systems, inputs=inputs, notes=notes)
 
 
 def _numbered(n: int) -> tuple[str, ...]:
@@ -125,21 +132,25 @@ def _numbered(n: int) -> tuple[str, ...]:
 def read(table: RawTable) -> EntityAnnotations:
     """Read annotations; all systems must have the same lines."""
     if "annotated_sentence" in table:
-        return EntityAnnotations({system_name(table.path): _released(table)})
+        name, sentences, unlinked = released(table)
+        return EntityAnnotations({name: sentences}, notes=left_out(unlinked, table.place))
     column = roles.segment_column(table)
     if column is None:
         table.fail(f"no line column (one of {', '.join(roles.SEGMENT)})")
     found: dict[str, dict[str, Sentence]] = {}
     names = table.labels("system") if "system" in table else ["unknown"] * table.n_rows
     texts = table.texts("sentence")
+    unlinked = 0
     for row, (name, line) in enumerate(zip(names, table.labels(column), strict=True)):
         listed = table.columns["entities"][row]
         if isinstance(listed, str):
             listed = files.parse_json(listed, table.path, table.line(row))
         if line in found.setdefault(name, {}):
             table.fail(f"line '{line}' of '{name}' occurs twice", row)
-        mentions = _mentions(listed, table.path, table.line(row))
-        found[name][line] = Sentence(texts[row] or "", mentions)
+        fail = partial(table.fail, row=row)
+        files.whole(f"{name}{line}", "a name", fail)
+        found[name][line] = sentence = _sentence(texts[row] or "", listed, fail)
+        unlinked += len(listed) - len(sentence.mentions)
     lines = sorted({line for own in found.values() for line in own}, key=natural_key)
     for name, own in found.items():
         if len(own) != len(lines):
@@ -149,48 +160,51 @@ def read(table: RawTable) -> EntityAnnotations:
     return EntityAnnotations(
         {n: tuple(own[ln] for ln in lines) for n, own in sorted(found.items())},
         lines=() if plain else tuple(lines),
+        notes=left_out(unlinked, table.place),
     )
 
 
-def _mentions(listed: Any, path: Path, line: int) -> tuple[EntityMention, ...]:
-    def fail() -> NoReturn:
-        raise InputError("'entities': expected a list of [begin, end, id]", path=path, line=line)
+def left_out(unlinked: int, place: str) -> tuple[str, ...]:
+    """Say how many mentions have no id, if any: nothing can be the same as they."""
+    if not unlinked:
+        return ()
+    return (f"{place}: {plural(unlinked, 'mention')} without an id left out",)
 
+
+def _sentence(text: str, listed: Any, fail: files.Fail) -> Sentence:
+    """Read a sentence with those of its mentions that have an id."""
     if not isinstance(listed, list):
-        fail()
-    mentions = []
-    for one in listed:
-        named: dict[str, Any] = {}
-        if isinstance(one, dict):
-            named = one
-            values: list[Any] = [one.get(key) for key in ("begin", "end", "id")]
-        elif isinstance(one, list) and len(one) == 3:
-            values = one
-        else:
-            fail()
-        if not all(type(v) is int for v in values[:2]) or not isinstance(values[2], str):
-            fail()
-        for key in ("text", "category"):
-            value = named.get(key)
-            if not (value is None or isinstance(value, str)):
-                raise InputError(
-                    f"entity's '{key}': {value!r}, expected text", path=path, line=line
-                )
-        readings = named.get("candidates", [])
-        if not (isinstance(readings, list) and all(isinstance(own, str) for own in readings)):
-            told = f"entity's 'candidates': {readings!r}, expected a list of ids"
-            raise InputError(told, path=path, line=line)
-        mentions.append(
-            EntityMention(
-                values[2],
-                values[0],
-                values[1],
-                named.get("text"),
-                named.get("category"),
-                tuple(readings),
-            )
-        )
-    return tuple(mentions)
+        fail(_EXPECTED)
+    size = len(files.whole(text, "'sentence'", fail).encode())
+    found = [_mention(one, fail) for one in listed]
+    for one in found:
+        # Characters are at most as many as bytes, in which the release counts the beginning.
+        if not 0 <= one.begin <= one.end <= size:
+            span = f"[{brief(one.begin)}, {brief(one.end)}]"
+            told = f"'entities': {span} is no part of the {plural(len(text), 'character')}"
+            fail(f"{told} of the sentence, expected [begin, end, id] with 0 <= begin <= end")
+    return Sentence(text, tuple(one for one in found if one.id.strip()))
+
+
+def _mention(one: Any, fail: files.Fail) -> EntityMention:
+    named: dict[str, Any] = one if isinstance(one, dict) else {}
+    values = [one[key] for key in _KEYS] if named.keys() >= set(_KEYS) else one
+    if not (isinstance(values, list) and len(values) == 3):
+        fail(_EXPECTED)
+    begin, end, id_ = values
+    if not (type(begin) is type(end) is int and (id_ is None or isinstance(id_, str))):
+        fail(_EXPECTED)
+    for key in ("text", "category"):
+        value = named.get(key)
+        if not (value is None or isinstance(value, str)):
+            fail(f"entity's '{key}': {value!r}, expected text")
+    readings = named.get("candidates", [])
+    if not (isinstance(readings, list) and all(isinstance(own, str) for own in readings)):
+        fail(f"entity's 'candidates': {readings!r}, expected a list of ids")
+    text, category = named.get("text"), named.get("category")
+    for own in (id_, text, category, *readings):
+        files.whole(own or "", "'entities'", fail)
+    return EntityMention(id_ or "", begin, end, text, category, tuple(readings))
 
 
 def system_name(path: Path) -> str:
@@ -203,17 +217,26 @@ def system_name(path: Path) -> str:
     return rest.rpartition(".")[0] or name if dot and head.startswith("newstest") else name
 
 
-def _released(table: RawTable) -> tuple[Sentence, ...]:
+def released(table: RawTable) -> tuple[str, tuple[Sentence, ...], int]:
+    """Read a released file: the system, its sentences, and how many mentions have no id."""
+    if "annotated_sentence" not in table:
+        table.fail("no 'annotated_sentence', expected a file of the KoBE release")
     listed = table.columns["annotated_sentence"][0]
     if table.n_rows != 1 or not isinstance(listed, list):
         table.fail("'annotated_sentence': expected one list of sentences")
-    sentences = []
+    sentences, unlinked = [], 0
     for number, value in enumerate(listed, 1):
+        fail = partial(_fail_in, table, number)
         if not isinstance(value, dict) or not isinstance(value.get("sentence"), str):
-            table.fail(f"sentence {number}: expected an object with 'sentence' and 'entities'")
-        mentions = _mentions(value.get("entities", []), table.path, table.line(0))
-        sentences.append(Sentence(value["sentence"], mentions))
-    return tuple(sentences)
+            fail("expected an object with 'sentence' and 'entities'")
+        entities = value.get("entities", [])
+        sentences.append(_sentence(value["sentence"], entities, fail))
+        unlinked += len(entities) - len(sentences[-1].mentions)
+    return files.whole(system_name(table.path), "the name", table.fail), tuple(sentences), unlinked
+
+
+def _fail_in(table: RawTable, number: int, message: str) -> NoReturn:
+    table.fail(f"sentence {number}: {message}", 0)
 
 
 def write(annotations: EntityAnnotations, path: Path) -> None:

@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -17,6 +17,7 @@ from steelyard.core import provenance
 from steelyard.core.errors import STDIN, InputError
 from steelyard.formats.streams import on_disk
 
+Fail = Callable[[str], NoReturn]  # says what is wrong, and where
 _GZIP = b"\x1f\x8b"
 
 
@@ -306,6 +307,15 @@ def encode(text: str, path: Path) -> bytes:
     except UnicodeEncodeError as error:
         bad = text[error.start]
         raise InputError(f"text holds {bad!r}, which UTF-8 can't write", path=path) from None
+
+
+def whole(text: str, what: str, fail: Fail) -> str:
+    """Refuse half a character, which JSON can hold and UTF-8 can't write."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        fail(f"{what} holds {text[error.start]!r}, half a character that UTF-8 can't write")
+    return text
 
 
 def is_folder(path: Path) -> bool:

@@ -19,6 +19,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.trusted import changed
 from steelyard.formats import files, frames, guessing, registry, roles, tables
 from steelyard.formats.cells import label
+from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.format import (
     FileFormat,
     Foreign,
@@ -182,7 +183,7 @@ def _table(view: FileView, reading: Reading, form: Format | None) -> RawTable:
 def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
     value = form.read(view, reading.lp, reading.where)
     if form.folder:  # its reader says itself which files it used
-        return Read(form.name, value, form.columns, value.inputs)
+        return Read(form.name, value, form.columns, value.inputs, _said(value))
     own = (InputFile(str(view.path), form.name, files.sha256(view.path)),)
     return Read(form.name, changed(value, inputs=own), form.columns, own)
 
@@ -269,7 +270,12 @@ def _finished(
     if isinstance(value, EvalSet):
         value = changed(value, notes=(*value.notes, *prepared.notes), inputs=own or value.inputs)
         return Read(form.name, value, columns, own)
-    return Read(form.name, value, columns, own, prepared.notes)
+    return Read(form.name, value, columns, own, (*prepared.notes, *_said(value)))
+
+
+def _said(value: Any) -> tuple[str, ...]:
+    """Give what was left out of annotations, whose notes no set takes along."""
+    return value.notes if isinstance(value, EntityAnnotations) else ()
 
 
 def _read_table(table: RawTable, reading: Reading, form: Format | None = None) -> Read | _Unfolded:

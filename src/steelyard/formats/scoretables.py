@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +271,7 @@ def _objects(table: RawTable, column: str, order: list[int]) -> dict[str, Texts]
         for name, text in (cell or {}).items():
             if not name.strip() or not (text is None or isinstance(text, str)):
                 table.fail(f"'{column}': '{name}' should be a name with a text", row)
+            files.whole(name, f"a name of '{column}'", partial(table.fail, row=row))
     names = sorted({name for cell in cells if cell for name in cell})
     return {name: tuple((cells[row] or {}).get(name) for row in order) for name in names}
 

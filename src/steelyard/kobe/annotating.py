@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
+from steelyard.data.segments import Texts
+from steelyard.formats.entityfiles import SIDES, EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.load import Source, as_evalset
 from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.linkedtexts import chosen_linker, link_set
+from steelyard.kobe.linking.linkedtexts import chosen_linker, link_set, reference_rows
 from steelyard.kobe.mention import Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions
+
+#: What can be left out where such a text is missing.
+_INSTEAD = {
+    "output": "the system or the segments",
+    "source": "the segments",
+    "text": "the reference or the segments",
+}
+_FINDING = ("link", "linker", "language_filter")  # options that find mentions
 
 
 def annotate(
@@ -43,12 +53,11 @@ def annotate(
     bounds.instance(KobeOptions, "KobeOptions", optional=True, options=options)
     bounds.text(src=src, tgt=tgt)
     how = (options or KobeOptions()).settled()
-    if how.against != "src" or how.links is not None or how.counted != "mentions":
-        raise UsageError("options: annotations are links of sources as they stand; expected no "
-                         "against=..., links=... or counted=...")  # fmt: skip
-    _need_all_outputs(es)
+    _need_no_scoring(how)
     if reference is not None and reference not in es.references:
         raise UsageError(f"no reference named '{reference}'; {hint(reference, es.references)}")
+    chosen = reference or next(iter(es.references), None)
+    _need_all_texts(es, chosen)
     pair = normalise(src), normalise(tgt)
     linker = chosen_linker(how, kb, linker)
     linked = link_set(es, pair, how, linker)
@@ -58,9 +67,8 @@ def annotate(
     for name in linked.outputs:
         if name not in linked.references:
             rows[name] = linked.outputs[name], linked.output_mentions[name]
-    chosen = reference or next(iter(es.references), None)
     if chosen is not None:
-        (name,) = (n for n in linked.references if n in (chosen, f"{chosen} (reference)"))
+        name = reference_rows(es)[chosen]
         rows["ref"] = linked.outputs[name], linked.output_mentions[name]
     systems = {
         name: tuple(
@@ -72,15 +80,31 @@ def annotate(
     return EntityAnnotations(systems, lines=linked.ids, language_pair=es.language_pair)
 
 
-def _need_all_outputs(es: EvalSet) -> None:
-    """Refuse missing outputs: an empty sentence would count as one that lost everything."""
+def _need_no_scoring(options: KobeOptions) -> None:
+    """Refuse options that change what is made of mentions, and none of them."""
+    usual = KobeOptions()
+    for one in fields(KobeOptions):
+        value = getattr(options, one.name)
+        if one.name not in _FINDING and value != getattr(usual, one.name):
+            told = f"option {one.name} ({value}) has no part in annotations, which are links"
+            raise UsageError(f"{told}: expected one of {', '.join(_FINDING)}")
+
+
+def _need_all_texts(es: EvalSet, reference: str | None) -> None:
+    """Refuse missing texts: an empty sentence would count as one without entities."""
     for system in es.systems:
-        if system in ("src", "ref"):
+        if system in SIDES:
             raise UsageError(f"a system named '{system}': annotations call source and reference so")
-        n = sum(text is None for text in es.outputs.get(system, (None,) * es.n_segments))
+    blank: Texts = (None,) * es.n_segments
+    rows = {f"'{system}'": (es.outputs.get(system, blank), "output") for system in es.systems}
+    rows["the set"] = es.segments.sources or (), "source"
+    if reference is not None:
+        rows[f"reference '{reference}'"] = es.segments.references[reference], "text"
+    for name, (texts, what) in rows.items():
+        n = sum(text is None for text in texts)
         if n:
-            told = f"'{system}' lacks {plural(n, 'output')}, for which annotations have no place"
-            raise UsageError(f"{told}: leave the system or the segments out")
+            told = f"{name} lacks {plural(n, what)}, for which annotations have no place"
+            raise UsageError(f"{told}: leave {_INSTEAD[what]} out")
 
 
 def _written(mention: Mention, linker: Linker) -> EntityMention:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.provenance import InputFile
+from steelyard.core.words import listed, plural
 from steelyard.formats import files
 from steelyard.formats.entityfiles import EntityAnnotations, Sentence
 from steelyard.formats.folders import koberelease
@@ -34,7 +36,12 @@ def read_annotations(path: str | Path, lp: str | None = None) -> EntityAnnotatio
             "holds no entity annotations (sentence and entities, or annotated_sentence)",
             path=place,
         )
-    return replace(found.value, inputs=found.files, language_pair=lp or found.value.language_pair)
+    return replace(
+        found.value,
+        inputs=found.files,
+        notes=found.notes,
+        language_pair=lp or found.value.language_pair,
+    )
 
 
 def mentions_of(sentence: Sentence) -> Mentions:
@@ -152,10 +159,17 @@ class AnnotatedLinker:
         self.signature = signature
         #: Texts that were looked up, and that have other mentions elsewhere.
         self.unsure: set[str] = set()
+        #: Rows that are not annotated under their name, sentence by sentence.
+        self.by_text: dict[str, None] = {}
+        #: What the annotations were read from, and what was left out of them.
+        self.inputs: tuple[InputFile, ...] = ()
+        self.notes: tuple[str, ...] = ()
         self._rows: dict[str, tuple[Sentence, ...]] = {}
         self._known: dict[str, Sentence] = {}
         self._several: set[str] = set()
         for each in annotations:
+            self.inputs += each.inputs
+            self.notes += each.notes
             for name, sentences in each.systems.items():
                 self._rows.setdefault(name, sentences)
                 for sentence in sentences:
@@ -178,13 +192,24 @@ class AnnotatedLinker:
         self.unsure |= self._several.intersection(texts)
         return [mentions_of(self._known[text]) for text in texts]
 
-    def link_row(self, row: str, texts: Sequence[str | None]) -> list[Mentions]:
-        """Give the mentions of a row of texts; missing and empty ones need not be annotated."""
-        own = self._rows.get(row, ())
-        if len(own) == len(texts) and all(
-            sentence.text == (text or "") for sentence, text in zip(own, texts, strict=True)
-        ):
-            return [mentions_of(sentence) for sentence in own]
+    def link_row(self, names: Sequence[str], texts: Sequence[str | None]) -> list[Mentions]:
+        """Give the mentions of a row of texts; missing and empty ones need not be annotated.
+
+        ``names`` are those that annotations may have for the row, its own first.
+        """
+        row = names[0]
+        for name in names:
+            own = self._rows.get(name, ())
+            if len(own) == len(texts) and all(
+                text is None or sentence.text == text
+                for sentence, text in zip(own, texts, strict=True)
+            ):
+                return [
+                    () if text is None else mentions_of(sentence)
+                    for sentence, text in zip(own, texts, strict=True)
+                ]
+        if any(texts):
+            self.by_text[row] = None
         for number, text in enumerate(texts, 1):
             if text and text not in self._known:
                 told = f"text {number} of '{row}' is not among the sentences of the links"
@@ -192,6 +217,18 @@ class AnnotatedLinker:
         self.unsure |= self._several.intersection(text for text in texts if text)
         nothing = Sentence("", ())
         return [mentions_of(self._known.get(text or "", nothing)) for text in texts]
+
+    def said(self) -> tuple[str, ...]:
+        """Say how sure it is that the mentions are those of the texts."""
+        found = list(self.notes)
+        if self.by_text:
+            names = listed([f"'{row}'" for row in self.by_text])
+            told = f"links of {names} are found by text, not by name"
+            found.append(f"{told}: each sentence has those of the first one that reads the same")
+        if self.unsure:
+            told = plural(len(self.unsure), "text")
+            found.append(f"{told} with several links in different places: the first are taken")
+        return tuple(found)
 
     def name(self, entity: Id) -> str:
         """Ids are those of the annotations."""

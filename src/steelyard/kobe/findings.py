@@ -125,7 +125,8 @@ class KobeReport:
     lost, added
         The entities that are most often lost, and those that are most often added.
     n_segments, n_without_entities
-        How many segments there are, and in how many there is nothing to keep.
+        How many segments take part, and in how many of them there is nothing to keep. Those
+        without a source (or reference) take no part.
     n_missed
         Mentions that neither a system nor a human translation keeps, which are not listed as lost:
         most likely the linker misses them.
@@ -167,17 +168,18 @@ class KobeReport:
         return self.against == "src" and self.src is not None and self.src == self.tgt
 
     @property
-    def _what(self) -> str:
+    def what(self) -> str:
+        """What outputs were compared with, in words."""
         named = f"reference {self.against}" if self.against != "ref" else "reference"
         return "source" if self.against == "src" else named
 
     def meaning(self) -> str:
         """Say in words what the scores mean on an absolute scale."""
         says = {
-            "recall": f"Of 100 entities in the {self._what}, a system with score 90 has 90 in its "
+            "recall": f"Of 100 entities in the {self.what}, a system with score 90 has 90 in its "
             "output.",
             "precision": "Of 100 entities in the output of a system with score 90, 90 are in the "
-            f"{self._what}.",
+            f"{self.what}.",
             "f": "The score is the harmonic mean of recall and precision.",
         }
         text = (
@@ -194,8 +196,8 @@ class KobeReport:
     def questions(self) -> tuple[str, ...]:
         """Say which question each column answers."""
         told = (
-            f"Recall: of 100 entities of the {self._what}, how many are in the output (nothing "
-            f"lost)? Precision: of 100 of the output, how many are in the {self._what} (nothing "
+            f"Recall: of 100 entities of the {self.what}, how many are in the output (nothing "
+            f"lost)? Precision: of 100 of the output, how many are in the {self.what} (nothing "
             "added)? F is their harmonic mean."
         )
         if not self.same_language:
@@ -295,7 +297,7 @@ class KobeReport:
         rows = tuple(
             (e.text, e.id, e.category, e.added, _shares(e.by_system)) for e in self.added[:n]
         )
-        return Table(f"Most often added: not in the {self._what}", columns, rows)
+        return Table(f"Most often added: not in the {self.what}", columns, rows)
 
     def details(self) -> tuple[Table, ...]:
         """Give recall and precision, recall by category, and what is most often lost and added."""

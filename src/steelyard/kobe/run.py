@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -115,10 +116,8 @@ def _assemble(
     systems += _system_rows(tuple(references), ceilings, linked.filtered, is_reference=True)
     loose = match(sources, found, "candidates")
     missed = missed_by_all(loose, linked.references)
-    warnings = entity_warnings(1 - matches.n_without_entities / matches.n_segments, systems)
-    if isinstance(linker, AnnotatedLinker) and linker.unsure:
-        told = plural(len(linker.unsure), "text")
-        warnings += (f"{told} with several links in different places: the first are taken",)
+    n_missing = sum(text is None for text in linked.sources)
+    said = linker.said() if isinstance(linker, AnnotatedLinker) else ()
     report = KobeReport(
         src=pair[0],
         tgt=pair[1],
@@ -128,17 +127,16 @@ def _assemble(
         categories=_categories(loose),
         lost=_lost(loose, set(es.outputs), linker, missed),
         added=_added(linked, set(es.outputs), linker),
-        n_segments=matches.n_segments,
-        n_without_entities=matches.n_without_entities,
+        n_segments=matches.n_segments - n_missing,
+        n_without_entities=matches.n_without_entities - n_missing,
         n_source_entities=len(matches.mention),
         n_missed=int(missed.sum()),
         counted=options.counted,
         measure=options.measure,
-        warnings=warnings,
         linked=linked,
         linker=linker,
     )
-    return table, report
+    return table, replace(report, warnings=(*entity_warnings(report, n_missing), *said))
 
 
 def _system_rows(
@@ -229,20 +227,23 @@ def _added(linked: LinkedTexts, systems: set[str], linker: Linker) -> tuple[Adde
     return tuple(found[:_MOST_LOST])
 
 
-def entity_warnings(covered: float, systems: Sequence[SystemEntities]) -> tuple[str, ...]:
-    """Say where a score stands on little; ``covered`` is the share of segments with entities."""
+def entity_warnings(report: KobeReport, n_missing: int) -> tuple[str, ...]:
+    """Say where a score stands on little; ``n_missing`` segments had nothing to compare with."""
     warnings = []
-    if covered < _COVERAGE:
+    if n_missing:
+        take = "takes" if n_missing == 1 else "take"
+        warnings.append(f"{plural(n_missing, 'segment')} without a {report.what} {take} no part")
+    if report.coverage < _COVERAGE:
         warnings.append(
-            f"only {covered:.0%} of the segments have an entity: "
+            f"only {report.coverage:.0%} of the segments have an entity: "
             "the score says nothing about the rest"
         )
-    own = [s for s in systems if not s.is_reference and s.wanted]
+    own = [s for s in report.systems if not s.is_reference and s.wanted]
     most = max(own, key=lambda s: s.found / s.wanted, default=None)
     if most is not None and most.found / most.wanted > _RATIO:
         warnings.append(
             f"outputs of '{most.system}' have {most.found / most.wanted:.1f} times the entities of "
-            "the source: the penalty for too many entities (from 2 on) is near or at work"
+            f"the {report.what}: the penalty for too many entities (from 2 on) is near or at work"
         )
     recalls = [s.recall for s in own if s.recall == s.recall]  # not NaN
     if len(recalls) > 1 and max(recalls) - min(recalls) < _NOISE:

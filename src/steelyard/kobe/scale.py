@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import DegenerateError, InputError, UsageError
+from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile, Provenance, origin, sha256
 from steelyard.core.table import Table
@@ -25,7 +25,13 @@ from steelyard.kobe import run
 from steelyard.kobe.explaining import missed_by_all
 from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities, ranked
 from steelyard.kobe.languages import LanguageFilter, normalise
-from steelyard.kobe.linking.linkedtexts import each_once, link_outputs, link_texts, make_linker
+from steelyard.kobe.linking.linkedtexts import (
+    beside,
+    each_once,
+    link_outputs,
+    link_texts,
+    make_linker,
+)
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.matching import Kobe, Matches, match
 from steelyard.kobe.mention import Linker
@@ -53,7 +59,7 @@ class ShardedKobe:
             "n_segments": report.n_segments,
             "n_shards": self.n_shards,
             "reports": {"kobe": report.to_dict()},
-            "warnings": list(report.warnings),
+            "warnings": [f"kobe: {told}" for told in report.warnings],
             **origin(self.provenance),
         }
 
@@ -116,6 +122,7 @@ def score_shards(
         "signature": signature,
         "inputs": [[Path(file.path).name, file.sha256] for file in files],
         "shard": shards[0].size or "file",
+        "missing": "counted",  # earlier counts took a missing source for an empty one
     }
     shown = None if folder is None else str(workers.visible(Path(folder)))
     tasks = [
@@ -173,9 +180,6 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
     against, src, tgt = task.options.against, task.src, task.tgt
     from_source = against == "src"
     texts = [row.source if from_source else row.references.get(against) for row in rows]
-    if all(text is None for text in texts):
-        what = "source" if from_source else f"reference '{against}'"
-        raise InputError(f"no {what} to find entities in", path=task.shard.paths[0])
     other = src if from_source else tgt
     mentions = link_texts(linker, texts, other, tgt, against)
     systems = sorted({name for row in rows for name in row.outputs})
@@ -185,16 +189,18 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
         _REFERENCE + name: tuple(row.references.get(name) for row in rows) for name in references
     }
     keep = LanguageFilter(src, tgt, task.options.language_filter)
-    linked, filtered = link_outputs(linker, keep, columns, tgt, other)
+    linked, filtered = link_outputs(linker, keep, beside(texts, columns), tgt, other)
     if task.options.counted == "entities":
         mentions, linked = each_once(mentions, linked)
     strict = match(mentions, linked, task.options.matching)
     loose = match(mentions, linked, "candidates")
     wanted = strict.wanted
     missed = missed_by_all(loose, [_REFERENCE + name for name in references])
+    n_missing = sum(text is None for text in texts)
     size = {
-        "segments": len(rows),
-        "bare": strict.n_without_entities,
+        "segments": len(rows) - n_missing,
+        "missing": n_missing,
+        "bare": strict.n_without_entities - n_missing,
         "mentions": int(wanted.sum()),
         "missed": int(missed.sum()),
     }
@@ -230,12 +236,14 @@ def merged_report(
 ) -> KobeReport:
     """Make the report of all shards from their counts; lists of lost entities are no part of it."""
     counts = add_counts(parts)
-    if not counts["size"]["mentions"]:
-        raise DegenerateError("KoBE is undefined: no entity was found in any source (S = 0)")
-    rows = _systems(counts, options)
     size = counts["size"]
-    covered = 1 - size["bare"] / size["segments"]
-    return KobeReport(
+    what = "source" if options.against == "src" else f"reference '{options.against}'"
+    if not size["segments"]:
+        raise UsageError(f"no segment has a {what} to find entities in")
+    if not size["mentions"]:
+        raise DegenerateError(f"KoBE is undefined: no entity was found in any {what} (S = 0)")
+    rows = _systems(counts, options)
+    report = KobeReport(
         src=pair[0],
         tgt=pair[1],
         against=options.against,
@@ -249,8 +257,8 @@ def merged_report(
         n_missed=size["missed"],
         counted=options.counted,
         measure=options.measure,
-        warnings=run.entity_warnings(covered, rows),
     )
+    return replace(report, warnings=run.entity_warnings(report, size["missing"]))
 
 
 def _name(name: str, systems: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.core import bounds
 from steelyard.core.errors import InputError, UsageError, need_extra
+from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.entityfiles import SIDES, EntityAnnotations
 from steelyard.scoring.metric import Scored, chosen_references
@@ -60,6 +61,7 @@ class Kobe:
         return self._scored(es)
 
     def _scored(self, es: EvalSet, against: str | None = None) -> Scored:
+        from steelyard.kobe.annotations import AnnotatedLinker
         from steelyard.kobe.run import kobe_metric
 
         options = self.options if against is None else replace(self.options, against=against)
@@ -67,7 +69,14 @@ class Kobe:
         if not (source and target) and options.links is None:
             raise UsageError("kobe needs the languages: name them by lp=..., as de-en")
         table, report = kobe_metric(es, source or None, target or None, self.kb, options)
-        return Scored(table, report.signature, (report.meaning(),), report.warnings, report)
+        linker = report.linker
+        inputs: tuple[InputFile, ...] = ()
+        of_links: tuple[str, ...] = ()  # which are the same for both variants, and said once
+        if isinstance(linker, AnnotatedLinker):
+            inputs, of_links = linker.inputs, linker.said()
+        told = (one if one in of_links else f"{self.name}: {one}" for one in report.warnings)
+        notes = (report.meaning(),)
+        return Scored(table, report.signature, notes, tuple(told), report, inputs)
 
 
 class KobeRef(Kobe):

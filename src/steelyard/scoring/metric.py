@@ -22,8 +22,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.provenance import InputFile
 from steelyard.core.table import Table
-from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.evalset import EvalSet, ScoreTable, need_outputs
 from steelyard.data.segments import Texts
 from steelyard.stats.arrays import Floats
 
@@ -64,7 +65,7 @@ class Report(Protocol):
 class Scored:
     """What a metric gives: the scores, what exactly they are in a line, and what to say of them.
 
-    A ``report`` has more to tell than scores.
+    A ``report`` has more to tell than scores; ``inputs`` are files that were read beside the set's.
     """
 
     table: ScoreTable
@@ -72,6 +73,7 @@ class Scored:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     report: Report | None = None
+    inputs: tuple[InputFile, ...] = ()
 
 
 @runtime_checkable
@@ -95,8 +97,7 @@ def output_rows(es: EvalSet) -> list[Texts]:
     >>> output_rows(EvalSet(("A", "B"), Segments(("1",)), outputs={"A": ("so",)}))
     [('so',), (None,)]
     """
-    if not es.outputs:
-        raise UsageError("the set has no outputs to score; give a text file")
+    need_outputs(es)
     blank: Texts = (None,) * es.n_segments
     return [es.outputs.get(system, blank) for system in es.systems]
 

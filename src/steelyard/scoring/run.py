@@ -148,6 +148,7 @@ def score(
     reports: dict[str, Report] = {}
     notes: list[str] = []
     warnings: list[str] = list(said)
+    inputs = {file.path: file for file in es.inputs}
     for metric in made:
         if metric.name in es.scores:
             raise UsageError(f"there is a score '{metric.name}' already")
@@ -156,6 +157,7 @@ def score(
         signatures[metric.name] = scored.signature
         notes += scored.notes
         warnings += scored.warnings
+        inputs |= {file.path: file for file in scored.inputs if file.path not in inputs}
         if scored.report is not None:
             reports[metric.name] = scored.report
     settings = {"metrics": ",".join(_names(made))}
@@ -165,9 +167,9 @@ def score(
         evalset=es,
         metrics=tuple(signatures),
         signatures=signatures,
-        warnings=(*es.notes, *_warnings(es, tuple(signatures)), *warnings),
+        warnings=tuple(dict.fromkeys((*es.notes, *_warnings(es, tuple(signatures)), *warnings))),
         notes=tuple(notes),
-        provenance=Provenance("score", settings, es.inputs),
+        provenance=Provenance("score", settings, tuple(inputs.values())),
         reports=reports,
     )
 
@@ -181,7 +183,7 @@ def _with_links(source: Source) -> tuple[EvalSet, EntityAnnotations | None]:
     except JudgementsError as found:
         if not isinstance(found.value, EntityAnnotations):
             raise
-        links = replace(found.value, inputs=found.read.files)
+        links = replace(found.value, inputs=found.read.files, notes=found.read.notes)
         return links.evalset(), links
 
 

@@ -208,6 +208,24 @@ def test_other_kinds_of_files(form, texts, kb, whole, tmp_path):
         assert {s.system: s.matched for s in found.report.systems}["B"] == kept["B"]
 
 
+def test_segments_without_a_source_take_no_part(kb, tmp_path):
+    from steelyard.formats.load import load
+    from steelyard.kobe.run import kobe_metric
+
+    rows = make_rows()
+    for row in rows[7:21]:  # two shards of them have none
+        del row["src"]
+    path = tmp_path / "texts.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    whole = kobe_metric(load(path), "de", "en", kb, QUICK)[1].to_dict()
+    assert whole["warnings"][0] == "14 segments without a source take no part"
+    del whole["lost"], whole["added"]
+    assert report_of(sharded(path, kb)) == whole
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows[7:21]))
+    with pytest.raises(UsageError, match="no segment has a source to find entities in"):
+        sharded(path, kb)
+
+
 def test_lines_are_split_where_they_end(tmp_path):
     path = tmp_path / "a.jsonl"
     for text in ("", "{}", "{}\n", "{}\n{}", "{}\n" * 7):

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.data.evalset import EvalSet
+from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
+from steelyard.formats.entityfiles import SIDES
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.languages import LanguageFilter
+from steelyard.kobe.linking.foreign import named_linker
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions, LinkOptions
 
 if TYPE_CHECKING:
     from steelyard.kobe.linking.linker import DictionaryLinker
 
-#: The group of entry points by which packages add linkers.
-GROUP = "steelyard.linkers"
 Pair = tuple[str | None, str | None]
 Outputs = dict[str, tuple[Mentions | None, ...]]
 
@@ -57,37 +56,11 @@ def chosen_linker(
     return make_linker(kb, options.link)
 
 
-def named_linker(name: str) -> Linker:
-    """Load a linker that a package has added to :data:`GROUP`, or ``module:object``.
-
-    What is loaded is a linker, or a function or class without arguments that gives one.
-
-    Examples
-    --------
-    >>> named_linker("nobody")
-    Traceback (most recent call last):
-    steelyard.core.errors.UsageError: no linker 'nobody': expected the name of one that a package...
-    """
-    added = {point.name: point for point in entry_points(group=GROUP)}
-    if name not in added and ":" not in name:
-        expected = "expected the name of one that a package adds, or MODULE:OBJECT"
-        raise UsageError(f"no linker '{name}': {expected}; {hint(name, added)}")
-    point = added.get(name) or EntryPoint(name, name, GROUP)
-    try:
-        found = point.load()
-        linker = found if isinstance(found, Linker) and not isinstance(found, type) else found()
-    except (ImportError, AttributeError, TypeError) as error:
-        raise UsageError(f"linker '{name}' can't be loaded from {point.value}: {error}") from error
-    if not isinstance(linker, Linker):
-        kind = type(linker).__name__
-        raise UsageError(f"linker '{name}': a {kind} has no signature, link and name")
-    return linker
-
-
 def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> LinkedTexts:
     """Find the mentions of what outputs are compared with, of the outputs, and of references.
 
-    The languages may be unknown where the linker has no use for them.
+    The languages may be unknown where the linker has no use for them. Outputs with nothing to be
+    compared with have no mentions, not even none: they take no part.
     """
     src, tgt = (code or "" for code in pair)
     source_based = options.against == "src"
@@ -96,16 +69,15 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
     texts = _compared(es, options.against)
     _check_outputs(es)
     rows = {name: es.outputs[name] for name in es.systems if name in es.outputs}
-    references = {
-        f"{name} (reference)" if name in rows else name: own  # no system has that name
-        for name, own in es.segments.references.items()
-        if name != options.against
-    }
+    named = {row: name for name, row in reference_rows(es).items() if name != options.against}
+    references = {row: es.segments.references[name] for row, name in named.items()}
     keep = LanguageFilter(src, tgt, options.language_filter)
+    compared = beside(texts, rows | references)
     mentions, filtered = link_outputs(
-        linker, keep, rows | references, tgt, src if source_based else tgt
+        linker, keep, compared, tgt, src if source_based else tgt, named
     )
-    sources = link_texts(linker, texts, wanted, other, options.against)
+    human = () if source_based else SIDES[1:]
+    sources = link_texts(linker, texts, wanted, other, options.against, *human)
     if options.counted == "entities":
         sources, mentions = each_once(sources, mentions)
     return LinkedTexts(
@@ -117,6 +89,39 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
         filtered=filtered,
         references=tuple(references),
     )
+
+
+def reference_rows(es: EvalSet) -> dict[str, str]:
+    """Give references a name among outputs that neither a system nor another reference has.
+
+    Examples
+    --------
+    >>> from steelyard import EvalSet, Segments
+    >>> segments = Segments((), references={"A": (), "B": (), "A (reference)": ()})
+    >>> reference_rows(EvalSet(("A",), segments))
+    {'A': 'A (reference) (reference)', 'A (reference)': 'A (reference)', 'B': 'B'}
+    """
+    found: dict[str, str] = {}
+    for name in es.references:
+        row = name
+        while row in es.systems or (row != name and row in es.references):
+            row += " (reference)"
+        found[name] = row
+    return found
+
+
+def beside(texts: Sequence[str | None], rows: Mapping[str, Texts]) -> dict[str, Texts]:
+    """Take outputs for missing where there is no text to compare them with.
+
+    Examples
+    --------
+    >>> beside(["Wien", None], {"A": ("Vienna", "Rome")})
+    {'A': ('Vienna', None)}
+    """
+    return {
+        name: tuple(None if text is None else one for text, one in zip(texts, own, strict=True))
+        for name, own in rows.items()
+    }
 
 
 def each_once(
@@ -146,29 +151,36 @@ def once(mentions: Mentions) -> Mentions:
 
 def _compared(es: EvalSet, against: str) -> Texts:
     if against == "src":
-        if es.segments.sources is None:
+        texts = es.segments.sources
+        if texts is None or all(text is None for text in texts):
             raise UsageError("the set has no sources to find entities in; give a text file")
-        return es.segments.sources
+        return texts
     if against not in es.references:
         raise UsageError(f"no reference named '{against}'; {hint(against, es.references)}")
-    return es.segments.references[against]
+    texts = es.segments.references[against]
+    if all(text is None for text in texts):
+        raise UsageError(f"reference '{against}' has no texts to find entities in")
+    return texts
 
 
 def _check_outputs(es: EvalSet) -> None:
-    if not es.outputs:
-        raise UsageError("the set has no outputs to score; give a text file")
+    need_outputs(es)
     for system, texts in es.outputs.items():
         if not any((text or "").strip() for text in texts):
             raise UsageError(f"all outputs of system '{system}' are empty")
 
 
 def link_texts(
-    linker: Linker, texts: Sequence[str | None], lang: str, other: str, row: str
+    linker: Linker, texts: Sequence[str | None], lang: str, other: str, *names: str
 ) -> tuple[Mentions, ...]:
-    """Find the mentions of a row of texts; a missing one has none."""
+    """Find the mentions of a row of texts, which annotations have under one of these names.
+
+    A missing text has none.
+    """
     if isinstance(linker, AnnotatedLinker):
-        return tuple(linker.link_row(row, texts))
-    return tuple(linker.link([text or "" for text in texts], lang, other))
+        return tuple(linker.link_row(names, texts))
+    found = iter(linker.link([text for text in texts if text is not None], lang, other))
+    return tuple(() if text is None else next(found) for text in texts)
 
 
 def link_outputs(
@@ -177,12 +189,18 @@ def link_outputs(
     rows: Mapping[str, Texts],
     lang: str,
     other: str,
+    references: Mapping[str, str] | None = None,
 ) -> tuple[Outputs, dict[str, int]]:
-    """Link outputs, drop what is not in their language, and count such sentences."""
+    """Link outputs, drop what is not in their language, and count such sentences.
+
+    ``references`` are the rows that are no system's, with the names that they have in the set.
+    """
+    human = references or {}
     linked: Outputs = {}
     filtered = {}
     for name, texts in rows.items():
-        found = keep.apply(texts, link_texts(linker, texts, lang, other, name))
+        names = (human[name], *SIDES[1:]) if name in human else (name,)
+        found = keep.apply(texts, link_texts(linker, texts, lang, other, *names))
         linked[name] = tuple(
             None if text is None else own for text, own in zip(texts, found, strict=True)
         )
