@@ -53,7 +53,17 @@ class SteelyardError(Exception):
     exit_code = 1
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(printable(message))
+        super().__init__(_shortened(printable(message)))
+
+
+_BEGIN, _END = 700, 250  # of a message that is longer than both
+
+
+def _shortened(message: str) -> str:
+    """Cut the middle of a message that a name, or a list of them, makes endless."""
+    if len(message) <= _BEGIN + _END:
+        return message
+    return f"{message[:_BEGIN]} … {message[-_END:]}"
 
 
 class InputError(SteelyardError):
