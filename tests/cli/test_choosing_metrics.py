@@ -45,6 +45,23 @@ def metrics_of(capsys) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--metrics", ""], "no metric to weigh: --metrics is empty"),
+        (
+            ["--metrics", "mqm"],
+            "no metric to weigh: --metrics names 'mqm' alone, which is the human score",
+        ),
+        (["--sees", ""], "--sees is empty: expected what metrics see; they see: not known (1), "),
+        (["--corpus", "foo"], "unknown metric 'foo'; known: bleu, "),
+    ],
+)
+def test_what_leaves_nothing_is_refused_with_the_reason(scores, capsys, options, told):
+    assert run(["meta", str(scores), "--human", "mqm", "--with", "pa", *options]) == 2
+    assert f"error: {told}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("options", "kept"),
     [
         (["--metrics", "*-refA"], ["bad-refA", "good-refA"]),

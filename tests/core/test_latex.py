@@ -11,11 +11,12 @@ import pytest
 import steelyard as sy
 from steelyard.comparison.pair import decide
 from steelyard.comparison.run import compare
-from steelyard.core.table import Column, Table
+from steelyard.core.table import Column, Table, escape_latex
 from steelyard.demo import embedded
 from steelyard.metaevaluation.run import meta_evaluate
 
-HOSTILE = ("a_b & c", "50% #1 $x$", "<script>", "~^\\{}", '"quoted"', "x--y", "tab\tnewline\n",
+HOSTILE = ("a_b & c", "50% #1 $x$", "<script>", "~^\\{}", '"quoted"', "x--y", "x---y", "--",
+           "?`x!`y", "``q''", ",,low", "<<x>>", "zero\u200bwidth", "tab\tnewline\n",
            r"\input{/etc/passwd}", "|pipe|", "`tick'", "[o]", "*")  # fmt: skip
 
 
@@ -44,6 +45,26 @@ def test_the_best_cluster_is_bold_and_clusters_are_ruled(tables, name):
     assert first.count(r"\textbf") >= first.count(r"\\")
     assert r"$\uparrow$" in text
     assert r"\textbf" not in text.split(r"\midrule")[-1] or name == "meta"
+
+
+def test_captions_are_sentences():
+    table = Table("Scores.", (Column("x"),), ((1.0,),), ("a note", "another, of 5 %"))
+    assert r"\caption{Scores. a note. another, of 5 \%}" in table.latex()
+
+
+def test_a_name_of_two_hyphens_is_no_missing_cell():
+    table = Table("", (Column("name"), Column("x")), (("--", None), ("a", 1.0)))
+    assert r"-{}- & -- \\" in table.latex()
+
+
+@pytest.mark.parametrize(
+    ("name", "parted"),
+    [("x--y", "x-{}-y"), ("---", "-{}-{}-"), ("?`x!`y", "?{}`x!{}`y"), ("``q''", "`{}`q'{}'"),
+     (",,a,", ",{},a,"), ("<<>>", r"\textless{}\textless{}\textgreater{}\textgreater{}"),
+     ("a?!'`", "a?!'`")],
+)  # fmt: skip
+def test_what_latex_would_put_together_stands_apart(name, parted):
+    assert escape_latex(name) == parted
 
 
 def test_every_table_compiles(tables, tmp_path):

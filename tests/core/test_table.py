@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.errors import UsageError, printable
+from steelyard.core.errors import UsageError, harmless, printable
 from steelyard.core.table import (
     Column,
     Table,
@@ -55,6 +55,34 @@ class Cells(html.parser.HTMLParser):
     def handle_data(self, data):
         if self.cells:
             self.cells[-1] += data
+
+
+@pytest.mark.parametrize("hidden", "\u200b\u200e\u200f\u2060\ufeff\xad\u061c\u180e\U000e0041")
+@pytest.mark.parametrize("form", ["text", "md", "tex", "html"])
+def test_invisible_characters_of_names_are_shown(hidden, form):
+    table = Table("", (Column("name"),), ((f"x{hidden}y",), ("xy",)))
+    assert hidden not in table.render(form)
+    assert table.render(form).count("xy") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", True),  # Persian: I want
+        ("\u0915\u094d\u200d\u0937", True),  # Devanagari: a half consonant
+        ("\U0001f469\u200d\U0001f4bb", True),  # a woman and a computer, which are one sign
+        ("\u2764\ufe0f\u200d\U0001f525", True),
+        ("\u0601\u0661\u0662", True),  # a sign under an Arabic number
+        ("a\u200db", False),
+        ("\u0645\u200c", False),
+        ("\u200d\U0001f4bb", False),
+        ("\u0645\u200c\u200c\u062e", False),
+    ],
+)
+def test_joiners_stay_where_they_shape_what_is_beside_them(name, shown):
+    assert (printable(name) == name) is shown
+    assert printable(printable(name)) == printable(name)
+    assert harmless(name) == name
 
 
 @given(st.lists(st.tuples(names, cells), min_size=1, max_size=6), names, st.integers(0, 4))
@@ -221,7 +249,7 @@ def test_rules_and_bold_mark_clusters():
     assert r"\textbf{2.0} \\" + "\n" + r"\midrule" in table.latex()
     assert "**2.0**" in table.markdown()
     assert "<strong>2.0</strong>" in table.html()
-    assert r"\caption{Top n = 2}" in table.latex()
+    assert r"\caption{Top. n = 2}" in table.latex()
 
 
 def test_wide_characters_keep_columns_aligned():

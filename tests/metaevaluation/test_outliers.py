@@ -85,6 +85,12 @@ def test_nothing_else_changes(by):
     assert kept.outliers.systems == FAR  # said in the JSON output all the same
 
 
+def test_where_all_are_outliers_nothing_is_left_to_weigh():
+    told = r'8 of 8 systems are outliers by people .*: outliers="drop" leaves no system'
+    with pytest.raises(UsageError, match=told):
+        meta_evaluate(make(n=8), "people", by="pa", outliers="drop", outlier_cutoff=1e-300)
+
+
 def test_segments_are_not_about_systems():
     found = meta_evaluate(make(), "people", by="acc-eq", intervals=None)
     assert found.results[0].without_outliers is None

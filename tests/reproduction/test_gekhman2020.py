@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.core.errors import InputError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.reproduction.gekhman2020 import PAPER, TABLES, correlations, reproduce_kobe
@@ -66,6 +67,57 @@ def test_all_rows_of_other_metrics(shared):
     assert "zh-en" in str(rows["Table 1, zh-en, KoBE"].note)
     assert sum(row.part in ("Table 5", "Table 6", "Table 7") for row in found.rows) == 126
     assert rows["Section 5, directions in which YiSi-2 goes against people, of 18"].ours == 6
+
+
+SCORES = """lp,system,human_z,BLEU
+gu-en,A,1.5,0.2
+gu-en,B,0.5,0.1
+"""
+
+
+EXPECTED = "expected lp, system and human_z"
+
+
+def scores_at(root: Path, text: str) -> Path:
+    path = root / "wmt19-metrics" / "sys-scores.csv"
+    path.parent.mkdir()
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("gu-en,B,0.5,0.1", "gu-en,B,0.5", ":3: 3 cells, expected 4 as in the header"),
+        ("gu-en,B,0.5,0.1", "gu-en,B,0.5,0.1,9", ":3: 5 cells, expected 4 as in the header"),
+        ("gu-en,B", "gu-en,A", ":3: system 'A' of gu-en stands on line 2 already"),
+        ("0.1", "many", ":3: column 'BLEU': 'many' is not a number"),
+        ("0.5", "inf", ":3: column 'human_z': 'inf' is not a number"),
+        ("gu-en,B", ",B", ":3: column 'lp' is empty, expected a name"),
+        ("lp,", "a,", ": no column 'lp' (found 'a', 'system', 'human_z', 'BLEU'): " + EXPECTED),
+        (SCORES.partition("\n")[2], "", ": has a header but no rows"),
+    ],
+)  # fmt: skip
+def test_scores_that_are_damaged_are_refused(tmp_path, old, new, told):
+    path = scores_at(tmp_path, SCORES.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        reproduce_kobe(tmp_path)
+    assert str(caught.value) == f"{path}{told}"
+
+
+def test_what_follows_from_metrics_that_are_not_there_is_undefined(tmp_path):
+    """Every direction has BLEU alone, and of one all systems have the same."""
+    lines = [f"{lp},{name},{i},{1 if lp == 'de-en' else i * i}" for lp in ALL
+             for i, name in enumerate("ABC")]  # fmt: skip
+    scores_at(tmp_path, "\n".join(["lp,system,human_z,BLEU", *lines]) + "\n")
+    rows = {row.what: row for row in reproduce_kobe(tmp_path).rows}
+    assert rows["Table 1, fi-en, BLEU"].ours is not None
+    hidden = "Section 5, absolute values change the best metric without references ()"
+    against = "Section 5, directions in which YiSi-2 goes against people, of 18"
+    for what in ("Table 1, de-en, BLEU", "Table 1, fi-en, YiSi-2", "Table 4, mean, BLEU",
+                 against, hidden):  # fmt: skip
+        assert rows[what].verdict == "not at hand"
+        assert rows[what].note == "undefined on the data at hand"
 
 
 # A release that is made up, in the authors' layout.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.cli.main import run
-from steelyard.core.errors import UsageError
+from steelyard.core.errors import InputError, UsageError
 from steelyard.reproduction.search import Places, default_folder, wanted_pair
 
 
@@ -31,6 +31,7 @@ def test_files_are_found_compressed_or_not(tmp_path):
 def test_tables_of_any_kind_and_names_before_folders(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     less = put(one / "bt-eval" / "tac.csv.gz")
+    two.mkdir()
     places = Places.of([one, two])
     assert places.table("bt-eval-full/tac", "bt-eval/tac") == less
     full = put(two / "bt-eval-full" / "tac.parquet")
@@ -59,6 +60,8 @@ def test_sets_of_mt_metrics_eval(tmp_path, above, inside):
 
 
 def test_what_was_looked_for_is_said(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
     places = Places.of([tmp_path / "a", tmp_path / "b"])
     told = places.without(wanted_pair("wmt22", "en-ru"), "wmt22-metrics/en-ru.human.csv.gz")
     assert told == (
@@ -91,6 +94,17 @@ def test_a_file_is_no_folder_of_data(tmp_path, capsys):
     assert capsys.readouterr().err == (
         f"error: --data {path}: a file; expected a folder that holds data sets\n"
     )
+
+
+def test_folders_that_are_named_have_to_be_there(tmp_path, capsys, monkeypatch):
+    with pytest.raises(InputError, match="nope: no such folder"):
+        Places.of([tmp_path, tmp_path / "nope"])
+    assert run(["reproduce", "ties", "--data", "nope"]) == 2
+    assert capsys.readouterr().err == "error: nope: no such folder\n"
+    assert run(["reproduce", "ties", "--data", ""]) == 2
+    assert capsys.readouterr().err == "error: --data: expected a folder that holds data sets\n"
+    monkeypatch.setenv("STEELYARD_SHARED", str(tmp_path / "not yet"))
+    assert Places.of().table("bt-eval/tac") is None
 
 
 def test_the_default_is_on_the_machine_of_the_user(tmp_path, monkeypatch):

@@ -210,6 +210,37 @@ def test_tables_without_mqm(tmp_path, quick):
     assert "no scores of segments by people called 'mqm' in" in str(row.note)
 
 
+def one_segment(root: Path, *mqm: int) -> None:
+    """A segment of three systems with these scores by people, and metrics of one opinion."""
+    metrics = ",".join(f"{name}-refA" for name in ("MetricX-23", "XCOMET-Ensemble", "BLEU"))
+    rows = {"human": ["system,seg,mqm"], "metrics.seg": [f"system,seg,{metrics}"]}
+    for k, (system, score) in enumerate(zip("ABC", mqm, strict=True)):
+        rows["human"].append(f"{system},0,{score}")
+        rows["metrics.seg"].append(f"{system},0,{k},{2 * k},{k + 7}")
+    (root / "wmt23-metrics").mkdir()
+    for part, lines in rows.items():
+        path = root / "wmt23-metrics" / f"en-de.{part}.csv"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_what_is_undefined_does_not_differ(tmp_path, quick):
+    """Metrics of one value have no correlation, and the interval of one segment no width."""
+    one_segment(tmp_path, -1, -5, -9)
+    rows = by_name(reproduce_spa(tmp_path))
+    for kind in ("values", "ranks"):
+        row = rows[f"Figure 2, wmt23 en-de, {kind}: SPA is more stable with 2 systems"]
+        assert (row.verdict, row.note) == ("not at hand", "undefined on the data at hand")
+    row = rows["Figure 3, wmt23 en-de MetricX-23: SPA has the narrower interval with 1 segment"]
+    assert row.explanation == "it is as wide or wider here; SPA 0.000, PA 0.000"
+    assert not any("nan" in str(row.explanation) for row in rows.values())
+
+
+def test_people_who_see_no_difference(tmp_path, quick):
+    one_segment(tmp_path, -1, -1, -1)
+    row = by_name(reproduce_spa(tmp_path))["Table 1, wmt23 en-de, systems"]
+    assert str(row.note).startswith("all scores by people called 'mqm' are the same in ")
+
+
 def test_metrics_of_figure_3_may_be_absent(tmp_path, quick):
     folder = put(tmp_path, "wmt23 he-en")
     for path in (folder / "metric-scores" / "he-en").glob("MetricX*"):
@@ -246,6 +277,8 @@ def test_figure_4_is_drawn_where_a_set_is_there(tmp_path, quick, capsys):
     command = ["reproduce", "spa", "--data", str(tmp_path), "--plot", "figure4", "--out", str(out)]
     assert run([*command, "--quiet"]) == 2
     assert "no set of the paper is there" in capsys.readouterr().err
+    assert run(["reproduce", "spa", "--data", str(tmp_path), "--quiet"]) == 0
+    assert "; --plot figure4 draws it where wmt22 en-de" in capsys.readouterr().out
     put(tmp_path, "wmt23 he-en")
     assert run([*command, "--quiet"]) == 0
     assert "Metrics of wmt23 he-en by PA and by SPA" in out.read_text(encoding="utf-8")

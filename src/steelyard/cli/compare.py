@@ -60,6 +60,7 @@ PLOTS = (
 )  # fmt: skip
 PAIR_PLOTS = ("density", "differences", "wins", "pairings")
 _SIDES = ("left", "right", "outcome")
+_OF_THE_CARD = frozenset(("power", "worth"))
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(
     ("by", "autorank", "tests", "alternative", "correction", "pairwise", *RankOptions.declared())
@@ -72,8 +73,7 @@ _NOT_OF_SEVERAL = frozenset(
         "correction",
         "alpha",
         "pairwise",
-        "power",
-        "worth",
+        *_OF_THE_CARD,
         *RankOptions.declared(),
     )
 )
@@ -211,11 +211,13 @@ class _Asked:
             return self._together(es, options)
         if given("autorank"):
             raise UsageError("--autorank is a form of --by autorank")
+        unused = without_part(_OF_THE_CARD, "a ranking: the decision card of --pair A,B has it")
         if len(names) > 1:
             many = run.compare_each(es, names, options, self.seed)
+            many = replace(many, warnings=(*many.warnings, *unused))
             return _Found(many.to_dict(), [many.table()], _draw_none)
         found = run.compare_by(es, names[0] if names else None, options, self.seed)
-        return self._shown(found, es)
+        return self._shown(replace(found, warnings=(*found.warnings, *unused)), es)
 
     def _together(self, es: EvalSet, options: CompareOptions) -> _Found:
         """Rank by several scores in one; by default by all metrics."""

@@ -20,7 +20,7 @@ from steelyard.cli.options import (
     output_options,
 )
 from steelyard.cli.wording import spoken
-from steelyard.core.errors import UsageError, printable
+from steelyard.core.errors import UsageError, harmless
 from steelyard.core.table import Column, Table, dumps
 from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
@@ -165,7 +165,7 @@ def echo(
         return
     said(result, output)
     for row in (tuple(column.name for column in table.columns), *table.rows):
-        click.echo("\t".join("" if cell is None else printable(str(cell)) for cell in row))
+        click.echo("\t".join("" if cell is None else harmless(str(cell)) for cell in row))
 
 
 @data.command(epilog="Example: steelyard data formats --json")

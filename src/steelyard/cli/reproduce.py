@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.emit import emit, plot_option, progress_of, wanted_figures, write_figures
 from steelyard.cli.options import OutputOptions, figure_options
+from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from steelyard.reproduction.reproduction import Reproduction
     from steelyard.reproduction.search import Places
 
@@ -32,14 +35,14 @@ PLOTS = {**dict.fromkeys(PAPERS, ("published",)), "spa": ("published", "figure4"
     "steelyard reproduce paired --data frames"
 )
 @click.argument("paper", type=click.Choice(sorted(PAPERS)))
-@click.option("--data", type=click.Path(path_type=Path), metavar="DIR", multiple=True,
+@click.option("--data", type=click.Path(), metavar="DIR", multiple=True,
               help="Folder that holds data sets: wmt23/ of steelyard data get, bt-eval/ and so on "
               "(repeatable; default: data in STEELYARD_SHARED if that is set, else what data get "
               "fetched).")  # fmt: skip
 @plot_option(PLOTS["spa"])
 @figure_options
 def reproduce(
-    paper: str, data: tuple[Path, ...], plot: tuple[str, ...] | None, output: OutputOptions
+    paper: str, data: tuple[str, ...], plot: tuple[str, ...] | None, output: OutputOptions
 ) -> None:
     """Compute a paper's figures, and print them beside the published ones.
 
@@ -55,9 +58,11 @@ def reproduce(
     plots = wanted_figures(plot, output, PLOTS[paper])
     places = Places.of(data or None)
     module, _, name = PAPERS[paper].partition(":")
-    run = getattr(import_module(module), name)
+    run: Callable[..., Reproduction] = getattr(import_module(module), name)
     with progress_of(f"reproducing {paper}", output) as progress:
         found = run(places, rng=output.seed, progress=progress)
+    told = (replace(row, note=spoken(row.note) if row.note else None) for row in found.rows)
+    found = replace(found, rows=tuple(told))
     draw = {"published": lambda: _published(found), "figure4": lambda: _figure4(places, output)}
     output = write_figures(plots, lambda name: draw[name](), output)
     emit(found.to_dict(), [found.table()], output, found.text())

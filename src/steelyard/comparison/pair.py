@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.comparison.options import CardOptions
 from steelyard.comparison.pairings import Pairings, pair_otherwise
-from steelyard.comparison.pairworth import worth_of_pair
+from steelyard.comparison.pairworth import study_file, worth_of_pair
 from steelyard.comparison.readings import (
     Reading,
     Readings,
@@ -263,6 +263,11 @@ def decide(
         "unit": two.units.name,
         "bootstrap": options.n_bootstrap,
     }
+    origin, worth = Provenance.of("compare", settings, es.inputs, rng, options), None
+    if lead or options.worth is not None:  # what is named is read, whatever it says
+        worth = worth_of_pair(es, two, options.human, options.worth, stream.spawn(1)[0])
+    if options.worth is not None:
+        origin = replace(origin, inputs=(*origin.inputs, study_file(options.worth)))
     ci = (low, high) if sign > 0 else (0.0 - high, 0.0 - low)
     means_apart = Reading(sign * lead + 0.0, ci)
     asked = level if several else math.nan
@@ -291,11 +296,9 @@ def decide(
         strata=stratify(es, two, moved, counts),
         regressions=regressions_of(es, two, lead),
         human=None if options.human is None else _human(es, options.human, two, counts, level),
-        worth=worth_of_pair(es, two, options.human, options.worth, stream.spawn(1)[0])
-        if lead
-        else None,
+        worth=worth if lead else None,
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("compare", settings, es.inputs, rng, options),
+        provenance=origin,
         higher_is_better=two.table.higher_is_better,
         of=CORPUS if stats is not None else PROPORTION if two.binary else None,
         two_by_two=_two_by_two(sign * both) if two.binary else None,

@@ -9,8 +9,10 @@ import numpy as np
 
 from steelyard.comparison.twosystems import TwoSystems
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet
 from steelyard.data.worth import Worth, measured_here
+from steelyard.formats import files
 from steelyard.formats.worthfiles import read_worths, reference_worth
 
 
@@ -34,6 +36,11 @@ def worth_of_pair(
     return reference_worth(
         two.score, two.table.system_means()[two.rows], corpus=two.statistics is not None
     )
+
+
+def study_file(path: str | Path) -> InputFile:
+    """Note a study that was read, and its hash."""
+    return InputFile(str(path), "study worth", files.sha256(Path(path)))
 
 
 def _of_study(study: Any, score: str) -> Worth:

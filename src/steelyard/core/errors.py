@@ -22,6 +22,10 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 
 STDIN = "-"  # the path of standard input
+_OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_JOINERS = "\u200c\u200d"
+# Format characters that show: signs that Arabic, Syriac and Kaithi numbers stand under.
+_SIGNS = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 
 
 def shown_path(path: object) -> str:
@@ -29,22 +33,52 @@ def shown_path(path: object) -> str:
     return "<stdin>" if str(path) == STDIN else str(path)
 
 
-def printable(text: str) -> str:
-    r"""Show control and bidi-override characters as escapes: a name must not steer the terminal.
+def harmless(text: str) -> str:
+    r"""Show control and bidi-override characters as escapes: a text must not steer the terminal.
 
     Examples
     --------
-    >>> printable("a\x1b[31m\nb")
+    >>> harmless("a\x1b[31m\nb")
     'a\\x1b[31m\\nb'
     """
-    bad = {"Cc", "Cs", "Zl", "Zp"}
-    overrides = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    return "".join(_escape(c) if _steers(c) else c for c in text)
+
+
+def printable(text: str) -> str:
+    r"""Show invisible characters of a name as escapes, too: two names must not look the same.
+
+    Joiners stay where they shape what stands on both sides: Persian, Indic scripts, emoji.
+
+    Examples
+    --------
+    >>> printable("a\u200b"), printable("\u0645\u06cc\u200c\u062e") == "\u0645\u06cc\u200c\u062e"
+    ('a\\u200b', True)
+    """
+    framed = f" {text} "
     return "".join(
-        c.encode("unicode_escape").decode()
-        if unicodedata.category(c) in bad or c in overrides
-        else c
-        for c in text
+        _escape(c) if _steers(c) or _hidden(before, c, after) else c
+        for before, c, after in zip(framed, framed[1:], framed[2:], strict=False)
     )
+
+
+def _escape(c: str) -> str:
+    return c.encode("unicode_escape").decode()
+
+
+def _steers(c: str) -> bool:
+    return c in _OVERRIDES or unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")
+
+
+def _hidden(before: str, c: str, after: str) -> bool:
+    """Tell whether a character between two others shows in no way."""
+    if unicodedata.category(c) != "Cf" or c in _SIGNS:
+        return False
+    return c not in _JOINERS or not (_shaped(before) and _shaped(after))
+
+
+def _shaped(c: str) -> bool:
+    """Tell letters, marks and symbols of scripts that joiners shape; Latin looks as without."""
+    return c > "\u05ff" and unicodedata.category(c)[0] in "LMS"
 
 
 class SteelyardError(Exception):

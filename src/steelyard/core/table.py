@@ -117,12 +117,14 @@ class Table:
 
     def _marked(self, escape: Callable[[str], str], stress: str) -> list[list[str]]:
         """Give the cells as markup, those in bold put into ``stress``."""
+
+        def marked(i: int, j: int, shown: str) -> str:
+            # The dash of a missing cell is no name that has to be escaped.
+            cell = MISSING if missing(self.rows[i][j]) else escape(shown)
+            return stress.format(cell) if (i, j) in self.bold else cell
+
         return [
-            [
-                stress.format(escape(cell)) if (i, j) in self.bold else escape(cell)
-                for j, cell in enumerate(row)
-            ]
-            for i, row in enumerate(self.shown())
+            [marked(i, j, cell) for j, cell in enumerate(row)] for i, row in enumerate(self.shown())
         ]
 
     def markdown(self) -> str:
@@ -137,18 +139,15 @@ class Table:
 
     def latex(self) -> str:
         """Render as a booktabs table environment."""
-
-        def escape(cell: str) -> str:
-            return cell if cell == MISSING else escape_latex(cell)
-
         align = "".join("r" if self._right(j) else "l" for j in range(len(self.columns)))
         lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
         lines.append(" & ".join(escape_latex(c.heading) for c in self.columns) + r" \\")
         lines.append(r"\midrule")
-        for i, row in enumerate(self._marked(escape, r"\textbf{{{}}}")):
+        for i, row in enumerate(self._marked(escape_latex, r"\textbf{{{}}}")):
             lines += [r"\midrule"] if i in self.rules else []
             lines.append(" & ".join(row) + r" \\")
-        caption = " ".join(escape_latex(text) for text in (self.title, *self.notes) if text)
+        told = (escape_latex(text.removesuffix(".")) for text in (self.title, *self.notes) if text)
+        caption = ". ".join(told)
         lines += [r"\bottomrule", r"\end{tabular}"]
         lines += [rf"\caption{{{caption}}}"] if caption else []
         return "\n".join([*lines, r"\end{table}", ""])
@@ -378,16 +377,20 @@ _LATEX = {
 }
 
 
+#: Two hyphens would become a dash, two quotes or commas one quote, ?` a Spanish question mark.
+_LIGATURES = re.compile(r"([-`',])(?=\1)|[?!](?=`)")
+
+
 def escape_latex(text: str) -> str:
-    r"""Escape every character that LaTeX treats as a command.
+    r"""Escape every character that LaTeX treats as a command, and part what it would put together.
 
     Examples
     --------
-    >>> print(escape_latex("50% of a_b & c"))
-    50\% of a\_b \& c
+    >>> print(escape_latex("50% of a_b & c--d"))
+    50\% of a\_b \& c-{}-d
     """
     escaped = "".join(_LATEX.get(c, c) for c in printable(text))
-    return re.sub("-(?=-)", "-{}", escaped)  # two hyphens would become a dash
+    return _LIGATURES.sub(r"\g<0>{}", escaped)
 
 
 def _plain(value: object) -> object:

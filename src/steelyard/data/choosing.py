@@ -79,6 +79,8 @@ def with_metrics(
     kept -= set(chosen_metrics(es, drop))
     notes: list[str] = []
     if sees is not None:
+        if not sees:
+            raise UsageError(f"`sees` is empty: expected what metrics see; {_seen(es)}")
         unknown = sorted(name for name in kept if not es[name].uses)
         kept = {name for name in kept if any(_sees(es[name].uses, one) for one in sees)}
         if not kept:

@@ -175,7 +175,7 @@ class Worth:
     origin: str = ""  # where it was measured, if not on the data at hand
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints; :func:`worth_from` reads it."""
+        """Give what ``--json`` prints; :mod:`steelyard.formats.worthfiles` reads it."""
         own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "needed"}
         needed = [dict(zip(("agree", "difference", "low", "high"), (t, *ends), strict=True))
                   for t, ends in self.needed.items()]  # fmt: skip

@@ -120,9 +120,10 @@ class RawTable:
         """Read a column that must be scores, since its name says nothing else."""
         return self.numbers(column, f"; columns of names and texts are called {_ROLES}")
 
-    def numbers(self, column: str, hint: str = "") -> Floats:
+    def numbers(self, column: str, hint: str = "", *, optional: bool = True) -> Floats:
         """Read a column of numbers exactly; NaN where a cell is missing.
 
+        A column that is ``optional`` can be left out by whoever gave the file.
         A word, an infinity or a boolean is an error with its line, as is a whole number that JSON,
         Parquet or a frame holds exactly and a double can't.
         """
@@ -131,16 +132,16 @@ class RawTable:
             values = cells
         else:
             fast = fast_numbers(cells)
-            values = self._careful_numbers(column, cells, hint) if fast is None else fast
+            skip = f" ({skipping(column)} skips the column)" if optional else ""
+            values = self._careful_numbers(column, cells, hint, skip) if fast is None else fast
         for row in np.flatnonzero(np.abs(values) > LARGEST)[:1]:
-            found = "infinite score" if np.isinf(values[row]) else f"{values[row]:.4g}"
-            expected = (
-                "a finite number" if np.isinf(values[row]) else f"at most {LARGEST:g} in size"
-            )
+            endless = bool(np.isinf(values[row]))
+            found = "infinite score" if endless else f"{values[row]:.4g}"
+            expected = "a finite number" if endless else f"at most {LARGEST:g} in size"
             self.fail(f"{self.named(column)}: {found}, expected {expected}", row)
         return values
 
-    def _careful_numbers(self, column: str, cells: Sequence[Any], hint: str) -> Floats:
+    def _careful_numbers(self, column: str, cells: Sequence[Any], hint: str, skip: str) -> Floats:
         values = np.empty(len(cells))
         for row, cell in enumerate(cells):
             number = parse_number(cell)
@@ -148,8 +149,7 @@ class RawTable:
                 whole = isinstance(cell, int) and not isinstance(cell, bool)
                 what = "is beyond 2^53, so not exact" if whole else "is not a number"
                 what += hint if row == 0 else ""  # further down it is a slip among numbers
-                skip = f"({skipping(column)} skips the column)"
-                self.fail(f"{self.named(column)}: {brief(cell)} {what} {skip}", row)
+                self.fail(f"{self.named(column)}: {brief(cell)} {what}{skip}", row)
             values[row] = number
         return values
 

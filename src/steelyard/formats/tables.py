@@ -30,8 +30,13 @@ PLAIN = 'plain texts, a line for each segment, are for "steelyard score"'
 _FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
 
 
-def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> RawTable:
-    """Read a table; columns that ``is_text`` names stay text even if they look like numbers."""
+def read(
+    path: Path, *, is_text: Callable[[str], bool] = lambda _: False, index: bool = False
+) -> RawTable:
+    """Read a table; columns that ``is_text`` names stay text even if they look like numbers.
+
+    With ``index``, a first column without a name is left out: pandas wrote the numbers of rows.
+    """
     kind = files.kind(path)
     if kind in ("parquet", "pq"):
         from steelyard.formats.parquet import read_columns
@@ -50,11 +55,12 @@ def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> Raw
     if files.is_json(decoded, kind):
         return _read_json(decoded, path)
     delimiter = delimiter_of(decoded, kind)
-    if len(data) >= _FAST_FROM and _plain(decoded) and not is_padded(decoded, delimiter):
+    large = len(data) >= _FAST_FROM and not index
+    if large and _plain(decoded) and not is_padded(decoded, delimiter):
         fast = _read_with_duckdb(path, decoded, delimiter, is_text)
         if fast is not None:
             return fast
-    return _read_delimited(path, decoded, delimiter)
+    return _read_delimited(path, decoded, delimiter, index=index)
 
 
 def delimiter_of(text: str, kind: str) -> str:
@@ -78,10 +84,10 @@ def _plain(text: str) -> bool:
     )
 
 
-def check_header(path: Path, names: Sequence[str]) -> list[str]:
-    """Refuse columns without a name, and names that occur twice."""
+def check_header(path: Path, names: Sequence[str], *, index: bool = False) -> list[str]:
+    """Refuse columns without a name (but an ``index`` at the start), and names that occur twice."""
     for place, name in enumerate(names, 1):
-        if not name.strip():
+        if not name.strip() and not (index and place == 1):
             message = f"column {place} of the header has no name (pandas: to_csv(index=False))"
             raise InputError(message, path=path, line=1)
         if names.count(name) > 1:
@@ -143,7 +149,7 @@ def _records(
         yield line, [c.replace(stand_in, "\r") for c in cells] if stand_in else cells
 
 
-def _read_delimited(path: Path, text: str, delimiter: str) -> RawTable:
+def _read_delimited(path: Path, text: str, delimiter: str, *, index: bool = False) -> RawTable:
     padded = is_padded(text, delimiter)
     try:
         records = list(_records(text, delimiter, quoted=True, padded=padded))
@@ -155,7 +161,7 @@ def _read_delimited(path: Path, text: str, delimiter: str) -> RawTable:
     if delimiter == "\t" and ragged:
         # Tab-separated texts often hold quotes that are just characters.
         records = list(_records(text, delimiter, quoted=False, padded=padded))
-    header = check_header(path, records[0][1])
+    header = check_header(path, records[0][1], index=index)
     for line, cells in records[1:]:
         if len(cells) != len(header):
             message = f"{len(cells)} cells, expected {len(header)} as in the header"
@@ -165,7 +171,8 @@ def _read_delimited(path: Path, text: str, delimiter: str) -> RawTable:
         raise InputError("has a header but no rows", path=path)
     columns = dict(zip(header, zip(*(cells for _, cells in records[1:]), strict=True), strict=True))
     starts = [line for line, _ in records[1:]]
-    return RawTable(path, columns, len(starts), starts.__getitem__)
+    table = RawTable(path, columns, len(starts), starts.__getitem__)
+    return table if header[0].strip() else table.without(header[:1])
 
 
 def _read_with_duckdb(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files as package_files
@@ -17,76 +17,103 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
 from steelyard.data.worth import CURVES, Worth
-from steelyard.formats import files
+from steelyard.formats.record import Record, within
+from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats
 
 _COUNTS = ("n_pairs", "n_systems", "n_sets")
+_MOST = 2**53  # of a count
+_SIGNIFICANT = ("significant", "significant_low", "significant_high")
+_BANDS = (("low", "high"), _SIGNIFICANT[1:])
 _UNCLEAR = 5  # scores of up to 1 end there, or are of systems of no use on a scale up to 100
 _SEES = re.compile(r"-(ref[^-]*|src|all)$")  # what a metric's name says it compares with
 
 
 def read_worths(path: str | Path) -> dict[str, Worth]:
     """Read what ``steelyard study worth --out FILE.json`` wrote, by metric."""
-    path = Path(path)
-    found = files.parse_json(files.read_text(path), path, 1)
-    listed = found.get("worth") if isinstance(found, dict) else None
-    if not isinstance(listed, list) or not listed:
-        raise InputError(
-            'expected the JSON of "steelyard study worth", found no "worth"', path=path
-        )
-    origin = f"measured in {path.name}"
-    return {one.metric: one for one in (_worth(each, path, origin) for each in listed)}
+    view = FileView(Path(path))
+    if not isinstance(view.document, dict) or not view.document.get("worth"):
+        view.fail('expected the JSON of "steelyard study worth", found no "worth"')
+    origin = f"measured in {view.path.name}"
+    found: dict[str, Worth] = {}
+    for own in within(view, "worth"):
+        name = own.name("metric")
+        if name in found:
+            own.fail(f"'{name}' occurs twice, expected each metric once")
+        found[name] = _worth(replace(own, place=f"{name}."), origin)
+    return found
 
 
-def _worth(keys: Any, path: Path, origin: str) -> Worth:
+def _worth(own: Record, origin: str) -> Worth:
     """Make the object of what a file says of one metric."""
-    if not isinstance(keys, Mapping) or not isinstance(keys.get("metric"), str):
-        raise InputError("worth: expected an object with the name of a metric", path=path)
-    name = keys["metric"]
-    x = _numbers(keys, "x", name, path)
-    arrays: dict[str, Any] = {key: _numbers(keys, key, name, path) for key in CURVES}
-    wrong = [key for key, own in arrays.items() if len(own) != len(x)]
-    if wrong or not len(x) or (np.diff(x) <= 0).any() or np.isnan(x).any():
-        what = f"'{wrong[0]}' has another length than 'x'" if wrong else "'x' does not rise"
-        raise InputError(f"worth of '{name}': {what}", path=path)
-    counts: dict[str, Any] = {}
-    for key in _COUNTS:
-        value = keys.get(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise InputError(
-                f"worth of '{name}': '{key}' is {value!r}, expected a count", path=path
-            )
-        counts[key] = value
-    needed: Any = {
-        float(one["agree"]): tuple(_number(one.get(end)) for end in ("difference", "low", "high"))
-        for one in keys.get("needed", [])
+    x = _numbers(own, "x", np.inf)
+    if not len(x) or x[0] != 0 or (np.diff(x) <= 0).any():
+        own.wrong("x", "numbers that rise from 0")
+    # Where no p-value is known, nothing is known of what is significant.
+    unknown = all(one is None for key in _SIGNIFICANT for one in own.list(key))
+    curves: dict[str, Any] = {
+        key: _numbers(own, key, 1.0, gaps=unknown and key in _SIGNIFICANT) for key in CURVES
     }
+    for key, curve in curves.items():
+        if len(curve) != len(x):
+            own.wrong(key, f"{len(x)} numbers, as 'x' has")
+    for low, high in _BANDS:
+        for place in np.flatnonzero(curves[low] > curves[high])[:1]:
+            most = f"no more than in '{high}', {curves[high][place]:g}"
+            own.wrong(f"{low}[{place}]", most, curves[low][place].item())
+    counts: dict[str, Any] = {key: _count(own, key) for key in _COUNTS}
     return Worth(
-        metric=name,
+        metric=own.name("metric"),
         x=x,
-        **arrays,
+        **curves,
         **counts,
-        needed=needed,
-        accuracy=_number(keys.get("accuracy")),
-        alpha=float(keys.get("alpha", 0.05)),
+        needed=dict(_needed(one) for one in _each(own, "needed")),
+        accuracy=_share(own, "accuracy"),
+        alpha=_share(own, "alpha", ends=False),
         origin=origin,
     )
 
 
-def _number(value: Any) -> float:
-    return float("nan") if value is None else float(value)
+def _numbers(own: Record, key: str, most: float, *, gaps: bool = False) -> Floats:
+    """Read a list of numbers from 0 to ``most``; with ``gaps``, NaN for null."""
+    found = np.array([np.nan if one is None else one for one in own.numbers(key)])
+    wrong = (found < 0) | (found > most) | (np.isnan(found) & (not gaps))
+    for place in np.flatnonzero(wrong)[:1]:
+        what = "a number from 0 to 1" if most == 1 else "a number that is not below 0"
+        own.wrong(f"{key}[{place}]", what, own.list(key)[place])
+    return found
 
 
-def _numbers(keys: Mapping[str, Any], key: str, name: str, path: Path) -> Floats:
-    own = keys.get(key)
-    good = isinstance(own, list) and all(
-        one is None or (isinstance(one, (int, float)) and not isinstance(one, bool)) for one in own
-    )
-    if not good:
-        raise InputError(f"worth of '{name}': '{key}' is no list of numbers", path=path)
-    return np.array([_number(one) for one in own or ()], dtype=np.float64)
+def _count(own: Record, key: str) -> int:
+    value = own.whole(key)
+    if value is None or not 1 <= value <= _MOST:
+        own.wrong(key, "a count")
+    return value
+
+
+def _share(own: Record, key: str, *, ends: bool = True) -> float:
+    value = own.number(key)
+    if value is None or not 0 <= value <= 1 or (value in (0, 1) and not ends):
+        own.wrong(key, f"a number {'from 0 to 1' if ends else 'between 0 and 1'}")
+    return value
+
+
+def _each(own: Record, key: str) -> Iterator[Record]:
+    own.list(key)
+    return own.objects(key)
+
+
+def _needed(own: Record) -> tuple[float, tuple[float, float, float]]:
+    """Read a chance of agreement, and the difference at which it is reached, with its band."""
+    ends = {key: own.number(key) for key in ("difference", "low", "high")}
+    for key, value in ends.items():
+        if value is not None and value < 0:
+            own.wrong(key, "a number that is not below 0, or null")
+    value, low, high = (np.nan if end is None else end for end in ends.values())
+    if low > high:
+        own.wrong("low", f"no more than 'high', {high:g}")
+    return _share(own, "agree", ends=False), (value, low, high)
 
 
 @cache
@@ -119,6 +146,7 @@ def reference_worth(score: str, scores: Floats, *, corpus: bool) -> Worth | None
         most = float(known.max())
         if known.min() < 0 or 1 < most <= _UNCLEAR or most > keys["most"]:
             return None
-        found = _worth({"needed": [], **keys}, Path("worth.toml"), held["origin"])
+        own = {"needed": [], "alpha": 0.05, **keys}
+        found = _worth(Record(FileView(Path("worth.toml")), None, own), held["origin"])
         return replace(found, metric=score, x=found.x / (100 if most <= 1 else 1))
     return None

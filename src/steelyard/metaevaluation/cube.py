@@ -193,7 +193,11 @@ def the_metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> tup
     else:
         names = tuple(chosen_metrics(es, metrics, human=human))
     if not names:
-        raise UsageError("no metric to weigh: every score is human")
+        why = "every score is human"
+        if metrics is not None:
+            asked = f"names '{human}' alone, which is the human score" if metrics else "is empty"
+            why = f"`metrics` {asked}"
+        raise UsageError(f"no metric to weigh: {why}")
     return names
 
 

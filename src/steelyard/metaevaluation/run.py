@@ -22,7 +22,7 @@ from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
 from steelyard.metaevaluation.leftout import beside, outlier_warnings, without
 from steelyard.metaevaluation.levels import check_levels, item_units, pooled
 from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions
-from steelyard.metaevaluation.outliers import find_outliers
+from steelyard.metaevaluation.outliers import Outliers, find_outliers
 from steelyard.metaevaluation.raterdraws import (
     RaterDraws,
     intervals_of,
@@ -143,9 +143,7 @@ def evaluate(
         es, human, metrics, keep_references=options.keep_references, common=options.common
     )
     options.check_unit()
-    far = find_outliers(human, data.es.systems, data.human_systems,
-                        cutoff=options.outlier_cutoff, handling=options.outliers)  # fmt: skip
-    rest = without(data, far.systems) if far.systems else data
+    far, rest = _far(data, human, options)
     if options.outliers == "drop":
         data = rest
     n_segments, asked, own_unit = len(data.judged), options.level, segment_unit(options.unit)
@@ -206,6 +204,16 @@ def evaluate(
             data, human, results, segment_unit(options.unit), generator(rng).spawn(4)[3]
         ),
     )
+
+
+def _far(data: Data, human: str, options: MetaOptions) -> tuple[Outliers, Data]:
+    """Find the outlying systems, and what is left without them."""
+    far = find_outliers(human, data.es.systems, data.human_systems,
+                        cutoff=options.outlier_cutoff, handling=options.outliers)  # fmt: skip
+    rest = without(data, far.systems) if far.systems else data
+    if options.outliers == "drop" and not rest.es.n_systems:
+        raise UsageError(f'{far.sentence()}: outliers="drop" leaves no system')
+    return far, rest
 
 
 def _said_of(units: Units, data: Data, options: MetaOptions) -> tuple[str, ...]:

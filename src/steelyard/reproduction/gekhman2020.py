@@ -8,7 +8,8 @@ from their release where it is at hand, of ru-en else from a sample of an earlie
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,11 @@ def reproduce_kobe(
     published, places = PAPER.figures(), Places.of(data)
     pairs = [lp for key in TABLES for lp in published[key]["columns"]]
     there = AtHand.of(places, pairs, progress)
-    ours = {lp: correlations(es, there.human) for lp, es in there.sets.items()}
+    # A metric that the scores lack is as undefined as one that is the same for all systems.
+    ours = {
+        lp: defaultdict(lambda: math.nan, correlations(es, there.human))
+        for lp, es in there.sets.items()
+    }
     rows = [
         *_table_rows(published, ours, there),
         *_table4_rows(published["table4"], ours, there),
@@ -101,7 +106,7 @@ def _table_rows(published: Mapping[str, Any], ours: Cells, there: AtHand) -> Ite
         if metric == "KoBE":
             yield _kobe_row(what, value, lp, "src", there)
         else:
-            found = there.lacks(lp) or ours[lp].get(metric, math.nan)
+            found = there.lacks(lp) or ours[lp][metric]
             yield Row.judge(what, value, found, _WITHIN, "by rounding")
 
 
@@ -152,7 +157,7 @@ def _claim_rows(published: Mapping[str, Any], ours: Cells, there: AtHand) -> Ite
     reference = {lp: there.kobe(lp, "ref") for lp in directions}
     cells = [*kobe.values(), *reference.values()]
     missing = next((one for one in cells if isinstance(one, str)), "")
-    found: Sequence[int] = (0, 0, 0)
+    found: Sequence[float] = (0, 0, 0)
     if not missing:
         table123: dict[str, dict[str, Any]] = {
             lp: {name: ours[lp][name] for name in own if name != "KoBE"} | {"KoBE": kobe[lp]}
@@ -165,14 +170,20 @@ def _claim_rows(published: Mapping[str, Any], ours: Cells, there: AtHand) -> Ite
         yield Row.judge(told, value, missing or own, COUNTED, _OTHERS)
 
 
-def _wins(cells: Mapping[str, Mapping[str, Any]], against: Mapping[str, Any]) -> tuple[int, ...]:
+def _wins(cells: Mapping[str, Mapping[str, Any]], against: Mapping[str, Any]) -> tuple[float, ...]:
     """Count directions on which KoBE is the best without references, beats BLEU, and with them."""
-    best = sum(
-        own["KoBE"] > max(r for name, r in own.items() if name not in ("KoBE", "BLEU"))
+    best = _above_zero(
+        own["KoBE"] - np.max([r for name, r in own.items() if name not in ("KoBE", "BLEU")])
         for own in cells.values()
     )
-    over = sum(own["KoBE"] > own["BLEU"] for own in cells.values())
-    return best, over, sum(one > other for one, other in against.values())
+    over = _above_zero(own["KoBE"] - own["BLEU"] for own in cells.values())
+    return best, over, _above_zero(one - other for one, other in against.values())
+
+
+def _above_zero(numbers: Iterable[float]) -> float:
+    """Count what is above zero; NaN if one of the numbers is undefined."""
+    every = [*numbers]
+    return math.nan if np.isnan(every).any() else int(np.greater(every, 0).sum())
 
 
 def _sign_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Iterator[Row]:
@@ -186,21 +197,26 @@ def _sign_rows(published: Mapping[str, Any], ours: Cells, missing: str) -> Itera
         negative = sum(r < 0 for r in shown)
         what = f"Section 5, directions in which {name} goes against people, of {len(shown)}"
         found = () if missing else (ours[lp][name] for lp, own in printed.items() if name in own)
-        count = sum(r < 0 for r in found)
+        count = _above_zero(-r for r in found)
         yield Row.judge(what, negative, missing or count, COUNTED, "by rounding")
     if missing:
         yield Row.absent("Section 5, absolute values hide signs", "yes", missing)
         return
-    hidden = list(_hidden(printed, ours))
+    own = {
+        lp: {name: ours[lp][name] for name in cells if name not in ("KoBE", "BLEU")}
+        for lp, cells in printed.items()
+    }
+    hidden = list(_hidden(own))
     what = "absolute values change the best metric without references"
     reason = "no direction has another best metric by absolute values"
-    yield Row.claim(f"Section 5, {what} ({', '.join(hidden)})", holds=bool(hidden), reason=reason)
+    undefined = any(math.isnan(r) for cells in own.values() for r in cells.values())
+    holds = None if undefined else bool(hidden)
+    yield Row.claim(f"Section 5, {what} ({', '.join(hidden)})", holds=holds, reason=reason)
 
 
-def _hidden(printed: Cells, ours: Cells) -> Iterator[str]:
+def _hidden(cells: Cells) -> Iterator[str]:
     """Directions whose best metric by absolute value is not the best by signed value."""
-    for lp, own in printed.items():
-        found = {name: ours[lp][name] for name in own if name not in ("KoBE", "BLEU")}
+    for lp, found in cells.items():
         by_sign = max(found, key=lambda name: found[name])
         by_size = max(found, key=lambda name: abs(found[name]))
         if by_sign != by_size:

@@ -76,7 +76,8 @@ def sample_means(
         counts = units.draw_segments(setup.n_segments, size, draws, own)
         ranked = units.rank_samples(setup, RANKINGS[:3], rules.options, counts)
         values = units.measure(ranked, rules)
-        known = np.maximum((~np.isnan(values)).sum(axis=0), 1)
+        known = (~np.isnan(values)).sum(axis=0)
+        known = np.where(known > 0, known, np.nan)  # undefined in every sample, undefined in all
         mean = np.nansum(values, axis=0) / known
         spread = np.sqrt(np.nansum((values - mean) ** 2, axis=0) / known)
         found[setup.set, setup.score] = mean, spread

@@ -189,7 +189,8 @@ def _simulation_rows(published: Mapping[str, Any], study: Study) -> Iterator[Row
     reason = "both are simulations, and differ by more than two standard errors"
     for row in study.table("overall").records():
         name = str(row["ranking"])
-        tau, low, high = (float(row[key] or np.nan) for key in ("tau", "low", "high"))
+        found = (row[key] for key in ("tau", "low", "high"))
+        tau, low, high = (np.nan if own is None else float(own) for own in found)
         what = f"Figure 3, tau of {name} over all simulations"
         yield Row.judge(what, published["overall"][name], tau, _drawn(low, high), reason)
     curve = study.curve("e")

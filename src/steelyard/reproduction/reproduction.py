@@ -17,6 +17,7 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
 
 Figure = float | int | str | None
+_UNDEFINED = "undefined on the data at hand"
 _SHOWN = 10  # figures within sampling error that the text shows
 
 
@@ -135,7 +136,7 @@ class Row:
         if isinstance(ours, str):
             return cls.absent(what, published, ours)
         if math.isnan(ours):
-            return cls.absent(what, published, "undefined on the data at hand")
+            return cls.absent(what, published, _UNDEFINED)
         most, why, error = within
         tolerance = most
         if error is not None:
@@ -153,15 +154,16 @@ class Row:
         cls,
         what: str,
         *,
-        holds: bool,
+        holds: bool | None,
         reason: str,
         detail: str | None = None,
         interval: tuple[float, float] | None = None,
     ) -> Row:
         """Make a row of something that the paper says, and that holds here or does not.
 
-        If it is that a difference is above zero, ``interval`` is its 95 % interval: what holds, but
-        with zero in the interval, holds within sampling error only.
+        None says that the data can't tell. If it is that a difference is above zero, ``interval``
+        is its 95 % interval: what holds, but with zero in the interval, holds within sampling error
+        only.
 
         Examples
         --------
@@ -169,7 +171,11 @@ class Row:
         'no'
         >>> Row.claim("Figure 2, it rises", holds=True, reason="it falls", interval=(-1, 3)).verdict
         'within sampling error'
+        >>> Row.claim("Figure 2, it rises", holds=None, reason="it falls").note
+        'undefined on the data at hand'
         """
+        if holds is None:
+            return cls.absent(what, "yes", _UNDEFINED)
         why, error, unsure = "a statement: it holds or not", None, False
         if interval is not None:
             low, high = interval

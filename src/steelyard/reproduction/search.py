@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.core.download import cache_dir
-from steelyard.core.errors import UsageError
+from steelyard.core.errors import InputError, UsageError
 from steelyard.core.words import listed
 from steelyard.formats.folders import mtme
 
@@ -62,7 +62,7 @@ class Places:
 
     Examples
     --------
-    >>> places = Places.of("nowhere")
+    >>> places = Places((Path("nowhere"),))
     >>> places.file("wmt19-metrics/sys-scores.csv.gz") is None
     True
     >>> places.without("wmt19-metrics/sys-scores.csv.gz", "wmt19/ (mt-metrics-eval) with gu-en")
@@ -73,19 +73,24 @@ class Places:
 
     @classmethod
     def of(cls, data: Places | Data | None = None) -> Places:
-        """Make places of a folder, of several, or, without any, of the default."""
+        """Make places of a folder, of several, or, without any, of the default.
+
+        Folders that are named have to be there; the default may still be without data.
+        """
         if isinstance(data, Places):
             return data
         if data is None:
-            data = default_folder()
+            return cls((default_folder(),))
         roots = (data,) if isinstance(data, (str, Path)) else tuple(data)
-        found = tuple(dict.fromkeys(map(Path, roots)))
-        if not found:
+        if not roots:
             raise UsageError("data: expected at least one folder")
-        for root in found:
-            if root.exists() and not root.is_dir():
-                raise UsageError(f'data="{root}": a file; expected a folder that holds data sets')
-        return cls(found)
+        for root in roots:
+            if not str(root) or Path(root).is_file():
+                what = "a file; expected" if str(root) else "expected"
+                raise UsageError(f'data="{root}": {what} a folder that holds data sets')
+            if not _there(Path(root), Path.is_dir):
+                raise InputError("no such folder", path=root)
+        return cls(tuple(dict.fromkeys(map(Path, roots))))
 
     def file(self, *names: str) -> Path | None:
         """Give the first file that has one of the names, ``.gz`` or not; None if there is none."""
@@ -115,7 +120,7 @@ class Places:
 
         Examples
         --------
-        >>> Places.of("nowhere").scores("wmt23", "he-en").missing
+        >>> Places((Path("nowhere"),)).scores("wmt23", "he-en").missing
         'no wmt23/ (mt-metrics-eval) with he-en, nor wmt23-metrics/he-en.{human,metrics.seg}.csv...'
         """
         tables = [self.file(f"{name}-metrics/{lp}.{part}.csv.gz") for part in _SCORES]

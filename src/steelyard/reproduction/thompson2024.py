@@ -158,7 +158,10 @@ def _find(places: Places, name: str) -> _Set | str:
     if es.n_systems - len(left_out) < 3:
         return f"fewer than three machine translations with '{HUMAN}' in {where} ({name})"
     bare = EvalSet(es.systems, es.segments, kept, inputs=es.inputs)
-    return _Set(name, bare.drop(systems=left_out) if left_out else bare, reference)
+    own = bare.drop(systems=left_out) if left_out else bare
+    if np.nanmin(own[HUMAN].values) == np.nanmax(own[HUMAN].values):
+        return f"all scores by people called '{HUMAN}' are the same in {where} ({name})"
+    return _Set(name, own, reference)
 
 
 def _arithmetic_rows(published: Mapping[str, Any]) -> Iterator[Row]:
@@ -294,12 +297,13 @@ def _figure2(own: _Set, _: Mapping[str, Any], rng: np.random.Generator) -> Itera
     for kind in ("values", "ranks"):
         records = study.table(kind).records()
         gaps = {str(r["systems"]): [_known(r[key]) for key in _GAP] for r in records}
-        fails = [size for size, (gap, *_) in gaps.items() if not gap > 0]
+        fails = [size for size, (gap, *_) in gaps.items() if gap <= 0]
         on = f"by {kind}, on {own.name}, PA is as stable or more so with {listed(fails, 9)} systems"
         for size, (gap, low, high) in gaps.items():
             what = f"Figure 2, {own.name}, {kind}: SPA is more stable with {size} systems"
             evidence = f"SPA - PA {gap:+.3f} ({low:+.3f} to {high:+.3f})"
-            yield Row.claim(what, holds=gap > 0, reason=on, detail=evidence, interval=(low, high))
+            holds = None if np.isnan(gap) else gap > 0
+            yield Row.claim(what, holds=holds, reason=on, detail=evidence, interval=(low, high))
 
 
 def _known(value: Any) -> float:
@@ -327,19 +331,18 @@ def _figure3(own: _Set, published: Mapping[str, Any], rng: np.random.Generator) 
         off = {key: np.abs(own - own[:, -1:]).sum(axis=0) for key, own in ends.items()}
         where = f"Figure 3, {own.name} {metric.removesuffix(f'-{own.reference}')}"
         for k, size in enumerate(curve.x):
-            yield Row.claim(
-                f"{where}: SPA has the narrower interval with {size} segments",
-                holds=bool(width["spa"][k] < width["pa"][k]),
-                reason="it is wider here",
-                detail=f"SPA {width['spa'][k]:.3f}, PA {width['pa'][k]:.3f}",
-            )
+            n = "1 segment" if size == 1 else f"{size} segments"
+            what = f"{where}: SPA has the narrower interval with {n}"
+            yield _smaller(what, width["spa"][k], width["pa"][k], "it is as wide or wider here")
             if k < len(curve.x) - 1:
-                yield Row.claim(
-                    f"{where}: the interval of SPA with {size} segments is closer to that of all",
-                    holds=bool(off["spa"][k] <= off["pa"][k]),
-                    reason=_STEPS,
-                    detail=f"SPA {off['spa'][k]:.3f}, PA {off['pa'][k]:.3f}",
-                )
+                what = f"{where}: the interval of SPA with {n} is closer to that of all"
+                yield _smaller(what, off["spa"][k], off["pa"][k], _STEPS, ties=True)
+
+
+def _smaller(what: str, spa: float, pa: float, reason: str, *, ties: bool = False) -> Row:
+    """Judge whether SPA has less of something than PA, or as much where ``ties`` will do."""
+    holds = None if np.isnan(spa + pa) else bool(spa < pa or (ties and spa == pa))
+    return Row.claim(what, holds=holds, reason=reason, detail=f"SPA {spa:.3f}, PA {pa:.3f}")
 
 
 def _absent(name: str, published: Mapping[str, Any], reason: str) -> Iterator[Row]:

@@ -5,27 +5,25 @@ Every direction stands by itself: one whose links are there is scored as the aut
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from steelyard.core.errors import InputError
 from steelyard.core.provenance import InputFile
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.formats import files
-from steelyard.formats.cells import parse_number
+from steelyard.formats import tables
 from steelyard.formats.entityfiles import SIDES, EntityAnnotations
 from steelyard.formats.folders import koberelease
+from steelyard.formats.rawtable import RawTable
 from steelyard.kobe.annotations import linked, read_annotations
 from steelyard.kobe.matching import Kobe, match, statistics
 from steelyard.kobe.mention import EntityStatistics, entity_statistics
 from steelyard.reproduction.search import Places
+from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import pearson
 from steelyard.studies.results import Progress
 
@@ -42,7 +40,7 @@ SCORES = {
 RELEASES = ("annotations", "data/annotations", "KoBE/data/annotations", "wmt19-submitted-data",
             "newstest2019")  # fmt: skip
 _GONE = {"gu-en": ("online-B.0",)}  # for want of scores, as the authors do
-_NO_SCORES = ("", "lp", "system", "segid", "testset")
+_NO_SCORES = ("lp", "system", "segid", "testset")
 
 
 def none_of(side: str) -> str:
@@ -160,34 +158,44 @@ class AtHand:
 
 def _sets(path: Path, gold: str) -> dict[str, EvalSet]:
     """Read the table of system scores by direction; the authors' has columns that are no scores."""
-    by_pair: dict[str, dict[str, dict[str, str]]] = {}
-    for line, row in enumerate(csv.DictReader(io.StringIO(files.read_text(path))), 2):
-        pair, system = row.get("lp"), row.get("system")
-        if pair is None or system is None or gold not in row:
-            raise InputError(f"expected columns lp, system and {gold}", path=path, line=line)
-        if system not in _GONE.get(pair, ()):
-            by_pair.setdefault(pair, {})[system] = row
-    sets = {}
-    for pair, rows in by_pair.items():
-        systems = sorted(rows)
-        scores = {
-            name: ScoreTable(
-                np.empty((len(systems), 0)),
-                kind="human" if name == gold else "metric",
-                system_scores=np.array([_number(rows[own][name], path) for own in systems]),
-            )
-            for name in rows[systems[0]]
-            if name not in _NO_SCORES
-        }
-        sets[pair] = EvalSet(tuple(systems), Segments(()), scores)
-    return sets
+    table = tables.read(path, is_text=_NO_SCORES.__contains__, index=True)
+    for column in ("lp", "system", gold):
+        if column not in table:
+            known = listed([f"'{name}'" for name in table.columns])
+            table.fail(f"no column '{column}' (found {known}): expected lp, system and {gold}")
+    names = [name for name in table.columns if name not in _NO_SCORES]
+    scores = {name: table.numbers(name, optional=False) for name in names}
+    return {pair: _set(own, scores, gold) for pair, own in _rows(table).items()}
 
 
-def _number(cell: str, path: Path) -> float:
-    value = parse_number(cell)
-    if value is None:
-        raise InputError(f"'{cell}', expected a number", path=path)
-    return value
+def _rows(table: RawTable) -> dict[str, dict[str, int]]:
+    """Find the rows of directions and their systems, each of which has one."""
+    found: dict[str, dict[str, int]] = {}
+    labels = zip(table.labels("lp"), table.labels("system"), strict=True)
+    for row, (pair, system) in enumerate(labels):
+        if system in _GONE.get(pair, ()):
+            continue
+        own = found.setdefault(pair, {})
+        if system in own:
+            stands = f"stands on line {table.line(own[system])} already"
+            table.fail(f"system '{system}' of {pair} {stands}", row)
+        own[system] = row
+    return found
+
+
+def _set(rows: Mapping[str, int], scores: Mapping[str, Floats], gold: str) -> EvalSet:
+    """Make the set of a direction."""
+    systems = sorted(rows)
+    places = [rows[system] for system in systems]
+    columns = {
+        name: ScoreTable(
+            np.empty((len(systems), 0)),
+            kind="human" if name == gold else "metric",
+            system_scores=values[places],
+        )
+        for name, values in scores.items()
+    }
+    return EvalSet(tuple(systems), Segments(()), columns)
 
 
 def sample_of(pair: str) -> str:

@@ -140,6 +140,7 @@ def surface_table(
     >>> table.values.round(1).tolist(), table.system_means().round(1).tolist(), table.uses
     ([[100.0, 48.6], [68.9, 26.7]], [64.4, 35.1], ('refA',))
     """
+    _need_known(name)
     rows = output_rows(es)
     chosen = chosen_references(es, references)
     stats = corpus_statistics(
@@ -189,14 +190,18 @@ def with_surface_metrics(
     return es
 
 
+def _need_known(name: str) -> None:
+    if name not in SURFACE_METRICS:
+        raise UsageError(f"unknown metric '{name}'; {hint(name, SURFACE_METRICS)}")
+
+
 def _metric(
     name: str, references: list[list[str | None]], target: str | None, options: dict[str, Any]
 ) -> Any:
     """Make the metric of sacreBLEU, which reads the references once for all systems."""
     from sacrebleu import BLEU, CHRF, TER
 
-    if name not in SURFACE_METRICS:
-        raise UsageError(f"unknown metric '{name}'; {hint(name, SURFACE_METRICS)}")
+    _need_known(name)
     kind: Any = {"bleu": BLEU, "ter": TER}.get(name, CHRF)
     allowed = [key for key in signature(kind).parameters if key not in _OURS]
     for key in options:

@@ -274,6 +274,21 @@ def test_enumeration_against_all_signs(tenths):
     assert enumerate_tails(x / 10) == brute_tails(x)
 
 
+def test_a_pair_that_comes_again_is_not_enumerated_again(monkeypatch):
+    scores = np.random.default_rng(8).normal(size=(6, 20))
+    asked = []
+
+    def counted(x, reach):
+        asked.append(x)
+        return enumerate_tails(x, reach)
+
+    monkeypatch.setattr(tails, "enumerate_tails", counted)
+    whole = pairwise_pvalues(scores)
+    some = pairwise_pvalues(scores[:4])
+    assert len(asked) == 15
+    np.testing.assert_array_equal(some.p, whole.p[:4, :4])
+
+
 @given(st.lists(st.sampled_from([0.333333, 0.5, -0.666667, 1.5, -2.0, 1e-9]), max_size=11))
 def test_enumeration_takes_equal_sizes_together(x):
     """As millionths of a millionth, which are whole numbers, and exact."""

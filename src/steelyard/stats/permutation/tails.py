@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,7 @@ def product_tails(gap: Floats, reach: Floats | None = None) -> tuple[Floats, Flo
     for row in np.flatnonzero(repeated & ~few):
         few[row] = _bits(gap[row]) <= _ENUMERATE_BITS
     for row in np.flatnonzero(few):
-        above[row], at[row] = enumerate_tails(gap[row][gap[row] != 0], float(t[row]))
+        above[row], at[row] = _enumerated(gap[row][gap[row] != 0].tobytes(), float(t[row]))
     rest = ~few
     near = np.flatnonzero(rest & _nearly_whole(gap[:, :: gap.shape[1] // _SAMPLE + 1]))
     if reach is None and near.size:
@@ -242,9 +243,18 @@ def enumerate_tails(x: Floats, reach: float | None = None) -> tuple[float, float
     slack = (len(x) + 1) * _EPSILON * np.abs(x).sum()
     least = (x.sum() if reach is None else reach) - left
     beyond = np.append(np.cumsum(weight[::-1])[::-1], 0.0)  # chance of the i-th sum or a larger one
-    at_least = chance @ beyond[np.searchsorted(right, least - slack, side="left")]
-    above = chance @ beyond[np.searchsorted(right, least + slack, side="right")]
+    first = np.searchsorted(right, least - slack, side="left")
+    at_least = chance @ beyond[first]
+    tied = np.flatnonzero(np.append(right, np.inf)[first] <= least + slack)
+    first[tied] = np.searchsorted(right, least[tied] + slack, side="right")
+    above = chance @ beyond[first]
     return float(above), float(at_least - above)
+
+
+@lru_cache(maxsize=4096)
+def _enumerated(differences: bytes, reach: float) -> tuple[float, float]:
+    """Remember what was enumerated: a pair comes again where other systems are left out."""
+    return enumerate_tails(np.frombuffer(differences), reach)
 
 
 def _sizes(x: Floats) -> tuple[Floats, Counts]:
@@ -276,7 +286,7 @@ def _sums(values: Floats, counts: Counts) -> tuple[Floats, Floats]:
         found = np.zeros(1)
         for value in values:
             found = np.concatenate([found - value, found + value])
-        found.sort()
+            found.sort(kind="stable")  # two runs that are in order: merged, and not sorted anew
         return found, np.full(len(found), 1.0 / len(found))
     found, chance = np.zeros(1), np.ones(1)
     for value, count in zip(values, counts.tolist(), strict=True):
