@@ -42,6 +42,7 @@ from steelyard.stats.permutation.tails import (
 )
 
 _CHUNK = 4_000_000  # signs or differences held at a time
+_ALONE = 400_000  # multiplications that BLAS does in one thread
 _CACHED = 16_000  # differences that stay in the processor's cache
 TAILS = ("mid", "ge")
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -394,7 +395,11 @@ def _mtme(scores: Floats, n_resamples: int = 1000) -> PairwisePValues:
     complete = ~np.isnan(scores).any(axis=0)
     # Selecting columns changes their order in memory, and float32 sums depend on that.
     x = (scores if complete.all() else scores[:, complete]).astype(np.float32)
-    null = np.ascontiguousarray((mtme_signs(n_resamples, x.shape[1]) @ x.T).T)
+    signs = mtme_signs(n_resamples, x.shape[1])
+    # So few rows at a time that BLAS takes one thread: its sums depend on how many it takes.
+    step = max(16, _ALONE // max(1, x.size) // 16 * 16)
+    parts = [signs[k : k + step] @ x.T for k in range(0, n_resamples, step)]
+    null = np.ascontiguousarray(np.concatenate(parts).T)
     totals = x.sum(axis=1)
     size = len(x)
     p = np.full((size, size), 1.0 if x.shape[1] else np.nan)
