@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.core.errors import ShapeError
+from steelyard.cli.main import run
+from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.stats.metametrics import catalogue
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
+from steelyard.studies.metrics.ties import vary_ties
+from steelyard.studies.systems.instances import study_instances
 
 SCALES = [1e-24, 1e-9, 1e-3, 1e-2, 1e5, 1e20]
 
@@ -78,15 +81,21 @@ def test_comparisons(plain, scale):
         np.testing.assert_allclose(other.tests[name].p, test.p, atol=1e-6, err_msg=name)
 
 
-def test_what_has_no_moments_is_refused():
-    for size, told in ((1e200, "beyond 1e+30"), (1e-200, "below 1e-30")):
-        with pytest.raises(ShapeError, match=told.replace("+", r"\+")):
-            ScoreTable(np.full((2, 3), size))
+@pytest.mark.parametrize(("size", "told"), [(1e200, "beyond 1e"), (1e-200, "below 1e-30")])
+def test_what_has_no_moments_is_refused(plain, size, told):
+    """Files keep such scores to the last bit; statistics of them would be wrong."""
+    es = scaled(plain, size)
+    for call in (
+        lambda: sy.meta_evaluate(es, "people", metrics=["m"]),
+        lambda: sy.compare(es, "m"),
+        lambda: vary_ties(es, "people"),
+        lambda: study_instances(es, "m"),
+    ):
+        with pytest.raises(UsageError, match=f"scores of '(m|people)': .*{told}"):
+            call()
 
 
-def test_a_line_of_a_file_is_named(tmp_path, capsys):
-    from steelyard.cli.main import run
-
+def test_such_scores_are_bad_input_of_a_command(tmp_path, capsys):
     (tmp_path / "x.csv").write_text("system,segment,m\nA,1,1\nB,1,1e200\n")
     assert run(["compare", str(tmp_path / "x.csv")]) == 2
-    assert "x.csv:3: column 'm': 1e+200, expected at most 1e+30 in size" in capsys.readouterr().err
+    assert "scores of 'm': 1e+200 is beyond 1e+30 in size; divide them" in capsys.readouterr().err

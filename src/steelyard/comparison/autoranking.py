@@ -18,6 +18,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import listed, plural
+from steelyard.data.choosing import need_moments
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.independence import Units, units_of
 from steelyard.data.overview import direction_warnings
@@ -84,6 +85,7 @@ def rank_together(
     names = tuple(dict.fromkeys(scores))
     if not names:
         raise UsageError("no score to rank by")
+    need_moments(es, names)
     tables = [es[name] for name in names]
     for name, table in zip(names, tables, strict=True):
         if not table.has_segments and (

@@ -12,6 +12,7 @@ from steelyard.comparison.options import CompareOptions
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.words import listed, plural
+from steelyard.data.choosing import need_moments
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, Units, units_of
 from steelyard.data.overview import direction_warnings
@@ -127,6 +128,7 @@ def the_score(es: EvalSet, score: str | None) -> str:
 
 def check_segments(es: EvalSet, score: str) -> None:
     """Refuse a score that no segment has."""
+    need_moments(es, [score])
     table = es[score]
     if table.has_segments:
         return

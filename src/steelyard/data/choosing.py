@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
+from steelyard.stats.arrays import check_size
 
 SRC, REF, BOTH, NONE = "src", "ref", "both", "none"
 _PATTERN = "*?["
@@ -40,6 +41,15 @@ def matching(asked: str, names: Collection[str], every: Iterable[str] | None = N
         return sorted(name for name in names if fnmatchcase(name, asked))
     alike = [name for name in known if name.casefold() == asked.casefold()]
     return alike if len(alike) == 1 else []
+
+
+def need_moments(es: EvalSet, names: Iterable[str]) -> None:
+    """Refuse scores whose moments leave the range of numbers: statistics of them would be wrong."""
+    for name in names:
+        table = es[name]
+        for scores in (table.values, table.system_scores):
+            if scores is not None:
+                check_size(f"scores of '{name}'", scores)
 
 
 def chosen_metrics(es: EvalSet, asked: Iterable[str], *, human: str | None = None) -> list[str]:

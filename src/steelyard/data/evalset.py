@@ -21,7 +21,7 @@ from steelyard.core.words import listed, plural
 from steelyard.data.judgements import Floats, Ratings, freeze, same_bits
 from steelyard.data.segments import Frozen, Index, Segments, Texts
 from steelyard.data.trusted import changed, made
-from steelyard.stats.arrays import check_size, own_floats, own_texts, owned, row_means
+from steelyard.stats.arrays import own_floats, own_texts, owned, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 Kind = Literal["human", "metric"]
@@ -222,7 +222,6 @@ class EvalSet:
                 raise ShapeError(
                     f"system scores of '{name}': {n} systems, shape {table.system_scores.shape}"
                 )
-            check_size(f"scores of '{name}'", table.values)
             stats = table.statistics
             if stats is not None and stats.values.shape[:2] != (n, s):
                 raise ShapeError(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
+from steelyard.data.choosing import need_moments
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Codes, Floats
 from steelyard.data.segments import Segments
@@ -64,6 +65,7 @@ def pairs_of_scores(
     es: EvalSet, human: str, metrics: Sequence[str] = (), name: str = "all"
 ) -> Pairs:
     """List all pairs of systems on the segments that people scored for both."""
+    need_moments(es, (human, *metrics))
     values = es[human].oriented
     first, second = np.triu_indices(len(values), 1)
     sides = []

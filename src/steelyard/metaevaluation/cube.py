@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.words import listed, plural
-from steelyard.data.choosing import chosen_metrics
+from steelyard.data.choosing import chosen_metrics, need_moments
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import uninformative
 from steelyard.data.overview import score_facts
@@ -198,6 +198,7 @@ def the_metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> tup
             asked = f"names '{human}' alone, which is the human score" if metrics else "is empty"
             why = f"`metrics` {asked}"
         raise UsageError(f"no metric to weigh: {why}")
+    need_moments(es, (human, *names))
     return names
 
 

@@ -225,29 +225,27 @@ def own_floats(values: ArrayLike, what: str, ndim: int, *, finite: bool = True) 
     elif found.dtype.kind not in "biuf":
         raise UsageError(f"{what}: expected real numbers, found {found.dtype}")
     numbers = owned(found.astype(np.float64, copy=False))
-    if finite:
-        check_size(what, numbers)
+    if finite and np.isinf(numbers).any():
+        raise ShapeError(f"{what}: infinite scores; a missing score is NaN")
     return numbers
 
 
 def check_size(what: str, numbers: Floats) -> None:
-    """Refuse infinite numbers, and those so large or so small that their moments are none.
+    """Refuse numbers that are so large, or all so small, that their moments are none.
 
     Examples
     --------
     >>> check_size("scores of 'chrF'", np.array([np.nan, 3e40]))
     Traceback (most recent call last):
-    steelyard.core.errors.ShapeError: scores of 'chrF': 3e+40 is beyond 1e+30 in size; divide them
+    steelyard.core.errors.UsageError: scores of 'chrF': 3e+40 is beyond 1e+30 in size; divide them
     """
     most, least = (float(f.reduce(numbers, axis=None, initial=0.0)) for f in (np.fmax, np.fmin))
     size = max(most, -least)
-    if np.isinf(size):
-        raise ShapeError(f"{what}: infinite scores; a missing score is NaN")
     if size > LARGEST:
-        raise ShapeError(f"{what}: {size:.4g} is beyond {LARGEST:g} in size; divide them")
+        raise UsageError(f"{what}: {size:.4g} is beyond {LARGEST:g} in size; divide them")
     if 0 < size < 1 / LARGEST:
         few = f"none is larger than {size:.4g} in size, below {1 / LARGEST:g}"
-        raise ShapeError(f"{what}: {few}; multiply them, or take logarithms")
+        raise UsageError(f"{what}: {few}; multiply them, or take logarithms")
 
 
 def own_codes(

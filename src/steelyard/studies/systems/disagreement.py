@@ -25,6 +25,7 @@ from steelyard.core.options import keywords
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
+from steelyard.data.choosing import need_moments
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats, row_means
@@ -110,6 +111,7 @@ def find_setups(
             if score not in known:
                 notes.append(f"{name}: '{score}' has no segment scores")
                 continue
+            need_moments(es, [score])
             values = es[score].oriented
             some = ~np.isnan(values)
             rows = np.flatnonzero(some.any(axis=1))
