@@ -377,7 +377,8 @@ def _rated(
     assert battles is not None
     tuned = tune_log(name, options, battles, None if unit is None else unit.astype(np.int64), rng)
     if tuned.notes and unit is None and sample.unit != BATTLE and options.orders:
-        alone = f"parameters were chosen with single battles held out, not whole {sample.unit}s"
+        whole = many(sample.unit)
+        alone = f"parameters were chosen with single battles held out, not whole {whole}"
         tuned = replace(tuned, warnings=(*tuned.warnings, f"{name}: {alone}: the log is large"))
     rating = RATINGS[name](tuned.options)
     resampling = None

@@ -127,7 +127,7 @@ def the_score(es: EvalSet, score: str | None) -> str:
 
 
 def check_segments(es: EvalSet, score: str) -> None:
-    """Refuse a score that no segment has."""
+    """Refuse a score that no segment has, or that is beyond what statistics can take."""
     need_moments(es, [score])
     table = es[score]
     if table.has_segments:

@@ -9,8 +9,9 @@ import sys
 SCRIPT = """
 import hashlib, numpy as np
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
-x = np.random.default_rng(0).normal(size=(14, 1300)).round(2)
-print(hashlib.sha256(pairwise_pvalues(x, method="mtme").p.tobytes()).hexdigest())
+for n in (14, 40, 230):
+    x = np.random.default_rng(0).normal(size=(n, 1300)).round(2)
+    print(hashlib.sha256(pairwise_pvalues(x, method="mtme").p.tobytes()).hexdigest())
 """
 
 

@@ -390,16 +390,27 @@ def mtme_signs(n_resamples: int, n: int, seed: int = 4) -> NDArray[np.float32]:
     return signs
 
 
+def _in_one_thread(signs: NDArray[np.float32], x: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Multiply x with the signs, systems x draws, so few at a time that BLAS takes one thread.
+
+    Sums of floats depend on how many it takes.
+    """
+    rows = _ALONE // max(1, x.size)
+    rows = rows // 16 * 16 if rows >= 16 else max(2, rows)  # one alone would be another product
+    wide = max(1, _ALONE // (rows * max(1, x.shape[1])))
+    products = [
+        np.concatenate([signs[k : k + rows] @ own.T for k in range(0, len(signs), rows)]).T
+        for own in (x[i : i + wide] for i in range(0, max(1, len(x)), wide))
+    ]
+    return np.ascontiguousarray(np.concatenate(products))
+
+
 def _mtme(scores: Floats, n_resamples: int = 1000) -> PairwisePValues:
     """The WMT toolkit's p-values: its 1,000 signs, float32, ``>=``, on segments that all have."""
     complete = ~np.isnan(scores).any(axis=0)
     # Selecting columns changes their order in memory, and float32 sums depend on that.
     x = (scores if complete.all() else scores[:, complete]).astype(np.float32)
-    signs = mtme_signs(n_resamples, x.shape[1])
-    # So few rows at a time that BLAS takes one thread: its sums depend on how many it takes.
-    step = max(16, _ALONE // max(1, x.size) // 16 * 16)
-    parts = [signs[k : k + step] @ x.T for k in range(0, n_resamples, step)]
-    null = np.ascontiguousarray(np.concatenate(parts).T)
+    null = _in_one_thread(mtme_signs(n_resamples, x.shape[1]), x)
     totals = x.sum(axis=1)
     size = len(x)
     p = np.full((size, size), 1.0 if x.shape[1] else np.nan)
