@@ -13,6 +13,19 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from steelyard.core.errors import ShapeError
 from steelyard.core.table import Column, Table
 
+#: Groups of categories: each has a precision of its own, and stands for another of its group when
+#: one is put in the place of the other.
+GROUPS = {
+    "number": ("number", "percent", "ordinal"),
+    "date": ("date", "time", "month", "weekday"),
+    "unit": ("unit",),
+    "money": ("currency",),
+    "place": ("country", "region", "state", "city", "place", "airport", "language", "demonym"),
+    "name": ("person", "organisation", "work", "product", "event", "name"),
+    "term": ("term",),
+}
+GROUP = {category: group for group, own in GROUPS.items() for category in own}
+
 #: An entity: a number of the knowledge base, or a name (``num:12``, ``/m/0cjk9``) from elsewhere.
 Id = int | str
 
@@ -21,7 +34,9 @@ class Mention(NamedTuple):
     """A mention: where it stands in the text (in characters), and what it means.
 
     ``id`` is the best reading, which the score compares; ``candidates`` are all of them, best
-    first, by which lists of errors are kept short. ``rule`` says how the mention was found.
+    first, by which lists of errors are kept short. ``rule`` says how the mention was found. A
+    ``doubtful`` one may be a part of something else (London in "London Grammar"): it is never
+    wanted of an output, but is good where an output needs it.
     """
 
     start: int
@@ -32,6 +47,12 @@ class Mention(NamedTuple):
     tier: str = "core"
     candidates: tuple[Id, ...] = ()
     rule: str = ""
+    doubtful: bool = False
+
+    @property
+    def group(self) -> str:
+        """What kind of thing it is, among a few: number, date, unit, money, place, name, ..."""
+        return GROUP.get(self.category, "other")
 
     @property
     def readings(self) -> tuple[Id, ...]:
