@@ -11,7 +11,7 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.scoring.surface import with_surface_metrics
+from steelyard.scoring.run import with_corpus_metrics
 from steelyard.stats.metametrics.accuracy import pairwise_accuracy, soft_agreement
 from steelyard.stats.permutation.corpus import corpus_pvalues
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
@@ -38,7 +38,7 @@ def texts(n=4, s=40, seed=0):
 
 
 def test_values_are_those_of_the_corpus_score():
-    es = with_surface_metrics(texts(), ["bleu", "ter"])
+    es = with_corpus_metrics(texts(), ["bleu", "ter"])
     assert set(es.metrics) == {"bleu-refA", "ter-refA"}
     found = meta_evaluate(es, "people", by=["spa", "pa", "pearson"], intervals=None)
     means = es["people"].values.mean(axis=1)
@@ -54,7 +54,7 @@ def test_values_are_those_of_the_corpus_score():
 
 
 def test_only_what_people_judged_counts():
-    es = with_surface_metrics(texts(), ["chrf"])
+    es = with_corpus_metrics(texts(), ["chrf"])
     judged = es["people"].values.copy()
     judged[:, 20:] = np.nan
     es = es.with_scores("people", judged, kind="human")
@@ -66,7 +66,7 @@ def test_only_what_people_judged_counts():
 
 
 def test_intervals_and_tests_use_the_corpus_score():
-    es = with_surface_metrics(texts(n=6), ["bleu", "chrf"])
+    es = with_corpus_metrics(texts(n=6), ["bleu", "chrf"])
     noise = np.random.default_rng(1).normal(size=(6, 40))
     es = es.with_scores("noise", noise)
     found = meta_evaluate(es, "people", by=["spa", "pa", "pearson"], significance=True,
@@ -82,7 +82,7 @@ def test_intervals_and_tests_use_the_corpus_score():
 
 
 def test_official_scores_that_are_no_means_are_said_to_be_tested_otherwise():
-    es = with_surface_metrics(texts(n=6), ["bleu"])
+    es = with_corpus_metrics(texts(n=6), ["bleu"])
     from dataclasses import replace
 
     bare = replace(es["bleu-refA"], statistics=None)
@@ -109,6 +109,6 @@ def test_through_the_command(tmp_path, capsys):
 
 
 def test_names_that_are_taken():
-    es = with_surface_metrics(texts(), ["bleu"])
+    es = with_corpus_metrics(texts(), ["bleu"])
     with pytest.raises(UsageError, match="'bleu-refA' already"):
-        with_surface_metrics(es, ["bleu"])
+        with_corpus_metrics(es, ["bleu"])

@@ -30,7 +30,12 @@ class Constant:
 
 @pytest.fixture
 def es():
-    segments = Segments(("1", "2"), sources=("ein Hund", "so"), references={"a": ("a dog", "so")})
+    segments = Segments(
+        ("1", "2"),
+        sources=("ein Hund", "so"),
+        references={"a": ("a dog", "so")},
+        accepted=("dog\nhound", "so"),
+    )
     return EvalSet(("A", "B"), segments, outputs={"A": ("a dog", "so"), "B": ("ein Hund", "")})
 
 

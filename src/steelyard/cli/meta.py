@@ -80,8 +80,8 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @from_fields(MetaOptions, "group_by", "significance", "scheme", "correction", "alternative",
              "n_resamples", "alpha", "intervals", "n_bootstrap", "method", "unit", "epsilon",
              "threshold", "pa_ties")  # fmt: skip
-@click.option("--corpus", type=Names(), default=(), help="Weigh these corpus metrics, too, scored "
-              "on the texts: bleu chrf chrf++ ter.")  # fmt: skip
+@click.option("--corpus", type=Names(), default=(), help="Weigh these metrics, too, scored on the "
+              "texts: bleu chrf chrf++ ter kobe kobe-ref and others of score.")  # fmt: skip
 @click.option("--refs", type=Names(), help="References that --corpus compares with.")
 @click.option("--protocol", type=click.Choice(("da", "mqm", "esa")), help="Raw ratings among the "
               "inputs become the human score, as by steelyard human.")  # fmt: skip
@@ -130,10 +130,10 @@ def meta(
         paths = (*inputs, *(path for _, path in given.added))
         es, options = _loaded(paths, given, options, weighing, output)
         if given.corpus:
-            from steelyard.scoring.surface import with_surface_metrics
+            from steelyard.scoring.run import with_corpus_metrics
 
             before = es.scores.keys()
-            es = with_surface_metrics(es, given.corpus, given.refs)
+            es = with_corpus_metrics(es, given.corpus, given.refs)
             if weighing.metrics is not None:  # what was computed for this is shown
                 made = sorted(es.scores.keys() - before)
                 weighing = replace(weighing, metrics=(*weighing.metrics, *made))

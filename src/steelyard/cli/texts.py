@@ -240,8 +240,8 @@ def _options_of_kobe() -> str:
 
 _FILE = click.Path(path_type=Path)
 _TEXT = (
-    click.option("--metric", type=Names(), default=(), help="Metrics: kobe kobe-ref bleu chrf "
-                 "chrf++ ter eed character length copy, and those of installed packages."),
+    click.option("--metric", type=Names(), default=(), help="Metrics: kobe kobe-ref m-eta bleu "
+                 "chrf chrf++ ter eed character length copy, and those of installed packages."),
     click.option("--refs", type=Names(), help="References to use, by name; needed if there are "
                  "several."),
     click.option("--src", type=_FILE, metavar="FILE",

@@ -433,7 +433,7 @@ class EvalSet:
         }
         known = {"doc": seg.documents, "domain": seg.domains}
         if texts:
-            known["source"] = seg.sources
+            known |= {"source": seg.sources, "accepted_names": seg.accepted}
             known |= {f"ref:{name}": column for name, column in seg.references.items()}
         table |= {name: list(column) * n for name, column in known.items() if column is not None}
         if texts and self.outputs:

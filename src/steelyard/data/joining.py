@@ -13,7 +13,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable, drafted, revised
 from steelyard.data.judgements import Floats, Ratings
-from steelyard.data.segments import Index, Segments, Texts, natural_key
+from steelyard.data.segments import COLUMNS, Index, Segments, Texts, natural_key
 from steelyard.data.trusted import made, sealed
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
@@ -144,7 +144,7 @@ def _join_texts(
 
 def _join_segments(ids: list[str], spots: Spots) -> Segments:
     singles: dict[str, Any] = {}
-    for attribute in ("documents", "domains", "sources"):
+    for attribute in COLUMNS:
         parts = [
             (columns, {attribute: texts}, es)
             for _, columns, es in spots

@@ -18,6 +18,8 @@ from steelyard.stats.arrays import own_texts
 Texts = tuple[str | None, ...]
 Index = NDArray[np.int64]
 _T = TypeVar("_T")
+#: What is known of segments, a text for each.
+COLUMNS = ("documents", "domains", "sources", "accepted")
 
 
 class Frozen(dict[str, _T]):
@@ -57,7 +59,9 @@ def natural_key(label: str) -> tuple[tuple[int, int, str], ...]:
 class Segments:
     """The test items: ids and, where known, document, domain, source and references of each.
 
-    ``document_column`` is what the file called the documents, where not by a name of ours.
+    ``accepted`` are names of the entity that a segment is about, any of which a translation may
+    use, one per line. ``document_column`` is what the file called the documents, where not by a
+    name of ours.
     """
 
     ids: tuple[str, ...]
@@ -65,13 +69,14 @@ class Segments:
     domains: Texts | None = None
     sources: Texts | None = None
     references: Mapping[str, Texts] = field(default_factory=dict)
+    accepted: Texts | None = None
     in_order: bool = field(default=False, compare=False, repr=False)  # known to be canonical
     document_column: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         ids = own_texts(self.ids, "segment ids", distinct=True, named=True)
         object.__setattr__(self, "ids", ids)
-        for name in ("documents", "domains", "sources"):
+        for name in COLUMNS:
             object.__setattr__(self, name, self._column(getattr(self, name), name))
         if not isinstance(self.references, Mapping):
             kind = type(self.references).__name__
@@ -105,9 +110,7 @@ class Segments:
         return made(
             Segments,
             ids=pick(self.ids),
-            documents=pick(self.documents),
-            domains=pick(self.domains),
-            sources=pick(self.sources),
+            **{name: pick(getattr(self, name)) for name in COLUMNS},
             references=Frozen({name: pick(texts) for name, texts in self.references.items()}),
             document_column=self.document_column,
         )

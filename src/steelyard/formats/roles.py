@@ -20,12 +20,14 @@ DOMAIN = ("domain",)
 SOURCE = ("source", "src")
 REFERENCE = ("reference", "ref")
 OUTPUT = ("output", "hyp")
+ACCEPTED = ("accepted_names",)  # of the entity that a segment is about, one per line
 LANGUAGES = ("lp", "langpair", "language_pair")
 TASK = ("task",)  # its items are numbered apart from those of other tasks
 EPOCH = ("epoch", "trial", "repetition")  # which time an item was answered: no item of its own
 REFERENCE_PREFIX = "ref:"
 OUTPUTS, REFERENCES = "out", "refs"  # objects of texts by name
-_OBJECTS = {"output": (OUTPUTS,), "reference": (REFERENCES,)}
+MENTIONS = "mentions"  # the accepted names as a list
+_OBJECTS = {"output": (OUTPUTS,), "reference": (REFERENCES,), "accepted": (MENTIONS,)}
 #: Ratings and error lists.
 RATER = ("rater", "worker", "annotator")
 RATING = ("raw", "score", "value", "rating")
@@ -92,6 +94,7 @@ ASSIGNED: dict[str, tuple[str, ...]] = {
     "source": SOURCE,
     "reference": REFERENCE,
     "output": OUTPUT,
+    "accepted": ACCEPTED,
     "lp": LANGUAGES,
     "rater": RATER,
     "score": tuple(dict.fromkeys(("score", *RATING, *ERROR_VALUE))),
@@ -107,8 +110,9 @@ ASSIGNED: dict[str, tuple[str, ...]] = {
 
 #: Columns that are names or texts even where they look like numbers, by the kind of table.
 _OF_SCORES = frozenset(
-    (*SYSTEM, *SEGMENT, *DOCUMENT, *DOMAIN, *SOURCE, *REFERENCE, *OUTPUT, *LANGUAGES, *TASK, *EPOCH)
-)
+    (*SYSTEM, *SEGMENT, *DOCUMENT, *DOMAIN, *SOURCE, *REFERENCE, *OUTPUT, *ACCEPTED, *LANGUAGES,
+     *TASK, *EPOCH)
+)  # fmt: skip
 _OF_RATINGS = frozenset(
     (*RATER, *ITEM, *BATCH, INDEX, PACKED, PACKED_SEGMENTS, ERRORS, CATEGORY, SEVERITY, TARGET)
 )
@@ -313,7 +317,7 @@ def described(table: RawTable, *, judged: bool) -> tuple[tuple[str, tuple[str, .
 
 
 def _is_object(table: RawTable, name: str) -> bool:
-    return any(isinstance(cell, dict) for cell in table.columns[name])
+    return any(isinstance(cell, (dict, list)) for cell in table.columns[name])
 
 
 def called(table: RawTable, name: str, role: str) -> RawTable:

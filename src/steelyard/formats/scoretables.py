@@ -24,7 +24,7 @@ from steelyard.data.trusted import sealed
 from steelyard.formats import files, repeats, roles, tables
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable, one_of
-from steelyard.formats.roles import OUTPUTS, REFERENCES, SYSTEM
+from steelyard.formats.roles import MENTIONS, OUTPUTS, REFERENCES, SYSTEM
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class _SegmentColumns:
     domain: str | None
     source: str | None
     references: Mapping[str, str]
+    accepted: str | None
 
     @classmethod
     def find(cls, table: RawTable) -> _SegmentColumns:
@@ -52,11 +53,13 @@ class _SegmentColumns:
             one_of(table, roles.DOMAIN, "domain"),
             one_of(table, roles.SOURCE, "source"),
             references,
+            one_of(table, roles.ACCEPTED, "accepted names"),
         )
 
     @property
     def names(self) -> set[str | None]:
-        return {*self.references.values(), self.document, self.domain, self.source}
+        own = {self.document, self.domain, self.source, self.accepted}
+        return {*self.references.values(), *own}
 
     def read(self, table: RawTable, ids: Sequence[str], segment: Codes) -> Segments:
         """Read what they say of each segment; rows of one segment must agree."""
@@ -71,6 +74,7 @@ class _SegmentColumns:
             column(self.domain),
             column(self.source),
             references,
+            column(self.accepted),
             document_column=table.given.get(self.document or ""),
         )
 
@@ -256,10 +260,42 @@ def read_texts(table: RawTable) -> EvalSet:
     _refuse_repeats(table, column, labels, segment)
     order = np.argsort(segment).tolist()
     described = _SegmentColumns.find(table).read(table, ids, segment)
+    table = _named_references(table)
     references = {**described.references, **_objects(table, REFERENCES, order)}
     outputs = _objects(table, OUTPUTS, order)
     segments = replace(described, references=references)
+    if MENTIONS in table.columns:
+        segments = replace(segments, accepted=_lists(table, MENTIONS, order))
     return drafted(tuple(outputs), segments, outputs=outputs, language_pair=languages)
+
+
+def _named_references(table: RawTable) -> RawTable:
+    """Name references that are a list by their places: ref1, ref2."""
+    cells = table.columns.get(REFERENCES, ())
+    if not any(isinstance(cell, list) for cell in cells):
+        return table
+    named = [
+        {f"ref{place}": text for place, text in enumerate(cell, 1)}
+        if isinstance(cell, list)
+        else cell
+        for cell in cells
+    ]
+    return replace(table, columns={**table.columns, REFERENCES: named})
+
+
+def _lists(table: RawTable, column: str, order: list[int]) -> Texts:
+    """Turn a column of lists of names into texts with a name per line; no name is None."""
+    found: list[str | None] = []
+    for row, cell in enumerate(table.columns[column]):
+        names = [cell] if isinstance(cell, str) else cell or []
+        if not isinstance(names, list) or not all(isinstance(n, str) and n.strip() for n in names):
+            table.fail(f"'{column}': expected a list of names", row)
+        kept = [
+            " ".join(files.whole(n, f"a name of '{column}'", partial(table.fail, row=row)).split())
+            for n in names
+        ]
+        found.append("\n".join(kept) or None)
+    return tuple(found[row] for row in order)
 
 
 def _objects(table: RawTable, column: str, order: list[int]) -> dict[str, Texts]:
@@ -286,6 +322,8 @@ def write_texts(es: EvalSet, path: Path) -> None:
             row["lp"] = es.language_pair
         singles = {"doc": seg.documents, "domain": seg.domains, "src": seg.sources}
         row |= {name: texts[i] for name, texts in singles.items() if texts and texts[i] is not None}
+        if seg.accepted is not None and seg.accepted[i] is not None:
+            row[MENTIONS] = seg.accepted[i].split("\n")
         for name, texts in ((REFERENCES, seg.references), (OUTPUTS, es.outputs)):
             row[name] = {key: column[i] for key, column in texts.items() if column[i] is not None}
         lines.append(dumps(row, indent=None) + "\n")

@@ -35,6 +35,7 @@ GROUP = "steelyard.metrics"
 BUILT_IN = {
     "kobe": "steelyard.scoring.fidelity:Kobe",
     "kobe-ref": "steelyard.scoring.fidelity:KobeRef",
+    "m-eta": "steelyard.scoring.goldnames:GoldNames",
     "bleu": "steelyard.scoring.surface:SurfaceMetric",
     "chrf": "steelyard.scoring.surface:SurfaceMetric",
     "chrf++": "steelyard.scoring.surface:SurfaceMetric",
@@ -171,7 +172,7 @@ def metric_names() -> list[str]:
     Examples
     --------
     >>> metric_names()[:4]
-    ['kobe', 'kobe-ref', 'bleu', 'chrf']
+    ['kobe', 'kobe-ref', 'm-eta', 'bleu']
     """
     return [*BUILT_IN, *sorted(set(_added()) - set(BUILT_IN))]
 

@@ -174,6 +174,23 @@ def score(
     )
 
 
+def with_corpus_metrics(
+    es: EvalSet, names: Sequence[str], references: Sequence[str] | None = None
+) -> EvalSet:
+    """Score the outputs of a set by several metrics, which get names like ``bleu-refA``.
+
+    The name says what a metric compares outputs with, as those of official scores do; both
+    variants of KoBE are ``kobe``.
+    """
+    for name in names:
+        table = make_metric(name).score(es, references).table
+        full = "-".join(filter(None, (name.removesuffix("-ref"), ".".join(table.uses))))
+        if full in es.scores:
+            raise UsageError(f"there is a score '{full}' already")
+        es = es.with_scores(full, table)
+    return es
+
+
 def _with_links(source: Source) -> tuple[EvalSet, EntityAnnotations | None]:
     """Give a set as it is or as it is loaded, with its links if it is annotations."""
     if isinstance(source, EntityAnnotations):

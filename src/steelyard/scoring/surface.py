@@ -177,19 +177,6 @@ class SurfaceMetric:
         return Scored(table, table.statistics.signature)
 
 
-def with_surface_metrics(
-    es: EvalSet, names: Sequence[str], references: Sequence[str] | None = None
-) -> EvalSet:
-    """Score the outputs of a set by several metrics, which get names like ``bleu-refA``."""
-    for name in names:
-        table = surface_table(es, name, references)
-        full = f"{name}-{'.'.join(table.uses)}"
-        if full in es.scores:
-            raise UsageError(f"there is a score '{full}' already")
-        es = es.with_scores(full, table)
-    return es
-
-
 def _need_known(name: str) -> None:
     if name not in SURFACE_METRICS:
         raise UsageError(f"unknown metric '{name}'; {hint(name, SURFACE_METRICS)}")

@@ -82,8 +82,8 @@ def combine(
               help="Meta-metrics of systems: pearson spearman pa and variants of Kendall's."
               )  # fmt: skip
 @from_fields(HybridOptions)
-@click.option("--corpus", type=Names(), default=(), help="Weigh these corpus metrics, too, scored "
-              "on the texts: bleu chrf chrf++ ter.")  # fmt: skip
+@click.option("--corpus", type=Names(), default=(), help="Weigh these metrics, too, scored "
+              "on the texts: bleu chrf chrf++ ter kobe kobe-ref and others of score.")  # fmt: skip
 @click.option("--refs", type=Names(), help="References that --corpus compares with.")
 @PLOT
 @input_options
@@ -109,10 +109,10 @@ def hybrids(
     asked = HybridOptions(**settings)
     es = options.load(inputs)
     if corpus:
-        from steelyard.scoring.surface import with_surface_metrics
+        from steelyard.scoring.run import with_corpus_metrics
 
         before = es.scores.keys()
-        es = with_surface_metrics(es, corpus, refs)
+        es = with_corpus_metrics(es, corpus, refs)
         if asked.metrics is not None:  # what was computed for this is shown
             asked = replace(asked, metrics=(*asked.metrics, *sorted(es.scores.keys() - before)))
     with progress_of("mixing", output) as progress:

@@ -59,7 +59,10 @@ def _assemble(columns: dict[str, Any], about: dict[str, Any], path: Path) -> Eva
     references = {
         name.removeprefix(prefix): first(name) for name in columns if name.startswith(prefix)
     }
-    segments = Segments(ids, first("doc"), first("domain"), first("source"), references)
+    [names] = roles.ACCEPTED
+    segments = Segments(
+        ids, first("doc"), first("domain"), first("source"), references, first(names)
+    )
     scores = {}
     for name, facts in about["scores"].items():
         values = columns[name] if name in columns else np.full(n * s, np.nan)
