@@ -322,8 +322,8 @@ def write_texts(es: EvalSet, path: Path) -> None:
             row["lp"] = es.language_pair
         singles = {"doc": seg.documents, "domain": seg.domains, "src": seg.sources}
         row |= {name: texts[i] for name, texts in singles.items() if texts and texts[i] is not None}
-        if seg.accepted is not None and seg.accepted[i] is not None:
-            row[MENTIONS] = seg.accepted[i].split("\n")
+        if names := seg.accepted and seg.accepted[i]:
+            row[MENTIONS] = names.split("\n")
         for name, texts in ((REFERENCES, seg.references), (OUTPUTS, es.outputs)):
             row[name] = {key: column[i] for key, column in texts.items() if column[i] is not None}
         lines.append(dumps(row, indent=None) + "\n")
