@@ -12,17 +12,16 @@ import tomllib
 from collections import Counter, defaultdict
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from quality.measuring import Context, linker, percent, table, text_rows
 from steelyard.core.table import Table
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import Flag
 from steelyard.kobe.linking.lexicon import Lexicon
 from steelyard.kobe.linking.linker import DictionaryLinker, detect, tokenise
 from steelyard.kobe.linking.wordforms import fold_text
-
-if TYPE_CHECKING:
-    from kobe_quality import Context
+from steelyard.kobe.mention import GROUP
 
 OWN = ("country", "month", "weekday", "language")
 SUPPORTED = 95.0  # percent of its own names that a language must link
@@ -34,8 +33,6 @@ _FEW = 20  # names, below which a language is not listed
 
 def selflink(_: Context) -> Table:
     """Put each main name into a sentence, and look whether it links to its entity."""
-    from kobe_quality import linker, percent, table
-
     kb = linker().kb
     names = _own_names(kb)
     found: dict[str, Counter[str]] = defaultdict(Counter)
@@ -46,11 +43,12 @@ def selflink(_: Context) -> Table:
         linker().forget()
         for (name, entity, category), mentions in zip(own, linked, strict=True):
             end = 3 + len(name)
-            # Months and weekdays may be read as dates: what covers them is of their group.
+            # Months and weekdays may be read as dates, languages count as their country: what
+            # covers them is of their group.
             right = any(
                 m.start <= 3
                 and m.end >= end
-                and (entity in m.readings or (category in OWN[1:3] and m.group == "date"))
+                and (entity in m.readings or (category != "country" and m.group == GROUP[category]))
                 for m in mentions
             )
             found[lang][category] += 1
@@ -83,12 +81,12 @@ def selflink(_: Context) -> Table:
 def _own_names(kb: KnowledgeBase) -> dict[str, list[tuple[str, int, str]]]:
     """Give the main names of each language: (name, entity, category)."""
     found: dict[str, list[tuple[str, int, str]]] = defaultdict(list)
-    label = int(Flag.LABEL)
+    label, known = int(Flag.LABEL), frozenset(kb.languages)
     for entity in range(len(kb)):
         category = kb.category_name(entity)
         if category in OWN:
             for name in kb.names(entity):
-                if name.flags & label and name.lang in kb.languages:
+                if name.flags & label and name.lang in known:
                     found[name.lang].append((name.text, entity, category))
     return dict(found)
 
@@ -97,8 +95,6 @@ def _own_names(kb: KnowledgeBase) -> dict[str, list[tuple[str, int, str]]]:
 
 
 def speed(context: Context) -> Table:
-    from kobe_quality import table
-
     rows: list[tuple[Any, ...]] = []
     texts = _texts(context)
     if texts:
@@ -109,8 +105,6 @@ def speed(context: Context) -> Table:
 
 
 def _texts(context: Context) -> dict[tuple[str, str], list[str]]:
-    from kobe_quality import text_rows
-
     texts: dict[tuple[str, str], list[str]] = {}
     for pair in ("de-en", "cs-en", "ru-en", "zh-en"):
         rows = text_rows(context, "wmt22-text", pair)
@@ -176,7 +170,7 @@ def _first_use() -> list[tuple[Any, ...]]:
 
 def _weight() -> list[tuple[Any, ...]]:
     """Add up the installed files of the packages that only the extra `kobe` asks for."""
-    with (Path(__file__).resolve().parents[1] / "pyproject.toml").open("rb") as stream:
+    with (Path(__file__).resolve().parents[2] / "pyproject.toml").open("rb") as stream:
         project = tomllib.load(stream)["project"]
     plain = _closure(project["dependencies"])
     extra = _closure(project["optional-dependencies"]["kobe"])
@@ -204,5 +198,5 @@ def _closure(requirements: list[str]) -> set[str]:
 
 
 def _size(name: str) -> int:
-    paths = {str(file.locate()) for file in distribution(name).files or ()}
-    return sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
+    paths = {Path(str(file.locate())) for file in distribution(name).files or ()}
+    return sum(path.stat().st_size for path in paths if path.is_file())

@@ -15,12 +15,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from quality.measuring import (
+    Context,
+    by_segment,
+    columns,
+    overlap,
+    percent,
+    scored,
+    table,
+    text_rows,
+    told,
+)
 from steelyard.core.table import Table
-
-if TYPE_CHECKING:
-    from kobe_quality import Context
 
 SETS = (
     ("wmt22-text", "de-en"), ("wmt22-text", "ru-en"), ("wmt22-text", "zh-en"),
@@ -34,27 +42,15 @@ _UNSPACED = ("ja", "zh")
 _NUMBER = r"[0-9]+(?:[.,\u00a0\u202f ][0-9]{3}(?![0-9]))*(?:[.,][0-9]+)?"
 _SPACED = re.compile(rf"(?<![\w.,:/+-]){_NUMBER}(?![\w:/]|[.,-][0-9])")
 _DENSE = re.compile(rf"(?<![A-Za-z0-9.,:/+-]){_NUMBER}(?![A-Za-z0-9:/]|[.,-][0-9])")
-_CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-Ž][a-zß-öø-ÿā-ž][\w’'-]*"
+_CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-Ž][a-zß-öø-ÿā-ž][\w\u2019'-]*"
 _NAME = re.compile(rf"(?<=[a-zß-ž,] )(?<!\. ){_CAPITAL}(?: {_CAPITAL})*")
-_CYRILLIC = re.compile(r"[А-ЯЁ][а-яё]+")
-_LATIN = dict(zip("абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
-                  "a b v g d e e zh z i i k l m n o p r s t u f kh ts ch sh shch  y  e yu ya".split(" "),
-                  strict=True))  # fmt: skip # noqa: E501
+_CYRILLIC = re.compile("[\u0410-\u042f\u0401][\u0430-\u044f\u0451]+")
 _ALIKE = 0.8  # of a romanised word and a name, to be taken for the same
-_GIVEN = frozenset(
-    "Adam Alexander Alexei Andrei Andrew Angela Anna Anton Barbara Ben Boris Christian Daniel David"
-    " Dmitry Donald Elena Elizabeth Emma Eva Frank George Hans Igor Ivan Jack James Jan Jana Jean"
-    " Joe John Jonathan Josef Joseph Karel Kate Katie Kevin Lisa Luke Maria Mark Martin Mary Michael"
-    " Michal Mike Miloš Nick Nikolai Oleg Olga Pavel Paul Peter Petr Philip Richard Robert Sarah"
-    " Sergei Sergey Simon Stefan Steve Thomas Tim Tom Tomas Tomáš Vladimir William Xi Yuri".split()
-)
-#: Words before names that are places, most of them.
-_TOWARDS = frozenset("in from near to at nach aus bei v ve z ze do u na".split())
 _PEOPLES = re.compile(r"(?:ian|ish|ese|can)s?$")
 
 
 class Plant(NamedTuple):
-    """An error: its kind, its place in the reference, what is put there, where the source has it."""
+    """An error: its kind and place in a reference, what is put there, where the source has it."""
 
     kind: str
     start: int
@@ -119,7 +115,7 @@ class Planter:
 
     def _valued(self, source: str, reference: str) -> Iterator[Plant]:
         there = Counter(_digits(m[0]) for m in self.numbers[self.src].finditer(source))
-        here = [m for m in self.numbers[self.tgt].finditer(reference)]
+        here = list(self.numbers[self.tgt].finditer(reference))
         often = Counter(_digits(m[0]) for m in here)
         for m in here:
             digits = _digits(m[0])
@@ -145,8 +141,8 @@ class Planter:
     ) -> Iterator[Plant]:
         """Change the unit or the currency of a number; the source has it near the same number."""
         near = (max(0, at[0] - 5), min(length, at[1] + 14))
-        for kind, table in (("unit", "units"), ("money", "money")):
-            for old, new in _words()[table].get(self.tgt, ()):
+        for kind, words in (("unit", "units"), ("money", "money")):
+            for old, new in _words()[words].get(self.tgt, ()):
                 word = re.match(rf"[\s\u00a0-]?{re.escape(old)}"
                                 + ("" if self.tgt in _UNSPACED else r"(?![\w\u0900-\u097f])"),
                                 after)  # fmt: skip
@@ -177,8 +173,8 @@ class Planter:
         return number[:at] + self.rng.choice(others) + number[at + 1 :]
 
     def _calendar(self, source: str, reference: str) -> Iterator[Plant]:
-        for table in ("months", "weekdays"):
-            words = _words()[table]
+        for calendar in ("months", "weekdays"):
+            words = _words()[calendar]
             theirs, ours = words.get(f"{self.src}_source", words[self.src]), words[self.tgt]
             for at in range(len(ours)):
                 there = _only(_begins(_forms(theirs, at), self.src), source)
@@ -221,7 +217,7 @@ class Planter:
     def _alike(
         self, source: str, reference: str
     ) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
-        if self.tgt in ("hi",) or self.src == "zh":
+        if self.tgt == "hi" or self.src == "zh":
             return
         for m in _NAME.finditer(reference):
             name = m[0]
@@ -239,14 +235,18 @@ class Planter:
             found = re.compile(rf"(?<=[a-zß-ž,] ){re.escape(name)}(?!\w)")
             return _only(found, source)
         words = [m for m in _CYRILLIC.finditer(source) if m.start() > 0]
-        last = _alike(name.split()[-1], words)
-        first = _alike(name.split()[0], words)
-        return (first.start(), last.end()) if first and last and first.start() <= last.start() else None  # noqa: E501
+        parts = name.split()
+        first, last = _alike(parts[0], words), _alike(parts[-1], words)
+        return (
+            (first.start(), last.end())
+            if first and last and first.start() <= last.start()
+            else None
+        )
 
 
 def _alike(name: str, words: Sequence[re.Match[str]]) -> re.Match[str] | None:
     for word in words:
-        latin = "".join(_LATIN[c] for c in word[0].lower())
+        latin = "".join(_words()["names"]["romanised"][c] for c in word[0].lower())
         if SequenceMatcher(None, latin, name.lower()).ratio() >= _ALIKE:
             return word
     return None
@@ -255,9 +255,9 @@ def _alike(name: str, words: Sequence[re.Match[str]]) -> re.Match[str] | None:
 def _class(name: str, before: str) -> str:
     """Tell people by a list of given names, places by a preposition, the rest by length."""
     words = name.split()
-    if len(words) > 1 and words[0] in _GIVEN:
+    if len(words) > 1 and words[0] in _words()["names"]["given"]:
         return "person"
-    if before.split()[-1:] and before.split()[-1] in _TOWARDS:
+    if before.split() and before.rsplit(maxsplit=1)[-1] in _words()["names"]["towards"]:
         return "place"
     return "one" if len(words) == 1 else "some"
 
@@ -283,7 +283,7 @@ def _tenfold(number: str) -> str:
     """
     if grouped := re.fullmatch(r"[0-9]{1,3}(?:([.,\u00a0\u202f ])[0-9]{3})+", number):
         digits = _digits(number) + "0"
-        groups = []
+        groups: list[str] = []
         while digits:
             groups.insert(0, digits[-3:])
             digits = digits[:-3]
@@ -323,8 +323,6 @@ def _reference(row: Mapping[str, Any]) -> str:
 
 
 def planted(context: Context) -> Table:
-    from kobe_quality import by_segment, columns, overlap, percent, scored, table, text_rows, told
-
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for folder, pair in SETS:
         rows = text_rows(context, folder, pair)
@@ -339,7 +337,7 @@ def planted(context: Context) -> Table:
         for way, others in (("alone", {}), ("with others", columns(own, "out"))):
             reports = [scored(sources, {"it": texts, **others}, (src, tgt))
                        for texts in (changed, untouched)]  # fmt: skip
-            found, clean = (by_segment(report, "it") for report in reports)
+            found, clean = (by_segment(report, "it", context.kinds) for report in reports)
             linked = reports[1].linked if reports[1] else None
             mentions = linked.source_mentions if linked else [()] * len(own)
             for i, (_, p) in enumerate(plants):
