@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import csv
 import io
+import shutil
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from quality.measuring import (
     Context,
@@ -173,26 +174,19 @@ def pairs(context: Context) -> Table | None:
 def glossary_linker(rows: Sequence[Row]) -> DictionaryLinker | None:
     """Add all terms to the embedded base at once, by the command that users give.
 
-    A glossary is a mapping of languages to terms (several divided by |), or a list of such.
+    A glossary maps each of its terms to the terms of the languages (several divided by |).
     """
     if not rows:
         return None
     folder = Path(tempfile.mkdtemp(prefix="kobe-quality-"))
-    terms = []
-    for row in rows:
-        own = row["glossary"]
-        terms += [own] if isinstance(own, dict) else list(own)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    terms = [term for row in rows for term in row["glossary"].values()]
     langs = sorted({lang for term in terms for lang in term})
     with (folder / "terms.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, langs, restval="")
         writer.writeheader()
-        writer.writerows(_joined(term) for term in terms)
+        writer.writerows(terms)
     argv = [str(folder / "terms.csv"), "--out", str(folder / "kb"), "--json"]
     with contextlib.redirect_stdout(io.StringIO()):  # which is ours
         add.main(argv, standalone_mode=False)
     return make_linker(folder / "kb", LinkOptions())
-
-
-def _joined(term: Mapping[str, Any]) -> dict[str, str]:
-    return {key: value if isinstance(value, str) else "|".join(value)
-            for key, value in term.items()}  # fmt: skip

@@ -185,7 +185,7 @@ def _closure(requirements: list[str]) -> set[str]:
     todo = list(requirements)
     while todo:
         requirement = todo.pop()
-        name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower()
+        name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower().replace("_", "-")
         if name in found:
             continue
         try:
