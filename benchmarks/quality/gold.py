@@ -47,7 +47,7 @@ FITTING = {
     "product": ("name", "term"),
     "other": ("name", "term"),
 }
-_WRONG = "(wrong)"
+_RECALL = ("gold", "covered")
 
 
 def fits(mention: Mention, kind: str, surface: str) -> bool:
@@ -84,9 +84,11 @@ def linking(context: Context) -> Table | None:
         for row, mentions in zip(own, found, strict=True):
             for where, what in _judged(row, mentions, context):
                 counts["language", lang][what] += 1
-                counts["kind", where][what] += 1
+                counts[("kind" if what in _RECALL else "group"), where][what] += 1
                 counts["all", ""][what] += 1
-    groups = sorted(counts, key=lambda key: (("all", "kind", "language").index(key[0]), key[1]))
+    groups = sorted(
+        counts, key=lambda key: (("all", "kind", "group", "language").index(key[0]), key[1])
+    )
     return table(
         f"Linking: {len(rows)} annotated sentences",
         ("", "entities", "found", "recall", "mentions", "right", "precision", "doubtful"),
@@ -94,18 +96,17 @@ def linking(context: Context) -> Table | None:
             (
                 " ".join(group).strip(),
                 own["gold"] or None,
-                own["covered"] or None,
+                own["covered"] if own["gold"] else None,
                 percent(own["covered"], own["gold"]),
                 own["mention"] or None,
-                own["right"] or None,
+                own["right"] if own["mention"] else None,
                 percent(own["right"], own["mention"]),
                 own["doubtful"] or None,
             )
             for group in groups
             for own in (counts[group],)
         ),
-        "A mention counts under the kind of the annotation that it fits; what fits none, under "
-        "its own group, as (wrong).",
+        "Recall is that of kinds of the annotation, precision that of groups of mentions.",
     )
 
 
@@ -124,15 +125,14 @@ def _judged(row: Row, mentions: Iterable[Mention], context: Context) -> Iterator
         span = (mention.start, mention.end)
         near = [kind for start, end, kind, surface in row["entities"]
                 if overlap(span, (start, end)) and fits(mention, kind, surface)]  # fmt: skip
-        where = near[0] if near else f"{mention.group} {_WRONG}"
-        yield where, "mention"
+        yield mention.group, "mention"
         if near:
-            yield where, "right"
+            yield mention.group, "right"
         else:
             context.details.append({"part": "linking", "id": row["id"], "wrong": mention.text,
                                     "category": mention.category, "text": text})  # fmt: skip
         if mention.doubtful:
-            yield where, "doubtful"
+            yield mention.group, "doubtful"
 
 
 # -- pairs: a good and a bad translation of hand-made sentences
