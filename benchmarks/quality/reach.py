@@ -63,6 +63,11 @@ def selflink(_: Context) -> Table:
     listed = [lang for lang in sorted(shares) if found[lang]["all"] >= _FEW]
     supported = [lang for lang in listed if shares[lang] >= SUPPORTED]
     below = [lang for lang in listed if shares[lang] < SUPPORTED]
+    uneven = [
+        lang
+        for lang in supported
+        if any((percent(found[lang][f"{c} right"], found[lang][c]) or 100) < SUPPORTED for c in OWN)
+    ]
     rows = [
         (
             lang,
@@ -78,6 +83,7 @@ def selflink(_: Context) -> Table:
         ("language", "names", "linked %", *(f"{c} %" for c in OWN)),
         rows,
         f"{len(supported)} languages at 95 % or more: {', '.join(supported)}",
+        f"Of these, a kind (countries, months, ...) is below 95 % in: {', '.join(uneven) or 'none'}",
         f"Languages with fewer than {_FEW} names are not listed: {len(found) - len(listed)}.",
     )
 
