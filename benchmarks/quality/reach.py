@@ -83,7 +83,7 @@ def selflink(_: Context) -> Table:
         ("language", "names", "linked %", *(f"{c} %" for c in OWN)),
         rows,
         f"{len(supported)} languages at 95 % or more: {', '.join(supported)}",
-        f"Of these, a kind (countries, months, ...) is below 95 % in: {', '.join(uneven) or 'none'}",
+        f"Of these, a kind (countries, months, ...) is below 95 %: {', '.join(uneven) or '-'}",
         f"Languages with fewer than {_FEW} names are not listed: {len(found) - len(listed)}.",
     )
 
