@@ -143,12 +143,16 @@ def columns(rows: Sequence[Row], key: str) -> dict[str, list[str]]:
     return {name: [row[key].get(name) or "" for row in rows] for name in rows[0][key]}
 
 
+_RATES = ("recall", "precision", "KoBE", "per 100 entities", "value")
+_EXACT = ("M-ETA", "expected")
+
+
 def table(title: str, names: Sequence[str], rows: Iterable[tuple[Any, ...]], *notes: str) -> Table:
-    heads = tuple(
-        Column(name, digits=1 if "%" in name or name in _RATES else None if name == "" else 0)
-        for name in names
-    )
+    heads = tuple(Column(name, digits=_decimals(name)) for name in names)
     return Table(title, heads, tuple(rows), notes)
 
 
-_RATES = ("recall", "precision", "KoBE", "M-ETA", "expected", "per 100 entities", "value")
+def _decimals(name: str) -> int:
+    if name in _EXACT:
+        return 2
+    return 1 if "%" in name or name in _RATES else 0

@@ -122,8 +122,8 @@ def ea_mt(context: Context) -> Table:
         systems = columns(rows, "out")
         sources = [row["src"] for row in rows]
         ways = {
-            "alone": (systems, None),
-            "beside the reference": (systems, {"ref": human}),
+            "no reference": (systems, None),
+            "with the reference": (systems, {"ref": human}),
         }
         as_system = scored(sources, {"reference": human}, ("en", tgt))
         assert as_system is not None
