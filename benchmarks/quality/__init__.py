@@ -1,0 +1,1 @@
+"""Parts of kobe_quality.py."""
