@@ -36,7 +36,7 @@ from steelyard.kobe.base.index import (
     size,
     tables,
 )
-from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, folding_version
+from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, RECORDS, folding_version
 from steelyard.kobe.base.lines import Lines, OtherInputError
 from steelyard.kobe.base.records import STATED, TIERS, UNSTATED, Name, Progress, Source
 from steelyard.kobe.base.spelling import FILES as SPELLINGS
@@ -57,6 +57,7 @@ def build(
     force: bool = False,
     progress: Progress = lambda *_: None,
     note: Note = lambda _: None,
+    finish: Callable[[Path], dict[str, Any]] = lambda _: {},
 ) -> dict[str, Any]:
     """Build a knowledge base from sources; give its manifest.
 
@@ -74,6 +75,8 @@ def build(
         Called with what is done, how many and of how many.
     note
         Called with what the user should know: whether an interrupted build goes on.
+    finish
+        Called with the folder before it is put in its place; gives more entries of the manifest.
     """
     need_extra("kobe", "a knowledge base", "marisa_trie", "orjson")
     target = Path(out)
@@ -92,7 +95,7 @@ def build(
             fresh = work / "base"
             shutil.rmtree(fresh, ignore_errors=True)
             fresh.mkdir()
-            manifest = _write(spool, state, sources, fresh, progress)
+            manifest = _write(spool, state, sources, fresh, progress, finish)
             _put(fresh, target)
             shutil.rmtree(work)
     except OSError as error:
@@ -131,7 +134,12 @@ def _put(fresh: Path, target: Path) -> None:
 
 
 def _write(
-    spool: Spool, state: State, sources: Sequence[Source], folder: Path, progress: Progress
+    spool: Spool,
+    state: State,
+    sources: Sequence[Source],
+    folder: Path,
+    progress: Progress,
+    finish: Callable[[Path], dict[str, Any]],
 ) -> dict[str, Any]:
     with tables(folder / "sorting") as db:
         _collect(spool, db, progress, state.records)
@@ -143,7 +151,8 @@ def _write(
     shutil.rmtree(folder / "sorting", ignore_errors=True)
     for name, dtype in (("prior", "<f4"), ("category", "|u1"), ("tier", "|u1")):
         np.save(folder / f"{name}.npy", getattr(entities, name).astype(dtype))
-    manifest = _manifest(state, sources, entities, found, folder)
+    more = finish(folder)
+    manifest = {**_manifest(state, sources, entities, found, folder), **more}
     text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     return manifest
@@ -171,7 +180,7 @@ def _manifest(
     folder: Path,
 ) -> dict[str, Any]:
     files = {path.name: _facts(path) for path in sorted(folder.iterdir())}
-    known = [facts["sha256"] for name, facts in files.items() if name not in SPELLINGS]
+    known = [facts["sha256"] for name, facts in files.items() if name not in (*SPELLINGS, RECORDS)]
     tiers = np.bincount(entities.tier, minlength=len(TIERS))
     return {
         "format": FORMAT,

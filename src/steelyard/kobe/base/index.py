@@ -27,7 +27,14 @@ from steelyard.core.errors import InputError, OutOfMemoryError
 from steelyard.formats import duck
 from steelyard.kobe.base.knowledge import trie_name
 from steelyard.kobe.base.records import KEPT_IF_ANY, UNSTATED, Flag, Progress
-from steelyard.kobe.base.spelling import LISTED, MAIN, SpellingWriter, narrow, spelling
+from steelyard.kobe.base.spelling import (
+    LISTED,
+    MAIN,
+    NO_PLACE,
+    SpellingWriter,
+    narrow,
+    spelling,
+)
 from steelyard.kobe.linking.wordforms import fold
 
 _MEMORY = "1GB"
@@ -35,6 +42,14 @@ _MEMORY = "1GB"
 BATCH = 200_000
 #: Whose id an entity keeps when sources are merged; others come after these.
 _NAMESPACES = ["wd", "iso", "gn", "cur", "lang", "wn"]
+
+
+def rank(id_: str) -> int:
+    """Give the place of an id's namespace among those that entities keep their id of."""
+    space = id_.partition(":")[0]
+    return _NAMESPACES.index(space) if space in _NAMESPACES else len(_NAMESPACES)
+
+
 _TABLES = {
     "records": {"record": "u4", "id": "O", "prior": "f8", "category": "O", "tier": "u1"},
     "claims": {"claimed": "O", "node": "O", "prior": "f8"},
@@ -117,6 +132,8 @@ SELECT lang, name, first, entity, count(*) AS spellings,
 FROM spelt GROUP BY lang, name, first, entity
 """
 _KEYS = "CREATE TABLE keys AS SELECT lang, name, first, count(*) AS n FROM postings GROUP BY ALL"
+#: In which language an entity is rather called by its main name.
+_LANGUAGE = f"CASE lang WHEN 'en' THEN 0 WHEN '{UNSTATED}' THEN 1 ELSE 2 END::UTINYINT"
 _LETTERS = "SELECT lang, first, count(*) FROM keys GROUP BY lang, first ORDER BY lang, first"
 _IN_SHARD = "JOIN letters USING (lang, first) WHERE shard = ? ORDER BY lang, name"
 _SPEECH = """
@@ -287,6 +304,7 @@ def index_names(db: Any, folder: Path, progress: Progress, total: int) -> Index:
         db.execute(table)
     letters = _letters(db)
     result = Index()
+    labels = _Labels(size(db, "entities"))
     with (
         _ArrayWriter(folder / "extra.npy", "<u4") as extra,
         _ArrayWriter(folder / "entities.npy", "<u4") as numbers,
@@ -297,7 +315,8 @@ def index_names(db: Any, folder: Path, progress: Progress, total: int) -> Index:
         for shard in range(letters[-1].shard + 1):
             ids, counts = _trie(db, shard, folder)
             own = db.execute(
-                "SELECT entity, flags, spellings FROM postings JOIN entities USING (entity)"
+                f"SELECT entity, flags, spellings, {_LANGUAGE} AS rank"
+                " FROM postings JOIN entities USING (entity)"
                 f" {_IN_SHARD}, prior DESC, entity",
                 (shard,),
             ).fetchnumpy()
@@ -308,12 +327,16 @@ def index_names(db: Any, folder: Path, progress: Progress, total: int) -> Index:
             extra.write(np.cumsum(lengths - 1) + before)
             numbers.write(own["entity"][order])
             flags.write(own["flags"][order])
-            spellings.write(*_spellings(db, shard, own["spellings"], order))
+            places = np.arange(len(order)) + (numbers.length - len(order))
+            cases, lines = _spellings(db, shard, own["spellings"], order)
+            spellings.write(cases, lines)
+            labels.see(own["entity"][order], own["flags"][order], cases, own["rank"][order], places)
             first = next(f"{one.lang}\t{one.first}" for one in letters if one.shard == shard)
             result.tries.append({"first": first, "base": result.keys, "keys": len(ids)})
             result.keys += len(ids)
             progress("indexing names", numbers.length, total)
         result.postings = numbers.length
+    np.save(folder / "labels.npy", labels.place.astype("<u4"))
     _note_languages(letters, result)
     _write_speech(db, folder / "speech.npy", result)
     return result
@@ -357,6 +380,31 @@ def _trie(db: Any, shard: int, folder: Path) -> tuple[Any, Any]:
     trie.save(str(folder / trie_name(shard)))
     ids = np.fromiter(map(trie.key_id, columns["key"]), np.int64, count=len(trie))
     return ids, columns["n"]
+
+
+class _Labels:
+    """Finds the main name of each entity: in English, else of no stated language, else in any."""
+
+    def __init__(self, entities: int) -> None:
+        self.place = np.full(entities, NO_PLACE, np.int64)
+        self._rank = np.full(entities, 255, np.uint8)
+
+    def see(
+        self,
+        entities: NDArray[np.uint32],
+        flags: NDArray[np.uint8],
+        cases: NDArray[np.uint8],
+        languages: NDArray[np.uint8],
+        places: NDArray[np.int64],
+    ) -> None:
+        """Look at further names; of two that are as good the first stays."""
+        ranks = languages * 4 + (flags & int(Flag.LABEL) == 0) * 2 + (cases & MAIN == 0)
+        order = np.lexsort((places, ranks, entities))
+        _, first = np.unique(entities[order], return_index=True)
+        best = order[first]
+        best = best[ranks[best] < self._rank[entities[best]]]
+        self._rank[entities[best]] = ranks[best]
+        self.place[entities[best]] = places[best]
 
 
 def _spellings(

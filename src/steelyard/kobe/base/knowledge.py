@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError, hint, need_extra
 from steelyard.kobe.base.records import STATED, UNSTATED, Entity, Flag, Name
-from steelyard.kobe.base.spelling import MAIN, Spellings, spelt
+from steelyard.kobe.base.spelling import MAIN, NO_PLACE, Spellings, spelt
 from steelyard.kobe.languages import primary
 from steelyard.kobe.linking.wordforms import fold
 
@@ -41,8 +41,10 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 #: The folder inside a base where what was added to it in place lies.
 ADDED = "added"
+#: What was added, file by file (`layers`).
+RECORDS = "added.jsonl"
 _STATED = int(STATED)
-_UNSTATED = int(Flag.UNSTATED)
+_UNSTATED, _LABEL = int(Flag.UNSTATED), int(Flag.LABEL)
 _FEW = 20  # entities that are looked for one by one; for more of them all names are sorted
 _PROBES = (
     "Stra\u00dfe \u0401\u043b\u043a\u0430 \u0130stanbul \uff29\uff22\uff2d C\u00f4te d\u2019Ivoire",
@@ -138,6 +140,11 @@ class KnowledgeBase:
 
     def __repr__(self) -> str:
         return f"KnowledgeBase({str(self.path)!r}, {len(self):,} entities)"
+
+    @property
+    def n_keys(self) -> int:
+        """How many keys there are."""
+        return len(self._extra) - 1
 
     @property
     def signature(self) -> str:
@@ -297,26 +304,31 @@ class KnowledgeBase:
         counts = np.bincount(self._entities, minlength=len(self))
         return order, np.concatenate(([0], np.cumsum(counts)))
 
-    def names(self, entity: int) -> list[Name]:
-        """Give all names of an entity by language, the one that was read first before others."""
+    def _named(self, entity: int) -> Iterator[tuple[int, str, str]]:
+        """Give the place, language and folded form of each name of an entity."""
         self._asked += 1
         if self._asked <= _FEW:
             places = np.flatnonzero(self._entities == entity)
         else:
             order, starts = self._sorted
             places = order[starts[entity] : starts[entity + 1]]
-        keys = np.searchsorted(self._starts, places, "right") - 1
-        found = []
+        # Of another type, all would be copied.
+        keys = np.searchsorted(self._starts, places.astype(np.uint32), "right") - 1
         for place, key in zip(places.tolist(), keys.tolist(), strict=True):
-            lang, folded = self._restored(key)
+            yield place, *self.restored(key)
+
+    def names(self, entity: int) -> list[Name]:
+        """Give all names of an entity by language, the one that was read first before others."""
+        found = []
+        for place, lang, folded in self._named(entity):
             flags = int(self._flags[place]) & _STATED
-            main = bool(self._spellings.cases[place] & MAIN)
+            rest = not self._spellings.cases[place] & MAIN
             for number, how in enumerate(self._spellings[place]):
                 name = Name(lang, spelt(how, folded), flags)
-                found.append((lang, not main, not flags & Flag.LABEL, number, name))
+                found.append((lang, rest, not flags & _LABEL, number, name))
         return [name for *_, name in sorted(found)]
 
-    def _restored(self, key: int) -> tuple[str, str]:
+    def restored(self, key: int) -> tuple[str, str]:
         """Give the language and the folded name of a key."""
         shard = bisect_right(self._bases, key) - 1
         lang, _, folded = self._tries[shard].restore_key(key - self._bases[shard]).partition("\t")
@@ -330,14 +342,32 @@ class KnowledgeBase:
 
     def label(self, entity: int, lang: str = "en") -> str:
         """Give the main name of an entity in a language, else in English, else in any."""
-        wanted = (lang, "en", UNSTATED)
+        if lang == "en":
+            place = int(self._labels[entity])
+            if place == NO_PLACE:
+                return self.external_id(entity)
+            key = bisect_right(range(self.n_keys), place, key=self._start_of) - 1
+            return spelt(self._spellings[place][0], self.restored(key)[1])
+        wanted = {UNSTATED: 2, "en": 1, lang: 0}
+        rows = [(wanted.get(own, 3), place, name) for place, own, name in self._named(entity)]
 
-        def order(name: Name) -> tuple[int, bool]:
-            place = wanted.index(name.lang) if name.lang in wanted else len(wanted)
-            return place, not name.flags & Flag.LABEL
+        def order(row: tuple[int, int, str]) -> tuple[int, bool, bool, str]:
+            rank, place, name = row
+            rest = not self._spellings.cases[place] & MAIN
+            return rank, not self._flags[place] & _LABEL, rest, name
 
-        names = self.names(entity)
-        return min(names, key=order).text if names else self.external_id(entity)
+        if not rows:
+            return self.external_id(entity)
+        _, place, name = min(rows, key=order)
+        return spelt(self._spellings[place][0], name)
+
+    def _start_of(self, key: int) -> int:
+        return key + int(self._extra[key])
+
+    @cached_property
+    def _labels(self) -> NDArray[np.uint32]:
+        """The place of each entity's main name in English, or else in any language."""
+        return _array(self.path, "labels")
 
 
 class Base:

@@ -29,7 +29,9 @@ LISTED = 4
 #: Set where a name was the first that was read of an entity in a language.
 MAIN = 8
 BLOCK = 4096  # pairs
-FILES = ("cases.npy", "spellings.bin", "spellings.npy")
+#: The place of the main name of an entity that has no names.
+NO_PLACE = 0xFFFF_FFFF
+FILES = ("cases.npy", "spellings.bin", "spellings.npy", "labels.npy")
 _SAME = "\x01"
 _KEPT = 512  # blocks in memory
 
