@@ -311,7 +311,7 @@ def test_changes_in_what_was_read_to_its_end(dump, tmp_path, monkeypatch):
 
     def interrupted():
         with monkeypatch.context() as patch:
-            patch.setattr(building, "_meta", stop)
+            patch.setattr(building, "_manifest", stop)
             with pytest.raises(KeyboardInterrupt):
                 attempt()
 
@@ -332,7 +332,7 @@ def test_broken_lines_of_a_source_that_is_done_are_remembered(tmp_path, monkeypa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(building, "_meta", stop)
+        patch.setattr(building, "_manifest", stop)
         with pytest.raises(KeyboardInterrupt):
             build([Wikidata(path, skip_broken=True)], tmp_path / "kb")
     manifest = build([Wikidata(path, skip_broken=True)], tmp_path / "kb")
@@ -414,7 +414,7 @@ def test_alias_table(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("alias", "name"), r":1: column 'alias' is missing; found: layer, id"),
+        (("alias", "nom"), r":1: column 'alias' is missing; found: layer, id"),
         (("\ten\tdog", "\te\tdog"), r":4: unknown language code 'e'"),
         (("\ten\tdog", "\ten"), r":4: 5 fields, expected 6"),
         (("\t99\n", "\tmany\n"), r":4: prior 'many' is not a number"),

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import InputError, OutOfMemoryError
 from steelyard.formats import duck
 from steelyard.kobe.base.knowledge import trie_name
-from steelyard.kobe.base.records import KEPT_IF_ANY, UNSTATED, Flag, Progress
+from steelyard.kobe.base.records import KEPT_IF_ANY, NAMESPACES, UNSTATED, Flag, Progress
 from steelyard.kobe.base.spelling import (
     LISTED,
     MAIN,
@@ -40,16 +40,6 @@ from steelyard.kobe.linking.wordforms import fold
 _MEMORY = "1GB"
 #: Rows that are handed over at a time.
 BATCH = 200_000
-#: Whose id an entity keeps when sources are merged; others come after these.
-_NAMESPACES = ["wd", "iso", "gn", "cur", "lang", "wn"]
-
-
-def rank(id_: str) -> int:
-    """Give the place of an id's namespace among those that entities keep their id of."""
-    space = id_.partition(":")[0]
-    return _NAMESPACES.index(space) if space in _NAMESPACES else len(_NAMESPACES)
-
-
 _TABLES = {
     "records": {"record": "u4", "id": "O", "prior": "f8", "category": "O", "tier": "u1"},
     "claims": {"claimed": "O", "node": "O", "prior": "f8"},
@@ -68,7 +58,7 @@ WITH nodes AS (
     SELECT id, id, max(prior) FROM records WHERE id IN (SELECT claimed FROM claims) GROUP BY id
 ), ranked AS (
     SELECT *, split_part(node, ':', 1) AS space,
-        coalesce(list_position({_NAMESPACES}, space), {len(_NAMESPACES) + 1}) AS rank FROM nodes
+        coalesce(list_position({NAMESPACES}, space), {len(NAMESPACES) + 1}) AS rank FROM nodes
 ), won AS (
     SELECT node, space, first_value({{'rank': rank, 'space': space, 'prior': prior, 'node': node}})
         OVER (PARTITION BY claimed ORDER BY rank, space, prior DESC, node) AS best FROM ranked
@@ -105,8 +95,8 @@ WITH found AS (
     SELECT claimed, entity, false FROM claims JOIN records ON id = node JOIN owners USING (record)
 )
 SELECT found.id, entity, max(has) AS has, any_value(prior) AS prior,
-    coalesce(list_position({_NAMESPACES}, split_part(any_value(entities.id), ':', 1)),
-        {len(_NAMESPACES) + 1}) AS rank
+    coalesce(list_position({NAMESPACES}, split_part(any_value(entities.id), ':', 1)),
+        {len(NAMESPACES) + 1}) AS rank
 FROM found JOIN entities USING (entity) WHERE found.id <> entities.id GROUP BY found.id, entity
 """
 #: Names in one trie; building one takes some 120 bytes of memory for each of them.

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError, hint, need_extra
-from steelyard.kobe.base.records import STATED, UNSTATED, Entity, Flag, Name
+from steelyard.kobe.base.records import STATED, UNSTATED, Entity, Flag, Name, rank
 from steelyard.kobe.base.spelling import MAIN, NO_PLACE, Spellings, spelt
 from steelyard.kobe.languages import primary
 from steelyard.kobe.linking.wordforms import fold
@@ -84,6 +84,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     found = manifest.get("format") if isinstance(manifest, dict) else None
     if found != FORMAT:
         raise InputError(f"is of format {found}, expected {FORMAT}: build it again", path=folder)
+    upon = manifest.get("upon", {"base": ""})
+    if not (isinstance(upon, dict) and isinstance(upon.get("base"), str)):
+        raise InputError(f"{MANIFEST} has a damaged 'upon': build it again", path=folder)
     if manifest.get("folding") != folding_version():
         raise InputError("was built with other rules of folding: build it again", path=folder)
     return manifest
@@ -338,7 +341,8 @@ class KnowledgeBase:
         """Give all ids of an entity, its own first."""
         order, owners = self._owned
         own = slice(*np.searchsorted(owners, [entity, entity + 1]))
-        return [self.external_id(entity), *(self._others[i].decode() for i in order[own].tolist())]
+        others = [self._others[i].decode() for i in order[own].tolist()]
+        return [self.external_id(entity), *sorted(others, key=lambda id_: (rank(id_), id_))]
 
     def label(self, entity: int, lang: str = "en") -> str:
         """Give the main name of an entity in a language, else in English, else in any."""

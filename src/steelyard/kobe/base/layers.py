@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.kobe.base.index import rank, script, written_in
+from steelyard.kobe.base.index import script, written_in
 from steelyard.kobe.base.knowledge import (
     ADDED,
     MANIFEST,
@@ -33,7 +33,7 @@ from steelyard.kobe.base.knowledge import (
     KnowledgeBase,
     read_manifest,
 )
-from steelyard.kobe.base.records import KEPT_IF_ANY, TIERS, Entity, Name, Source
+from steelyard.kobe.base.records import KEPT_IF_ANY, TIERS, Entity, Name, Source, rank
 
 EMBEDDED = "embedded"
 _KEPT_IF_ANY = int(KEPT_IF_ANY)
