@@ -103,15 +103,15 @@ def seen(kb):
 
 
 def linked(kb):
-    options = [LinkOptions(), LinkOptions(inventory="all", tiers=("core", "concept"))]
-    found = []
-    for chosen in options:
-        linker = DictionaryLinker(kb, chosen)
-        for lang, other in (("de", "en"), ("en", "de")):
-            if {lang, other} <= set(kb.languages):
-                for mentions in linker.link(TEXTS, lang, other):
-                    found.append([(m.start, m.end, linker.name(m.id), m.category) for m in mentions])
-    return found
+    options = [LinkOptions(), LinkOptions(inventory="full", tiers=("core", "concept"))]
+    pairs = [pair for pair in (("de", "en"), ("en", "de")) if {*pair} <= {*kb.languages}]
+    linkers = [DictionaryLinker(kb, chosen) for chosen in options]
+    return [
+        [(m.start, m.end, linker.name(m.id), m.category) for m in mentions]
+        for linker in linkers
+        for pair in pairs
+        for mentions in linker.link(TEXTS, *pair)
+    ]
 
 
 @given(LOWER, UPPER)
@@ -126,11 +126,20 @@ def test_layers_are_as_a_base_built_whole(tmp_path_factory, below, above):
     assert isinstance(layers, Layers)
     assert seen(layers) == seen(whole)
     assert linked(layers) == linked(whole)
-    # in place, and built upon, the same
-    add(Rows(above, "terms"), folder / "lower")
-    assert seen(KnowledgeBase.open(folder / "lower")) == seen(whole)
-    build([Base(folder / "upper")], folder / "again")
-    assert seen(KnowledgeBase.open(folder / "again"))[:2] == seen(whole)[:2]
+
+
+def test_in_place_and_built_upon(tmp_path):
+    below = list(
+        of_lower([(n, 4.5, [("de", WORDS[n], 0), ("en", "Aal", 16)], True) for n in range(6)])
+    )
+    above = list(of_upper([(n, 9.0, [("en", WORDS[-n], 0)], ("o:2",), n > 2) for n in range(6)]))
+    build([Rows(below), Rows(above, "terms")], tmp_path / "whole")
+    expected = seen(KnowledgeBase.open(tmp_path / "whole"))
+    build([Rows(below)], tmp_path / "lower")
+    add(Rows(above, "terms"), tmp_path / "lower")
+    assert seen(KnowledgeBase.open(tmp_path / "lower")) == expected
+    build([Base(tmp_path / "lower")], tmp_path / "again")
+    assert seen(KnowledgeBase.open(tmp_path / "again")) == expected
 
 
 def row(id_, text, lang="en", **more):

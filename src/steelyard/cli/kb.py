@@ -151,7 +151,7 @@ def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
               help="Languages of the columns source and target, as en-de.")  # fmt: skip
 @_FORCE
 @_folder_options
-def add(  # noqa: PLR0913
+def add(
     path: str,
     to: Path | None,
     onto: str,
@@ -307,8 +307,8 @@ def _table(result: dict[str, Any]) -> Table:
         + listed(layer["sources"], 4)
         for layer in result["layers"]
     ]
-    rows += tuple(("upon" if i else "layer", text) for i, text in enumerate(reversed(layers)))
-    return Table("", (Column("what"), Column("value")), rows)
+    shown = tuple(("upon" if i else "layer", text) for i, text in enumerate(reversed(layers)))
+    return Table("", (Column("what"), Column("value")), (*rows, *shown))
 
 
 def _source_table(result: dict[str, Any]) -> Table:

@@ -410,9 +410,7 @@ def _spellings(
     starts = ends - counts
     main = np.logical_or.reduceat(found["main"], starts)
     spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
-    codes = [
-        ord(texts[i]) - 48 if k - i == 1 and len(texts[i]) == 1 else LISTED for i, k in spans
-    ]
+    codes = [ord(texts[i]) - 48 if k - i == 1 and len(texts[i]) == 1 else LISTED for i, k in spans]
     cases = (np.array(codes, np.uint8) | main * np.uint8(MAIN))[order]
     listed = order[cases & 7 == LISTED]
     return cases, ["\t".join(texts[slice(*spans[i])]) for i in listed.tolist()]
@@ -464,9 +462,9 @@ def steps(numbers: NDArray[np.uint32]) -> NDArray[np.uint8]:
     [3, 1, 255, 41]
     """
     wide = np.diff(numbers.astype(np.int64), prepend=0)
-    longer = wide // 255
+    longer, rest = np.divmod(wide, 255)
     found = np.full(len(wide) + int(longer.sum()), 255, np.uint8)
-    found[np.cumsum(longer + 1) - 1] = wide % 255
+    found[np.cumsum(longer + 1) - 1] = rest
     return found
 
 

@@ -371,7 +371,8 @@ class KnowledgeBase:
     @cached_property
     def _labels(self) -> NDArray[np.uint32]:
         """The place of each entity's main name in English, or else in any language."""
-        return _array(self.path, "labels")
+        found: NDArray[np.uint32] = _array(self.path, "labels")
+        return found
 
 
 class Base:
@@ -423,7 +424,8 @@ class _Ids:
     @cached_property
     def _bytes(self) -> NDArray[np.uint8]:
         try:
-            return np.memmap(self.path, np.uint8, "r", shape=(int(self.starts[-1]),))
+            shape = (int(self.starts[-1]),)
+            return np.memmap(self.path, np.uint8, "r", shape=shape).view(np.ndarray)
         except FileNotFoundError:
             raise InputError("is missing: build the knowledge base again", path=self.path) from None
         except (OSError, ValueError) as error:
@@ -433,10 +435,11 @@ class _Ids:
 def _array(folder: Path, name: str) -> Any:
     path = folder / f"{name}.npy"
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        # As a plain array: memmap's own way to take an element is slow.
+        return np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
     except FileNotFoundError:
         raise InputError("is missing: build the knowledge base again", path=path) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise InputError(f"is damaged ({error}): build it again", path=path) from None
 
 

@@ -177,7 +177,9 @@ class Terms:
             for row in reader:
                 yield from self._row(row, plan, reader.line_num)
         except csv.Error as error:
-            raise InputError(f"not valid CSV: {error}", path=self.path, line=reader.line_num) from None
+            raise InputError(
+                f"not valid CSV: {error}", path=self.path, line=reader.line_num
+            ) from None
 
     def _row(
         self, row: dict[Any, Any], plan: _Columns, line: int
@@ -197,9 +199,7 @@ class Terms:
                 names = list(dict.fromkeys(names))
             yield self._entity(row, plan, names, line), names
 
-    def _entity(
-        self, row: dict[str, str], plan: _Columns, names: list[Name], line: int
-    ) -> Entity:
+    def _entity(self, row: dict[str, str], plan: _Columns, names: list[Name], line: int) -> Entity:
         own = row.get(plan.id, "").strip() if plan.id else ""
         try:
             prior = float(row.get("prior") or TERM_PRIOR)

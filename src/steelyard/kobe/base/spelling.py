@@ -1,4 +1,4 @@
-"""How names are spelt: the tries hold them folded, and this is what brings their capitals back.
+r"""How names are spelt: the tries hold them folded, and this is what brings their capitals back.
 
 Most names are their folded form with a capital at each word, so that one byte for each pair of a
 name and an entity says all. Others are listed: blocks of compressed lines, one line for each such
@@ -6,7 +6,7 @@ pair, tabs between the spellings that fold alike. A spelling is one digit, and t
 
 - nothing, if it is the folded name (0), with a capital at each word (1), at the first (2), or in
   capitals (3)
-- a pattern (4) as long as the name: ``\\x01`` stands for the character of form 1, others for
+- a pattern (4) as long as the name: ``\x01`` stands for the character of form 1, others for
   themselves
 - the name itself (5), where its folded form has another length
 """
@@ -37,12 +37,12 @@ _KEPT = 512  # blocks in memory
 
 
 def spelling(text: str, folded: str) -> str:
-    """Say how a name is spelt, given its folded form.
+    r"""Say how a name is spelt, given its folded form.
 
     Examples
     --------
     >>> [spelling(text, text.lower()) for text in ("wien", "New York", "Am Rhein", "US", "McDo")]
-    ['0', '1', '4\\x01m\\x01\\x01\\x01\\x01\\x01\\x01', '3', '4\\x01\\x01D\\x01']
+    ['0', '1', '4\x01m\x01\x01\x01\x01\x01\x01', '3', '4\x01\x01D\x01']
     >>> spelling("Straße", "strasse")
     '5Straße'
     """
