@@ -33,7 +33,7 @@ SOURCES = {
     "omw": "nouns of wordnets: those that the library wn has, or a WN-LMF file",
     "wikidata": "the JSON dump: plain, .gz, .bz2, or - for standard input",
     "paranames": "the ParaNames table of names",
-    "table": "a table of names: id, lang, alias, and perhaps layer, category, prior, tier",
+    "table": "a table of names: id, lang, alias or name, perhaps layer, category, prior, tier",
 }
 _EVERY = 5.0  # seconds between lines of progress
 _folder_options = partial(output_options, folder=True)

@@ -1,4 +1,4 @@
-"""What the columns of people's glossaries are called: languages by code, by name, with words around."""
+"""What columns of glossaries are called: languages by code or name, with words around them."""
 
 from __future__ import annotations
 

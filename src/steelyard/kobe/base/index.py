@@ -427,7 +427,7 @@ def _note_languages(letters: list[_Letter], result: Index) -> None:
 
 
 def written_in(counts: Mapping[str, int]) -> list[str]:
-    """Give the scripts that a language is written in, by how many names begin with a letter of each.
+    """Give the scripts that a language is written in, by how many names begin in each.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """A base that lies upon another: a few thousand terms are added without copying a million names.
 
-The upper base is an ordinary small one, whose manifest says under ``upon`` which base it lies upon and
-with what signature. It lies in a folder of its own, or, if terms were added to a base in place, in
+The upper base is an ordinary small one, whose manifest says under ``upon`` which base it lies upon
+and with what signature. It lies in a folder of its own, or, if terms were added to a base in place, in
 the folder ``added`` inside of it. Opened together they are one: entities of the lower base keep
 their numbers and keys, and the upper one's own follow. What the upper base calls by an id of the
 lower one is the same entity.
@@ -34,6 +34,7 @@ from steelyard.kobe.base.knowledge import (
     read_manifest,
 )
 from steelyard.kobe.base.records import KEPT_IF_ANY, TIERS, Entity, Name, Source, rank
+from steelyard.kobe.linking.wordforms import fold
 
 EMBEDDED = "embedded"
 _KEPT_IF_ANY = int(KEPT_IF_ANY)
@@ -229,10 +230,11 @@ class Layers(KnowledgeBase):
         for above in self._above.get(entity, ()):
             found += self.upper.names(above)
         flags: dict[tuple[str, str], int] = {}
-        for lang, text, flag in found:
-            before = flags.get((lang, text))
-            flags[lang, text] = flag if before is None else joined(before, flag)
-        return [Name(*pair, flags[pair]) for pair in sorted(flags, key=lambda pair: pair[0])]
+        for lang, text, flag in found:  # spellings that fold alike are one name
+            name = lang, fold(text, lang)
+            flags[name] = joined(flags.get(name, flag), flag)
+        merged = [Name(lang, text, flags[lang, fold(text, lang)]) for lang, text, _ in found]
+        return sorted(dict.fromkeys(merged), key=lambda name: name.lang)
 
     def label(self, entity: int, lang: str = "en") -> str:
         """Give the main name of an entity in a language, else in English, else in any."""
