@@ -1,8 +1,8 @@
 """A base that lies upon another: a few thousand terms are added without copying a million names.
 
 The upper base is an ordinary small one, whose manifest says under ``upon`` which base it lies upon
-and with what signature. It lies in a folder of its own, or, if terms were added to a base in place, in
-the folder ``added`` inside of it. Opened together they are one: entities of the lower base keep
+and with what signature. It lies in a folder of its own, or, if terms were added to a base in place,
+in the folder ``added`` inside of it. Opened together they are one: entities of the lower base keep
 their numbers and keys, and the upper one's own follow. What the upper base calls by an id of the
 lower one is the same entity.
 

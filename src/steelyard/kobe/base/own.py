@@ -109,8 +109,8 @@ class Terms:
     ``German``) and several names of one thing divided by ``|``; the columns ``source`` and
     ``target`` are of the languages that `lp` says, as ``en-de``. The columns ``id``, ``category``,
     ``prior``, ``same_as``, ``status`` and ``case sensitive`` may be there; without ``id`` a wide
-    row is a thing of its own, known by its first name. Names that are deprecated or forbidden are left
-    out: they are not to be kept.
+    row is a thing of its own, known by its first name. Names that are deprecated or forbidden are
+    left out: they are not to be kept.
     """
 
     licence = "yours"

@@ -41,8 +41,8 @@ def spelling(text: str, folded: str) -> str:
 
     Examples
     --------
-    >>> [spelling(text, text.lower()) for text in ("wien", "New York", "Am Rhein", "US", "McDo")]
-    ['0', '1', '4\x01m\x01\x01\x01\x01\x01\x01', '3', '4\x01\x01D\x01']
+    >>> [spelling(text, text.lower()) for text in ("wien", "New York", "Am rhein", "US", "McDo")]
+    ['0', '1', '2', '3', '4\x01\x01D\x01']
     >>> spelling("Straße", "strasse")
     '5Straße'
     """
