@@ -188,7 +188,7 @@ def test_what_is_the_same_is_merged_by_ids_only(tmp_path):
     assert kb.entity("wd:Q1741") == vienna
     assert kb.prior[vienna] == 7.0
     assert kb.category_name(vienna) == "place"
-    assert kb.same_as(vienna) == ["wd:Q1741", "gn:1", "iso:XX"]
+    assert kb.same_as(vienna) == ["wd:Q1741", "iso:XX", "gn:1"]
     assert kb.tier.tolist() == [0, 1, 0, 0, 0, 0]
     assert kb.entity("gn:1") is None
     assert kb.owner("gn:1") == kb.owner("iso:XX") == kb.owner("wd:Q1741") == vienna

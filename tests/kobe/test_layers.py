@@ -97,6 +97,7 @@ def seen(kb):
             told[lang, name] = (
                 [ids[e] for e in entities], flags.tolist(), sorted(found), kb.is_stated(key),
                 kb.continues(lang)(name[:1]),
+                sorted((text, kb.restored(k)) for text, k in kb.starting(lang, name[:1])),
             )  # fmt: skip
     counts = {name: kb.manifest[name] for name in ("entities", "names", "languages", "tiers")}
     return facts, told, counts, kb.manifest["scripts"]

@@ -196,6 +196,14 @@ class KnowledgeBase:
 
         return begins
 
+    def starting(self, lang: str, folded: str) -> Iterator[tuple[str, int]]:
+        """Give the names that begin with a folded text, and their keys; as in `finder`."""
+        for prefix in (f"{lang}\t", f"{UNSTATED}\t"):
+            shard = self._shard(prefix + folded[:1])
+            base, cut = self._bases[shard], len(prefix)
+            for key, number in self._tries[shard].iteritems(prefix + folded):
+                yield key[cut:], base + number
+
     def key(self, lang: str, folded: str) -> int | None:
         """Give the key of a folded name in a language (``mul``: not stated), or None."""
         text = f"{lang}\t{folded}"
@@ -340,7 +348,8 @@ class KnowledgeBase:
     def same_as(self, entity: int) -> list[str]:
         """Give all ids of an entity, its own first."""
         order, owners = self._owned
-        own = slice(*np.searchsorted(owners, [entity, entity + 1]))
+        # Of another type, all would be copied.
+        own = slice(*np.searchsorted(owners, np.array([entity, entity + 1], owners.dtype)))
         others = [self._others[i].decode() for i in order[own].tolist()]
         return [self.external_id(entity), *sorted(others, key=lambda id_: (rank(id_), id_))]
 

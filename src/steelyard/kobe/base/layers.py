@@ -147,6 +147,18 @@ class Layers(KnowledgeBase):
         below, above = self.lower.continues(lang), self.upper.continues(lang)
         return lambda text: below(text) or above(text)
 
+    def starting(self, lang: str, folded: str) -> Iterator[tuple[str, int]]:
+        """Give the names that begin with a folded text, and their keys; as in `finder`."""
+        # What was added goes first: who takes only some must not miss it.
+        yield from self._shown(self.upper.starting(lang, folded))
+        yield from self.lower.starting(lang, folded)
+
+    def _shown(self, names: Iterator[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+        """Give the names of the upper base that the lower one does not have, with their keys."""
+        for name, key in names:
+            if key not in self._hidden:
+                yield name, self._keys_below + key
+
     def key(self, lang: str, folded: str) -> int | None:
         """Give the key of a folded name in a language (``mul``: not stated), or None."""
         found = self.lower.key(lang, folded)
@@ -157,9 +169,7 @@ class Layers(KnowledgeBase):
     def names_in(self, lang: str) -> Iterator[tuple[str, int]]:
         """Give all names that are stated to be in a language, folded, each with its key."""
         yield from self.lower.names_in(lang)
-        for name, key in self.upper.names_in(lang):
-            if key not in self._hidden:
-                yield name, self._keys_below + key
+        yield from self._shown(self.upper.names_in(lang))
 
     def postings(self, key: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
         """Give the entities of a key, most probable first, and the flags of the name for each."""
