@@ -156,7 +156,7 @@ def test_interrupted_while_indexing(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(building, "_meta", stop)
+        patch.setattr(building, "_manifest", stop)
         with pytest.raises(KeyboardInterrupt):
             build([Rows(rows)], tmp_path / "b")
     never_read = Rows(rows, stop_at=1)
@@ -188,9 +188,12 @@ def test_what_is_the_same_is_merged_by_ids_only(tmp_path):
     assert kb.entity("wd:Q1741") == vienna
     assert kb.prior[vienna] == 7.0
     assert kb.category_name(vienna) == "place"
-    assert kb.same_as(vienna) == ["wd:Q1741", "gn:1", "iso:XX"]
+    assert kb.same_as(vienna) == ["wd:Q1741", "iso:XX", "gn:1"]
     assert kb.tier.tolist() == [0, 1, 0, 0, 0, 0]
     assert kb.entity("gn:1") is None
+    assert kb.owner("gn:1") == kb.owner("iso:XX") == kb.owner("wd:Q1741") == vienna
+    assert kb.owner("z:9") == 0
+    assert kb.owner("z:8") is None
 
 
 def test_flags(tmp_path):
@@ -222,7 +225,7 @@ def test_explanations(tmp_path):
         "Germany",
         "Germany",
     )
-    assert kb.names(0) == names
+    assert kb.names(0) == [names[2], *names[:2]]  # by language
     assert kb.languages == ("de", "en")
     assert len(kb) == 1
     with pytest.raises(UsageError, match="no names in language 'xx'; known: de, en"):
@@ -251,8 +254,7 @@ def test_a_base_upon_a_base(tmp_path):
     assert found(kb, "de", "Wien") == found(kb, "en", "Vienna") == ["x:1"]
     assert kb.category_name(0) == "city"
     assert [part["name"] for part in kb.manifest["sources"]] == ["rows", "more"]
-    build([Base(tmp_path / "two", without=["rows"])], tmp_path / "three")
-    assert KnowledgeBase.open(tmp_path / "three").names(0) == [Name("en", "Vienna")]
+    assert kb.names(0) == [Name("de", "Wien", Flag.LABEL), Name("en", "Vienna")]
     build([Base(tmp_path / "two")], tmp_path / "same")
     assert KnowledgeBase.open(tmp_path / "same").signature == kb.signature
 
@@ -279,8 +281,8 @@ def test_refusals(tmp_path):
     with pytest.raises(InputError, match=r"flags.npy: is damaged"):
         KnowledgeBase.open(tmp_path / "kb")
     manifest = tmp_path / "kb" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 0'))
-    with pytest.raises(InputError, match="is of format 0, expected 1: build it again"):
+    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 1'))
+    with pytest.raises(InputError, match="is of format 1, expected 2: build it again"):
         KnowledgeBase.open(tmp_path / "kb")
 
 

@@ -41,7 +41,7 @@ def test_two_processes_at_once(tmp_path, monkeypatch):
 def test_the_whole_base(tmp_path, monkeypatch):
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path))
     kb = KnowledgeBase.open(embedded(progress=lambda *_: None))
-    assert isinstance(kb.entities, np.memmap)  # nothing is read before it is needed
+    assert isinstance(kb.prior.base, np.memmap)  # nothing is read before it is needed
     assert len(kb.languages) > 290
     assert len(kb) > 35_000
     names = {"de": "Tschechien", "ar": "التشيك", "ja": "チェコ", "sw": "Chechia", "th": "เช็ก"}

@@ -311,7 +311,7 @@ def test_changes_in_what_was_read_to_its_end(dump, tmp_path, monkeypatch):
 
     def interrupted():
         with monkeypatch.context() as patch:
-            patch.setattr(building, "_meta", stop)
+            patch.setattr(building, "_manifest", stop)
             with pytest.raises(KeyboardInterrupt):
                 attempt()
 
@@ -332,7 +332,7 @@ def test_broken_lines_of_a_source_that_is_done_are_remembered(tmp_path, monkeypa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(building, "_meta", stop)
+        patch.setattr(building, "_manifest", stop)
         with pytest.raises(KeyboardInterrupt):
             build([Wikidata(path, skip_broken=True)], tmp_path / "kb")
     manifest = build([Wikidata(path, skip_broken=True)], tmp_path / "kb")
@@ -411,10 +411,17 @@ def test_alias_table(tmp_path):
     assert next(AliasTable(path).rows())[0] == Entity("x:1", "other", CONCEPT, 0.0)
 
 
+def test_alias_table_of_plain_items(tmp_path):
+    path = tmp_path / "names.tsv"
+    path.write_text("id\tlang\tname\nQ567\ten\tAngela Merkel\n")
+    ((entity, names),) = AliasTable(path).rows()
+    assert (entity.id, names) == ("wd:Q567", [Name("en", "Angela Merkel")])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("alias", "name"), r":1: column 'alias' is missing; found: layer, id"),
+        (("alias", "nom"), r":1: column 'alias' is missing; found: layer, id"),
         (("\ten\tdog", "\te\tdog"), r":4: unknown language code 'e'"),
         (("\ten\tdog", "\ten"), r":4: 5 fields, expected 6"),
         (("\t99\n", "\tmany\n"), r":4: prior 'many' is not a number"),
@@ -496,6 +503,66 @@ def test_bad_terms(tmp_path, text, message):
         Terms(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "lp", "expected"),
+    [
+        ("source,target\nbrake pad,Bremsbelag\n", "en-de", "en brake pad, de Bremsbelag"),
+        (
+            "\ufeffEnglish (US);German\nsettings;Einstellungen\n",
+            None,
+            "en settings, de Einstellungen",
+        ),
+        ("term_en,term_de,Definition\na,b,said, by\n".replace("said, by", "x"), None, "en a, de b"),
+        ("source,source_lang,target,target_lang\na,en,b,pt-BR\n", None, "en a, pt b"),
+        ("Language\tTerm\nEnglish\tanvil\n", None, "en anvil"),
+        ("en;de;\na;b;\n", None, "en a, de b"),
+        ('en,de\n"a ""b""\nc",d\n', None, 'en a "b"\nc, de d'),
+        ("en,fr,status\na,b,Preferred\nc,d,Forbidden\n", None, "en a, fr b"),
+        ("en,case sensitive\nApple,no\n", None, "en Apple, en apple"),
+    ],
+)
+def test_glossaries_as_people_have_them(tmp_path, text, lp, expected):
+    path = tmp_path / "terms.csv"
+    path.write_text(text)
+    rows = list(Terms(path, lp=lp).rows())
+    assert len(rows) == 1
+    assert ", ".join(f"{name.lang} {name.text}" for name in rows[0][1]) == expected
+
+
+def test_case_sensitive_terms_are_names(tmp_path):
+    path = tmp_path / "terms.csv"
+    path.write_text("en,Case Sensitive\nApple,yes\nsettings,\n")
+    assert [entity.category for entity, _ in Terms(path).rows()] == ["name", "term"]
+
+
+def test_what_was_added_is_said(tmp_path):
+    path = tmp_path / "terms.csv"
+    path.write_text("en,de,status\na|b,c,\nd,,deprecated\n")
+    terms = Terms(path)
+    assert terms.said() == "1 term of terms.csv: de 1, en 2; 1 name not to be used left out"
+    assert terms.counted() == {
+        "terms": 1, "names": 3, "languages": {"de": 1, "en": 2}, "forbidden": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("source,target\na,b\n", r":1: column 'source' does not say its language"),
+        ("en,en\na,b\n", r":1: column 'en' is there twice"),
+        ("en,de\na,b,c\n", r":2: 3 fields, expected 2"),
+        ("en,prior\na,nan\n", r":2: prior 'nan' is not a finite number"),
+    ],
+)
+def test_bad_glossaries(tmp_path, text, message):
+    path = tmp_path / "terms.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"terms.csv{message}"):
+        Terms(path)
+    with pytest.raises(UsageError, match="lp='en', expected two languages"):
+        Terms(path, lp="en")
+
+
 TBX2 = """<?xml version="1.0"?>
 <!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd">
 <martif type="TBX"><text><body>
@@ -518,9 +585,42 @@ def test_tbx(tmp_path):
     assert (disk.id, names) == ("k:9", [Name("fr", "disque dur", 16)])
 
 
+TBX_STATUS = """\ufeff<?xml version="1.0" encoding="UTF-16"?>
+<t:martif xmlns:t="urn:x" type="TBX-Basic"><t:text><t:body>
+<t:termEntry><t:langSet xml:lang="en_US">
+<t:tig><t:term>laptop</t:term>
+<t:termNote type="administrativeStatus">preferredTerm-admn-sts</t:termNote></t:tig>
+<t:tig><t:term>portable</t:term>
+<t:termNote type="administrativeStatus">deprecatedTerm-admn-sts</t:termNote></t:tig></t:langSet>
+<t:langSet xml:lang="de"><t:ntig><t:termGrp><t:term>Klapprechner</t:term>
+<t:termNote type="normativeAuthorization">forbidden</t:termNote></t:termGrp></t:ntig>
+<t:tig><t:term>Laptop</t:term></t:tig></t:langSet></t:termEntry>
+</t:body></t:text></t:martif>"""
+TBX_DCT = """<tbx type="TBX-Core" style="dct" xml:lang="en" xmlns="urn:iso:std:iso:30042:ed-2"
+ xmlns:min="http://www.tbxinfo.net/ns/min"><text><body><conceptEntry id="c5">
+<langSec xml:lang="en-GB"><termSec><term>anvil</term>
+<min:administrativeStatus>supersededTerm-admn-sts</min:administrativeStatus></termSec>
+<termSec><term>stithy</term></termSec></langSec></conceptEntry></body></text></tbx>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "left"),
+    [(TBX_STATUS, ["laptop", "Laptop"], 2), (TBX_DCT, ["stithy"], 1)],
+)
+def test_terms_that_are_not_to_be_used(tmp_path, text, expected, left):
+    path = tmp_path / "terms.tbx"
+    path.write_text(text)
+    terms = Terms(path)
+    ((_, names),) = terms.rows()
+    assert [name.text for name in names] == expected
+    assert all(name.flags & 16 for name in names)
+    assert terms.forbidden == left
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (TBX_DCT.replace("<termSec><term>stithy</term></termSec>", ""), r": no terms to be used"),
         (TBX2.replace("</martif>", ""), r":6: not valid XML: no element found"),
         (TBX2.replace("de-DE", "xq"), r":5: unknown language code 'xq'"),
         ('<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><a/>', r":1: declares XML entities"),

@@ -33,7 +33,7 @@ SOURCES = {
     "omw": "nouns of wordnets: those that the library wn has, or a WN-LMF file",
     "wikidata": "the JSON dump: plain, .gz, .bz2, or - for standard input",
     "paranames": "the ParaNames table of names",
-    "table": "a table of names: id, lang, alias, and perhaps layer, category, prior, tier",
+    "table": "a table of names: id, lang, alias or name, perhaps layer, category, prior, tier",
 }
 _EVERY = 5.0  # seconds between lines of progress
 _folder_options = partial(output_options, folder=True)
@@ -97,7 +97,8 @@ _BUILD = (
     help=_BUILD_HELP.format(
         sources="\n".join(f"  {n:<10} {about}" for n, about in SOURCES.items())
     ),
-    epilog="Example: bzcat latest-all.json.bz2 | steelyard kb build wikidata - --out wikidata-kb",
+    epilog="Example: lbzip2 -dc latest-all.json.bz2 | steelyard kb build wikidata - --out "
+    "wikidata-kb (lbzip2 unpacks on all cores)",
 )
 @click.argument("source", metavar="SOURCE")
 @click.argument("path", metavar="[INPUT]", required=False)
@@ -146,37 +147,49 @@ def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
               help="Add to this knowledge base, in place.")  # fmt: skip
 @click.option("--onto", default="default", metavar="BASE", show_default=True,
               help="With --out: what the new base holds besides the terms.")  # fmt: skip
+@click.option("--lp", metavar="PAIR",
+              help="Languages of the columns source and target, as en-de.")  # fmt: skip
 @_FORCE
 @_folder_options
 def add(
     path: str,
     to: Path | None,
     onto: str,
+    lp: str | None,
     force: bool,  # noqa: FBT001
     output: OutputOptions,
 ) -> None:
     """Add your own terminology: product names, brands, terms.
 
-    FILE is a CSV or TBX. A CSV has one column for each language (en, de, ...; several names of one
-    thing divided by |), or the columns lang and alias; id, category and prior may be there too.
+    FILE is a CSV or TBX. A CSV has one column for each language (en, de, German, term_de, ...;
+    several names of one thing divided by |), or the columns lang and alias; id, category, prior and
+    same_as may be there too. The base that it is added to stays as it is: the terms lie upon it.
     Adding a file of the same name again replaces what it said before.
     """
-    from steelyard.kobe.base.build import Limits
+    from steelyard.kobe.base.knowledge import KnowledgeBase
+    from steelyard.kobe.base.layers import EMBEDDED
+    from steelyard.kobe.base.layers import add as add_terms
     from steelyard.kobe.base.own import Terms
 
     if (to is None) == (output.out is None):
         raise UsageError("expected --to DIR (add in place) or --out DIR (make a new base)")
-    terms = Terms(path)
-    base = _base(str(to) if to is not None else onto, without=(terms.name,))
+    terms = Terms(path, lp=lp)
     target = to or output.out
     assert target is not None
-    _build([base, terms], target, [Limits()] * 2, output, force=force or to is not None)
+    if to is not None:
+        add_terms(terms, target)
+    else:
+        add_terms(terms, target, upon=EMBEDDED if onto == "default" else onto, force=force)
+    found = KnowledgeBase.open(target)
+    result = {**facts(found), "added": terms.counted()}
+    note(f"added {terms.said()}", output)
+    emit(result, [_table(result)], replace(output, out=None))
 
 
-def _base(name: str, without: tuple[str, ...] = ()) -> Source:
+def _base(name: str) -> Source:
     from steelyard.kobe.base.knowledge import Base
 
-    return Base(located(name), without=without)
+    return Base(located(name))
 
 
 def located(name: str | None) -> Path:
@@ -265,6 +278,7 @@ def facts(base: KnowledgeBase) -> dict[str, Any]:
             sorted(zip(manifest["categories"], map(int, counts), strict=True), key=_most)
         ),
         "languages": dict(sorted(manifest["languages"].items(), key=_most)),
+        "layers": manifest.get("layers", []),
         "sources": manifest["sources"],
         "warnings": manifest["warnings"],
     }
@@ -288,7 +302,13 @@ def _table(result: dict[str, Any]) -> Table:
         ("categories", counted(result["categories"])),
         ("languages", f"{len(result['languages'])}: {counted(result['languages'])}"),
     )
-    return Table("", (Column("what"), Column("value")), rows)
+    layers = [
+        f"{layer['path']}: {layer['entities']:,} entities, {layer['names']:,} names of "
+        + listed(layer["sources"], 4)
+        for layer in result["layers"]
+    ]
+    shown = tuple(("upon" if i else "layer", text) for i, text in enumerate(reversed(layers)))
+    return Table("", (Column("what"), Column("value")), (*rows, *shown))
 
 
 def _source_table(result: dict[str, Any]) -> Table:

@@ -5,9 +5,8 @@ on disk, and a trie is built for some millions of names at a time. The same sour
 bytes. A build that was interrupted goes on when it is called again with the same arguments, as long
 as what was read has not changed, which is known by its hash.
 
-The file of records, the spool, holds one JSON line for each: id, category, tier, prior, number of
-the source (a base counts as all the sources that it was made of), other ids, names. The state
-beside it says how much of it is safe, and where in the input that was.
+The file of records, the spool, holds one JSON line for each: id, category, tier, prior, other ids,
+names. The state beside it says how much of it is safe, and where in the input that was.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import hashlib
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -38,9 +36,10 @@ from steelyard.kobe.base.index import (
     size,
     tables,
 )
-from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, META, folding_version
+from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, RECORDS, folding_version
 from steelyard.kobe.base.lines import Lines, OtherInputError
 from steelyard.kobe.base.records import STATED, TIERS, UNSTATED, Name, Progress, Source
+from steelyard.kobe.base.spelling import FILES as SPELLINGS
 
 #: Something that the user should know.
 Note = Callable[[str], None]
@@ -58,6 +57,7 @@ def build(
     force: bool = False,
     progress: Progress = lambda *_: None,
     note: Note = lambda _: None,
+    finish: Callable[[Path], dict[str, Any]] = lambda _: {},
 ) -> dict[str, Any]:
     """Build a knowledge base from sources; give its manifest.
 
@@ -75,6 +75,8 @@ def build(
         Called with what is done, how many and of how many.
     note
         Called with what the user should know: whether an interrupted build goes on.
+    finish
+        Called with the folder before it is put in its place; gives more entries of the manifest.
     """
     need_extra("kobe", "a knowledge base", "marisa_trie", "orjson")
     target = Path(out)
@@ -93,7 +95,7 @@ def build(
             fresh = work / "base"
             shutil.rmtree(fresh, ignore_errors=True)
             fresh.mkdir()
-            manifest = _write(spool, state, sources, fresh, progress)
+            manifest = _write(spool, state, sources, fresh, progress, finish)
             _put(fresh, target)
             shutil.rmtree(work)
     except OSError as error:
@@ -132,7 +134,12 @@ def _put(fresh: Path, target: Path) -> None:
 
 
 def _write(
-    spool: Spool, state: State, sources: Sequence[Source], folder: Path, progress: Progress
+    spool: Spool,
+    state: State,
+    sources: Sequence[Source],
+    folder: Path,
+    progress: Progress,
+    finish: Callable[[Path], dict[str, Any]],
 ) -> dict[str, Any]:
     with tables(folder / "sorting") as db:
         _collect(spool, db, progress, state.records)
@@ -144,8 +151,8 @@ def _write(
     shutil.rmtree(folder / "sorting", ignore_errors=True)
     for name, dtype in (("prior", "<f4"), ("category", "|u1"), ("tier", "|u1")):
         np.save(folder / f"{name}.npy", getattr(entities, name).astype(dtype))
-    _meta(spool, entities.of_record, folder / META, progress, state.records)
-    manifest = _manifest(state, sources, entities, found, folder)
+    more = finish(folder)
+    manifest = {**_manifest(state, sources, entities, found, folder), **more}
     text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     return manifest
@@ -154,7 +161,7 @@ def _write(
 def _collect(spool: Spool, db: Any, progress: Progress, total: int) -> None:
     records, claims, names = (Rows(db, name) for name in ("records", "claims", "names"))
     for number, row in enumerate(spool.records()):
-        id_, category, tier, prior, _, same_as, own = row
+        id_, category, tier, prior, same_as, own = row
         records.extend([number], [id_], [prior], [category], [tier])
         others = [other for other in same_as if other != id_]
         claims.extend(others, [id_] * len(others), [prior] * len(others))
@@ -165,31 +172,6 @@ def _collect(spool: Spool, db: Any, progress: Progress, total: int) -> None:
         rows.flush()
 
 
-def _meta(spool: Spool, of_record: Any, path: Path, progress: Progress, total: int) -> None:
-    """Write all records, for explanations and for bases that build upon this one."""
-    import orjson
-
-    progress("writing records", 0, total)
-    number_of = of_record.tolist()
-    db = sqlite3.connect(path, isolation_level=None)
-    db.execute("PRAGMA journal_mode = OFF")
-    db.execute("PRAGMA synchronous = OFF")
-    db.execute("PRAGMA cache_size = -32768")
-    db.execute(
-        "CREATE TABLE records (entity INTEGER, id TEXT, category TEXT, tier INTEGER, prior REAL,"
-        " source INTEGER, same_as BLOB, names BLOB)"
-    )
-    db.execute("BEGIN")
-    rows = (
-        (number_of[number], *row[:5], orjson.dumps(row[5]), orjson.dumps(row[6]))
-        for number, row in enumerate(spool.records())
-    )
-    db.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    db.execute("CREATE INDEX by_entity ON records (entity)")
-    db.execute("COMMIT")
-    db.close()
-
-
 def _manifest(
     state: State,
     sources: Sequence[Source],
@@ -198,7 +180,7 @@ def _manifest(
     folder: Path,
 ) -> dict[str, Any]:
     files = {path.name: _facts(path) for path in sorted(folder.iterdir())}
-    known = [facts["sha256"] for name, facts in files.items() if name != META]
+    known = [facts["sha256"] for name, facts in files.items() if name not in (*SPELLINGS, RECORDS)]
     tiers = np.bincount(entities.tier, minlength=len(TIERS))
     return {
         "format": FORMAT,
@@ -214,6 +196,7 @@ def _manifest(
         "tiers": {name: int(tiers[i]) for i, name in enumerate(TIERS)},
         "categories": entities.categories,
         "languages": found.languages,
+        "letters": found.letters,
         "scripts": found.scripts,
         "speech": found.speech,
         "tries": found.tries,
@@ -222,7 +205,7 @@ def _manifest(
 
 
 def _parts(sources: Sequence[Source], state: State) -> list[dict[str, Any]]:
-    """List all sources, those of bases one by one: what records call by number."""
+    """List all sources, those of bases one by one."""
     parts: list[dict[str, Any]] = []
     for source, counts in zip(sources, state.counts, strict=True):
         own = {"name": source.name, "version": source.version, "licence": source.licence, **counts}
@@ -316,7 +299,6 @@ class Spool:
         import orjson
 
         counts = state.counts[state.source]
-        before = sum(len(getattr(other, "parts", "1")) for other in self._sources[: state.source])
         for entity, names in source.rows():
             kept = limits.names(names)
             if not kept or entity.prior < limits.min_prior:
@@ -324,9 +306,8 @@ class Spool:
             if ":" not in entity.id or any(char < " " for char in entity.id):
                 what = f"'{entity.id}' is no id: expected something like wd:Q183"
                 raise InputError(what, path=source.name, line=source.position or None)
-            part = before + getattr(source, "part", 0)
             prior = round(entity.prior, 4)
-            row = (entity.id, entity.category, entity.tier, prior, part, entity.same_as, kept)
+            row = (entity.id, entity.category, entity.tier, prior, entity.same_as, kept)
             file.write(orjson.dumps(row) + b"\n")
             state.records += 1
             state.names += len(kept)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -26,20 +26,28 @@ from numpy.typing import NDArray
 from steelyard.core.errors import InputError, OutOfMemoryError
 from steelyard.formats import duck
 from steelyard.kobe.base.knowledge import trie_name
-from steelyard.kobe.base.records import KEPT_IF_ANY, UNSTATED, Flag, Progress
+from steelyard.kobe.base.records import KEPT_IF_ANY, NAMESPACES, UNSTATED, Flag, Progress
+from steelyard.kobe.base.spelling import (
+    LISTED,
+    MAIN,
+    NO_PLACE,
+    SpellingWriter,
+    narrow,
+    spelling,
+)
 from steelyard.kobe.linking.wordforms import fold
 
 _MEMORY = "1GB"
 #: Rows that are handed over at a time.
 BATCH = 200_000
-#: Whose id an entity keeps when sources are merged; others come after these.
-_NAMESPACES = ["wd", "iso", "gn", "cur", "lang", "wn"]
 _TABLES = {
     "records": {"record": "u4", "id": "O", "prior": "f8", "category": "O", "tier": "u1"},
     "claims": {"claimed": "O", "node": "O", "prior": "f8"},
-    "names": {"lang": "O", "name": "O", "record": "u4", "flags": "u1"},
-}
-_TYPES = {"u1": "UTINYINT", "u4": "UINTEGER", "f8": "DOUBLE", "O": "VARCHAR"}
+    "names": {
+        "lang": "O", "name": "O", "record": "u4", "flags": "u1", "spelling": "O", "place": "u8",
+    },
+}  # fmt: skip
+_TYPES = {"u1": "UTINYINT", "u4": "UINTEGER", "u8": "UBIGINT", "f8": "DOUBLE", "O": "VARCHAR"}
 #: Per claimed id those who may be meant by it: who claims it, and who has it. All go by the best of
 #: them that are of other sources; who has several chances takes the best.
 _PARENTS = f"""
@@ -50,7 +58,7 @@ WITH nodes AS (
     SELECT id, id, max(prior) FROM records WHERE id IN (SELECT claimed FROM claims) GROUP BY id
 ), ranked AS (
     SELECT *, split_part(node, ':', 1) AS space,
-        coalesce(list_position({_NAMESPACES}, space), {len(_NAMESPACES) + 1}) AS rank FROM nodes
+        coalesce(list_position({NAMESPACES}, space), {len(NAMESPACES) + 1}) AS rank FROM nodes
 ), won AS (
     SELECT node, space, first_value({{'rank': rank, 'space': space, 'prior': prior, 'node': node}})
         OVER (PARTITION BY claimed ORDER BY rank, space, prior DESC, node) AS best FROM ranked
@@ -77,6 +85,20 @@ CREATE TABLE owners AS
 SELECT record, entity FROM records LEFT JOIN parents ON id = node
 JOIN entities ON entities.id = coalesce(parent, records.id)
 """
+#: Further ids of entities: of records that were merged into them, then those that they claim. Of
+#: several who claim an id the best comes first.
+_OTHERS = f"""
+CREATE TABLE others AS
+WITH found AS (
+    SELECT records.id, entity, true AS has FROM records JOIN owners USING (record)
+    UNION ALL
+    SELECT claimed, entity, false FROM claims JOIN records ON id = node JOIN owners USING (record)
+)
+SELECT found.id, entity, max(has) AS has, any_value(prior) AS prior,
+    coalesce(list_position({NAMESPACES}, split_part(any_value(entities.id), ':', 1)),
+        {len(NAMESPACES) + 1}) AS rank
+FROM found JOIN entities USING (entity) WHERE found.id <> entities.id GROUP BY found.id, entity
+"""
 #: Names in one trie; building one takes some 120 bytes of memory for each of them.
 SHARD = 4_000_000
 #: A language is written in the scripts of at least this share of its names; abbreviations and
@@ -84,14 +106,24 @@ SHARD = 4_000_000
 _SCRIPT_SHARE = {"LATIN": 0.25}
 _OTHER_SHARE = 0.1
 _CASED, _UPPER, _UNSTATED = int(Flag.CASED), int(Flag.UPPER), int(Flag.UNSTATED)
-#: One row for each name of each entity, whatever records it has it from.
+#: One row for each spelling of each name of each entity, whatever records it has it from.
+_SPELT = """
+CREATE TABLE spelt AS
+SELECT lang, name, left(name, 1) AS first, entity, spelling,
+    bit_and(flags) AS each_flag, bit_or(flags) AS any_flag, min(place) AS place
+FROM names JOIN owners USING (record) GROUP BY lang, name, entity, spelling
+"""
+#: The name of each entity that was read first, in each language.
+_MAINS = "CREATE TABLE mains AS SELECT lang, entity, min(place) AS place FROM spelt GROUP BY ALL"
 _POSTINGS = f"""
 CREATE TABLE postings AS
-SELECT lang, name, left(name, 1) AS first, entity,
-    bit_and(flags) | (bit_or(flags) & {int(KEPT_IF_ANY)}) AS flags
-FROM names JOIN owners USING (record) GROUP BY lang, name, entity
+SELECT lang, name, first, entity, count(*) AS spellings,
+    bit_and(each_flag) | (bit_or(any_flag) & {int(KEPT_IF_ANY)}) AS flags
+FROM spelt GROUP BY lang, name, first, entity
 """
 _KEYS = "CREATE TABLE keys AS SELECT lang, name, first, count(*) AS n FROM postings GROUP BY ALL"
+#: In which language an entity is rather called by its main name.
+_LANGUAGE = f"CASE lang WHEN 'en' THEN 0 WHEN '{UNSTATED}' THEN 1 ELSE 2 END::UTINYINT"
 _LETTERS = "SELECT lang, first, count(*) FROM keys GROUP BY lang, first ORDER BY lang, first"
 _IN_SHARD = "JOIN letters USING (lang, first) WHERE shard = ? ORDER BY lang, name"
 _SPEECH = """
@@ -156,9 +188,8 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entities:
-    """Entities in the order of their ids, and the entity of every record."""
+    """Entities in the order of their ids."""
 
-    of_record: NDArray[np.uint32]
     prior: NDArray[np.float32]
     tier: NDArray[np.uint8]
     category: NDArray[np.uint8]
@@ -183,14 +214,12 @@ def merge(db: Any, folder: Path) -> Entities:
     values = db.execute(
         "SELECT prior, tier, code FROM entities JOIN categories USING (category) ORDER BY entity"
     ).fetchnumpy()
-    lengths = db.execute("SELECT strlen(id) AS n FROM entities ORDER BY entity").fetchnumpy()["n"]
-    np.save(folder / "ids.npy", np.cumsum(lengths, dtype="<i8"))
-    ids = db.execute("SELECT id FROM entities ORDER BY entity")
-    with (folder / "ids.bin").open("wb") as file:
-        while rows := ids.fetchmany(BATCH):
-            file.write("".join([id_ for (id_,) in rows]).encode())
+    _write_ids(db, folder, "ids", "entities ORDER BY entity")
+    db.execute(_OTHERS)
+    order = "others ORDER BY id, has DESC, rank, prior DESC, entity"
+    _write_ids(db, folder, "others", order)
+    np.save(folder / "owners.npy", db.execute(f"SELECT entity FROM {order}").fetchnumpy()["entity"])
     return Entities(
-        of_record=db.execute("SELECT entity FROM owners ORDER BY record").fetchnumpy()["entity"],
         prior=values["prior"],
         tier=values["tier"],
         category=values["code"],
@@ -199,13 +228,22 @@ def merge(db: Any, folder: Path) -> Entities:
     )
 
 
+def _write_ids(db: Any, folder: Path, name: str, rows: str) -> None:
+    lengths = db.execute(f"SELECT strlen(id) AS n FROM {rows}").fetchnumpy()["n"]
+    np.save(folder / f"{name}.npy", narrow(np.concatenate(([0], np.cumsum(lengths)))))
+    ids = db.execute(f"SELECT id FROM {rows}")
+    with (folder / f"{name}.bin").open("wb") as file:
+        while batch := ids.fetchmany(BATCH):
+            file.write("".join([id_ for (id_,) in batch]).encode())
+
+
 # -- names
 
 
-def named(number: int, names: list[Any]) -> tuple[list[str], list[str], list[int], list[int]]:
-    """Give the names of one record as columns: language, folded name, record, flags."""
-    langs, found, noted = [], [], []
-    for lang, text, stated in names:
+def named(number: int, names: list[Any]) -> tuple[list[Any], ...]:
+    """Give the names of one record as columns: those of the table ``names``."""
+    langs, found, noted, spellings, places = [], [], [], [], []
+    for place, (lang, text, stated) in enumerate(names):
         folded = fold(text, lang)
         if folded and "\0" not in folded:  # tries end names there
             flags = stated
@@ -219,7 +257,9 @@ def named(number: int, names: list[Any]) -> tuple[list[str], list[str], list[int
             langs.append(lang)
             found.append(folded)
             noted.append(flags)
-    return langs, found, [number] * len(found), noted
+            spellings.append(spelling(text, folded))
+            places.append(number << 16 | min(place, 0xFFFF))
+    return langs, found, [number] * len(found), noted, spellings, places
 
 
 @dataclass
@@ -228,6 +268,7 @@ class Index:
 
     tries: list[dict[str, Any]] = field(default_factory=list)
     languages: dict[str, int] = field(default_factory=dict)
+    letters: dict[str, dict[str, int]] = field(default_factory=dict)
     scripts: dict[str, list[str]] = field(default_factory=dict)
     speech: dict[str, tuple[int, int]] = field(default_factory=dict)
     keys: int = 0
@@ -249,34 +290,43 @@ def script(char: str) -> str:
 def index_names(db: Any, folder: Path, progress: Progress, total: int) -> Index:
     """Write tries, postings and the languages of entities."""
     progress("indexing names", 0, total)
-    db.execute(_POSTINGS)
-    db.execute(_KEYS)
+    for table in (_SPELT, "DROP TABLE names", _MAINS, _POSTINGS, _KEYS):
+        db.execute(table)
     letters = _letters(db)
     result = Index()
+    labels = _Labels(size(db, "entities"))
     with (
-        _ArrayWriter(folder / "starts.npy", "<i8") as starts,
+        _ArrayWriter(folder / "extra.npy", "<u4") as extra,
         _ArrayWriter(folder / "entities.npy", "<u4") as numbers,
         _ArrayWriter(folder / "flags.npy", "|u1") as flags,
+        SpellingWriter(folder) as spellings,
     ):
-        starts.write(np.zeros(1, "<i8"))
+        extra.write(np.zeros(1, "<u4"))
         for shard in range(letters[-1].shard + 1):
             ids, counts = _trie(db, shard, folder)
             own = db.execute(
-                "SELECT entity, flags FROM postings JOIN entities USING (entity)"
+                f"SELECT entity, flags, spellings, {_LANGUAGE} AS rank"
+                " FROM postings JOIN entities USING (entity)"
                 f" {_IN_SHARD}, prior DESC, entity",
                 (shard,),
             ).fetchnumpy()
             order = np.argsort(np.repeat(ids, counts), kind="stable")
             lengths = np.empty(len(ids), np.int64)
             lengths[ids] = counts
-            starts.write(np.cumsum(lengths) + numbers.length)
+            before = numbers.length - result.keys
+            extra.write(np.cumsum(lengths - 1) + before)
             numbers.write(own["entity"][order])
             flags.write(own["flags"][order])
+            places = np.arange(len(order)) + (numbers.length - len(order))
+            cases, lines = _spellings(db, shard, own["spellings"], order)
+            spellings.write(cases, lines)
+            labels.see(own["entity"][order], own["flags"][order], cases, own["rank"][order], places)
             first = next(f"{one.lang}\t{one.first}" for one in letters if one.shard == shard)
             result.tries.append({"first": first, "base": result.keys, "keys": len(ids)})
             result.keys += len(ids)
             progress("indexing names", numbers.length, total)
         result.postings = numbers.length
+    np.save(folder / "labels.npy", labels.place.astype("<u4"))
     _note_languages(letters, result)
     _write_speech(db, folder / "speech.npy", result)
     return result
@@ -322,27 +372,100 @@ def _trie(db: Any, shard: int, folder: Path) -> tuple[Any, Any]:
     return ids, columns["n"]
 
 
+class _Labels:
+    """Finds the main name of each entity: in English, else of no stated language, else in any."""
+
+    def __init__(self, entities: int) -> None:
+        self.place = np.full(entities, NO_PLACE, np.int64)
+        self._rank = np.full(entities, 255, np.uint8)
+
+    def see(
+        self,
+        entities: NDArray[np.uint32],
+        flags: NDArray[np.uint8],
+        cases: NDArray[np.uint8],
+        languages: NDArray[np.uint8],
+        places: NDArray[np.int64],
+    ) -> None:
+        """Look at further names; of two that are as good the first stays."""
+        ranks = languages * 4 + (flags & int(Flag.LABEL) == 0) * 2 + (cases & MAIN == 0)
+        order = np.lexsort((places, ranks, entities))
+        _, first = np.unique(entities[order], return_index=True)
+        best = order[first]
+        best = best[ranks[best] < self._rank[entities[best]]]
+        self._rank[entities[best]] = ranks[best]
+        self.place[entities[best]] = places[best]
+
+
+def _spellings(
+    db: Any, shard: int, counts: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], list[str]]:
+    """Give the bytes of all postings of a shard in their order, and the lines of those listed."""
+    found = db.execute(
+        "SELECT spelling, mains.place IS NOT NULL AS main FROM spelt JOIN entities USING (entity)"
+        f" LEFT JOIN mains USING (lang, entity, place) {_IN_SHARD}, prior DESC, entity, place",
+        (shard,),
+    ).fetchnumpy()
+    texts, ends = found["spelling"].tolist(), np.cumsum(counts)
+    starts = ends - counts
+    main = np.logical_or.reduceat(found["main"], starts)
+    spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
+    codes = [ord(texts[i]) - 48 if k - i == 1 and len(texts[i]) == 1 else LISTED for i, k in spans]
+    cases = (np.array(codes, np.uint8) | main * np.uint8(MAIN))[order]
+    listed = order[cases & 7 == LISTED]
+    return cases, ["\t".join(texts[slice(*spans[i])]) for i in listed.tolist()]
+
+
 def _note_languages(letters: list[_Letter], result: Index) -> None:
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for one in letters:
         found[one.lang][script(one.first)] += one.names
     for lang, counts in found.items():
         result.languages[lang] = counts.total()
-        every = counts.total() - counts[""]
-        result.scripts[lang] = sorted(
-            s for s, n in counts.items() if s and n >= _SCRIPT_SHARE.get(s, _OTHER_SHARE) * every
-        )
+        result.letters[lang] = dict(sorted(counts.items()))
+        result.scripts[lang] = written_in(counts)
+
+
+def written_in(counts: Mapping[str, int]) -> list[str]:
+    """Give the scripts that a language is written in, by how many names begin in each.
+
+    Examples
+    --------
+    >>> written_in({"CYRILLIC": 80, "LATIN": 20, "": 5})
+    ['CYRILLIC']
+    """
+    every = sum(counts.values()) - counts.get("", 0)
+    return sorted(
+        s for s, n in counts.items() if s and n >= _SCRIPT_SHARE.get(s, _OTHER_SHARE) * every
+    )
 
 
 def _write_speech(db: Any, path: Path, result: Index) -> None:
     """Write which entities have names in which language; names in unstated ones by their script."""
     db.execute(_SPEECH)
     sizes = db.execute("SELECT part, count(*) FROM speech GROUP BY part ORDER BY part").fetchall()
-    with _ArrayWriter(path, "<u4") as writer:
-        found = db.execute("SELECT entity FROM speech ORDER BY part, entity").fetchnumpy()
-        writer.write(found["entity"])
+    found = db.execute("SELECT entity FROM speech ORDER BY part, entity").fetchnumpy()["entity"]
     ends = accumulate((n for _, n in sizes), initial=0)
-    result.speech = {part: span for (part, _), span in zip(sizes, pairwise(ends), strict=True)}
+    with _ArrayWriter(path, "|u1") as writer:
+        for (part, _), (start, end) in zip(sizes, pairwise(ends), strict=True):
+            before = writer.length
+            writer.write(steps(found[start:end]))
+            result.speech[part] = (before, writer.length)
+
+
+def steps(numbers: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Give rising numbers as the steps from one to the next; 255 is a part of a longer one.
+
+    Examples
+    --------
+    >>> steps(np.array([3, 4, 300], np.uint32)).tolist()
+    [3, 1, 255, 41]
+    """
+    wide = np.diff(numbers.astype(np.int64), prepend=0)
+    longer, rest = np.divmod(wide, 255)
+    found = np.full(len(wide) + int(longer.sum()), 255, np.uint8)
+    found[np.cumsum(longer + 1) - 1] = rest
+    return found
 
 
 class _ArrayWriter:

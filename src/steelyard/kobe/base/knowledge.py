@@ -4,22 +4,26 @@ It is one folder, written once by :func:`~steelyard.kobe.base.build.build` and o
 
 - ``manifest.json``: what it holds, where that is from, licences, and the hash of every file
 - ``aliases*.marisa``: tries of ``language TAB folded name``; several if there are many names
-- ``starts.npy``: for each name where its entities start in the next two
+- ``extra.npy``: for each name how many more entities than names stand before it in the next three
 - ``entities.npy``: entity numbers, most probable first
 - ``flags.npy``: what is known of the name for that entity (`records.Flag`)
+- ``cases.npy``, ``spellings.*``: how the name is spelt for that entity (`spelling`): read only to
+  explain, or to build upon
 - ``prior.npy``, ``category.npy``, ``tier.npy``: one value for each entity
-- ``ids.bin``, ``ids.npy``: ids of entities, sorted, and where each starts
-- ``speech.npy``: entity numbers that have a name in a language, languages one after the other
-- ``meta.sqlite``: all records as they were read: opened only to explain, or to build upon
+- ``ids.*``: ids of entities, sorted, and where each starts
+- ``others.*``, ``owners.npy``: further ids, sorted, and the entities that have or claim them
+- ``speech.npy``: entity numbers that have a name in a language, as steps from one to the next,
+  languages one after the other
+
+What lies upon another base (`layers`) is a base too, and its manifest names the other.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -28,13 +32,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError, hint, need_extra
-from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name
+from steelyard.kobe.base.records import STATED, UNSTATED, Entity, Flag, Name, rank
+from steelyard.kobe.base.spelling import MAIN, NO_PLACE, Spellings, spelt
 from steelyard.kobe.languages import primary
 from steelyard.kobe.linking.wordforms import fold
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
-META = "meta.sqlite"
+#: The folder inside a base where what was added to it in place lies.
+ADDED = "added"
+#: What was added, file by file (`layers`).
+RECORDS = "added.jsonl"
+_STATED = int(STATED)
+_UNSTATED, _LABEL = int(Flag.UNSTATED), int(Flag.LABEL)
+_FEW = 20  # entities that are looked for one by one; for more of them all names are sorted
 _PROBES = (
     "Stra\u00dfe \u0401\u043b\u043a\u0430 \u0130stanbul \uff29\uff22\uff2d C\u00f4te d\u2019Ivoire",
     "\u0623\u0625\u0622 \u0671 \u067e\u0698",
@@ -73,6 +84,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     found = manifest.get("format") if isinstance(manifest, dict) else None
     if found != FORMAT:
         raise InputError(f"is of format {found}, expected {FORMAT}: build it again", path=folder)
+    upon = manifest.get("upon", {"base": ""})
+    if not (isinstance(upon, dict) and isinstance(upon.get("base"), str)):
+        raise InputError(f"{MANIFEST} has a damaged 'upon': build it again", path=folder)
     if manifest.get("folding") != folding_version():
         raise InputError("was built with other rules of folding: build it again", path=folder)
     return manifest
@@ -92,38 +106,48 @@ class KnowledgeBase:
     ----------
     manifest : dict
         What the base holds and where that is from.
-    starts, entities, flags : numpy.ndarray
-        The entities of key ``k`` are ``entities[starts[k]:starts[k + 1]]``, most probable first.
     prior, category, tier : numpy.ndarray
         One value for each entity.
     """
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
         self.path, self.manifest = path, manifest
-        self.starts: NDArray[np.int64] = _array(path, "starts")
-        self.entities: NDArray[np.uint32] = _array(path, "entities")
-        self.flags: NDArray[np.uint8] = _array(path, "flags")
+        self._extra: NDArray[np.uint32] = _array(path, "extra")
+        self._entities: NDArray[np.uint32] = _array(path, "entities")
+        self._flags: NDArray[np.uint8] = _array(path, "flags")
         self.prior: NDArray[np.float32] = _array(path, "prior")
         self.category: NDArray[np.uint8] = _array(path, "category")
         self.tier: NDArray[np.uint8] = _array(path, "tier")
-        self._id_ends: NDArray[np.int64] = _array(path, "ids")
-        self._speech: NDArray[np.uint32] = _array(path, "speech")
+        self._ids = _Ids(path, "ids")
+        self._speech: NDArray[np.uint8] = _array(path, "speech")
         self._tries = [_trie(path / trie_name(i)) for i in range(len(manifest["tries"]))]
         self._firsts = [trie["first"] for trie in manifest["tries"]]
         self._bases = [trie["base"] for trie in manifest["tries"]]
         self._spoken: dict[str, Bools] = {}
+        self._asked = 0  # entities whose names were asked for
 
     @classmethod
     def open(cls, path: str | Path) -> KnowledgeBase:
-        """Open a base; nothing but the manifest is read."""
+        """Open a base, with what it lies upon; of a whole one nothing but the manifest is read."""
         folder = Path(path)
-        return cls(folder, read_manifest(folder))
+        manifest = read_manifest(folder)
+        added = folder / ADDED
+        if "upon" not in manifest and not (added / MANIFEST).exists():
+            return cls(folder, manifest)
+        from steelyard.kobe.base.layers import open_layers
+
+        return open_layers(folder, manifest)
 
     def __len__(self) -> int:
         return len(self.prior)
 
     def __repr__(self) -> str:
         return f"KnowledgeBase({str(self.path)!r}, {len(self):,} entities)"
+
+    @property
+    def n_keys(self) -> int:
+        """How many keys there are."""
+        return len(self._extra) - 1
 
     @property
     def signature(self) -> str:
@@ -172,6 +196,14 @@ class KnowledgeBase:
 
         return begins
 
+    def starting(self, lang: str, folded: str) -> Iterator[tuple[str, int]]:
+        """Give the names that begin with a folded text, and their keys; as in `finder`."""
+        for prefix in (f"{lang}\t", f"{UNSTATED}\t"):
+            shard = self._shard(prefix + folded[:1])
+            base, cut = self._bases[shard], len(prefix)
+            for key, number in self._tries[shard].iteritems(prefix + folded):
+                yield key[cut:], base + number
+
     def key(self, lang: str, folded: str) -> int | None:
         """Give the key of a folded name in a language (``mul``: not stated), or None."""
         text = f"{lang}\t{folded}"
@@ -182,26 +214,40 @@ class KnowledgeBase:
     def _shard(self, start: str) -> int:
         return max(0, bisect_right(self._firsts, start) - 1)
 
+    def names_in(self, lang: str) -> Iterator[tuple[str, int]]:
+        """Give all names that are stated to be in a language, folded, each with its key."""
+        prefix = f"{lang}\t"
+        after = bisect_left(self._firsts, f"{lang}\n")  # a line's end follows a tab
+        for shard in range(self._shard(prefix), max(after, 1)):
+            base = self._bases[shard]
+            for text, key in self._tries[shard].iteritems(prefix):
+                yield text[len(prefix) :], base + key
+
     def postings(self, key: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
         """Give the entities of a key, most probable first, and the flags of the name for each."""
-        part = slice(self.starts[key], self.starts[key + 1])
-        return self.entities[part], self.flags[part]
+        part = slice(key + int(self._extra[key]), key + 1 + int(self._extra[key + 1]))
+        return self._entities[part], self._flags[part]
+
+    def is_stated(self, key: int) -> bool:
+        """Tell whether the language of a key's name is stated."""
+        return not self.postings(key)[1][0] & _UNSTATED
 
     # -- entities
 
     def external_id(self, entity: int) -> str:
         """Give the id of an entity, such as ``wd:Q183``."""
-        return self._id(entity).decode()
-
-    def _id(self, entity: int) -> bytes:
-        start = int(self._id_ends[entity - 1]) if entity else 0
-        return self._id_bytes[start : int(self._id_ends[entity])].tobytes()
+        return self._ids[entity].decode()
 
     def entity(self, external_id: str) -> int | None:
         """Give the number of the entity with this id, or None."""
-        # Ids are sorted by their bytes.
-        at = bisect_left(range(len(self)), external_id.encode(), key=self._id)
-        return at if at < len(self) and self.external_id(at) == external_id else None
+        return self._ids.find(external_id.encode())
+
+    def owner(self, external_id: str) -> int | None:
+        """Give the number of the entity that has this id, or claims it as another of its own."""
+        found = self.entity(external_id)
+        if found is None and (at := self._others.find(external_id.encode())) is not None:
+            found = int(self._owners[at])
+        return found
 
     def category_name(self, entity: int) -> str:
         """Give the category of an entity."""
@@ -223,8 +269,8 @@ class KnowledgeBase:
         """Tell for each entity whether it has a name that is stated to be in a language."""
         has = np.zeros(len(self), bool)
         for part in parts:
-            start, end = self.manifest["speech"].get(part, (0, 0))
-            has[self._speech[start:end]] = True
+            steps = self._speech[slice(*self.manifest["speech"].get(part, (0, 0)))]
+            has[np.cumsum(steps, dtype=np.int64)[steps != 255]] = True
         return has
 
     def shared(self, src: str, tgt: str) -> Bools:
@@ -241,102 +287,168 @@ class KnowledgeBase:
     # -- explanations
 
     @cached_property
-    def _id_bytes(self) -> NDArray[np.uint8]:
-        return np.memmap(self.path / "ids.bin", np.uint8, "r")
+    def _others(self) -> _Ids:
+        return _Ids(self.path, "others")
 
     @cached_property
-    def _meta(self) -> sqlite3.Connection:
-        return _open_meta(self.path)
+    def _owners(self) -> NDArray[np.uint32]:
+        return _array(self.path, "owners") if len(self._others) else np.empty(0, np.uint32)
+
+    @cached_property
+    def _owned(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        order = np.argsort(self._owners, kind="stable")
+        return order, self._owners[order]
+
+    @cached_property
+    def _spellings(self) -> Spellings:
+        return Spellings(self.path, _array(self.path, "cases"), _array(self.path, "spellings"))
+
+    @cached_property
+    def _starts(self) -> NDArray[np.uint32]:
+        """The place of each key's first entity."""
+        return np.arange(len(self._extra), dtype=np.uint32) + self._extra
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Places of all entities in their order, and where those of each start."""
+        order = np.argsort(self._entities, kind="stable")
+        counts = np.bincount(self._entities, minlength=len(self))
+        return order, np.concatenate(([0], np.cumsum(counts)))
+
+    def _named(self, entity: int) -> Iterator[tuple[int, str, str]]:
+        """Give the place, language and folded form of each name of an entity."""
+        self._asked += 1
+        if self._asked <= _FEW:
+            places = np.flatnonzero(self._entities == entity)
+        else:
+            order, starts = self._sorted
+            places = order[starts[entity] : starts[entity + 1]]
+        # Of another type, all would be copied.
+        keys = np.searchsorted(self._starts, places.astype(np.uint32), "right") - 1
+        for place, key in zip(places.tolist(), keys.tolist(), strict=True):
+            yield place, *self.restored(key)
 
     def names(self, entity: int) -> list[Name]:
-        """Give all names of an entity."""
-        import orjson
+        """Give all names of an entity by language, the one that was read first before others."""
+        found = []
+        for place, lang, folded in self._named(entity):
+            flags = int(self._flags[place]) & _STATED
+            rest = not self._spellings.cases[place] & MAIN
+            for number, how in enumerate(self._spellings[place]):
+                name = Name(lang, spelt(how, folded), flags)
+                found.append((lang, rest, not flags & _LABEL, number, name))
+        return [name for *_, name in sorted(found)]
 
-        query = "SELECT names FROM records WHERE entity = ? ORDER BY rowid"
-        rows = self._meta.execute(query, (int(entity),))
-        found = [Name(*name) for (names,) in rows for name in orjson.loads(names)]
-        return list(dict.fromkeys(found))
+    def restored(self, key: int) -> tuple[str, str]:
+        """Give the language and the folded name of a key."""
+        shard = bisect_right(self._bases, key) - 1
+        lang, _, folded = self._tries[shard].restore_key(key - self._bases[shard]).partition("\t")
+        return lang, folded
 
     def same_as(self, entity: int) -> list[str]:
         """Give all ids of an entity, its own first."""
-        import orjson
-
-        query = "SELECT id, same_as FROM records WHERE entity = ? ORDER BY rowid"
-        found = [self.external_id(entity)]
-        for id_, others in self._meta.execute(query, (int(entity),)):
-            found += [id_, *orjson.loads(others)]
-        return list(dict.fromkeys(found))
+        order, owners = self._owned
+        # Of another type, all would be copied.
+        own = slice(*np.searchsorted(owners, np.array([entity, entity + 1], owners.dtype)))
+        others = [self._others[i].decode() for i in order[own].tolist()]
+        return [self.external_id(entity), *sorted(others, key=lambda id_: (rank(id_), id_))]
 
     def label(self, entity: int, lang: str = "en") -> str:
         """Give the main name of an entity in a language, else in English, else in any."""
-        wanted = (lang, "en", UNSTATED)
+        if lang == "en":
+            place = int(self._labels[entity])
+            if place == NO_PLACE:
+                return self.external_id(entity)
+            key = bisect_right(range(self.n_keys), place, key=self._start_of) - 1
+            return spelt(self._spellings[place][0], self.restored(key)[1])
+        wanted = {UNSTATED: 2, "en": 1, lang: 0}
+        rows = [(wanted.get(own, 3), place, name) for place, own, name in self._named(entity)]
 
-        def order(name: Name) -> tuple[int, bool]:
-            place = wanted.index(name.lang) if name.lang in wanted else len(wanted)
-            return place, not name.flags & Flag.LABEL
+        def order(row: tuple[int, int, str]) -> tuple[int, bool, bool, str]:
+            rank, place, name = row
+            rest = not self._spellings.cases[place] & MAIN
+            return rank, not self._flags[place] & _LABEL, rest, name
 
-        names = self.names(entity)
-        return min(names, key=order).text if names else self.external_id(entity)
+        if not rows:
+            return self.external_id(entity)
+        _, place, name = min(rows, key=order)
+        return spelt(self._spellings[place][0], name)
+
+    def _start_of(self, key: int) -> int:
+        return key + int(self._extra[key])
+
+    @cached_property
+    def _labels(self) -> NDArray[np.uint32]:
+        """The place of each entity's main name in English, or else in any language."""
+        found: NDArray[np.uint32] = _array(self.path, "labels")
+        return found
 
 
 class Base:
-    """A base as a source, to build another one upon it.
+    """A base as a source, to build another one upon it; its entities come as they were merged."""
 
-    It has all records but those of the sources named in `without`.
-    """
-
-    def __init__(self, path: str | Path, *, without: Sequence[str] = ()) -> None:
-        self.path = Path(path)
-        self.without = frozenset(without)
-        manifest = read_manifest(self.path)
+    def __init__(self, path: str | Path) -> None:
+        self._base = KnowledgeBase.open(path)
+        manifest = self._base.manifest
         #: The sources that the base was made of, for the manifest of the new one.
-        self.parts: list[dict[str, Any]] = [
-            part for part in manifest["sources"] if part["name"] not in self.without
-        ]
+        self.parts: list[dict[str, Any]] = list(manifest["sources"])
         self.name = "base"
-        self.version = self.signature = str(manifest["signature"])
+        self.version = self._base.signature
         self.licence = ", ".join(dict.fromkeys(part["licence"] for part in self.parts))
         self.position = 0
-        #: Which of the parts the last record was from.
-        self.part = 0
-        kept = [n for n, p in enumerate(manifest["sources"]) if p["name"] not in self.without]
-        self._kept = {number: place for place, number in enumerate(kept)}
 
     def fingerprint(self) -> str:
         """Tell this input from all others."""
-        return f"base {self.signature} {sorted(self.without)}"
+        return f"base {self.version}"
 
-    def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
-        """Yield the records as they were read once."""
-        import orjson
+    def rows(self) -> Iterator[tuple[Entity, list[Name]]]:
+        """Yield each entity once, with all its names."""
+        base = self._base
+        for number in range(len(base)):
+            id_, *others = base.same_as(number)
+            tier, prior = int(base.tier[number]), float(base.prior[number])
+            entity = Entity(id_, base.category_name(number), tier, prior, tuple(others))
+            yield entity, base.names(number)
 
-        db = _open_meta(self.path)
-        query = (
-            "SELECT id, category, tier, prior, source, same_as, names FROM records ORDER BY rowid"
-        )
+
+class _Ids:
+    """Ids, sorted by their bytes; the same one may stand there several times."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.path = folder / f"{name}.bin"
+        self.starts: NDArray[np.uint32] = _array(folder, name)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, number: int) -> bytes:
+        part = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        return self._bytes[part].tobytes()
+
+    def find(self, id_: bytes) -> int | None:
+        """Give the number of the first of these ids, or None."""
+        at = bisect_left(range(len(self)), id_, key=self.__getitem__)
+        return at if at < len(self) and self[at] == id_ else None
+
+    @cached_property
+    def _bytes(self) -> NDArray[np.uint8]:
         try:
-            for id_, category, tier, prior, source, same_as, names in db.execute(query):
-                if source in self._kept:
-                    self.part = self._kept[source]
-                    same = tuple(orjson.loads(same_as))
-                    entity = Entity(id_, category, tier, prior, same)
-                    yield entity, [Name(*name) for name in orjson.loads(names)]
-        finally:
-            db.close()
-
-
-def _open_meta(folder: Path) -> sqlite3.Connection:
-    uri = f"{(folder / META).resolve().as_uri()}?mode=ro&immutable=1"
-    return sqlite3.connect(uri, uri=True)
+            shape = (int(self.starts[-1]),)
+            return np.memmap(self.path, np.uint8, "r", shape=shape).view(np.ndarray)
+        except FileNotFoundError:
+            raise InputError("is missing: build the knowledge base again", path=self.path) from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"is damaged ({error}): build it again", path=self.path) from None
 
 
 def _array(folder: Path, name: str) -> Any:
     path = folder / f"{name}.npy"
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        # As a plain array: memmap's own way to take an element is slow.
+        return np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
     except FileNotFoundError:
         raise InputError("is missing: build the knowledge base again", path=path) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise InputError(f"is damaged ({error}): build it again", path=path) from None
 
 

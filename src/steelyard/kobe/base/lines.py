@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 from steelyard.core.errors import STDIN, InputError, shown_path
 
@@ -196,6 +196,9 @@ class LineSource:
 class ColumnSource(LineSource):
     """A table of names, one in a line, tab-separated and without quotes, with a header line."""
 
+    #: Other names of columns, for ours.
+    also: ClassVar[dict[str, str]] = {}
+
     def groups(
         self, needed: Sequence[str], by: str
     ) -> Iterator[tuple[int, str, list[tuple[int, dict[str, str]]]]]:
@@ -218,7 +221,9 @@ class ColumnSource(LineSource):
                 continue
             cells = text.split("\t")
             if not header:
-                header = cells
+                header = [
+                    cell if (ours := self.also.get(cell, cell)) in cells else ours for cell in cells
+                ]
                 for name in needed:
                     if name not in header:
                         what = f"column '{name}' is missing; found: {', '.join(header[:12])}"

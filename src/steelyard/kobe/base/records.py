@@ -50,6 +50,16 @@ CATEGORIES = (
 )  # fmt: skip
 
 
+#: Whose id an entity keeps when sources are merged; others come after these.
+NAMESPACES = ["wd", "iso", "gn", "cur", "lang", "wn"]
+
+
+def rank(id_: str) -> int:
+    """Give the place of an id's namespace among those whose id an entity keeps."""
+    space = id_.partition(":")[0]
+    return NAMESPACES.index(space) if space in NAMESPACES else len(NAMESPACES)
+
+
 class Entity(NamedTuple):
     """One thing, known by an id such as ``wd:Q183``, ``gn:2950159`` or ``cur:EUR``.
 

@@ -34,7 +34,7 @@ _CITIES = frozenset({"city", "airport"})
 _LOWER_TOO = frozenset({"currency", "unit"})
 _NEED_NUMBER = frozenset({"unit"})
 _FORMULAIC = frozenset({"country", "region", "currency", "language", "organisation"})
-_MANY = 5000
+_MANY = 20_000
 _KEPT = 200_000  # of words, pairs of words and entities each that were looked up
 PHRASE = "phrase"  # a word that may begin a longer name in another form
 #: Languages that have the name of a country: "Chinese" stands for China more often than for the
@@ -153,7 +153,7 @@ class Lexicon:
         found.reverse()
         for i in range(len(found) - 1):
             (length, key), (shorter, _) = found[i : i + 2]
-            if length == shorter and self.kb.flags[self.kb.starts[key]] & _UNSTATED:
+            if length == shorter and not self.kb.is_stated(key):
                 found[i], found[i + 1] = found[i + 1], found[i]
         return found
 
@@ -285,21 +285,20 @@ class Lexicon:
             return {}
         kb = self.kb
         wanted = [i for i, name in enumerate(self._categories) if name in _FORMULAIC]
-        usable = np.isin(kb.category, wanted) & kb.stated(self.lang)
+        usable = np.isin(kb.category, wanted)
         if self._allowed is not None:
             usable &= self._allowed
-        entities = np.flatnonzero(usable)
-        best = entities[np.argsort(-kb.prior[entities], kind="stable")][:_MANY]
+        found: list[tuple[float, str, Form, list[str]]] = []
+        for name, key in kb.names_in(self.lang):
+            words = name.split() if " " in name else []
+            if 2 <= len(words) <= 4:
+                entities = kb.postings(key)[0]
+                entities = entities[usable[entities]]
+                if len(entities) and (entry := self.entry(key, name)):
+                    found.append((-float(kb.prior[entities[0]]), name, (key, entry), words))
         phrases: dict[str, Form] = {}
-        for entity in best.tolist():
-            for lang, text, _ in kb.names(entity):
-                name = fold(text, lang)
-                words = name.split()
-                if lang == self.lang and 2 <= len(words) <= 4:
-                    key = kb.key(lang, name)
-                    if key is not None and (entry := self.entry(key, name)):
-                        stems = " ".join([self.stems[word] for word in words])
-                        phrases.setdefault(stems, (key, entry))
+        for _, _, form, words in sorted(found)[:_MANY]:
+            phrases.setdefault(" ".join([self.stems[word] for word in words]), form)
         return phrases
 
     @cached_property
