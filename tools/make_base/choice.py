@@ -72,7 +72,7 @@ def is_taken(name: Candidate, places: Collection[str] = (), nouns: Collection[st
     >>> is_taken(Candidate("organisation", "zh", "有限公司", 2), nouns={"有限公司"})
     False
     """
-    category, lang, text, known = name
+    category, text = name.category, name.text
     first = next(filter(str.isalpha, text), "")
     if not first or len(text) > 80 or _ODD.search(text):
         return False
@@ -113,13 +113,10 @@ def _single(name: Candidate, text: str, places: Collection[str]) -> bool:
         return 3 <= len(text) <= 6 and text.isalpha() and name.known >= _KNOWN_ABBREVIATION
     if len(text) < 4 or name.known < _KNOWN[name.category]:
         return False
-    # The Russian dictionary has names in small letters.
-    return script(text[0]) == "CYRILLIC" or not mostly_ordinary(text)
+    return not mostly_ordinary(text)
 
 
-def _undivided(
-    name: Candidate, kind: str, places: Collection[str], nouns: Collection[str]
-) -> bool:
+def _undivided(name: Candidate, kind: str, places: Collection[str], nouns: Collection[str]) -> bool:
     letters = [char for char in name.text if char.isalpha()]
     if fold(name.text, name.lang) in places or name.text in nouns:
         return False

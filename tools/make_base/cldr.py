@@ -104,7 +104,12 @@ def locales(langs: frozenset[str] | None = None) -> list[tuple[str, str]]:
         lang = primary(locale)
         # Most regions say the same once more; texts are rarely in Deseret or in romanised Hindi.
         region = any(len(part) < 4 or part.isupper() for part in locale.split("_")[1:])
-        if lang and (not region or locale in _OWN_SPELLING) and locale not in _RARE and (langs is None or lang in langs):
+        if (
+            lang
+            and (not region or locale in _OWN_SPELLING)
+            and locale not in _RARE
+            and (langs is None or lang in langs)
+        ):
             found.append((locale, lang))
     return found
 
@@ -244,7 +249,7 @@ def _calendar(data: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
                     yield f"{prefix}:{number}", name, own
 
 
-def entity(id_: str) -> Entity:
+def entity(id_: str) -> Entity:  # noqa: PLR0911 -- one for each kind
     """Give the entity that one of CLDR's codes stands for."""
     kind, _, code = id_.partition(":")
     if kind == "iso":

@@ -12,7 +12,7 @@ import gzip
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from os.path import commonprefix
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,8 @@ class _Demonyms:
                 if form.lower() not in stop_words(lang):
                     found[id_][Name(lang, form, _DEMONYM)] = None
         for id_, names in sorted(found.items()):
-            yield entity(id_), list(names)
+            state = "-" in id_  # whose prior is not known here
+            yield (Entity(id_, "state") if state else entity(id_)), list(names)
 
 
 class WrittenDemonyms(_Demonyms):
@@ -187,6 +188,11 @@ def derived(word: str, country: str) -> bool:
         return False
     least = 3 if len(country) <= 5 else 4
     parts = [part for part in _WORD.findall(country) if len(part) > 2]
-    if any(len(commonprefix([word, part])) >= min(least, len(part)) for part in parts):
+    if any(_common(word, part) >= min(least, len(part)) for part in parts):
         return True
     return len(word) > 6 and word[:5] in country
+
+
+def _common(one: str, other: str) -> int:
+    """Count the letters that two words have in common from their start."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

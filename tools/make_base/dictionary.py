@@ -13,13 +13,9 @@ from typing import Any
 
 from steelyard.kobe.base.index import script
 
-#: By script, whose names are told apart from words; Latin names turn up in all of these.
-LARGE = {
-    "LATIN": tuple("en de fr es it pt nl pl cs sv da nb ro id".split()),
-    "CYRILLIC": ("ru", "uk", "bg"),
-    "GREEK": ("el",),
-    "DEVANAGARI": ("hi",),
-}
+#: Latin names turn up in all of these. Dictionaries of other scripts hold names in small letters
+#: (the Russian one has all of them so), which tells nothing.
+LARGE = {"LATIN": tuple("en de fr es it pt nl pl cs sv da nb ro id".split())}
 _WORD = re.compile(r"[^\W\d_]+(?:['’\-.][^\W\d_]+)*\.?")
 
 
@@ -68,8 +64,8 @@ def ordinary_somewhere(word: str) -> bool:
 
     Examples
     --------
-    >>> ordinary_somewhere("Corona"), ordinary_somewhere("Gazprom"), ordinary_somewhere("Мир")
-    (True, False, True)
+    >>> ordinary_somewhere("Corona"), ordinary_somewhere("Gazprom")
+    (True, False)
     """
     return any(_small(word, lang) for lang in LARGE.get(script(word[:1]), ()))
 
@@ -88,8 +84,8 @@ def mostly_ordinary(word: str) -> bool:
     langs = LARGE.get(script(word[:1]), ())
     small = sum(_small(word, lang) for lang in langs)
     name = word[:1].upper() + word[1:].lower()
-    found = [_dictionaries()[lang].get(name) for lang in langs if lang != "de"]
-    return small > sum(form == name for form in found)
+    named = sum(_dictionaries()[lang].get(name) == name for lang in langs if lang != "de")
+    return bool(small > named)
 
 
 def all_ordinary(words: Iterable[str], lang: str) -> bool:

@@ -13,11 +13,15 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ysch", "ysch ysche yschen yscher ysches yschem"),
         ("deutsch", "deutsch deutsche deutschen deutscher deutsches deutschem"),
     ),
-    "en": (("ian", "ian ians"), ("an", "an ans"), ("ander", "ander anders"), ("i", "i is")),
+    "en": (
+        ("chman", "chman chmen"), ("shman", "shman shmen"), ("ian", "ian ians"), ("an", "an ans"),
+        ("ander", "ander anders"), ("i", "i is"),
+    ),
     "fr": (
         ("ais", "ais aise aises"), ("ois", "ois oise oises"), ("ain", "ain aine ains aines"),
         ("ien", "ien ienne iens iennes"), ("éen", "éen éenne éens éennes"), ("ique", "ique iques"),
-        ("and", "and ande ands andes"), ("gnol", "gnol gnole gnols gnoles"), ("in", "in ine ins ines"),
+        ("and", "and ande ands andes"), ("gnol", "gnol gnole gnols gnoles"),
+        ("in", "in ine ins ines"),
         ("grec", "grec grecque grecs grecques"), ("turc", "turc turque turcs turques"),
         ("sse", "sse sses"), ("ge", "ge ges"), ("èque", "èque èques"), ("aque", "aque aques"),
     ),
@@ -37,8 +41,8 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
     "da": (("sk", "sk ske"),),
     "sv": (("sk", "sk skt ska"),),
     "fi": (
-        ("lainen", "lainen laisen laiset laisten laisia laista laisille laisella laisessa laisissa"),
-        ("läinen", "läinen läisen läiset läisten läisiä läistä läisille läisellä läisessä läisissä"),
+        ("lainen", "lainen laisen laiset laisten laisia laista laisille laisella laisissa"),
+        ("läinen", "läinen läisen läiset läisten läisiä läistä läisille läisellä läisissä"),
     ),
     "ru": (
         ("ий", "ий ая ое ие ого ой ому ую им ом их ими"),

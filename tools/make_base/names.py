@@ -169,7 +169,7 @@ def _of_one(
         # Where the usual name can't be found, who uses it would seem to have lost the thing.
         if good and (ranked[0] in good or lang == UNSTATED):
             taken[lang] = good
-    return _symmetric(taken)
+    return _symmetric(category, taken)
 
 
 def _is_generic(row: Row) -> bool:
@@ -198,12 +198,14 @@ def _typical(
     return (not labelled, -votes if not short else 0, short, odd, -inside, len(row.text), row.text)
 
 
-def _symmetric(taken: dict[str, list[Row]]) -> dict[str, list[Row]]:
+def _symmetric(category: str, taken: dict[str, list[Row]]) -> dict[str, list[Row]]:
     """Leave out single words that have no counterpart in Latin letters.
 
     A single word that only one side of a pair may use would be lost by every translation.
     """
     latin = [r for own in taken.values() for r in own if script(r.text[0]) == "LATIN"]
+    if category in ("work", "product") and not latin:
+        return {}  # ordinary words are told from titles by dictionaries of Latin languages
     if any(len(words(row.text)) == 1 for row in latin):
         return taken
     found = {}
@@ -229,12 +231,12 @@ def _ambiguous(
                 key = ("" if latin else lang, fold(row.text, lang))
                 owners[key].append((prior(how), id_, lang, row.text))
     dropped = set()
-    for own in owners.values():
-        if len({id_ for _, id_, _, _ in own}) > 1:
-            best, first = max((value, id_) for value, id_, _, _ in own)
-            others = {id_ for value, id_, _, _ in own if id_ != first and value > best - _CLEAR}
-            single = len(words(own[0][3])) == 1
-            for _, id_, lang, text in own:
+    for named in owners.values():
+        if len({id_ for _, id_, _, _ in named}) > 1:
+            best, first = max((value, id_) for value, id_, _, _ in named)
+            others = {id_ for value, id_, _, _ in named if id_ != first and value > best - _CLEAR}
+            single = len(words(named[0][3])) == 1
+            for _, id_, lang, text in named:
                 if id_ != first or len(others) >= _SHARED or (others and single):
                     dropped.add((id_, lang, text))
     return dropped

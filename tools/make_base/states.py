@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from make_base.dictionary import all_ordinary, mostly_ordinary, ordinary, words
+from make_base.dictionary import mostly_ordinary, ordinary, words
 from make_base.names import Row
 from make_base.places import cities, people
 from steelyard.core.errors import InputError
@@ -27,6 +27,7 @@ _MOST = 5.5
 _BELOW = 0.01
 #: What is written after a name in languages without blanks, and left out as often.
 _KINDS = {"zh": "省 市 州 县 縣 区 區 大区 大區", "ja": "州 県 省"}
+_MANY = 3  # countries that have a state of the same name: it tells nothing
 _AGREE = 3  # languages in which a Wikidata item must have the same name
 
 
@@ -58,15 +59,19 @@ class States:
         names = subdivisions(self.folder)
         items = matched(names, self.table)
         count = Counter(code[:2] for code in names)
+        everywhere = _common(names)
         for code, own in sorted(names.items()):
-            kept = [name for name in own if is_taken(name)]
+            kept = [n for n in own if is_taken(n) and (n.lang, n.text) not in everywhere]
             if kept:
                 prior = _prior(code, own, count[code[:2]])
                 same = (f"wd:{items[code]}",) if code in items else ()
-                yield Entity(f"iso:{code}", "state", prior=prior, same_as=same), [
-                    *kept,
-                    *_bare(code, kept),
-                ]
+                yield (
+                    Entity(f"iso:{code}", "state", prior=prior, same_as=same),
+                    [
+                        *kept,
+                        *_bare(code, kept),
+                    ],
+                )
 
 
 class StateItems:
@@ -147,10 +152,18 @@ def is_taken(name: Name) -> bool:
     text = name.text
     if script(text[0]) in ("CJK", "HANGUL", "KATAKANA"):
         return len(text) > 1
-    own = words(text)
-    if len(own) == 1:
+    if len(words(text)) == 1:
         return len(text) > 3 and not (ordinary(text, name.lang) and mostly_ordinary(text))
-    return bool(own) and not all_ordinary([word for word in own if len(word) > 2], name.lang)
+    return bool(words(text))
+
+
+def _common(names: Mapping[str, Sequence[Name]]) -> set[tuple[str, str]]:
+    """Give (language, name) of what is found in many countries: Central, Northern Province."""
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for code, own in names.items():
+        for name in own:
+            found[name.lang, name.text].add(code[:2])
+    return {key for key, lands in found.items() if len(lands) >= _MANY}
 
 
 def _bare(code: str, names: Collection[Name]) -> Iterator[Name]:
