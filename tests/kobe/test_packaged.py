@@ -82,6 +82,7 @@ def test_nothing_is_from_the_test_set(kb):
         ("in Islamabad", "gn:1176615"),
         ("in Zaragoza", "gn:3104324"),
         ("in New Delhi", "gn:1261481"),
+        ("in Washington", "gn:4140963"),
         ("in Texas", "wd:Q1439"),
         ("in Bavaria", "wd:Q980"),
         ("in Scotland", "iso:GB-SCT"),
@@ -120,7 +121,11 @@ def test_forms_of_names(kb, lang, text, id_):
 
 
 def test_labels_are_what_people_say(kb):
-    for item, name in (("wd:Q567", "Angela Merkel"), ("wd:Q9322", "Deutsche Bahn")):
+    for item, name in (
+        ("wd:Q567", "Angela Merkel"),
+        ("wd:Q9322", "Deutsche Bahn"),
+        ("wd:Q95", "Google"),
+    ):
         entity = kb.entity(item)
         assert entity is not None
         assert kb.label(entity, "en") == name

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from make_base.choice import Candidate, is_taken
-from make_base.cities import is_safe, is_told, labels, names, translations
+from make_base.cities import contested, is_safe, is_told, labels, names, translations
 from make_base.demonyms import WrittenDemonyms, adjectives
 from make_base.inflection import forms
 from make_base.nameparts import lines
@@ -159,6 +159,18 @@ def test_the_name_of_another_city_is_that_one_s():
     assert is_safe("Washington", ["Washington D.C."], 690_000, owners)
     assert not is_safe("Washington", ["Washington D.C."], 100_000, owners)
     assert not is_safe("Salem", ["Jerusalem"], 900_000, owners)
+
+
+def test_a_label_is_stated_where_another_place_states_it():
+    own = [
+        Name("mul", "Washington", 16),
+        Name("en", "Washington D.C.", 16),
+        Name("pl", "Waszyngton"),
+    ]
+    stated = {"washington": {"en", "cs", "pl"}}
+    found = set(contested("Washington", own, stated))
+    assert found == {Name("cs", "Washington"), Name("en", "Washington")}  # Poles have another name
+    assert list(contested("Lage", [], {"lage": {"en"}})) == []
 
 
 def test_cities_that_are_words():

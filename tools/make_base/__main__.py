@@ -54,7 +54,7 @@ def sources(given: argparse.Namespace) -> list[Source]:
         WrittenDemonyms(),
         Nationalities(given.names / "names.tsv.gz"),
         Currencies(),
-        GeoNames(given.geonames),
+        GeoNames(given.geonames, [n for own in subdivisions(states).values() for n in own]),
         States(states, table),
         StateItems(states, table),
         *(Names(origin, chosen) for origin in ORIGINS),

