@@ -97,10 +97,10 @@ class Nationalities(_Demonyms):
                     found[lang, word].add(id_.removeprefix("demonym:"))
         called = country_names()
         for (lang, word), codes in sorted(found.items()):
-            [code, *others] = sorted(codes)
-            same = any(word.lower() == name for name in called.get((lang, code), ()))
-            if not others and not same and _is_sure(code, lang, word):
-                yield f"iso:{code}", lang, word
+            # British is said of the Virgin Islands, too; who is meant is the large country.
+            sure = [code for code in sorted(codes) if _is_sure(code, lang, word)]
+            if len(sure) == 1 and word.lower() not in called.get((lang, sure[0]), ()):
+                yield f"iso:{sure[0]}", lang, word
 
 
 def _is_sure(code: str, lang: str, word: str) -> bool:
