@@ -89,7 +89,7 @@ def test_nothing_is_from_the_test_set(kb):
         ("in Georgia", "wd:Q230"),
         ("a British man", "wd:Q145"),
         ("a Libyan man", "wd:Q1016"),
-        ("two Americans", "wd:Q30"),
+        ("some Americans", "wd:Q30"),
         ("with Joe Biden", "wd:Q6279"),
         ("the World Health Organization", "wd:Q7817"),
         ("with Deutsche Bahn", "wd:Q9322"),
