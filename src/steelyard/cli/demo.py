@@ -85,10 +85,8 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
 
 
 def _entities(es: EvalSet) -> KobeReport:
-    """Score the sentences with a small part of the embedded knowledge, quickly made."""
-    from steelyard.kobe.base.knowledge import KnowledgeBase
-    from steelyard.kobe.base.packaged import embedded
+    """Score the sentences with the embedded knowledge."""
+    from steelyard.kobe.base.packaged import default
     from steelyard.kobe.run import kobe_metric
 
-    made = embedded(frozenset({"de", "en"}), min_people=100_000, progress=lambda *_: None)
-    return kobe_metric(es, "de", "en", KnowledgeBase.open(made))[1]
+    return kobe_metric(es, "de", "en", default())[1]

