@@ -17,21 +17,31 @@ from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import TIERS, UNSTATED, Flag
 from steelyard.kobe.linking.wordforms import (
     base_forms,
+    common,
     fold,
     inflects,
     ordinary,
+    resembles,
     stem,
     stop_words,
 )
 from steelyard.kobe.options import LinkOptions
 
 _CASED, _UPPER = int(Flag.CASED), int(Flag.UPPER)
+_LABEL, _DEMONYM = int(Flag.LABEL), int(Flag.DEMONYM)
 _UNSTATED, _ABBREVIATION, _SYMBOL = int(Flag.UNSTATED), int(Flag.ABBREVIATION), int(Flag.SYMBOL)
 _READINGS = 8  # further readings of a name are as good as none
-_JOINTS = " -'.·/,&("  # what may stand between the words of a name
+_JOINTS = " -'.·/,&(:፡"  # what may stand between the words of a name
 _PLACES = frozenset({"city", "place", "airport", "region", "subdivision", "geo"})
 _CITIES = frozenset({"city", "airport"})
-_LOWER_TOO = frozenset({"currency", "unit"})
+_NAMED = frozenset({"person", "organisation", "work", "product", "event"})
+_LOWER_TOO = frozenset({"currency", "unit", "term"})
+#: What is known by the first letters of its name, in capitals.
+_ABBREVIATED = frozenset({"country", "region", "state", "organisation"})
+_CODES_AS_NAMES = frozenset({"us", "eu", "un"})
+#: What a name that is not the main one is worth less (tens of people): an alias in the language, a
+#: spelling of the main name, any other alternate name.
+_ALIAS, _SPELLING, _ALTERNATE = 0.4, 0.6, 2.5
 _NEED_NUMBER = frozenset({"unit"})
 _FORMULAIC = frozenset({"country", "region", "currency", "language", "organisation"})
 _MANY = 5000
@@ -49,7 +59,7 @@ _NATIONAL = dict(
     ).split()
 )
 #: Languages written without blanks between words.
-UNSPACED = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my", "bo"})
+UNSPACED = frozenset("zh yue lzh wuu ja th lo km my bo dz shn mnw blt nod".split())
 #: Particles are written on the end of words.
 OPEN_ENDED = frozenset({"ko"})
 
@@ -67,6 +77,8 @@ class Entry(NamedTuple):
     ordinary: bool  # an ordinary word as well: a capital must be one of a name
     after_number: bool  # means it only beside a number: 5 m, Sat. 3
     with_capital: Entry | None = None  # what it means instead if written with a capital
+    own: bool = True  # the main name, or one that is stated in the language
+    doubtful: bool = False  # unlike the main name, and of no stated language
 
 
 #: The key of a name that a word is a form of, and its meaning.
@@ -173,13 +185,32 @@ class Lexicon:
         kept = [(entity, flag) for entity, flag in pairs if self._usable(entity, flag, name)]
         if not kept:
             return None
+        if len(kept) > 1:
+            kept.sort(key=lambda pair: -self._rank(*pair, name))
         plain = [pair for pair in kept if not pair[1] & _CASED]
-        if not kept[0][1] & _CASED and len(plain) < len(kept):
+        if plain and len(plain) < len(kept):
             # suomi is the language, Suomi the country
             cased = self._make([pair for pair in kept if pair not in plain] + plain, name)
             entry = self._make(plain, name)
             return cased if entry is None else entry._replace(with_capital=cased)
         return self._make(kept, name)
+
+    def _rank(self, entity: int, flag: int, name: str) -> float:
+        """Give how likely an entity is meant: its prior, less where the name is not its own.
+
+        What a small place is called goes before what a larger one is called at times, unless that
+        is so much larger that nobody would think of the small one.
+        """
+        prior = float(self.kb.prior[entity])
+        if flag & _LABEL:
+            return prior
+        if not flag & _UNSTATED:
+            return prior - _ALIAS
+        return prior - (_SPELLING if self._resembles(entity, name) else _ALTERNATE)
+
+    def _resembles(self, entity: int, name: str) -> bool:
+        """Whether a name is a spelling of an entity's main name, as far as letters can tell."""
+        return resembles(name, fold(self.kb.label(entity, "en"), "en"))
 
     def _make(self, kept: list[tuple[int, int]], name: str) -> Entry | None:
         """Make the entry of entities with flags, the best first."""
@@ -187,27 +218,59 @@ class Lexicon:
         first, flag = kept[0]
         category = self._categories[kb.category[first]]
         tier = TIERS[kb.tier[first]]
+        if category == "region" and self._is_idea(first):
+            return None
+        if flag & _ABBREVIATION and name in stop_words(self.lang):
+            return None
         if len(name) < 2 and self.lang not in UNSPACED and not flag & _UPPER:
             return None
         if tier == "concept" and (len(name) < 2 or name in stop_words(self.lang)):
             return None
-        case = 2 if flag & _UPPER else int(bool(flag & _CASED) and self._needs_capital(category))
+        kind = "demonym" if flag & _DEMONYM else category
+        cased = bool(flag & _CASED) or category in _NAMED
+        case = 2 if flag & _UPPER else int(cased and self._needs_capital(kind))
         beside = category in _NEED_NUMBER or bool(
             flag & _ABBREVIATION and category in ("month", "weekday")
         )
         ids = tuple(dict.fromkeys(self._countries.get(e, e) for e, _ in kept[:_READINGS]))
         if ids[0] != first:
             category = self._categories[kb.category[ids[0]]]
-        return Entry(ids, category, tier, case, self._ordinary(first, category, name), beside)
+        own = not flag & _UNSTATED or bool(flag & _LABEL)
+        return Entry(
+            ids,
+            category,
+            tier,
+            case,
+            self._ordinary(first, category, name),
+            beside,
+            own=own,
+            doubtful=category in _PLACES and self._unsure(first, name, own=own),
+        )
+
+    def _unsure(self, entity: int, name: str, *, own: bool) -> bool:
+        """Whether a place's name is better left undecided: it is a word, or hardly its own."""
+        if self.kb.prior[entity] >= self._sure:
+            return False
+        if all(common(word, self.lang) for word in name.split()):
+            return True
+        return not own and not self._resembles(entity, name)
 
     def _ordinary(self, entity: int, category: str, name: str) -> bool:
         """Whether a name is an ordinary word too, so that its capital must be a name's."""
         if category in _CITIES:
             small = self.kb.prior[entity] < self._sure
-            return bool(small) and all(ordinary(word, self.lang) for word in name.split())
+            return bool(small) and all(self._is_word(word) for word in name.split())
         if category in ("month", "weekday"):
             return self.lang == "en" and name in ("may", "march", "sun", "sat")
         return self.kb.tier[entity] == 0 and name in stop_words(self.lang)
+
+    def _is_idea(self, entity: int) -> bool:
+        """Whether a region is no name but a word, such as the world; in all languages alike."""
+        label = fold(self.kb.label(entity, "en"), "en")
+        return all(common(word, "en") for word in label.split())
+
+    def _is_word(self, word: str) -> bool:
+        return ordinary(word, self.lang) or common(word, self.lang)
 
     def _national(self) -> dict[int, int]:
         """Give the countries of languages that bear their names, where the base has both."""
@@ -236,13 +299,25 @@ class Lexicon:
             or (category in _CITIES and kb.prior[entity] < self._min)
         ):
             return False
+        abbreviation = flag & _UPPER and category in _ABBREVIATED
+        if abbreviation and len(name) == 2 and self._is_code(entity, name):
+            return False
         if not flag & _UNSTATED:
             return True
+        if abbreviation:
+            return not self._foreign(entity, name)
+        # An alternate name that is an ordinary word is more often the word.
+        if not flag & _LABEL and all(common(word, self.lang) for word in name.split()):
+            return False
         # Names of no stated language are many, and short ones are words of some language.
         if self.lang in UNSPACED and len(name) < 3 and kb.prior[entity] < self._sure:
             return False
         has_case = name[0].isascii() or name[0].lower() != name[0].upper()
         return len(name) >= (4 if has_case else 2) and not self._foreign(entity, name)
+
+    def _is_code(self, entity: int, name: str) -> bool:
+        """Whether a name of two letters is a country's code and no more."""
+        return name not in _CODES_AS_NAMES and f"iso:{name.upper()}" in self.kb.same_as(entity)
 
     def _foreign(self, entity: int, name: str) -> bool:
         """Whether a name of no stated language is the other language's, and ours is another."""
@@ -271,9 +346,18 @@ class Lexicon:
             for lang in (self.lang, UNSTATED):
                 key = self.kb.key(lang, name)
                 entry = None if key is None else self.entry(key, name)
-                if key is not None and entry is not None and not entry.after_number:
+                if key is not None and entry is not None and self._inflects(entry, name):
+                    if entry.category == "currency":  # lions are no levs
+                        entry = entry._replace(after_number=True)
                     return key, entry
         return None
+
+    def _inflects(self, entry: Entry, name: str) -> bool:
+        """Whether a name may stand for itself with another ending."""
+        if entry.after_number:
+            return False
+        # Names of other languages in our letters do not take our endings by chance.
+        return entry.own or not name[0].isascii()
 
     @cached_property
     def phrases(self) -> dict[str, Form]:

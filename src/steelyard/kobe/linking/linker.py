@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.packaged import default
 from steelyard.kobe.languages import normalise
+from steelyard.kobe.linking.doubt import Found, doubted, is_initial
 from steelyard.kobe.linking.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
 from steelyard.kobe.linking.quantities import find_values
+from steelyard.kobe.linking.tokens import in_word, is_mark, tokenise
 from steelyard.kobe.linking.wordforms import Folded, fold_text
 from steelyard.kobe.linking.written import Token, Value
 from steelyard.kobe.mention import Id, Mention, Mentions
@@ -26,26 +27,13 @@ _CACHED = 500_000  # sentences
 _BESIDE = 2  # characters between a number and its unit
 _COUNTERS = "个個つケヶカか"
 WINDOW = 60  # characters of the longest name that is looked for
-_WORD = re.compile(r"\w+")
-_WORD_WITH_APOSTROPHE = re.compile(r"\w+(?:'\w+)*")  # Ukrainian and Belarusian write some in words
-_APOSTROPHE_IN_WORDS = frozenset({"uk", "be"})
 #: Words that are not Chinese, Japanese, Thai ...: those are taken character by character.
 _UNSPACED_CHAR = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 _PIECE = re.compile(rf"[{_UNSPACED_CHAR}]|[^\W{_UNSPACED_CHAR}]+")
+_ENDS = frozenset(".':")  # signs that may be the end of a name
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]")
 _HIRAGANA = re.compile(r"[\u3041-\u3096]+")
-_BEFORE_CAPITAL = frozenset(".!?…:;\"“”„«»‘'([{*-–—•|\n¿¡")
 _PLACE_WORDS = {"de": frozenset({"in", "nach", "aus"}), "lb": frozenset({"zu"})}
-
-
-class Found(NamedTuple):
-    """A name in a folded text: its span, its key and meaning, and whether it was inflected."""
-
-    start: int
-    end: int
-    key: int
-    entry: Entry
-    inflected: bool = False
 
 
 class DictionaryLinker:
@@ -126,6 +114,8 @@ class DictionaryLinker:
             more = inflected(aligned, tokens, found, lexicon)
             if more:
                 found = sorted(found + more)
+        if found:
+            found = doubted(aligned, tokens, found, lang)
         values: list[Value] = []
         if self.options.values and "core" in self.options.tiers:
             months = [(f.start, f.end) for f in found if f.entry.category == "month"]
@@ -149,7 +139,8 @@ class DictionaryLinker:
             start, end = folded.span(name.start, name.end)
             own, ids = text[start:end], entry.ids
             rule = "inflected" if name.inflected else "name"
-            mentions.append(Mention(start, end, own, ids[0], entry.category, entry.tier, ids, rule))
+            told = (entry.category, entry.tier, ids, rule, name.doubtful)
+            mentions.append(Mention(start, end, own, ids[0], *told))
         for value in values:
             if any(s < value.end and value.start < e for s, e in taken):
                 continue
@@ -188,24 +179,6 @@ def _beside(folded: str, name: Found, numbers: list[Value]) -> bool:
 # -- names in a text
 
 
-def tokenise(folded: str, lang: str) -> list[Token]:
-    """Split a folded text into words with their places.
-
-    Examples
-    --------
-    >>> tokenise("l'allemagne", "fr")
-    [('l', 0, 1), ('allemagne', 2, 11)]
-    """
-    word = _WORD_WITH_APOSTROPHE if lang in _APOSTROPHE_IN_WORDS else _WORD
-    end = 0
-    tokens = []
-    for text in word.findall(folded):
-        start = folded.index(text, end)
-        end = start + len(text)
-        tokens.append((text, start, end))
-    return tokens
-
-
 def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
     """Find names that are written as names, the longest at each place.
 
@@ -229,12 +202,12 @@ def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> lis
             if loose or (at < last and begins[folded[start : tokens[at + 1][2]]]):
                 names: Sequence[tuple[int, int]] = lexicon.names(folded[start : start + WINDOW])
             else:
-                names = lexicon.exact[token if folded[stop : stop + 1] != "." else token + "."]
+                names = lexicon.exact[folded[start : stop + (folded[stop : stop + 1] in _ENDS)]]
         else:
             names = known
         for length, key in names:
             end = start + length
-            if end < n and folded[end].isalnum() and folded[end - 1].isalnum() and not loose:
+            if end < n and not loose and in_word(folded, end):
                 continue
             entry = entry_of(key, folded[start:end])
             if entry and (meant := as_written(entry, text, start, end, lang)):
@@ -255,6 +228,8 @@ def _detect_unspaced(folded: str, text: str, lexicon: Lexicon) -> list[Found]:
         together = piece.end() - start == 1 and piece[0] >= "\u0e00"
         for length, key in lexicon.names(folded[start : start + WINDOW]):
             end = start + length
+            if end < len(folded) and is_mark(folded[end]):
+                continue
             if together and not _stands_alone(folded, start, end, japanese=japanese):
                 continue
             if not together and end < len(folded) and _latin(folded[end - 1 : end + 1]):
@@ -378,7 +353,6 @@ def _is_name(text: str, start: int, written: str, lang: str) -> bool:
     if lang in _PLACE_WORDS:  # nouns have capitals too: only the word before can tell
         before = text[:start].split()[-1:]
         return bool(before) and before[0].lower() in _PLACE_WORDS[lang]
-    before_text = text[:start].rstrip()
-    if not before_text or before_text[-1] in _BEFORE_CAPITAL:
+    if is_initial(text, start):
         return any(word[:1].isupper() for word in written.split()[1:])
     return True
