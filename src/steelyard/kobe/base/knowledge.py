@@ -172,6 +172,14 @@ class KnowledgeBase:
 
         return begins
 
+    def starting(self, lang: str, folded: str) -> Iterator[tuple[str, int]]:
+        """Give the names that begin with a folded text, and their keys; as in `finder`."""
+        for prefix in (f"{lang}\t", f"{UNSTATED}\t"):
+            shard = self._shard(prefix + folded[:1])
+            base, cut = self._bases[shard], len(prefix)
+            for key, number in self._tries[shard].iteritems(prefix + folded):
+                yield key[cut:], base + number
+
     def key(self, lang: str, folded: str) -> int | None:
         """Give the key of a folded name in a language (``mul``: not stated), or None."""
         text = f"{lang}\t{folded}"

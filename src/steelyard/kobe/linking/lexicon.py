@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
-
-import numpy as np
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import TIERS, UNSTATED, Flag
+from steelyard.kobe.linking.phrases import Phrases
 from steelyard.kobe.linking.wordforms import (
     base_forms,
     common,
     fold,
-    inflects,
     ordinary,
     resembles,
     stem,
@@ -43,10 +40,7 @@ _CODES_AS_NAMES = frozenset({"us", "eu", "un"})
 #: spelling of the main name, any other alternate name.
 _ALIAS, _SPELLING, _ALTERNATE = 0.4, 0.6, 2.5
 _NEED_NUMBER = frozenset({"unit"})
-_FORMULAIC = frozenset({"country", "region", "currency", "language", "organisation"})
-_MANY = 5000
 _KEPT = 200_000  # of words, pairs of words and entities each that were looked up
-PHRASE = "phrase"  # a word that may begin a longer name in another form
 #: Languages that have the name of a country: "Chinese" stands for China more often than for the
 #: language, and which of the two it is can't be told from the word.
 _NATIONAL = dict(
@@ -124,12 +118,13 @@ class Lexicon:
         self._sure = math.log10(max(options.sure_population, 1))
         self._countries = self._national() if options.national_languages else {}
         self._entries: dict[int, Entry | None] = {}
-        self.known_forms: dict[str, Form | str | None] = {}
+        self.known_forms: dict[str, Form | None] = {}
         self.starts = _Memo(self._start)
         self.begins = _Memo(kb.continues(lang))
         self.exact = _Memo(self.names)
         self.stems = _Memo(lambda folded: stem(folded, lang))
         self.values = _Memo(kb.entity)
+        self.phrases = Phrases(self)
         self._memos: tuple[dict[Any, Any], ...] = (
             self._entries, self.known_forms, self.starts, self.begins, self.exact, self.stems,
             self.values,
@@ -140,6 +135,7 @@ class Lexicon:
         for memo in self._memos:
             if len(memo) > _KEPT:
                 memo.clear()
+        self.phrases.trim()
 
     # -- where names begin
 
@@ -328,13 +324,12 @@ class Lexicon:
 
     # -- inflected words
 
-    def inflected(self, word: str, folded: str) -> Form | str | None:
-        """Look up a word by its dictionary forms: its key and meaning, PHRASE or None."""
+    def inflected(self, word: str, folded: str) -> Form | None:
+        """Look up a word by its dictionary forms, once."""
         try:
             return self.known_forms[word]
         except KeyError:
-            found = PHRASE if self.stems[folded] in self._phrase_starts else self.form(word, folded)
-            self.known_forms[word] = found
+            found = self.known_forms[word] = self.form(word, folded)
             return found
 
     def form(self, word: str, folded: str) -> Form | None:
@@ -358,34 +353,3 @@ class Lexicon:
             return False
         # Names of other languages in our letters do not take our endings by chance.
         return entry.own or not name[0].isascii()
-
-    @cached_property
-    def phrases(self) -> dict[str, Form]:
-        """Names of several words by the stems of their words: their keys and meanings.
-
-        They are those of countries and the like: few, but mentioned everywhere.
-        """
-        if not inflects(self.lang):
-            return {}
-        kb = self.kb
-        wanted = [i for i, name in enumerate(self._categories) if name in _FORMULAIC]
-        usable = np.isin(kb.category, wanted) & kb.stated(self.lang)
-        if self._allowed is not None:
-            usable &= self._allowed
-        entities = np.flatnonzero(usable)
-        best = entities[np.argsort(-kb.prior[entities], kind="stable")][:_MANY]
-        phrases: dict[str, Form] = {}
-        for entity in best.tolist():
-            for lang, text, _ in kb.names(entity):
-                name = fold(text, lang)
-                words = name.split()
-                if lang == self.lang and 2 <= len(words) <= 4:
-                    key = kb.key(lang, name)
-                    if key is not None and (entry := self.entry(key, name)):
-                        stems = " ".join([self.stems[word] for word in words])
-                        phrases.setdefault(stems, (key, entry))
-        return phrases
-
-    @cached_property
-    def _phrase_starts(self) -> frozenset[str]:
-        return frozenset(phrase.partition(" ")[0] for phrase in self.phrases)

@@ -111,9 +111,8 @@ class DictionaryLinker:
         tokens = tokenise(folded.text, lang)
         found = detect(folded.text, aligned, tokens, lexicon)
         if self.options.lemmas and lang not in UNSPACED:
-            more = inflected(aligned, tokens, found, lexicon)
-            if more:
-                found = sorted(found + more)
+            found = joined(found, phrases(aligned, tokens, lexicon))
+            found = joined(found, inflected(aligned, tokens, found, lexicon))
         if found:
             found = doubted(aligned, tokens, found, lang)
         values: list[Value] = []
@@ -262,12 +261,49 @@ def _stands_alone(folded: str, start: int, end: int, *, japanese: bool) -> bool:
     return not (_KATAKANA.match(name[-1]) and after and _KATAKANA.match(after))
 
 
+def phrases(text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
+    """Find names of several words, in whatever form they are."""
+    found: list[Found] = []
+    own, lang = lexicon.phrases, lexicon.lang
+    if not own.on:
+        return found
+    taken = 0
+    for at in range(len(tokens) - 1):
+        if tokens[at][1] < taken or not (hit := own.find(text, tokens, at)):
+            continue
+        last, (key, entry) = hit
+        start, end = tokens[at][1], tokens[last][2]
+        if meant := as_written(entry, text, start, end, lang):
+            found.append(Found(start, end, key, meant, inflected=True))
+            taken = end
+    return found
+
+
+def joined(found: list[Found], more: list[Found]) -> list[Found]:
+    """Put names together; of two that overlap the longer counts, else the one of the first list.
+
+    Both are sorted.
+    """
+    if not more:
+        return found
+    result = [
+        one for one in found
+        if not any(_overlap(one, o) and o.end - o.start > one.end - one.start for o in more)
+    ]  # fmt: skip
+    kept = [one for one in more if not any(_overlap(one, other) for other in result)]
+    return sorted(result + kept)
+
+
+def _overlap(one: Found, other: Found) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
 def inflected(text: str, tokens: list[Token], taken: list[Found], lexicon: Lexicon) -> list[Found]:
     """Find names that are inflected, among words that are not part of one yet."""
     found: list[Found] = []
     end_taken = 0
     lang, forms = lexicon.lang, lexicon.known_forms
-    hyphens = "-" in text
+    hyphens, compounds = "-" in text, lexicon.phrases.compounds
     free = _free(tokens, taken)
     for at, (folded, start, end) in enumerate(free):
         if start < end_taken:
@@ -278,13 +314,10 @@ def inflected(text: str, tokens: list[Token], taken: list[Found], lexicon: Lexic
             hit = _hyphenated(text, free, at, lexicon)
         if hit is None:
             form = forms[word] if word in forms else lexicon.inflected(word, folded)
-            if form is None:
-                continue
-            if isinstance(form, str):  # PHRASE
-                hit = _phrase(text, free, at, lexicon)
-                form = lexicon.form(word, folded) if hit is None else None
-            if hit is None and form is not None:
+            if form is not None:
                 hit = Found(start, end, *form, inflected=True)
+            elif compounds and (part := lexicon.phrases.compound(folded)):
+                hit = Found(start + part[0], start + part[1], *part[2], inflected=True)
         if hit and (meant := as_written(hit.entry, text, hit.start, hit.end, lang)):
             found.append(hit._replace(entry=meant))
             end_taken = hit.end
@@ -310,20 +343,6 @@ def _free(tokens: list[Token], taken: list[Found]) -> list[Token]:
         if token[2] <= start:
             result.append(token)
     return result
-
-
-def _phrase(text: str, tokens: list[Token], at: int, lexicon: Lexicon) -> Found | None:
-    """Find the longest name of two to four inflected words."""
-    words = [lexicon.stems[tokens[at][0]]]
-    best = None
-    for i in range(at + 1, min(at + 4, len(tokens))):
-        if text[tokens[i - 1][2] : tokens[i][1]] != " ":
-            break
-        words.append(lexicon.stems[tokens[i][0]])
-        form = lexicon.phrases.get(" ".join(words))
-        if form is not None:
-            best = Found(tokens[at][1], tokens[i][2], *form, inflected=True)
-    return best
 
 
 def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entry | None:
