@@ -13,7 +13,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from steelyard.kobe.linking.lexicon import UNSPACED, Entry
-from steelyard.kobe.linking.wordforms import NOUNS_WITH_CAPITALS, common, lemma, stop_words
+from steelyard.kobe.linking.wordforms import (
+    NOUNS_WITH_CAPITALS,
+    common,
+    lemma,
+    place_words,
+    stop_words,
+)
 from steelyard.kobe.linking.written import Token
 
 #: After these a capital says nothing.
@@ -34,6 +40,7 @@ _OF = {
 _QUOTED = re.compile(
     r"[\"“„«‚‘*_]([^\"“”„«»‘’*_\n]{2,60})[\"”“»’*_]|(?<!\w)'([^'\n]{2,60})'(?!\w)|《([^》\n]{1,40})》"
 )
+_LISTED = 6  # characters between two names of a list
 _CJK = "\u3400-\u9fff"
 #: Characters that write foreign names, and hardly anything else beside a name.
 _SOUNDS = frozenset("尔斯克拉姆伊莱罗洛娜纳兹萨诺弗埃奥维蒂茨娅赫迪鲁穆阿艾贝勒恩戈丹")
@@ -90,7 +97,36 @@ class _Context:
             return category in _NAMED and not _several(self.text, name) and self._in_run(at)
         if _several(self.text, name):
             return False
-        return self._in_run(at) or self._in_title(name)
+        if category in _PLACES and name.entry.unplaced and self._is_word(name):
+            return True
+        return self._in_run(at) or self._unplaced(at) or self._in_title(name)
+
+    def _unplaced(self, at: int) -> bool:
+        """Whether nothing tells that a small place is meant, and not a person or a word."""
+        name = self.found[at]
+        before = place_words(self.lang)
+        if not name.entry.unplaced or not before:
+            return False
+        text, first = self.text, bisect_left(self.starts, name.start)
+        word, _, end = self.tokens[first - 1] if first else ("", 0, 0)
+        if word in before and text[end : name.start] == " ":
+            return False
+        return not (self._beside(at, -1) or self._beside(at, 1))
+
+    def _beside(self, at: int, step: int) -> bool:
+        """Whether another place stands beside a name, as in lists: Wien, Graz und Linz."""
+        if not 0 <= at + step < len(self.found):
+            return False
+        left, right = sorted((self.found[at], self.found[at + step]))
+        other = self.found[at + step].entry
+        if other.category not in _PLACES and other.category != "country":
+            return False
+        gap = self.text[left.end : right.start]
+        return len(gap) <= _LISTED and (not gap.isspace()) and "." not in gap
+
+    def _is_word(self, name: Found) -> bool:
+        """Whether a name is a word as it is written: Füßen, which is folded as Füssen is."""
+        return common(self.text[name.start : name.end].lower(), self.lang)
 
     def _in_run(self, at: int) -> bool:
         name = self.found[at]
@@ -166,8 +202,8 @@ def _inside_sounds(text: str, name: Found) -> bool:
     start, end = name.start, name.end
     for match in _JOINED.finditer(text) if "·" in text else ():
         if match.start() < end and start < match.end() and "·" not in text[start:end]:
-            # 法国总统埃马纽埃尔·马克龙: what begins a row of characters may be another word.
-            return start > match.start() or end + 2 > match.end()
+            beside = "·" in (text[start - 1 : start], text[end : end + 1])
+            return beside or any(char in _SOUNDS for char in text[start:end])
     if name.entry.category not in _PLACES and name.entry.category != "country":
         return False
     if text[start] not in _SOUNDS and text[end - 1] not in _SOUNDS:

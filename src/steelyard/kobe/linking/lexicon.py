@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
@@ -29,7 +30,7 @@ _LABEL, _DEMONYM = int(Flag.LABEL), int(Flag.DEMONYM)
 _UNSTATED, _ABBREVIATION, _SYMBOL = int(Flag.UNSTATED), int(Flag.ABBREVIATION), int(Flag.SYMBOL)
 _READINGS = 8  # further readings of a name are as good as none
 _JOINTS = " -'.·/,&(:፡"  # what may stand between the words of a name
-_PLACES = frozenset({"city", "place", "airport", "region", "subdivision", "geo"})
+_PLACES = frozenset({"city", "place", "airport", "region", "state", "subdivision", "geo"})
 _CITIES = frozenset({"city", "airport"})
 _NAMED = frozenset({"person", "organisation", "work", "product", "event"})
 _LOWER_TOO = frozenset({"currency", "unit", "term"})
@@ -38,6 +39,8 @@ _ABBREVIATED = frozenset({"country", "region", "state", "organisation"})
 _CODES_AS_NAMES = frozenset({"us", "eu", "un"})
 #: What a name that is not the main one is worth less (tens of people): an alias in the language, a
 #: spelling of the main name, any other alternate name.
+_LARGE = 5.5  # a city of 300,000 is meant by its name alone
+_SHORTEST = 3  # characters of a Chinese name that is hardly anything else
 _ALIAS, _SPELLING, _ALTERNATE = 0.4, 0.6, 2.5
 _NEED_NUMBER = frozenset({"unit"})
 _KEPT = 200_000  # of words, pairs of words and entities each that were looked up
@@ -71,8 +74,10 @@ class Entry(NamedTuple):
     ordinary: bool  # an ordinary word as well: a capital must be one of a name
     after_number: bool  # means it only beside a number: 5 m, Sat. 3
     with_capital: Entry | None = None  # what it means instead if written with a capital
+    in_capitals: Entry | None = None  # what it means instead if written in capitals
     own: bool = True  # the main name, or one that is stated in the language
-    doubtful: bool = False  # unlike the main name, and of no stated language
+    doubtful: bool = False  # a word as well, or hardly a name of its own
+    unplaced: bool = False  # too small a place to be meant where nothing tells that it is one
 
 
 #: The key of a name that a word is a form of, and its meaning.
@@ -116,6 +121,7 @@ class Lexicon:
         self._tiers = [TIERS.index(tier) for tier in options.tiers]
         self._min = math.log10(max(options.min_population, 1))
         self._sure = math.log10(max(options.sure_population, 1))
+        self._latin = "LATIN" in kb.manifest["scripts"].get(lang, ())
         self._countries = self._national() if options.national_languages else {}
         self._entries: dict[int, Entry | None] = {}
         self.known_forms: dict[str, Form | None] = {}
@@ -176,13 +182,32 @@ class Lexicon:
             return found
 
     def _entry(self, key: int, name: str) -> Entry | None:
-        entities, flags = self.kb.postings(key)
-        pairs = zip(entities.tolist(), flags.tolist(), strict=True)
-        kept = [(entity, flag) for entity, flag in pairs if self._usable(entity, flag, name)]
+        kept = [pair for pair in self._postings(key, name) if self._usable(*pair, name)]
         if not kept:
             return None
         if len(kept) > 1:
             kept.sort(key=lambda pair: -self._rank(*pair, name))
+        upper = [pair for pair in kept if pair[1] & _UPPER]
+        if upper and len(upper) < len(kept):
+            # WHO is an organisation, Who is not
+            rest = self._cased([pair for pair in kept if pair not in upper], name)
+            capitals = self._make(upper, name)
+            return capitals if rest is None else rest._replace(in_capitals=capitals)
+        return self._cased(kept, name)
+
+    def _postings(self, key: int, name: str) -> list[tuple[int, int]]:
+        """Give entities and flags of a name: stated in the language, or in none."""
+        found: dict[int, int] = {}
+        for lang in (self.lang, UNSTATED):
+            own = self.kb.key(lang, name)
+            if own is not None:
+                entities, flags = self.kb.postings(own)
+                for entity, flag in zip(entities.tolist(), flags.tolist(), strict=True):
+                    known = found.setdefault(entity, flag)
+                    found[entity] = known | (flag & _LABEL)
+        return list(found.items())
+
+    def _cased(self, kept: list[tuple[int, int]], name: str) -> Entry | None:
         plain = [pair for pair in kept if not pair[1] & _CASED]
         if plain and len(plain) < len(kept):
             # suomi is the language, Suomi the country
@@ -240,13 +265,32 @@ class Lexicon:
             self._ordinary(first, category, name),
             beside,
             own=own,
-            doubtful=category in _PLACES and self._unsure(first, name, own=own),
+            doubtful=not flag & _UPPER and self._unsure(first, category, name, own=own),
+            unplaced=category in _CITIES and self._unplaced(first, name),
         )
 
-    def _unsure(self, entity: int, name: str, *, own: bool) -> bool:
-        """Whether a place's name is better left undecided: it is a word, or hardly its own."""
-        if self.kb.prior[entity] >= self._sure:
+    def _unplaced(self, entity: int, name: str) -> bool:
+        """Whether a city needs to be told from people: it is small, or has a given name."""
+        return bool(self.kb.prior[entity] < _LARGE) or self._is_given(name)
+
+    def _is_given(self, name: str) -> bool:
+        """Whether people's names begin with a name."""
+        kb = self.kb
+        if " " in name or not "person" in self._categories:
             return False
+        longer = islice(kb.starting(self.lang, name + " "), _READINGS)
+        firsts = (int(kb.entities[kb.starts[key]]) for _, key in longer)
+        return any(self._categories[kb.category[entity]] == "person" for entity in firsts)
+
+    def _unsure(self, entity: int, category: str, name: str, *, own: bool) -> bool:
+        """Whether a name is better left undecided: it is a word, or hardly its own."""
+        if category in _NAMED:
+            short = self.lang in UNSPACED and len(name) < _SHORTEST
+            return short or (category == "person" and self._is_given(name))
+        if category not in _PLACES or self.kb.prior[entity] >= self._sure:
+            return False
+        if self.lang in UNSPACED and len(name) < _SHORTEST and category in _CITIES:
+            return True
         if all(common(word, self.lang) for word in name.split()):
             return True
         return not own and not self._resembles(entity, name)
@@ -295,6 +339,8 @@ class Lexicon:
             or (category in _CITIES and kb.prior[entity] < self._min)
         ):
             return False
+        if category in _NAMED and not flag & _UPPER and " " not in name and self._in_any(name):
+            return False
         abbreviation = flag & _UPPER and category in _ABBREVIATED
         if abbreviation and len(name) == 2 and self._is_code(entity, name):
             return False
@@ -303,13 +349,18 @@ class Lexicon:
         if abbreviation:
             return not self._foreign(entity, name)
         # An alternate name that is an ordinary word is more often the word.
-        if not flag & _LABEL and all(common(word, self.lang) for word in name.split()):
+        if not flag & _LABEL and all(self._in_any(word) for word in name.split()):
             return False
         # Names of no stated language are many, and short ones are words of some language.
         if self.lang in UNSPACED and len(name) < 3 and kb.prior[entity] < self._sure:
             return False
         has_case = name[0].isascii() or name[0].lower() != name[0].upper()
         return len(name) >= (4 if has_case else 2) and not self._foreign(entity, name)
+
+    def _in_any(self, word: str) -> bool:
+        """Whether a word is an ordinary one: of English too, if it is in foreign letters."""
+        lang = "en" if word.isascii() and not self._latin else self.lang
+        return common(word, lang)
 
     def _is_code(self, entity: int, name: str) -> bool:
         """Whether a name of two letters is a country's code and no more."""
@@ -321,6 +372,17 @@ class Lexicon:
             return False
         key = self.kb.key(self.other, name)
         return key is not None and entity in self.kb.postings(key)[0]
+
+    def abbreviation(self, letters: str) -> Form | None:
+        """Give what letters mean that are written with dots here, in capitals in the base."""
+        name = fold(letters, self.lang)
+        for lang in (self.lang, UNSTATED):
+            key = self.kb.key(lang, name)
+            entry = None if key is None else self.entry(key, name)
+            entry = entry and (entry.in_capitals or entry)
+            if key is not None and entry is not None and entry.case == 2:
+                return key, entry
+        return None
 
     # -- inflected words
 
@@ -344,6 +406,8 @@ class Lexicon:
                 if key is not None and entry is not None and self._inflects(entry, name):
                     if entry.category == "currency":  # lions are no levs
                         entry = entry._replace(after_number=True)
+                    if self.lang == "de" and folded == name + "er":  # Hamburger, Radeberger
+                        entry = entry._replace(doubtful=entry.category in _PLACES)
                     return key, entry
         return None
 

@@ -18,7 +18,7 @@ from steelyard.kobe.linking.doubt import Found, doubted, is_initial
 from steelyard.kobe.linking.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
 from steelyard.kobe.linking.quantities import find_values
 from steelyard.kobe.linking.tokens import in_word, is_mark, tokenise
-from steelyard.kobe.linking.wordforms import Folded, fold_text
+from steelyard.kobe.linking.wordforms import Folded, fold_text, stop_words
 from steelyard.kobe.linking.written import Token, Value
 from steelyard.kobe.mention import Id, Mention, Mentions
 from steelyard.kobe.options import LinkOptions
@@ -31,6 +31,9 @@ WINDOW = 60  # characters of the longest name that is looked for
 _UNSPACED_CHAR = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 _PIECE = re.compile(rf"[{_UNSPACED_CHAR}]|[^\W{_UNSPACED_CHAR}]+")
 _ENDS = frozenset(".':")  # signs that may be the end of a name
+_AROUND = 30  # characters by which a headline is told
+_ABBREVIATED = range(2, 5)  # letters
+_DOTTED = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,5}")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]")
 _HIRAGANA = re.compile(r"[\u3041-\u3096]+")
 _PLACE_WORDS = {"de": frozenset({"in", "nach", "aus"}), "lb": frozenset({"zu"})}
@@ -110,6 +113,8 @@ class DictionaryLinker:
         aligned = text if places is None else "".join([text[p] for p in places[:-1]])
         tokens = tokenise(folded.text, lang)
         found = detect(folded.text, aligned, tokens, lexicon)
+        if "." in text and (more := dotted(aligned, lexicon)):
+            found = joined(found, more)
         if self.options.lemmas and lang not in UNSPACED:
             found = joined(found, phrases(aligned, tokens, lexicon))
             found = joined(found, inflected(aligned, tokens, found, lexicon))
@@ -261,6 +266,17 @@ def _stands_alone(folded: str, start: int, end: int, *, japanese: bool) -> bool:
     return not (_KATAKANA.match(name[-1]) and after and _KATAKANA.match(after))
 
 
+def dotted(text: str, lexicon: Lexicon) -> list[Found]:
+    """Find abbreviations with dots that the base has without: U.S., U.K., U.S.A."""
+    found = []
+    for match in _DOTTED.finditer(text):
+        letters = match[0].replace(".", "")
+        form = lexicon.abbreviation(letters) if letters == letters.upper() else None
+        if form is not None:
+            found.append(Found(*match.span(), *form))
+    return found
+
+
 def phrases(text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
     """Find names of several words, in whatever form they are."""
     found: list[Found] = []
@@ -351,17 +367,36 @@ def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entr
     It needs capitals where names have them, and must not be an ordinary word with a capital for
     other reasons. ``text`` is the original, ``start`` and ``end`` the span in it.
     """
-    if entry.with_capital is not None and text[start] != text[start].lower():
+    if entry.in_capitals is not None and (written := text[start:end]) == written.upper():
+        entry = entry.in_capitals
+    elif entry.with_capital is not None and text[start] != text[start].lower():
         entry = entry.with_capital
     if not entry.case and not entry.ordinary:
         return entry
     written = text[start:end]
     first = written[0]
-    if entry.case == 2 and written != written.upper():
+    if entry.case == 2:
+        if written != written.upper():
+            return None
+        word = written.lower()
+        return None if word in stop_words(lang) and _shouted(text, start, end) else entry
+    if entry.case == 1 and len(written) in _ABBREVIATED and _is_abbreviation(text, start, end):
         return None
     if entry.case == 1 and first == first.lower() and first != first.upper():
         return None
     return entry if not entry.ordinary or _is_name(text, start, written, lang) else None
+
+
+def _shouted(text: str, start: int, end: int) -> bool:
+    """Whether the words around a span are in capitals, so that its own say nothing."""
+    around = text[max(0, start - _AROUND) : start] + text[end : end + _AROUND]
+    return around == around.upper() and around != around.lower()
+
+
+def _is_abbreviation(text: str, start: int, end: int) -> bool:
+    """Whether a short word in capitals is none that is written so: ROM is not Rom."""
+    written = text[start:end]
+    return written == written.upper() != written.lower() and not _shouted(text, start, end)
 
 
 def _is_name(text: str, start: int, written: str, lang: str) -> bool:

@@ -41,6 +41,7 @@ _OPTIONAL_MARKS = frozenset(
 NOUNS_WITH_CAPITALS = frozenset({"de", "lb", "gsw", "nds"})
 _ALIKE = 0.5
 _LETTERS = str.maketrans({"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i", "\u00e6": "ae"})
+_UMLAUTS = (("a", "\u00e4"), ("o", "\u00f6"), ("u", "\u00fc"))
 _NOUN_ENDINGS = ("n", "en", "e", "er", "es")
 _IGNORED = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 
@@ -171,6 +172,12 @@ def stop_words(lang: str) -> frozenset[str]:
 
 
 @cache
+def place_words(lang: str) -> frozenset[str]:
+    """Give the words of a language after which places are named."""
+    return frozenset(_table("places").get(lang, ()))
+
+
+@cache
 def lemmatised(lang: str) -> bool:
     """Whether there is a lemmatiser for a language."""
     need_extra("kobe", "a knowledge base", "simplemma")
@@ -227,7 +234,9 @@ def common(word: str, lang: str) -> bool:
     if form is None:
         return False
     if lang in NOUNS_WITH_CAPITALS and form == capital:
-        return any(lemma(capital + ending, lang) == capital for ending in _NOUN_ENDINGS)
+        forms = [capital + ending for ending in _NOUN_ENDINGS]
+        forms += [capital.replace(*pair) for pair in _UMLAUTS if pair[0] in capital]
+        return any(lemma(form, lang) == capital for form in forms)
     return form != capital and ordinary(word, lang)
 
 
