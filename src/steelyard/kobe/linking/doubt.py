@@ -70,7 +70,8 @@ def doubted(text: str, tokens: Sequence[Token], found: list[Found], lang: str) -
 
 
 def _undecided(name: Found, doubt: bool) -> Found:  # noqa: FBT001
-    return name._replace(doubtful=True) if doubt or name.entry.doubtful else name
+    doubtful = doubt or name.doubtful or name.entry.doubtful
+    return name._replace(doubtful=True) if doubtful else name
 
 
 def is_initial(text: str, at: int) -> bool:
@@ -166,7 +167,7 @@ class _Context:
             return False
         other = self.found[at]
         within = other.start <= start and end <= other.end
-        return within and other.entry.category != "city"
+        return within and other.entry.category != "city" and other.entry.category not in _NAMED
 
     def _part(self, word: str, start: int, end: int) -> bool:
         """Whether a word with a capital can be a part of a longer name."""

@@ -39,6 +39,7 @@ _ABBREVIATED = frozenset({"country", "region", "state", "organisation"})
 _CODES_AS_NAMES = frozenset({"us", "eu", "un"})
 #: What a name that is not the main one is worth less (tens of people): an alias in the language, a
 #: spelling of the main name, any other alternate name.
+_SPOKEN = 7.0  # a language of ten million is known by its name, whatever else that means
 _LARGE = 5.5  # a city of 300,000 is meant by its name alone
 _SHORTEST = 3  # characters of a Chinese name that is hardly anything else
 _ALIAS, _SPELLING, _ALTERNATE = 0.4, 0.6, 2.5
@@ -286,10 +287,12 @@ class Lexicon:
         """Whether a name is better left undecided: it is a word, or hardly its own."""
         if category in _NAMED:
             short = self.lang in UNSPACED and len(name) < _SHORTEST
+            if category == "organisation" and all(self._in_any(word) for word in name.split()):
+                return True
             return short or (category == "person" and self._is_given(name))
         if category not in _PLACES or self.kb.prior[entity] >= self._sure:
             return False
-        if self.lang in UNSPACED and len(name) < _SHORTEST and category in _CITIES:
+        if self.lang in UNSPACED and len(name) < _SHORTEST:
             return True
         if all(common(word, self.lang) for word in name.split()):
             return True
@@ -341,13 +344,15 @@ class Lexicon:
             return False
         if category in _NAMED and not flag & _UPPER and " " not in name and self._in_any(name):
             return False
+        if category == "language" and kb.prior[entity] < _SPOKEN and self._in_any(name):
+            return False
         abbreviation = flag & _UPPER and category in _ABBREVIATED
         if abbreviation and len(name) == 2 and self._is_code(entity, name):
             return False
         if not flag & _UNSTATED:
             return True
         if abbreviation:
-            return not self._foreign(entity, name)
+            return True
         # An alternate name that is an ordinary word is more often the word.
         if not flag & _LABEL and all(self._in_any(word) for word in name.split()):
             return False

@@ -18,7 +18,7 @@ from steelyard.kobe.linking.doubt import Found, doubted, is_initial
 from steelyard.kobe.linking.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
 from steelyard.kobe.linking.quantities import find_values
 from steelyard.kobe.linking.tokens import in_word, is_mark, tokenise
-from steelyard.kobe.linking.wordforms import Folded, fold_text, stop_words
+from steelyard.kobe.linking.wordforms import Folded, common, fold_text, stop_words
 from steelyard.kobe.linking.written import Token, Value
 from steelyard.kobe.mention import Id, Mention, Mentions
 from steelyard.kobe.options import LinkOptions
@@ -33,6 +33,7 @@ _PIECE = re.compile(rf"[{_UNSPACED_CHAR}]|[^\W{_UNSPACED_CHAR}]+")
 _ENDS = frozenset(".':")  # signs that may be the end of a name
 _AROUND = 30  # characters by which a headline is told
 _ABBREVIATED = range(2, 5)  # letters
+_TITLED = frozenset({"city", "state", "person", "organisation", "work", "product", "event"})
 _DOTTED = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,5}")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]")
 _HIRAGANA = re.compile(r"[\u3041-\u3096]+")
@@ -119,6 +120,7 @@ class DictionaryLinker:
             found = joined(found, phrases(aligned, tokens, lexicon))
             found = joined(found, inflected(aligned, tokens, found, lexicon))
         if found:
+            found = joined(found, surnames(aligned, tokens, found, lexicon))
             found = doubted(aligned, tokens, found, lang)
         values: list[Value] = []
         if self.options.values and "core" in self.options.tiers:
@@ -266,6 +268,28 @@ def _stands_alone(folded: str, start: int, end: int, *, japanese: bool) -> bool:
     return not (_KATAKANA.match(name[-1]) and after and _KATAKANA.match(after))
 
 
+def surnames(
+    text: str, tokens: list[Token], found: list[Found], lexicon: Lexicon
+) -> list[Found]:
+    """Find people whose full name is in the text by the last word of it: Merkel, after all.
+
+    They are doubtful: translators repeat names, or not, as their language likes it.
+    """
+    people: dict[str, Found] = {}
+    for one in found:
+        first, _, last = text[one.start : one.end].rpartition(" ")
+        if one.entry.category == "person" and first and len(last) > 2:
+            people.setdefault(lexicon.stems[last.lower()], one)
+    if not people:
+        return []
+    more = []
+    for folded, start, end in tokens:
+        person = people.get(lexicon.stems[folded])
+        if person and not person.start <= start < person.end and text[start].isupper():
+            more.append(person._replace(start=start, end=end, doubtful=True))
+    return more
+
+
 def dotted(text: str, lexicon: Lexicon) -> list[Found]:
     """Find abbreviations with dots that the base has without: U.S., U.K., U.S.A."""
     found = []
@@ -384,7 +408,15 @@ def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entr
         return None
     if entry.case == 1 and first == first.lower() and first != first.upper():
         return None
+    if lang == "en" and entry.category in _TITLED and " " in written and _small(written):
+        return None
     return entry if not entry.ordinary or _is_name(text, start, written, lang) else None
+
+
+def _small(written: str) -> bool:
+    """Whether a word of a name in English lacks its capital, which only little words do."""
+    words = [word for word in written.split() if word[0].islower()]
+    return any(word not in stop_words("en") and common(word, "en") for word in words)
 
 
 def _shouted(text: str, start: int, end: int) -> bool:

@@ -38,15 +38,16 @@ class Phrases:
         categories = lexicon.kb.manifest["categories"]
         self.terms = "term" in categories
         self.on = inflects(self.lang) and (self.terms or self.lang not in _TERMS_ONLY)
-        self.compounds = self.terms and self.lang in COMPOUNDING
+        self.compounds = self.lang in COMPOUNDING
+        self._parts: dict[str, tuple[int, int, Form] | None] = {}
         self._nodes: dict[str, _Node] = {}
         self._starts: dict[str, tuple[_Node, ...]] = {}
         self._stems: dict[str, tuple[str, ...]] = {}
 
     def trim(self) -> None:
         """Forget what was looked up where it is much."""
-        if len(self._starts) + len(self._stems) > _KEPT:
-            for memo in (self._nodes, self._starts, self._stems):
+        if max(len(self._starts), len(self._stems), len(self._parts)) > _KEPT:
+            for memo in (self._nodes, self._starts, self._stems, self._parts):
                 memo.clear()
 
     def find(self, text: str, tokens: list[Token], at: int) -> tuple[int, Form] | None:
@@ -133,16 +134,26 @@ class Phrases:
     # -- compounds
 
     def compound(self, folded: str) -> tuple[int, int, Form] | None:
-        """Find a term as the first or last part of a compound: its start and end in the word."""
+        """Find a part of a compound: its start and end in the word, and what it means.
+
+        Terms are the first or the last part, days of the week the first (Montagabend).
+        """
+        try:
+            return self._parts[folded]
+        except KeyError:
+            found = self._parts[folded] = self._compound(folded)
+            return found
+
+    def _compound(self, folded: str) -> tuple[int, int, Form] | None:
         lexicon = self.lexicon
         if len(folded) < _SHORTEST_TERM + _SHORTEST_PART:
             return None
         for length, key in lexicon.names(folded):
             if _SHORTEST_TERM <= length <= len(folded) - _SHORTEST_PART:
                 entry = lexicon.entry(key, folded[:length])
-                if entry and entry.category == "term":
+                if entry and entry.category in ("term", "weekday") and not entry.after_number:
                     return 0, length, (key, entry)
-        for at in range(_SHORTEST_PART, len(folded) - _SHORTEST_TERM + 1):
+        for at in range(_SHORTEST_PART, len(folded) - _SHORTEST_TERM + 1) if self.terms else ():
             name = folded[at:]
             found = lexicon.kb.key(self.lang, name)
             entry = None if found is None else lexicon.entry(found, name)
