@@ -123,7 +123,7 @@ class Lexicon:
         self._min = math.log10(max(options.min_population, 1))
         self._sure = math.log10(max(options.sure_population, 1))
         self._latin = "LATIN" in kb.manifest["scripts"].get(lang, ())
-        self._countries = self._national() if options.national_languages else {}
+        self.countries = self._national() if options.national_languages else {}
         self._entries: dict[int, Entry | None] = {}
         self.known_forms: dict[str, Form | None] = {}
         self.starts = _Memo(self._start)
@@ -254,7 +254,7 @@ class Lexicon:
         beside = category in _NEED_NUMBER or bool(
             flag & _ABBREVIATION and category in ("month", "weekday")
         )
-        ids = tuple(dict.fromkeys(self._countries.get(e, e) for e, _ in kept[:_READINGS]))
+        ids = tuple(dict.fromkeys(self.countries.get(e, e) for e, _ in kept[:_READINGS]))
         if ids[0] != first:
             category = self._categories[kb.category[ids[0]]]
         own = not flag & _UNSTATED or bool(flag & _LABEL)
@@ -290,6 +290,8 @@ class Lexicon:
             if category == "organisation" and all(self._in_any(word) for word in name.split()):
                 return True
             return short or (category == "person" and self._is_given(name))
+        if category == "language":
+            return self._is_rare(entity) and self._in_any(name)
         if category not in _PLACES or self.kb.prior[entity] >= self._sure:
             return False
         if self.lang in UNSPACED and len(name) < _SHORTEST:
@@ -343,8 +345,6 @@ class Lexicon:
         ):
             return False
         if category in _NAMED and not flag & _UPPER and " " not in name and self._in_any(name):
-            return False
-        if category == "language" and kb.prior[entity] < _SPOKEN and self._in_any(name):
             return False
         abbreviation = flag & _UPPER and category in _ABBREVIATED
         if abbreviation and len(name) == 2 and self._is_code(entity, name):
@@ -408,7 +408,7 @@ class Lexicon:
             for lang in (self.lang, UNSTATED):
                 key = self.kb.key(lang, name)
                 entry = None if key is None else self.entry(key, name)
-                if key is not None and entry is not None and self._inflects(entry, name):
+                if key is not None and entry is not None and self._inflects(entry, name, word):
                     if entry.category == "currency":  # lions are no levs
                         entry = entry._replace(after_number=True)
                     if self.lang == "de" and folded == name + "er":  # Hamburger, Radeberger
@@ -416,9 +416,14 @@ class Lexicon:
                     return key, entry
         return None
 
-    def _inflects(self, entry: Entry, name: str) -> bool:
+    def _is_rare(self, entity: int) -> bool:
+        return bool(self.kb.prior[entity] < _SPOKEN)
+
+    def _inflects(self, entry: Entry, name: str, word: str) -> bool:
         """Whether a name may stand for itself with another ending."""
         if entry.after_number:
+            return False
+        if entry.category == "language" and word[0].islower() and self._is_rare(entry.ids[0]):
             return False
         # Names of other languages in our letters do not take our endings by chance.
         return entry.own or not name[0].isascii()

@@ -415,7 +415,7 @@ def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entr
 
 def _small(written: str) -> bool:
     """Whether a word of a name in English lacks its capital, which only little words do."""
-    words = [word for word in written.split() if word[0].islower()]
+    words = [word for word in written.split() if word[0].islower() and len(word) > 3]
     return any(word not in stop_words("en") and common(word, "en") for word in words)
 
 
