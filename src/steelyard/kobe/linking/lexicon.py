@@ -179,15 +179,15 @@ class Lexicon:
         try:
             return self._entries[key]
         except KeyError:
-            found = self._entries[key] = self._entry(key, name)
+            found = self._entries[key] = self._entry(name)
             return found
 
-    def _entry(self, key: int, name: str) -> Entry | None:
-        kept = [pair for pair in self._postings(key, name) if self._usable(*pair, name)]
+    def _entry(self, name: str) -> Entry | None:
+        kept = [pair for pair in self._postings(name) if self._usable(*pair, name)]
         if not kept:
             return None
         if len(kept) > 1:
-            kept.sort(key=lambda pair: -self._rank(*pair, name))
+            kept.sort(key=lambda pair: -self._rank(pair[0], pair[1], name))
         upper = [pair for pair in kept if pair[1] & _UPPER]
         if upper and len(upper) < len(kept):
             # WHO is an organisation, Who is not
@@ -196,7 +196,7 @@ class Lexicon:
             return capitals if rest is None else rest._replace(in_capitals=capitals)
         return self._cased(kept, name)
 
-    def _postings(self, key: int, name: str) -> list[tuple[int, int]]:
+    def _postings(self, name: str) -> list[tuple[int, int]]:
         """Give entities and flags of a name: stated in the language, or in none."""
         found: dict[int, int] = {}
         for lang in (self.lang, UNSTATED):
@@ -277,13 +277,13 @@ class Lexicon:
     def _is_given(self, name: str) -> bool:
         """Whether people's names begin with a name."""
         kb = self.kb
-        if " " in name or not "person" in self._categories:
+        if " " in name or "person" not in self._categories:
             return False
         longer = islice(kb.starting(self.lang, name + " "), _READINGS)
         firsts = (int(kb.entities[kb.starts[key]]) for _, key in longer)
         return any(self._categories[kb.category[entity]] == "person" for entity in firsts)
 
-    def _unsure(self, entity: int, category: str, name: str, *, own: bool) -> bool:
+    def _unsure(self, entity: int, category: str, name: str, *, own: bool) -> bool:  # noqa: PLR0911
         """Whether a name is better left undecided: it is a word, or hardly its own."""
         if category in _NAMED:
             short = self.lang in UNSPACED and len(name) < _SHORTEST
@@ -332,7 +332,7 @@ class Lexicon:
         small = category in ("language", "demonym") and self.lang != "en"
         return not small and category not in _LOWER_TOO
 
-    def _usable(self, entity: int, flag: int, name: str) -> bool:
+    def _usable(self, entity: int, flag: int, name: str) -> bool:  # noqa: PLR0911
         """Whether a name may stand for an entity at all."""
         kb = self.kb
         category = self._categories[kb.category[entity]]

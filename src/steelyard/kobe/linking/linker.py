@@ -268,9 +268,7 @@ def _stands_alone(folded: str, start: int, end: int, *, japanese: bool) -> bool:
     return not (_KATAKANA.match(name[-1]) and after and _KATAKANA.match(after))
 
 
-def surnames(
-    text: str, tokens: list[Token], found: list[Found], lexicon: Lexicon
-) -> list[Found]:
+def surnames(text: str, tokens: list[Token], found: list[Found], lexicon: Lexicon) -> list[Found]:
     """Find people whose full name is in the text by the last word of it: Merkel, after all.
 
     They are doubtful: translators repeat names, or not, as their language likes it.
@@ -385,7 +383,7 @@ def _free(tokens: list[Token], taken: list[Found]) -> list[Token]:
     return result
 
 
-def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entry | None:
+def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entry | None:  # noqa: PLR0911
     """Give what a name means as it is written; None where it is not written as a name.
 
     It needs capitals where names have them, and must not be an ordinary word with a capital for

@@ -116,9 +116,7 @@ class Phrases:
                     best = last, form
         return best
 
-    def _meant(
-        self, text: str, tokens: list[Token], found: tuple[int, str] | None
-    ) -> Form | None:
+    def _meant(self, text: str, tokens: list[Token], found: tuple[int, str] | None) -> Form | None:
         if found is None:
             return None
         key, name = found

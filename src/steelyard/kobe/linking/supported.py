@@ -37,14 +37,12 @@ class SelfLinked(NamedTuple):
         return self.names >= _FEWEST and self.rate >= ENOUGH
 
 
-def self_linked(
-    linker: DictionaryLinker, langs: Iterable[str] | None = None
-) -> list[SelfLinked]:
+def self_linked(linker: DictionaryLinker, langs: Iterable[str] | None = None) -> list[SelfLinked]:
     """Count by language the names of the base that are found where they stand in a sentence.
 
     Each language is paired with English, and English with German.
     """
-    wanted = None if langs is None else frozenset(langs)
+    wanted = frozenset(linker.kb.languages if langs is None else langs)
     found, names = Counter[str](), Counter[str]()
     for lang, own in sorted(_names(linker, wanted).items()):
         other = "de" if lang == "en" else "en"
@@ -58,17 +56,16 @@ def self_linked(
     return [SelfLinked(lang, found[lang], names[lang]) for lang in names]
 
 
-def _names(
-    linker: DictionaryLinker, wanted: frozenset[str] | None
-) -> dict[str, list[tuple[str, int]]]:
+def _names(linker: DictionaryLinker, wanted: frozenset[str]) -> dict[str, list[tuple[str, int]]]:
     """Give main names and their entities by language."""
     kb = linker.kb
     kinds = {i for i, kind in enumerate(kb.manifest["categories"]) if kind in KINDS}
+    label = int(Flag.LABEL)
     found = defaultdict(list)
     for entity, kind in enumerate(kb.category.tolist()):
         if kind not in kinds:
             continue
         for lang, text, flags in kb.names(entity):
-            if flags & Flag.LABEL and lang in kb.languages and (not wanted or lang in wanted):
+            if flags & label and lang in wanted:
                 found[lang].append((text, entity))
     return found

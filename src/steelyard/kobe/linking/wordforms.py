@@ -40,7 +40,9 @@ _OPTIONAL_MARKS = frozenset(
 #: Languages that write all nouns with a capital.
 NOUNS_WITH_CAPITALS = frozenset({"de", "lb", "gsw", "nds"})
 _ALIKE = 0.5
-_LETTERS = str.maketrans({"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i", "\u00e6": "ae"})
+_LETTERS = str.maketrans(
+    {"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i", "\u00e6": "ae"}
+)
 _UMLAUTS = (("a", "\u00e4"), ("o", "\u00f6"), ("u", "\u00fc"))
 _NOUN_ENDINGS = ("n", "en", "e", "er", "es")
 _IGNORED = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
