@@ -26,7 +26,8 @@ from steelyard.formats import files
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.packaged import default
 from steelyard.kobe.linking.lexicon import Lexicon
-from steelyard.kobe.linking.linker import DictionaryLinker, detect, tokenise
+from steelyard.kobe.linking.linker import DictionaryLinker, detect
+from steelyard.kobe.linking.tokens import tokenise
 from steelyard.kobe.linking.wordforms import fold_text
 from steelyard.kobe.options import KobeOptions
 from steelyard.kobe.run import kobe_metric

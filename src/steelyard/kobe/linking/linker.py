@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.packaged import default
 from steelyard.kobe.languages import normalise
+from steelyard.kobe.linking.doubt import Found, doubted, is_initial
 from steelyard.kobe.linking.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
 from steelyard.kobe.linking.quantities import find_values
-from steelyard.kobe.linking.wordforms import Folded, fold_text
+from steelyard.kobe.linking.tokens import in_word, is_mark, tokenise
+from steelyard.kobe.linking.wordforms import Folded, common, fold_text, stop_words
 from steelyard.kobe.linking.written import Token, Value
 from steelyard.kobe.mention import Id, Mention, Mentions
 from steelyard.kobe.options import LinkOptions
@@ -26,26 +27,17 @@ _CACHED = 500_000  # sentences
 _BESIDE = 2  # characters between a number and its unit
 _COUNTERS = "个個つケヶカか"
 WINDOW = 60  # characters of the longest name that is looked for
-_WORD = re.compile(r"\w+")
-_WORD_WITH_APOSTROPHE = re.compile(r"\w+(?:'\w+)*")  # Ukrainian and Belarusian write some in words
-_APOSTROPHE_IN_WORDS = frozenset({"uk", "be"})
 #: Words that are not Chinese, Japanese, Thai ...: those are taken character by character.
 _UNSPACED_CHAR = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 _PIECE = re.compile(rf"[{_UNSPACED_CHAR}]|[^\W{_UNSPACED_CHAR}]+")
+_ENDS = frozenset(".':")  # signs that may be the end of a name
+_AROUND = 30  # characters by which a headline is told
+_ABBREVIATED = range(2, 5)  # letters
+_TITLED = frozenset({"city", "state", "person", "organisation", "work", "product", "event"})
+_DOTTED = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,5}")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]")
 _HIRAGANA = re.compile(r"[\u3041-\u3096]+")
-_BEFORE_CAPITAL = frozenset(".!?…:;\"“”„«»‘'([{*-–—•|\n¿¡")
 _PLACE_WORDS = {"de": frozenset({"in", "nach", "aus"}), "lb": frozenset({"zu"})}
-
-
-class Found(NamedTuple):
-    """A name in a folded text: its span, its key and meaning, and whether it was inflected."""
-
-    start: int
-    end: int
-    key: int
-    entry: Entry
-    inflected: bool = False
 
 
 class DictionaryLinker:
@@ -122,10 +114,14 @@ class DictionaryLinker:
         aligned = text if places is None else "".join([text[p] for p in places[:-1]])
         tokens = tokenise(folded.text, lang)
         found = detect(folded.text, aligned, tokens, lexicon)
+        if "." in text and (more := dotted(aligned, lexicon)):
+            found = joined(found, more)
         if self.options.lemmas and lang not in UNSPACED:
-            more = inflected(aligned, tokens, found, lexicon)
-            if more:
-                found = sorted(found + more)
+            found = joined(found, phrases(aligned, tokens, lexicon))
+            found = joined(found, inflected(aligned, tokens, found, lexicon))
+        if found:
+            found = joined(found, surnames(aligned, tokens, found, lexicon))
+            found = doubted(aligned, tokens, found, lang)
         values: list[Value] = []
         if self.options.values and "core" in self.options.tiers:
             months = [(f.start, f.end) for f in found if f.entry.category == "month"]
@@ -149,7 +145,8 @@ class DictionaryLinker:
             start, end = folded.span(name.start, name.end)
             own, ids = text[start:end], entry.ids
             rule = "inflected" if name.inflected else "name"
-            mentions.append(Mention(start, end, own, ids[0], entry.category, entry.tier, ids, rule))
+            told = (entry.category, entry.tier, ids, rule, name.doubtful)
+            mentions.append(Mention(start, end, own, ids[0], *told))
         for value in values:
             if any(s < value.end and value.start < e for s, e in taken):
                 continue
@@ -188,24 +185,6 @@ def _beside(folded: str, name: Found, numbers: list[Value]) -> bool:
 # -- names in a text
 
 
-def tokenise(folded: str, lang: str) -> list[Token]:
-    """Split a folded text into words with their places.
-
-    Examples
-    --------
-    >>> tokenise("l'allemagne", "fr")
-    [('l', 0, 1), ('allemagne', 2, 11)]
-    """
-    word = _WORD_WITH_APOSTROPHE if lang in _APOSTROPHE_IN_WORDS else _WORD
-    end = 0
-    tokens = []
-    for text in word.findall(folded):
-        start = folded.index(text, end)
-        end = start + len(text)
-        tokens.append((text, start, end))
-    return tokens
-
-
 def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
     """Find names that are written as names, the longest at each place.
 
@@ -229,12 +208,12 @@ def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> lis
             if loose or (at < last and begins[folded[start : tokens[at + 1][2]]]):
                 names: Sequence[tuple[int, int]] = lexicon.names(folded[start : start + WINDOW])
             else:
-                names = lexicon.exact[token if folded[stop : stop + 1] != "." else token + "."]
+                names = lexicon.exact[folded[start : stop + (folded[stop : stop + 1] in _ENDS)]]
         else:
             names = known
         for length, key in names:
             end = start + length
-            if end < n and folded[end].isalnum() and folded[end - 1].isalnum() and not loose:
+            if end < n and not loose and in_word(folded, end):
                 continue
             entry = entry_of(key, folded[start:end])
             if entry and (meant := as_written(entry, text, start, end, lang)):
@@ -255,6 +234,8 @@ def _detect_unspaced(folded: str, text: str, lexicon: Lexicon) -> list[Found]:
         together = piece.end() - start == 1 and piece[0] >= "\u0e00"
         for length, key in lexicon.names(folded[start : start + WINDOW]):
             end = start + length
+            if end < len(folded) and is_mark(folded[end]):
+                continue
             if together and not _stands_alone(folded, start, end, japanese=japanese):
                 continue
             if not together and end < len(folded) and _latin(folded[end - 1 : end + 1]):
@@ -287,12 +268,80 @@ def _stands_alone(folded: str, start: int, end: int, *, japanese: bool) -> bool:
     return not (_KATAKANA.match(name[-1]) and after and _KATAKANA.match(after))
 
 
+def surnames(text: str, tokens: list[Token], found: list[Found], lexicon: Lexicon) -> list[Found]:
+    """Find people whose full name is in the text by the last word of it: Merkel, after all.
+
+    They are doubtful: translators repeat names, or not, as their language likes it.
+    """
+    people: dict[str, Found] = {}
+    for one in found:
+        first, _, last = text[one.start : one.end].rpartition(" ")
+        if one.entry.category == "person" and first and len(last) > 2:
+            people.setdefault(lexicon.stems[last.lower()], one)
+    if not people:
+        return []
+    more = []
+    for folded, start, end in tokens:
+        person = people.get(lexicon.stems[folded])
+        if person and not person.start <= start < person.end and text[start].isupper():
+            more.append(person._replace(start=start, end=end, doubtful=True))
+    return more
+
+
+def dotted(text: str, lexicon: Lexicon) -> list[Found]:
+    """Find abbreviations with dots that the base has without: U.S., U.K., U.S.A."""
+    found = []
+    for match in _DOTTED.finditer(text):
+        letters = match[0].replace(".", "")
+        form = lexicon.abbreviation(letters) if letters == letters.upper() else None
+        if form is not None:
+            found.append(Found(*match.span(), *form))
+    return found
+
+
+def phrases(text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
+    """Find names of several words, in whatever form they are."""
+    found: list[Found] = []
+    own, lang = lexicon.phrases, lexicon.lang
+    if not own.on:
+        return found
+    taken = 0
+    for at in range(len(tokens) - 1):
+        if tokens[at][1] < taken or not (hit := own.find(text, tokens, at)):
+            continue
+        last, (key, entry) = hit
+        start, end = tokens[at][1], tokens[last][2]
+        if meant := as_written(entry, text, start, end, lang):
+            found.append(Found(start, end, key, meant, inflected=True))
+            taken = end
+    return found
+
+
+def joined(found: list[Found], more: list[Found]) -> list[Found]:
+    """Put names together; of two that overlap the longer counts, else the one of the first list.
+
+    Both are sorted.
+    """
+    if not more:
+        return found
+    result = [
+        one for one in found
+        if not any(_overlap(one, o) and o.end - o.start > one.end - one.start for o in more)
+    ]  # fmt: skip
+    kept = [one for one in more if not any(_overlap(one, other) for other in result)]
+    return sorted(result + kept)
+
+
+def _overlap(one: Found, other: Found) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
 def inflected(text: str, tokens: list[Token], taken: list[Found], lexicon: Lexicon) -> list[Found]:
     """Find names that are inflected, among words that are not part of one yet."""
     found: list[Found] = []
     end_taken = 0
     lang, forms = lexicon.lang, lexicon.known_forms
-    hyphens = "-" in text
+    hyphens, compounds = "-" in text, lexicon.phrases.compounds
     free = _free(tokens, taken)
     for at, (folded, start, end) in enumerate(free):
         if start < end_taken:
@@ -303,13 +352,10 @@ def inflected(text: str, tokens: list[Token], taken: list[Found], lexicon: Lexic
             hit = _hyphenated(text, free, at, lexicon)
         if hit is None:
             form = forms[word] if word in forms else lexicon.inflected(word, folded)
-            if form is None:
-                continue
-            if isinstance(form, str):  # PHRASE
-                hit = _phrase(text, free, at, lexicon)
-                form = lexicon.form(word, folded) if hit is None else None
-            if hit is None and form is not None:
+            if form is not None:
                 hit = Found(start, end, *form, inflected=True)
+            elif compounds and (part := lexicon.phrases.compound(folded)):
+                hit = Found(start + part[0], start + part[1], *part[2], inflected=True)
         if hit and (meant := as_written(hit.entry, text, hit.start, hit.end, lang)):
             found.append(hit._replace(entry=meant))
             end_taken = hit.end
@@ -337,37 +383,50 @@ def _free(tokens: list[Token], taken: list[Found]) -> list[Token]:
     return result
 
 
-def _phrase(text: str, tokens: list[Token], at: int, lexicon: Lexicon) -> Found | None:
-    """Find the longest name of two to four inflected words."""
-    words = [lexicon.stems[tokens[at][0]]]
-    best = None
-    for i in range(at + 1, min(at + 4, len(tokens))):
-        if text[tokens[i - 1][2] : tokens[i][1]] != " ":
-            break
-        words.append(lexicon.stems[tokens[i][0]])
-        form = lexicon.phrases.get(" ".join(words))
-        if form is not None:
-            best = Found(tokens[at][1], tokens[i][2], *form, inflected=True)
-    return best
-
-
-def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entry | None:
+def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entry | None:  # noqa: PLR0911
     """Give what a name means as it is written; None where it is not written as a name.
 
     It needs capitals where names have them, and must not be an ordinary word with a capital for
     other reasons. ``text`` is the original, ``start`` and ``end`` the span in it.
     """
-    if entry.with_capital is not None and text[start] != text[start].lower():
+    if entry.in_capitals is not None and (written := text[start:end]) == written.upper():
+        entry = entry.in_capitals
+    elif entry.with_capital is not None and text[start] != text[start].lower():
         entry = entry.with_capital
     if not entry.case and not entry.ordinary:
         return entry
     written = text[start:end]
     first = written[0]
-    if entry.case == 2 and written != written.upper():
+    if entry.case == 2:
+        if written != written.upper():
+            return None
+        word = written.lower()
+        return None if word in stop_words(lang) and _shouted(text, start, end) else entry
+    if entry.case == 1 and len(written) in _ABBREVIATED and _is_abbreviation(text, start, end):
         return None
     if entry.case == 1 and first == first.lower() and first != first.upper():
         return None
+    if lang == "en" and entry.category in _TITLED and " " in written and _small(written):
+        return None
     return entry if not entry.ordinary or _is_name(text, start, written, lang) else None
+
+
+def _small(written: str) -> bool:
+    """Whether a word of a name in English lacks its capital, which only little words do."""
+    words = [word for word in written.split() if word[0].islower() and len(word) > 3]
+    return any(word not in stop_words("en") and common(word, "en") for word in words)
+
+
+def _shouted(text: str, start: int, end: int) -> bool:
+    """Whether the words around a span are in capitals, so that its own say nothing."""
+    around = text[max(0, start - _AROUND) : start] + text[end : end + _AROUND]
+    return around == around.upper() and around != around.lower()
+
+
+def _is_abbreviation(text: str, start: int, end: int) -> bool:
+    """Whether a short word in capitals is none that is written so: ROM is not Rom."""
+    written = text[start:end]
+    return written == written.upper() != written.lower() and not _shouted(text, start, end)
 
 
 def _is_name(text: str, start: int, written: str, lang: str) -> bool:
@@ -378,7 +437,6 @@ def _is_name(text: str, start: int, written: str, lang: str) -> bool:
     if lang in _PLACE_WORDS:  # nouns have capitals too: only the word before can tell
         before = text[:start].split()[-1:]
         return bool(before) and before[0].lower() in _PLACE_WORDS[lang]
-    before_text = text[:start].rstrip()
-    if not before_text or before_text[-1] in _BEFORE_CAPITAL:
+    if is_initial(text, start):
         return any(word[:1].isupper() for word in written.split()[1:])
     return True

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tomllib
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -37,6 +37,14 @@ _TURKIC_LANGUAGES = frozenset({"tr", "az"})
 _OPTIONAL_MARKS = frozenset(
     [chr(c) for c in (*range(0x0591, 0x05C8), *range(0x064B, 0x0653), 0x0670)]
 )
+#: Languages that write all nouns with a capital.
+NOUNS_WITH_CAPITALS = frozenset({"de", "lb", "gsw", "nds"})
+_ALIKE = 0.5
+_LETTERS = str.maketrans(
+    {"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i", "\u00e6": "ae"}
+)
+_UMLAUTS = (("a", "\u00e4"), ("o", "\u00f6"), ("u", "\u00fc"))
+_NOUN_ENDINGS = ("n", "en", "e", "er", "es")
 _IGNORED = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 
 
@@ -166,6 +174,12 @@ def stop_words(lang: str) -> frozenset[str]:
 
 
 @cache
+def place_words(lang: str) -> frozenset[str]:
+    """Give the words of a language after which places are named."""
+    return frozenset(_table("places").get(lang, ()))
+
+
+@cache
 def lemmatised(lang: str) -> bool:
     """Whether there is a lemmatiser for a language."""
     need_extra("kobe", "a knowledge base", "simplemma")
@@ -204,6 +218,30 @@ def ordinary(word: str, lang: str) -> bool:
     return form is not None and (form[:1] == form[:1].lower() or form.lower() != word)
 
 
+@lru_cache(maxsize=1 << 15)
+def common(word: str, lang: str) -> bool:
+    """Whether a folded word is in the dictionary as an ordinary word only, not as a name too.
+
+    Where nouns have capitals as names have, one with a plural or genitive of its own is ordinary.
+
+    Examples
+    --------
+    >>> common("bath", "en"), common("venice", "en"), common("lage", "de"), common("wien", "de")
+    (True, False, True, False)
+    """
+    if word in stop_words(lang):
+        return True
+    capital = word[:1].upper() + word[1:]
+    form = lemma(capital, lang)
+    if form is None:
+        return False
+    if lang in NOUNS_WITH_CAPITALS and form == capital:
+        forms = [capital + ending for ending in _NOUN_ENDINGS]
+        forms += [capital.replace(*pair) for pair in _UMLAUTS if pair[0] in capital]
+        return any(lemma(form, lang) == capital for form in forms)
+    return form != capital and ordinary(word, lang)
+
+
 def stem(word: str, lang: str) -> str:
     """Cut the ending off a folded word, to compare the words of longer names in any case.
 
@@ -216,6 +254,35 @@ def stem(word: str, lang: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: len(word) - len(ending)]
     return word
+
+
+def resembles(one: str, other: str) -> bool:
+    """Whether two folded names are spellings of one, in Latin letters; others can't be compared.
+
+    A name of more words names another place: New Delhi is no spelling of Delhi.
+
+    Examples
+    --------
+    >>> resembles("florence", "firenze"), resembles("venice", "dayton")
+    (True, False)
+    >>> resembles("new delhi", "delhi"), resembles("\u043c\u043e\u0441\u043a\u0432\u0430", "moscow")
+    (False, True)
+    """
+    plain, main = (_without_marks(name) for name in (one, other))
+    if not (plain.isascii() and main.isascii()):
+        return True
+    if len(plain.split()) > len(main.split()) and main in plain:
+        return False
+    if plain in main.split():
+        return True
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, plain, main, autojunk=False).ratio() >= _ALIKE
+
+
+def _without_marks(folded: str) -> str:
+    parts = unicodedata.normalize("NFKD", folded.translate(_LETTERS))
+    return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def inflects(lang: str) -> bool:
@@ -235,7 +302,9 @@ def base_forms(word: str, lang: str) -> list[str]:
     form = lemma(word, lang)
     if form is not None and form != word:
         forms.append(form)
-    if len(word) >= 5 and word[:1] != word[:1].lower():
+    # A word of the dictionary is no form of a name that the dictionary does not know.
+    known = form is not None and form[:1] == form[:1].lower()
+    if len(word) >= 5 and word[:1] != word[:1].lower() and not known:
         forms += [
             word[: len(word) - len(ending)] + other
             for ending, other in _endings(lang)
