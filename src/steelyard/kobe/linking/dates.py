@@ -1,7 +1,6 @@
 """Dates and clock times in digits, decades and centuries.
 
-A day is its number, a year too; a month is an entity of its own (``month:5``), with its number as
-a further reading. A two-digit year is one of the years it may stand for.
+A day is its number, a year too; a month is an entity of its own (``month:5``). A two-digit year is one of the years it may stand for.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ _DATE = re.compile(
     r"|(?P<dd>\d{1,2})\.\s?(?P<mm>\d{1,2})\.(?=\s|$|[^\w\s])"
     r")(?![\d/]|[.,]\d)"
 )
+_HINT = re.compile(r"\d[./-] ?\d|'\d\d")
 _SHORT_DATE = re.compile(
     r"(?:\b(?:am|vom|bis|ab|seit|zum|den|dem|der|dne|od|do|ke|на|от|до|по|dnia|le|du|au|el|al|il|op)\s)"
     r"(?P<d>\d{1,2})(?P<sep>[./])(?P<m>\d{1,2})(?![\d./,]|\s?(?:%|uhr|h\b))"
@@ -46,6 +46,7 @@ _DECADE_BEFORE = re.compile(
 )
 _APOSTROPHE_YEAR = re.compile(r"(?<!\w)'(\d\d)(s)?\b")
 _SEASON = re.compile(r"(?<![\d/.-])((?:19|20)\d\d)[/-](\d\d)(?![\d/.-])")
+_SLASHED = re.compile(r"(?<![\d/.,])(\d{1,2})/(\d{1,2})(?![\d/]|[.,]\d)")
 _ROMAN = re.compile(r"(?<!\w)(?=[IVX])(X{0,3}(?:IX|IV|V?I{0,3}))(?=e\b|[èo]?me\b|\W|$)")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10}
 _CENTURY = re.compile(
@@ -56,6 +57,8 @@ _CENTURY = re.compile(
 
 def dates(text: str, lang: str) -> Iterator[tuple[int, int, list[Value]]]:
     """Find dates in digits: start, end and the values of each."""
+    if _HINT.search(text) is None:
+        return
     for found in _DATE.finditer(text):
         parts = _date(found, lang)
         if parts:
@@ -66,6 +69,12 @@ def dates(text: str, lang: str) -> Iterator[tuple[int, int, list[Value]]]:
             if 1 <= month <= _MONTHS and 1 <= day <= _DAYS:
                 start = found.start("d")
                 yield start, found.end(), _parts(found, ("d", "m", ""), day, month)
+    for found in _SLASHED.finditer(text):  # 9/11: either may be the month
+        parts = [
+            Value(*found.span(i), f"num:{int(found[i])}", "number", _as_month(int(found[i])))
+            for i in (1, 2)
+        ]
+        yield found.start(), found.end(), parts
     for found in _SEASON.finditer(text):
         first, second = int(found[1]), int(found[2])
         ranged = found[0][4] == "-" and second > max(first % 100, _MONTHS)  # 1986-88
@@ -115,8 +124,8 @@ def _parts(
     either: bool = False,
 ) -> list[Value]:
     swapped = either and day != month
-    days = (f"num:{month}", f"month:{month}") if swapped else ()
-    months = (f"num:{month}", *((f"month:{day}", f"num:{day}") if swapped else ()))
+    days = (f"num:{month}",) if swapped else ()
+    months = (f"month:{day}",) if swapped else ()
     parts = [
         Value(*found.span(names[0]), f"num:{day}", "date", days),
         Value(*found.span(names[1]), f"month:{month}", "month", months),
@@ -127,6 +136,10 @@ def _parts(
         full = len(year) == 4
         parts.append(Value(*span, f"num:{year}", "number") if full else two_digits(*span, int(year)))
     return sorted(parts)
+
+
+def _as_month(number: int) -> tuple[str, ...]:
+    return (f"month:{number}",) if 1 <= number <= _MONTHS else ()
 
 
 def two_digits(start: int, end: int, short: int) -> Value:
@@ -151,11 +164,11 @@ def decade(start: int, end: int, number: int, *, century: int | None = None) -> 
     ('num:1980', 'num:1880', 'num:1850')
     """
     if number >= 100:
-        return Value(start, end, f"num:{number}", "number", (f"num:{number % 100}",))
+        return Value(start, end, f"num:{number}", "number")
     if number % 10:
         return None
     if century is not None:
-        return Value(start, end, f"num:{100 * (century - 1) + number}", "number", (f"num:{number}",))
+        return Value(start, end, f"num:{100 * (century - 1) + number}", "number")
     others = (f"num:{number}", f"num:{2000 + number}", f"num:{1800 + number}")
     near = 1900 if number >= 20 else 2000
     return Value(start, end, f"num:{near + number}", "number", others)
@@ -243,6 +256,20 @@ def dotted_time(text: str, start: int, written: str) -> tuple[str, bool]:
 
 
 # -- centuries and rulers
+
+
+def has_roman(text: str) -> bool:
+    """Whether a text may have a Roman numeral; plain searches are faster than a pattern.
+
+    Examples
+    --------
+    >>> has_roman("Elizabeth II"), has_roman("I am Ivan")
+    (True, False)
+    """
+    return (
+        "II" in text or "IV" in text or "VI" in text or "IX" in text or "XI" in text
+        or "XX" in text or "XV" in text or "X " in text or "V " in text
+    )  # fmt: skip
 
 
 def roman_numbers(written: str, text: str) -> Iterator[Value]:

@@ -22,7 +22,7 @@ _LARGE = {
 _NUMERALS = "".join(c for c in [*_DIGITS, *_SMALL, *_LARGE] if c < "가")
 _UNITS = "".join([*_SMALL, *_LARGE])
 _PLAIN = r"\d+(?:[.,]\d+)*"
-_MIXED = rf"(?:{_PLAIN} ?[余餘多]?[{_UNITS}]+ ?)+(?:\d+(?![\d:.]))?"
+_MIXED = rf"(?:{_PLAIN} ?[余餘多]?(?:(?!千[米克瓦卡赫])[{_UNITS}])+ ?)+(?:\d+(?![\d:.]))?"
 _WRITTEN = rf"[{_NUMERALS}]+"
 _ANY = rf"(?:{_MIXED}|{_PLAIN}|{_WRITTEN})"
 #: What may follow a single numeral that really counts something.
@@ -36,7 +36,7 @@ _LATER = frozenset(
 )
 _EARLIER = frozenset("上午 早上 凌晨 清晨 中午 午前 朝 早朝 오전 새벽 아침".split())
 _SMALL_HOUR = r"[一二三四五六七八九十两]{1,3}"
-CJK_NUMBER = re.compile(rf"[{_NUMERALS}]|\d ?[{_UNITS}点點时時시日号號成割月世年个個后後余餘多]")
+CJK_NUMBER = re.compile(rf"[{_NUMERALS}]|\d ?[{_UNITS}点點时時시日号號成割月월일世年个個后後余餘多]")
 _FIND = re.compile(
     rf"(?P<half>{'|'.join(sorted(_LATER | _EARLIER))})?\s?(?P<hour>\d{{1,2}}|{_SMALL_HOUR})\s?"
     rf"(?:点钟?|點鐘?|时(?!间|候|代|刻|期|段|尚)|時(?!間|代|期|点|段|計)|시(?![간즌]))"
@@ -48,8 +48,8 @@ _FIND = re.compile(
     rf"(?P<decade>\d{{2,4}}|[二三四五六七八][三四五六七八九]十|[一二三四五六七八九]〇|[一二三四五六七八九]十)\s?(?:年代|년대)"
     rf"|(?P<born>\d{{2}})[后後](?![^\W]?半)"
     rf"|第\s?(?P<ordinal>\d+|{_WRITTEN})"
-    rf"|(?P<month>\d{{1,2}}|十?[一二三四五六七八九十])\s?月(?![球亮光饼餅薪租底份]?\w?饼|球|亮|光|饼)"
-    rf"|(?P<day>\d{{1,2}}|[一二三四五六七八九十廿]{{1,3}})\s?(?:日(?!間|本|元|币|目)|号(?!码|线|楼|店)|號)"
+    rf"|(?P<month>\d{{1,2}}|十?[一二三四五六七八九十])\s?[月월](?![球亮光饼餅薪租底份]?\w?饼|球|亮|光|饼)"
+    rf"|(?P<day>\d{{1,2}}|[一二三四五六七八九十廿]{{1,3}})\s?(?:日(?!間|本|元|币|目)|일(?!간)|号(?!码|线|楼|店)|號)"
     rf"|(?P<halves>{_ANY})\s?(?:个|個|年|小时|小時|時間|岁|歳|天|日|个月|ヶ月|か月|倍|시간|년)(?=半|반)"
     rf"|(?P<mixed>{_MIXED})|(?P<written>{_WRITTEN})"
 )
@@ -136,7 +136,7 @@ def _counted(text: str, found: re.Match[str], kind: str) -> Value | None:  # noq
     if kind == "ordinal":
         return Value(start, end, f"num:{number}", "ordinal", doubtful=number in ("1", "2"))
     if kind == "month" and 1 <= int(number) <= 12:
-        return Value(start, found.end(), f"month:{number}", "month", (f"num:{number}",))
+        return Value(start, found.end(), f"month:{number}", "month")
     if kind == "day" and number.isdigit() and 1 <= int(number) <= 31:
         return Value(start, end, f"num:{number}", "date")
     if kind == "halves":
@@ -200,7 +200,7 @@ def _written(text: str, found: re.Match[str], taken: Sequence[Value]) -> Value |
         return None
     number = chinese_number(written) or 0
     spelt = all(c in _DIGITS for c in written) and not single
-    if spelt and not ((after == "年" and len(written) == 4) or "〇" in written or "零" in written):
+    if spelt and not ((after == "年" and len(written) == 4 and text[end + 1 : end + 2] not in "级級") or "〇" in written or "零" in written):
         return None  # 三四五六: one after the other
     # 十几 is more than ten, and who has 两人 may say "both" or nothing.
     loose = after in ("几", "幾", "来", "數", "数") or text[start - 1 : start] == "双"

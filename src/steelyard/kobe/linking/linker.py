@@ -27,6 +27,7 @@ from steelyard.kobe.options import LinkOptions
 _CACHED = 500_000  # sentences
 _BESIDE = 2  # characters between a number and its unit
 _BESIDE_NUMBER = frozenset({"unit", "currency", "month", "weekday"})
+_OF = (" de ", " d'", " di ")  # un million d'euros
 _AGAIN = 40  # characters from a unit to the same one said again
 _COUNTERS = "个個つケヶカか"
 WINDOW = 60  # characters of the longest name that is looked for
@@ -146,20 +147,23 @@ class DictionaryLinker:
         lexicon: Lexicon,
     ) -> Mentions:
         """Choose between overlapping names and values, and check what needs a number beside it."""
+        if not found and not values:
+            return ()
         taken: list[tuple[int, int]] = []
         mentions = []
         numbers = [v for v in values if v.category not in ("currency", "time", "month")]
-        units = units_of(lexicon)
+        units = units_of(lexicon) if numbers else None
         for name in found:
             entry = name.entry
-            beside = _beside(folded.text, name, numbers) if entry.category in _BESIDE_NUMBER else None
+            needs = numbers and entry.category in _BESIDE_NUMBER
+            beside = _beside(folded.text, name, numbers) if needs else None
             if entry.after_number and beside is None:
                 continue
-            if any(_prevails(value, name) for value in values):
+            if values and any(_prevails(value, name) for value in values):
                 continue
             ids: tuple[Id, ...] = entry.ids
             doubtful = False
-            if entry.category == "unit" and beside is not None:
+            if entry.category == "unit" and beside is not None and units is not None:
                 if beside.category == "date":
                     continue
                 year = is_year(beside, folded.text)
@@ -170,8 +174,6 @@ class DictionaryLinker:
             elif entry.category == "currency":
                 doubtful = beside is None or not _is_money(self.name(ids[0]), name, folded.text)
                 ids = self._currency(ids, folded.text[name.start : name.end], lexicon)
-            elif entry.category == "month":
-                ids = (*ids, *_month_number(ids[0], lexicon))
             elif entry.category == "weekday":
                 doubtful = entry.after_number  # "po" is Monday, and a preposition
             taken.append((name.start, name.end))
@@ -194,7 +196,7 @@ class DictionaryLinker:
                     start, end, own, all_[0], value.category, "core", all_, "value", value.doubtful
                 )
             )
-            if value.category in ("number", "ordinal"):
+            if value.category in ("number", "ordinal") and units is not None:
                 after = units.after(
                     folded.text, aligned, value.end, year=is_year(value, folded.text)
                 )
@@ -204,8 +206,9 @@ class DictionaryLinker:
                     mentions.append(
                         Mention(start, end, own, ids[0], "unit", "core", ids, "value", doubtful)
                     )
-        mentions.sort(key=lambda m: (m.start, m.end))
-        return _repeated(mentions)
+        if values:
+            mentions.sort(key=lambda m: (m.start, m.end))
+        return _repeated(mentions) if numbers else tuple(mentions)
 
     def _currency(self, ids: tuple[Id, ...], name: str, lexicon: Lexicon) -> tuple[Id, ...]:
         """Add the currencies that a bare name may mean as well."""
@@ -236,7 +239,9 @@ def _beside(folded: str, name: Found, numbers: list[Value]) -> Value | None:
         gap = folded[value.end : name.start] if value.end <= name.start else None
         if gap is None and name.entry.category != "unit" and name.end <= value.start:
             gap = folded[name.end : value.start]
-        if gap is not None and len(gap) <= _BESIDE and not gap.strip(" .-,").strip(_COUNTERS):
+        if gap in _OF or (
+            gap is not None and len(gap) <= _BESIDE and not gap.strip(" .-,").strip(_COUNTERS)
+        ):
             return value
     return None
 
@@ -244,17 +249,12 @@ def _beside(folded: str, name: Found, numbers: list[Value]) -> Value | None:
 def _is_money(currency: str, name: Found, folded: str) -> bool:
     """Whether a word for a currency beside a number is one; лев is a lion as well."""
     code = currency.removeprefix("cur:")
-    if code.startswith("X") or folded[name.start : name.end] == "sterling":
+    word = folded[name.start : name.end]
+    if code.startswith("X") or word == "sterling":
         return False  # gold and silver
+    if code == "GBP" and " " not in word and word != "gbp":
+        return "£" in folded or "sterling" in folded  # pounds are weights, too
     return not name.inflected or code in COMMON
-
-
-def _month_number(month: Id, lexicon: Lexicon) -> tuple[str, ...]:
-    """Give the number of a month, which stands for it in dates like 9/11."""
-    for number in range(1, 13):
-        if lexicon.values[f"month:{number}"] == month:
-            return (f"num:{number}",)
-    return ()
 
 
 def _repeated(mentions: list[Mention]) -> Mentions:

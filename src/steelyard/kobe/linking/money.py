@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from steelyard.kobe.linking.written import Value
+from steelyard.kobe.linking.written import LETTERS, Value
 
 _SYMBOLS = {
     "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₽": "RUB", "₴": "UAH", "₹": "INR", "₩": "KRW",
@@ -19,6 +19,7 @@ _DOLLARS = {"a": "AUD", "au": "AUD", "c": "CAD", "ca": "CAD", "hk": "HKD", "nz":
             "r": "BRL", "us": "USD", "u.s. ": "USD", "nt": "TWD", "mx": "MXN"}  # fmt: skip
 _LONGEST = sorted(map(re.escape, _DOLLARS), key=len, reverse=True)
 _SYMBOL = re.compile(rf"(?:(?<![a-z])({'|'.join(_LONGEST)}))?([{re.escape(''.join(_SYMBOLS))}])")
+SIGN = re.compile(rf"[{re.escape(''.join(_SYMBOLS))}]")
 #: Currencies that a bare name or sign may mean as well.
 FAMILIES = {
     "USD": ("AUD", "CAD", "HKD", "NZD", "SGD", "TWD"),
@@ -58,7 +59,7 @@ _WORDS = {
     "dolarów": "USD", "يورو": "EUR", "دولار": "USD", "دولارا": "USD", "دولارات": "USD",
     "유로": "EUR", "달러": "USD", "엔": "JPY", "위안": "CNY", "파운드": "GBP",
 }  # fmt: skip
-_WORD_AFTER = re.compile(r"[ -]?([^\W\d_]+|₹)(?!\w)")
+_WORD_AFTER = re.compile(rf"[ -]?(?:de |d'|di )?({LETTERS}|₹)(?!\w)")
 _WORD_BEFORE = re.compile(r"(?<!\w)(kč|czk|rs|rs\.|kr|kr\.|eur|euro|€|rmb) ?$")
 _AFTER = {
     "元": "CNY", "块": "CNY", "塊": "TWD", "円": "JPY", "圓": "TWD", "원": "KRW", "ドル": "USD",

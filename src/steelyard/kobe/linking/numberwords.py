@@ -117,6 +117,14 @@ def first_words(lang: str) -> frozenset[str]:
     return frozenset(begin | words.hundreds | words.half | words.plus_half)
 
 
+@cache
+def telling_words(lang: str) -> frozenset[str]:
+    """Give the words without which a text has no number: all but articles and the like."""
+    words = number_words(lang)
+    ones = {word for table in (words.cardinals, words.ordinals) for word, n in table.items() if n == 1}
+    return first_words(lang) - ones
+
+
 def _folded(text: str, lang: str) -> str:
     """Fold a file line by line, so that its keys and values stay what they are."""
     return "\n".join([fold_text(line, lang).text for line in text.split("\n")])

@@ -16,9 +16,16 @@ from functools import cache
 from itertools import pairwise
 
 from steelyard.kobe.linking import hanzi
-from steelyard.kobe.linking.dates import clocks, dates, decade_at, dotted_time, roman_numbers
-from steelyard.kobe.linking.money import currencies
-from steelyard.kobe.linking.numberwords import first_words, number_words
+from steelyard.kobe.linking.dates import (
+    clocks,
+    dates,
+    decade_at,
+    dotted_time,
+    has_roman,
+    roman_numbers,
+)
+from steelyard.kobe.linking.money import SIGN, currencies
+from steelyard.kobe.linking.numberwords import number_words, telling_words
 from steelyard.kobe.linking.units import glued_symbol
 from steelyard.kobe.linking.written import (
     Token,
@@ -42,7 +49,7 @@ _DIGITS_APART = re.compile(
     r"(?:(?<![a-zà-ÿа-яё_\d])|(?<=[\d ]x))(?:\d+(?:-\d+){2,}(?![-\d])|\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*)"
 )
 #: Letters and digits in one: the digits may stand apart in another language (E 94 and E94).
-_GLUED = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,8}(\d{1,4})(?![A-Za-z\d]|[.,]\d)")
+_GLUED = re.compile(r"(?<=[^\W\d_])\d{1,4}(?![A-Za-z\d]|[.,]\d)")
 _FRACTIONS = {"1⁄2": 0.5, "1⁄4": 0.25, "3⁄4": 0.75}
 _FRACTION = re.compile(r"(\d*?) ?(1⁄2|1⁄4|3⁄4)(?!\d)")
 #: What is no number though it has digits: addresses, handles, tags, names of files.
@@ -51,11 +58,12 @@ _MASKED = re.compile(
     r"|[\w-]+\.(?:com|org|net|de|cn|ru|cz|co\.uk|pdf|docx?|xlsx?|pptx?|txt|csv|json|xml|html?|zip|"
     r"jpe?g|png|gif|mp[34]|exe|py|svg)\b(?:/\S*)?"
 )
+_MASK_HINT = re.compile(r"://|www\.|[@#]|24/7|(?<=[\w])\.[a-z]{2,4}\b")
 _PHONE = re.compile(
     r"\+\d{1,3}(?:[ ()/.-]{0,2}\d){6,13}|\(\d{2,5}\) ?\d(?:[ -]?\d){4,9}|(?<![\d-])\d{3}-\d{3,4}-\d{4}(?![\d-])"
     r"|(?<![\d.,])0\d{1,4}[ /-]\d(?:[ -]?\d){4,9}(?![\d.,%])"
 )
-_LISTED = re.compile(r"(?:^|\n)[\s(*•-]*(\d{1,2})(?=[.)、:](?!\d)|\))")
+_LISTED = re.compile(r"^[ \t(*•-]*(\d{1,2})(?=[.)、:](?!\d)|\))", re.MULTILINE)
 _VERSION_BEFORE = re.compile(
     r"(?:versio?n?\w*|verz\w*|верси\w*|v|ver|版|release|python|ios|android|windows|macos|bios)[.:]? ?v?$"
 )
@@ -193,19 +201,19 @@ def find_values(
         found = _digit_values(text, written, lang)
     words = number_words(lang)
     if tokens and (
-        not first_words(lang).isdisjoint([t[0] for t in tokens])
-        or any(part in text for part, _ in words.inside)
+        not telling_words(lang).isdisjoint([t[0] for t in tokens])
+        or (words.inside and any(part in text for part, _ in words.inside))
     ):
-        found = _merged(found, word_values(text, tokens, words))
+        found = _merged(found, word_values(text, tokens, lang))
     if words.adjective is not None:
         found = _merged(found, adjective_values(text, words))
     if lang in hanzi.LANGUAGES and hanzi.CJK_NUMBER.search(text):
         found = _merged(found, hanzi.cjk_values(text, found))
-    if written is not text and ("I" in written or "V" in written or "X" in written):
+    if has_roman(written):
         found = _merged(found, roman_numbers(written, text))
-    if lang == "en" and found:
+    if lang == "en" and found and ("May" in written or "March" in written):
         found = _merged(found, _english_months(text, written))
-    if found or not text.isascii() or "$" in text:
+    if found or ((not text.isascii() or "$" in text) and SIGN.search(text)):
         found = _merged(found, currencies(text, written, lang, found))
     return _settled(text, _ranges(text, found, lang), months) if found else found
 
@@ -213,16 +221,18 @@ def find_values(
 def _digit_values(text: str, written: str, lang: str) -> list[Value]:
     found: list[Value] = []
     taken = 0
-    masked = [m.span() for m in _MASKED.finditer(text)]
+    masked = [m.span() for m in _MASKED.finditer(text)] if _MASK_HINT.search(text) else []
+    dated = list(dates(text, lang))
     for phone in _PHONE.finditer(text):
-        if not any(start < phone.end() and phone.start() < end for start, end in masked):
+        spans = [*masked, *(date[:2] for date in dated)]
+        if not any(start < phone.end() and phone.start() < end for start, end in spans):
             digits = "".join(c for c in phone[0] if c.isdigit())
             found.append(Value(*phone.span(), f"num:{digits}", "number", doubtful=True))
             masked.append(phone.span())
     fixed: dict[int, tuple[int, list[Value]]] = {}
     for start, clock in clocks(text, lang):
         fixed[start] = clock.end, [clock]
-    for start, end, parts in dates(text, lang):
+    for start, end, parts in dated:
         if not _VERSION_BEFORE.search(text[max(0, start - 12) : start]):
             fixed[start] = end, parts
     for mixed in _FRACTION.finditer(text) if "⁄" in text else ():
@@ -244,7 +254,7 @@ def _digit_values(text: str, written: str, lang: str) -> list[Value]:
     found = _merged(
         found,
         [
-            Value(*m.span(1), f"num:{int(m[1])}", "number", doubtful=True)
+            Value(*m.span(), f"num:{int(m[0])}", "number", doubtful=True)
             for m in _GLUED.finditer(written)
             if not any(begin <= m.start() < end for begin, end in masked)
         ],
@@ -345,16 +355,20 @@ def _english_months(text: str, written: str) -> Iterable[Value]:
     for found in _ENGLISH_MONTH.finditer(text):
         if written[found.start()].isupper():
             number = _ENGLISH_MONTHS[found[0]]
-            yield Value(*found.span(), f"month:{number}", "month", (f"num:{number}",))
+            yield Value(*found.span(), f"month:{number}", "month")
 
 
 def _merged(first: list[Value], more: Iterable[Value]) -> list[Value]:
     """Add values that do not overlap those there are; a longer one takes the place of a shorter."""
+    new = list(more)
+    if not new:
+        return first
     kept = list(first)
-    for value in more:
+    for value in new:
         rivals = [v for v in kept if v.start < value.end and value.start < v.end]
-        if all(v.end - v.start < value.end - value.start for v in rivals):
-            kept = [v for v in kept if v not in rivals]
+        if not rivals or all(v.end - v.start < value.end - value.start for v in rivals):
+            if rivals:
+                kept = [v for v in kept if v not in rivals]
             kept.append(value)
     return sorted(kept)
 

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from steelyard.kobe.base.records import UNSTATED
 from steelyard.kobe.linking.lexicon import UNSPACED, Lexicon
 from steelyard.kobe.linking.wordforms import base_forms, fold, fold_text
+from steelyard.kobe.linking.written import LETTERS
 from steelyard.kobe.mention import Id
 
 
@@ -28,8 +29,7 @@ class Unit(NamedTuple):
     doubtful: bool
 
 
-_WORD = re.compile(r"[ -]?(?:([^\W\d_]+)(?![^\W_]))")
-_LETTERS = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(rf"[ -]?(?:de |d'|di )?({LETTERS})(?![^\W_])")
 _YEAR = "unit:duration-year"
 
 
@@ -80,7 +80,12 @@ def _unspaced(lang: str) -> re.Pattern[str]:
 def _kin() -> dict[str, tuple[str, ...]]:
     """Give units that stand for each other in translations, the usual one first."""
     kin = [[f"unit:{u}" for u in line.split()] for line in _told()["kin"].values()]
-    return {unit: tuple(dict.fromkeys((line[0], unit, *line))) for line in kin for unit in line}
+    mutual = {unit: tuple(dict.fromkeys((line[0], unit, *line))) for line in kin for unit in line}
+    wide = {
+        f"unit:{unit}": tuple(f"unit:{u}" for u in line.split())
+        for unit, line in _told()["wide"].items()
+    }
+    return mutual | wide
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from steelyard.kobe.linking.numberwords import NumberWords, compound
+from steelyard.kobe.linking.numberwords import NumberWords, compound, first_words, number_words
 
 
 class Value(NamedTuple):
@@ -27,6 +27,8 @@ class Value(NamedTuple):
     doubtful: bool = False
 
 
+#: A word in a pattern; the vowel signs of Indian scripts are no letters to it.
+LETTERS = r"[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0981-\u0dff])*"
 #: A word of the folded text: itself, its start and its end.
 Token = tuple[str, int, int]
 
@@ -55,12 +57,14 @@ def text_of(value: float) -> str:
     return str(int(value)) if value == int(value) else str(value)
 
 
-def word_values(text: str, tokens: Sequence[Token], words: NumberWords) -> list[Value]:
+def word_values(text: str, tokens: Sequence[Token], lang: str) -> list[Value]:
     """Find numbers in words, among the words of a folded text."""
+    words, begin = number_words(lang), first_words(lang)
+    inside = [part for part, _ in words.inside if part in text]
     found = []
     end = 0
     for at, (word, start, stop) in enumerate(tokens):
-        if at < end:
+        if at < end or not (word in begin or (inside and any(part in word for part in inside))):
             continue
         if word in words.loose:
             id_ = f"num:{text_of(words.loose[word])}"
@@ -71,9 +75,9 @@ def word_values(text: str, tokens: Sequence[Token], words: NumberWords) -> list[
         value = spoken.value
         if spoken.end == at or value == _ONE:
             continue
-        if word in words.magnitudes and text[max(0, start - 2) : start - 1].isdigit():
-            continue  # N585 million: the name has the digits
         before = tokens[at - 1][0] if at else ""
+        if word in words.magnitudes and before[-1:].isdigit() and not before.isdigit():
+            continue  # N585 million: the name has the digits
         unsure = spoken.end == at + 1 and word in words.unsure and before not in words.sure_after
         doubtful = spoken.doubtful or unsure or value == 0 or (spoken.ordinal and value == _SECOND)
         last = tokens[spoken.end - 1][2]
