@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.kobe.linking.quantities import POINT_LANGUAGES, canonical, find_values, shifted
-from steelyard.kobe.linking.wordforms import fold_text
 from steelyard.kobe.linking.hanzi import chinese_number
 from steelyard.kobe.linking.numberwords import LANGUAGES, first_words, number_words
+from steelyard.kobe.linking.quantities import POINT_LANGUAGES, canonical, find_values, shifted
+from steelyard.kobe.linking.wordforms import fold_text
 
 WORD = re.compile(r"\w+(?:'\w+)*")
 

@@ -1,6 +1,7 @@
 """Dates and clock times in digits, decades and centuries.
 
-A day is its number, a year too; a month is an entity of its own (``month:5``). A two-digit year is one of the years it may stand for.
+A day is its number, a year too; a month is an entity of its own (``month:5``). A two-digit year is
+one of the years it may stand for.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _DATE = re.compile(
 )
 _HINT = re.compile(r"\d[./-] ?\d|'\d\d")
 _SHORT_DATE = re.compile(
-    r"(?:\b(?:am|vom|bis|ab|seit|zum|den|dem|der|dne|od|do|ke|на|от|до|по|dnia|le|du|au|el|al|il|op)\s)"
+    r"(?:\b(?:am|vom|bis|ab|seit|zum|den|dem|der|dne|od|do|ke|на|от|до|по|dnia|le|du|au|el|al|il|op)"
+    r"\s)"
     r"(?P<d>\d{1,2})(?P<sep>[./])(?P<m>\d{1,2})(?![\d./,]|\s?(?:%|uhr|h\b))"
 )
 _CLOCK = re.compile(
@@ -37,12 +39,14 @@ _TIME_BEFORE = re.compile(
     r"klo|kello|kl|klockan|saat|الساعة|around|before|after|since))[.]?\s(?:circa |etwa |about )?$"
 )
 _DECADE_TAIL = re.compile(
-    r"'?s\b|-?er(?:n|jahren|-?jahren?)?\b(?: jahren?\b)?|-?(?:х|ые|ых|ми|тых|ті|тих|их)\b(?: (?:годов|годах|годы|годам|"
-    r"гг|років|роках|роки)\b)?|-luvu\w*|-(?:tal|talet)\b|-as évek\w*|-es évek\w*|\. léta\b|\. let(?:ech|ům)?\b"
+    r"'?s\b|-?er(?:n|jahren|-?jahren?)?\b(?: jahren?\b)?|-?(?:х|ые|ых|ми|тых|ті|тих|их)\b"
+    r"(?: (?:годов|годах|годы|годам|гг|років|роках|роки)\b)?|-luvu\w*|-(?:tal|talet)\b"
+    r"|-as évek\w*|-es évek\w*|\. léta\b|\. let(?:ech|ům)?\b"
     r"|'?(?:li|lı|lu|lü|lar|ler) yıllar\w*"
 )
 _DECADE_BEFORE = re.compile(
-    r"\b(?:années|anni|años|anos|década de(?: los)?|lata|latach|lat|ani[ilor]*|سنوات|عقد|les)\s(?:'|’)?$"
+    r"\b(?:années|anni|años|anos|década de(?: los)?|lata|latach|lat|ani[ilor]*|سنوات|عقد|les)"
+    r"\s(?:'|’)?$"
 )
 _APOSTROPHE_YEAR = re.compile(r"(?<!\w)'(\d\d)(s)?\b")
 _SEASON = re.compile(r"(?<![\d/.-])((?:19|20)\d\d)[/-](\d\d)(?![\d/.-])")
@@ -50,12 +54,14 @@ _SLASHED = re.compile(r"(?<![\d/.,])(\d{1,2})/(\d{1,2})(?![\d/]|[.,]\d)")
 _ROMAN = re.compile(r"(?<!\w)(?=[IVX])(X{0,3}(?:IX|IV|V?I{0,3}))(?=e\b|[èo]?me\b|\W|$)")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10}
 _CENTURY = re.compile(
-    r"centur|jahrhundert|jh\.|\bвек|\bвв?\.|\bстоліт|\bстолет|\bстолітт|\bstolet|\bstol\.|wiek|siècle|"
+    r"centur|jahrhundert|jh\.|\bвек|\bвв?\.|\bстоліт|\bстолет|\bstolet|\bstol\.|wiek|siècle|"
     r"siglo|secolo|século|eeuw|sekel|århundrad|vuosisa|század|yüzyıl|sec\."
 )
 
 
-def dates(text: str, lang: str) -> Iterator[tuple[int, int, list[Value]]]:
+def dates(  # noqa: C901 - one way of writing after the other
+    text: str, lang: str
+) -> Iterator[tuple[int, int, list[Value]]]:
     """Find dates in digits: start, end and the values of each."""
     if _HINT.search(text) is None:
         return
@@ -134,7 +140,9 @@ def _parts(
         year = found[names[2]]
         span = found.span(names[2])
         full = len(year) == 4
-        parts.append(Value(*span, f"num:{year}", "number") if full else two_digits(*span, int(year)))
+        parts.append(
+            Value(*span, f"num:{year}", "number") if full else two_digits(*span, int(year))
+        )
     return sorted(parts)
 
 

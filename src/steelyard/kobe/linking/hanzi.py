@@ -1,4 +1,4 @@
-"""Values in Chinese, Japanese and Korean writing: 二十五, 12億, 3만 5천, 下午3点, 百分之三十, 80年代."""
+"""Values in Chinese, Japanese and Korean writing: 二十五, 12億, 下午3点, 百分之三十."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ _LATER = frozenset(
 )
 _EARLIER = frozenset("上午 早上 凌晨 清晨 中午 午前 朝 早朝 오전 새벽 아침".split())
 _SMALL_HOUR = r"[一二三四五六七八九十两]{1,3}"
-CJK_NUMBER = re.compile(rf"[{_NUMERALS}]|\d ?[{_UNITS}点點时時시日号號成割月월일世年个個后後余餘多]")
+CJK_NUMBER = re.compile(
+    rf"[{_NUMERALS}]|\d ?[{_UNITS}点點时時시日号號成割月월일世年个個后後余餘多]"
+)
 _FIND = re.compile(
     rf"(?P<half>{'|'.join(sorted(_LATER | _EARLIER))})?\s?(?P<hour>\d{{1,2}}|{_SMALL_HOUR})\s?"
     rf"(?:点钟?|點鐘?|时(?!间|候|代|刻|期|段|尚)|時(?!間|代|期|点|段|計)|시(?![간즌]))"
@@ -117,7 +119,9 @@ def cjk_values(text: str, taken: Sequence[Value]) -> Iterator[Value]:
             yield value
 
 
-def _counted(text: str, found: re.Match[str], kind: str) -> Value | None:  # noqa: PLR0911 - one each
+def _counted(  # noqa: C901, PLR0911 - one of each kind
+    text: str, found: re.Match[str], kind: str
+) -> Value | None:
     number = _any_number(found[kind])
     start, end = found.start(), found.end()
     if kind == "decade" and number is None:  # 六七十年代: two of them, the first is enough
@@ -200,7 +204,11 @@ def _written(text: str, found: re.Match[str], taken: Sequence[Value]) -> Value |
         return None
     number = chinese_number(written) or 0
     spelt = all(c in _DIGITS for c in written) and not single
-    if spelt and not ((after == "年" and len(written) == 4 and text[end + 1 : end + 2] not in "级級") or "〇" in written or "零" in written):
+    if spelt and not (
+        (after == "年" and len(written) == 4 and text[end + 1 : end + 2] not in "级級")
+        or "〇" in written
+        or "零" in written
+    ):
         return None  # 三四五六: one after the other
     # 十几 is more than ten, and who has 两人 may say "both" or nothing.
     loose = after in ("几", "幾", "来", "數", "数") or text[start - 1 : start] == "双"

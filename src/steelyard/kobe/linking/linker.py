@@ -137,7 +137,7 @@ class DictionaryLinker:
             values = find_values(folded.text, tokens, lang, months, aligned)
         return self._settle(text, aligned, folded, found, values, lexicon)
 
-    def _settle(  # noqa: PLR0913 - a text in three forms
+    def _settle(  # noqa: C901, PLR0912 - each kind has its own needs
         self,
         text: str,
         aligned: str,
@@ -262,11 +262,11 @@ def _repeated(mentions: list[Mention]) -> Mentions:
     last: dict[Id, int] = {}
     result = []
     for mention in mentions:
+        again = False
         if mention.category in ("unit", "currency"):
-            if mention.start - last.get(mention.id, -_AGAIN) < _AGAIN and not mention.doubtful:
-                mention = mention._replace(doubtful=True)
+            again = mention.start - last.get(mention.id, -_AGAIN) < _AGAIN
             last[mention.id] = mention.end
-        result.append(mention)
+        result.append(mention._replace(doubtful=True) if again else mention)
     return tuple(result)
 
 

@@ -43,6 +43,7 @@ _CODE_AFTER = re.compile(rf"[ -]?({_CODES.replace(' ', '|')})(?![^\W\d_])")
 _CODE_BEFORE = re.compile(rf"(?<![^\W\d_])({_CODES.replace(' ', '|')})[ $€£]?$")
 #: Short words beside a number, in any language that has them: folded, with what they may mean.
 _WORDS = {
+    "czk": "CZK", "rmb": "CNY",
     "kč": "CZK", "kc": "CZK", "zł": "PLN", "zl": "PLN", "złoty": "PLN", "złotych": "PLN",
     "руб": "RUB", "р": "RUB", "грн": "UAH", "rs": "INR", "rs.": "INR", "re": "", "₹": "INR",
     "bucks": "USD", "buck": "USD", "quid": "GBP", "crown": "CZK", "crowns": "CZK",
@@ -60,7 +61,7 @@ _WORDS = {
     "유로": "EUR", "달러": "USD", "엔": "JPY", "위안": "CNY", "파운드": "GBP",
 }  # fmt: skip
 _WORD_AFTER = re.compile(rf"[ -]?(?:de |d'|di )?({LETTERS}|₹)(?!\w)")
-_WORD_BEFORE = re.compile(r"(?<!\w)(kč|czk|rs|rs\.|kr|kr\.|eur|euro|€|rmb) ?$")
+_WORD_BEFORE = re.compile(r"(?<!\w)(kč|czk|rs|rs\.|kr|kr\.|eur|euro|rmb) ?$")
 _AFTER = {
     "元": "CNY", "块": "CNY", "塊": "TWD", "円": "JPY", "圓": "TWD", "원": "KRW", "ドル": "USD",
     "ユーロ": "EUR", "ポンド": "GBP", "ウォン": "KRW", "달러": "USD", "유로": "EUR", "엔": "JPY",
@@ -86,7 +87,9 @@ def readings(code: str) -> tuple[str, ...]:
     return tuple(f"cur:{other}" for other in FAMILIES.get(code, ()))
 
 
-def currencies(text: str, written: str, lang: str, numbers: Sequence[Value]) -> Iterator[Value]:
+def currencies(  # noqa: C901 - one way of writing after the other
+    text: str, written: str, lang: str, numbers: Sequence[Value]
+) -> Iterator[Value]:
     """Find currencies by their signs anywhere, by codes and short words beside numbers."""
     for sign in _SYMBOL.finditer(text):
         code, others = _SYMBOLS[sign[2]], readings(_SYMBOLS[sign[2]])
@@ -114,10 +117,10 @@ def currencies(text: str, written: str, lang: str, numbers: Sequence[Value]) -> 
             code = _AFTER[cjk[1]]
             others = readings(code) if cjk[1] in ("元", "块", "ドル", "ルピー") else ()
             yield Value(*cjk.span(1), f"cur:{code}", "currency", others)
-        elif after := _WORD_AFTER.match(text, number.end):
-            if code := _WORDS.get(after[1]):
-                yield Value(*after.span(1), f"cur:{code}", "currency", readings(code))
+        elif (after := _WORD_AFTER.match(text, number.end)) and _WORDS.get(after[1]):
+            code = _WORDS[after[1]]
+            yield Value(*after.span(1), f"cur:{code}", "currency", readings(code))
         if before := _WORD_BEFORE.search(text, max(0, number.start - 5), number.start):
-            code = _WORDS.get(before[1].rstrip("."), "") or {"czk": "CZK", "rmb": "CNY", "€": ""}[before[1]]
+            code = _WORDS[before[1].rstrip(".")]
             if code:
                 yield Value(*before.span(1), f"cur:{code}", "currency", readings(code))

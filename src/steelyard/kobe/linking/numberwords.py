@@ -7,8 +7,8 @@ from 20, ``hundreds`` from 100. ``ordinals`` are stems where there are ``ordinal
 ``inside`` those that stand within longer words. ``exact``, ``groups`` (dozen) and ``loose`` (both,
 twice) come with their value. ``loose`` ones and those of ``groups`` are said freely, ``unsure``
 words mean something else as often; they are doubtful, the latter unless after one of
-``sure_after``. A number of ``prefixes`` may stand before a stem of ``prefixed``. A word of ``percent`` with a star may have any ending. Everything is folded when it
-is read.
+``sure_after``. A number of ``prefixes`` may stand before a stem of ``prefixed``. A word of
+``percent`` with a star may have any ending. Everything is folded when it is read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NumberWords:
     hundreds: frozenset[str] = frozenset()
     magnitudes: dict[str, int] = field(default_factory=dict)
     plurals: dict[str, int] = field(default_factory=dict)
-    ordinals: dict[str, int] = field(default_factory=dict)
+    ordinals: dict[str, float] = field(default_factory=dict)
     inside: tuple[tuple[str, int], ...] = ()
     groups: dict[str, float] = field(default_factory=dict)
     loose: dict[str, float] = field(default_factory=dict)
@@ -84,6 +84,13 @@ def number_words(lang: str) -> NumberWords:
         ordinals |= _german_ordinals(units, told["ordinal_tens"], told["ordinal_endings"])
     more = _numbered(told.get("hundreds", ""), 100, 100)
     zero = dict.fromkeys(told.get("zero", "").split(), 0)
+    valued, several = ("groups", "loose", "prefixes"), ("percent", "percent_before", "and_half")
+    listed = ("half", "articles", "plus_half", "unsure", "sure_after", "joiners")
+    more_tables: dict[str, Any] = {
+        **{name: _valued(told.get(name, "")) for name in valued},
+        **{name: frozenset(told.get(name, "").split()) for name in listed},
+        **{name: tuple(told.get(name, ())) for name in several},
+    }
     return NumberWords(
         cardinals={**zero, **cardinals, **more, **_valued(told.get("exact", ""))},
         magnitudes=_powers(told["magnitudes"]),
@@ -94,13 +101,8 @@ def number_words(lang: str) -> NumberWords:
             for power, _, word in (part.partition(":") for part in told.get("inside", "").split())
         ),
         hundreds=frozenset(told.get("hundred", "").split()),
-        **{name: _valued(told.get(name, "")) for name in ("groups", "loose", "prefixes")},
         adjective=_adjective(told),
-        **{
-            name: frozenset(told.get(name, "").split())
-            for name in ("half", "articles", "plus_half", "unsure", "sure_after", "joiners")
-        },
-        **{name: tuple(told.get(name, ())) for name in ("percent", "percent_before", "and_half")},
+        **more_tables,
         joined=told.get("joined", ""),
         by_twenties=told.get("by_twenties", False),
         year_pairs=told.get("year_pairs", False),
@@ -121,7 +123,9 @@ def first_words(lang: str) -> frozenset[str]:
 def telling_words(lang: str) -> frozenset[str]:
     """Give the words without which a text has no number: all but articles and the like."""
     words = number_words(lang)
-    ones = {word for table in (words.cardinals, words.ordinals) for word, n in table.items() if n == 1}
+    ones = {
+        word for table in (words.cardinals, words.ordinals) for word, n in table.items() if n == 1
+    }
     return first_words(lang) - ones
 
 
@@ -242,5 +246,5 @@ def compound(word: str, words: NumberWords) -> float:
         rest = 0 if not tail else words.cardinals.get(tail) or compound(tail, words)
         limit = 1000 if power > 2 else 100
         if times and times < limit and (rest or not tail) and rest < 10**power:
-            return times * 10**power + rest
+            return times * int(10**power) + rest
     return 0

@@ -46,7 +46,8 @@ _NUMBER = r"\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:-\d+){2,}(?![-\d])|\d+(?:
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(rf"(?:(?<![a-zà-ÿа-яё_\d])|(?<=[\d ][xх]))(?:{_NUMBER})")
 _DIGITS_APART = re.compile(
-    r"(?:(?<![a-zà-ÿа-яё_\d])|(?<=[\d ]x))(?:\d+(?:-\d+){2,}(?![-\d])|\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*)"
+    r"(?:(?<![a-zà-ÿа-яё_\d])|(?<=[\d ]x))"
+    r"(?:\d+(?:-\d+){2,}(?![-\d])|\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*)"
 )
 #: Letters and digits in one: the digits may stand apart in another language (E 94 and E94).
 _GLUED = re.compile(r"(?<=[^\W\d_])\d{1,4}(?![A-Za-z\d]|[.,]\d)")
@@ -60,22 +61,22 @@ _MASKED = re.compile(
 )
 _MASK_HINT = re.compile(r"://|www\.|[@#]|24/7|(?<=[\w])\.[a-z]{2,4}\b")
 _PHONE = re.compile(
-    r"\+\d{1,3}(?:[ ()/.-]{0,2}\d){6,13}|\(\d{2,5}\) ?\d(?:[ -]?\d){4,9}|(?<![\d-])\d{3}-\d{3,4}-\d{4}(?![\d-])"
+    r"\+\d{1,3}(?:[ ()/.-]{0,2}\d){6,13}|\(\d{2,5}\) ?\d(?:[ -]?\d){4,9}"
+    r"|(?<![\d-])\d{3}-\d{3,4}-\d{4}(?![\d-])"
     r"|(?<![\d.,])0\d{1,4}[ /-]\d(?:[ -]?\d){4,9}(?![\d.,%])"
 )
 _LISTED = re.compile(r"^[ \t(*•-]*(\d{1,2})(?=[.)、:](?!\d)|\))", re.MULTILINE)
 _VERSION_BEFORE = re.compile(
-    r"(?:versio?n?\w*|verz\w*|верси\w*|v|ver|版|release|python|ios|android|windows|macos|bios)[.:]? ?v?$"
+    r"(?:versio?n?\w*|verz\w*|верси\w*|v|ver|版|release|python|ios|android|windows|macos|bios)"
+    r"[.:]? ?v?$"
 )
 _RANGE = re.compile(
-    r"(?:\.|-?\w{1,2})?\s?(?:-|—|~|〜|/|to|and|or|bis|und|oder|à|a|et|ou|al|до|и|по|или|—|až|az|y|o|u|e|i|do|och"
-    r"|till|eller|en|tot|of|至|到|から|和|与|、|ja|és|ve|ile|से|और|या|إلى|و|та|та|або|по)\s?"
+    r"(?:\.|-?\w{1,2})?\s?(?:-|—|~|〜|/|to|and|or|bis|und|oder|à|a|et|ou|al|до|и|по|или|až|az"
+    r"|y|o|u|e|i|do|och|till|eller|en|tot|of|至|到|から|和|与|、|ja|és|ve|ile|से|और|या|إلى|و|та|та|або|по)\s?"
     r"(?:the |den |dem |am |zum |на )?"
 )
 _LIST = re.compile(r"\.?(?:, ?|、)")
-_DAY_GAP = re.compile(
-    r"(?:st|nd|rd|th)?[.,]?\s?(?:of|de|del|d'|den|-ro|-е|-го|º|\.º)?\s?(?:the )?"
-)
+_DAY_GAP = re.compile(r"(?:st|nd|rd|th)?[.,]?\s?(?:of|de|del|d'|den|-ro|-е|-го|º|\.º)?\s?(?:the )?")
 _ENGLISH_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _DOT_ORDINAL = re.compile(r"\.(?= ?[^\W\d])")
 _ORDINAL_TAILS = {
@@ -94,7 +95,7 @@ _ORDINAL_TAILS = {
 _LARGEST_ORDINAL = 999  # 2021. is the end of a sentence
 _ENGLISH_MONTH = re.compile(
     r"\b(march|may)\b(?=\.? \d{1,2}(?:st|nd|rd|th)?\b(?! people| %|%))|(?<=\d )(march|may)\b|"
-    r"(?<=(?:st|nd|rd|th) )(march|may)\b|(?<=\bof )(march|may)\b(?=,? (?:19|20)\d\d)|\b(march|may)\b(?=,? (?:19|20)\d\d\b)"
+    r"(?<=(?:st|nd|rd|th) )(march|may)\b|\b(march|may)\b(?=,? (?:19|20)\d\d\b)"
 )
 _ENGLISH_MONTHS = {"march": 3, "may": 5}
 _YEARS = range(1000, 2200)
@@ -218,7 +219,9 @@ def find_values(
     return _settled(text, _ranges(text, found, lang), months) if found else found
 
 
-def _digit_values(text: str, written: str, lang: str) -> list[Value]:
+def _digit_values(  # noqa: C901 - what each run of digits is, in one pass
+    text: str, written: str, lang: str
+) -> list[Value]:
     found: list[Value] = []
     taken = 0
     masked = [m.span() for m in _MASKED.finditer(text)] if _MASK_HINT.search(text) else []
@@ -226,8 +229,8 @@ def _digit_values(text: str, written: str, lang: str) -> list[Value]:
     for phone in _PHONE.finditer(text):
         spans = [*masked, *(date[:2] for date in dated)]
         if not any(start < phone.end() and phone.start() < end for start, end in spans):
-            digits = "".join(c for c in phone[0] if c.isdigit())
-            found.append(Value(*phone.span(), f"num:{digits}", "number", doubtful=True))
+            number = "".join(c for c in phone[0] if c.isdigit())
+            found.append(Value(*phone.span(), f"num:{number}", "number", doubtful=True))
             masked.append(phone.span())
     fixed: dict[int, tuple[int, list[Value]]] = {}
     for start, clock in clocks(text, lang):
@@ -263,7 +266,9 @@ def _digit_values(text: str, written: str, lang: str) -> list[Value]:
     return sorted(v._replace(doubtful=True) if v.start in listed else v for v in found)
 
 
-def _number(text: str, written: str, found: re.Match[str], lang: str) -> Value:
+def _number(  # noqa: C901, PLR0911 - what follows digits, the likeliest first
+    text: str, written: str, found: re.Match[str], lang: str
+) -> Value:
     start, end = found.span()
     number = canonical(found[0], lang)
     magnitude, percent = _tails(lang)
@@ -281,7 +286,9 @@ def _number(text: str, written: str, found: re.Match[str], lang: str) -> Value:
         if scaled is not None:
             return scaled
     others = _otherwise(found[0], number, lang)
-    time, sure = dotted_time(text, start, found[0]) if lang not in ("en", "zh", "ja") else ("", False)
+    time, sure = (
+        dotted_time(text, start, found[0]) if lang not in ("en", "zh", "ja") else ("", False)
+    )
     if time and sure:
         return Value(start, end, time, "time", (f"num:{number}",))
     if time:
@@ -297,7 +304,7 @@ def _number(text: str, written: str, found: re.Match[str], lang: str) -> Value:
     return Value(start, end, f"num:{number}", "number", others, doubtful)
 
 
-def _scaled(
+def _scaled(  # noqa: PLR0911 - one way of writing after the other
     text: str, written: str, found: re.Match[str], number: str, tail: re.Match[str], lang: str
 ) -> Value | None:
     """Give digits with a magnitude: 1.2 billion, $5m, 10K; None where it is none."""
@@ -306,7 +313,9 @@ def _scaled(
     power = words.magnitudes.get(word) or words.plurals.get(word) or 3
     value = shifted(number, power)
     if len(word) == 1:
-        money = text[start - 1 : start] in tuple(_MONEY_SIGNS) or text[tail.end() :].lstrip()[:1] in tuple(_MONEY_SIGNS)
+        money = text[start - 1 : start] in tuple(_MONEY_SIGNS) or text[tail.end() :].lstrip()[
+            :1
+        ] in tuple(_MONEY_SIGNS)
         if money:
             return Value(start, tail.end(), f"num:{value}", "number")
         if tail.start(1) != found.end():
@@ -413,7 +422,9 @@ def _power(text: str, value: Value, lang: str) -> int:
     number = canonical(digits[0], lang)
     if not number.replace(".", "").isdigit() or number.count(".") > 1:
         return 0
-    return next((p for p in (3, 4, 5, 6, 7, 8, 9, 12) if f"num:{shifted(number, p)}" == value.id), 0)
+    return next(
+        (p for p in (3, 4, 5, 6, 7, 8, 9, 12) if f"num:{shifted(number, p)}" == value.id), 0
+    )
 
 
 def _settled(text: str, found: list[Value], months: Sequence[tuple[int, int]]) -> list[Value]:
@@ -421,18 +432,19 @@ def _settled(text: str, found: list[Value], months: Sequence[tuple[int, int]]) -
     spans = [*months, *((v.start, v.end) for v in found if v.category == "month")]
     result: list[Value] = []
     for value in found:
+        own = value
         number = value.id.removeprefix("num:")
         if value.category in ("number", "ordinal") and len(number) <= 2 and number.isdigit():
             if 1 <= int(number) <= 31 and any(_beside(text, value, month) for month in spans):
-                value = value._replace(category="date", doubtful=False)
+                own = value._replace(category="date", doubtful=False)
             elif number in ("0", "1"):
-                value = value._replace(doubtful=True)
-        result.append(value)
+                own = value._replace(doubtful=True)
+        result.append(own)
     for at, (value, after) in reversed(list(enumerate(pairwise(result)))):
         # 9. bis 10. Dezember: the first is a day, too
-        if after.category == "date" and value.category in ("number", "ordinal"):
-            if len(value.id) <= 6 and _RANGE.fullmatch(text, value.end, after.start):
-                result[at] = value._replace(category="date")
+        small = value.category in ("number", "ordinal") and len(value.id) <= len("num:31")
+        if small and after.category == "date" and _RANGE.fullmatch(text, value.end, after.start):
+            result[at] = value._replace(category="date")
     return sorted(result)
 
 

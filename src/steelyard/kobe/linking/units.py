@@ -117,7 +117,9 @@ class Units:
         self._units: dict[str, Unit | None] = {}
         self._forms: dict[str, tuple[str, ...]] = {}
 
-    def after(self, text: str, written: str, at: int, *, year: bool) -> tuple[int, int, Unit] | None:
+    def after(  # noqa: PLR0911 - symbols, then words
+        self, text: str, written: str, at: int, *, year: bool
+    ) -> tuple[int, int, Unit] | None:
         """Find the unit that follows a number, which ends at a place: its span and meaning."""
         if found := _symbol().match(written, at):
             name = symbols()[found[1]]
