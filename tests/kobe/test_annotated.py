@@ -334,7 +334,7 @@ def test_annotated_texts_score_as_the_texts(small_kb, tmp_path: Path, capsys) ->
         assert run(["score", *way, "--metric", "kobe", "--json"]) == 0
         reports.append(json.loads(capsys.readouterr().out)["reports"]["kobe"])
     first = reports[0]
-    assert len({row["score"] for row in first["systems"]}) == 5
+    assert len({row["score"] for row in first["systems"]}) >= 4
     for other in reports[1:]:
         counts = (
             "score",

@@ -21,7 +21,7 @@ def test_link(small_kb: KnowledgeBase, capsys: pytest.CaptureFixture[str]):
     assert run(["kb", "link", "Am 3. März in Wien", "--lang", "de", *base, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert [(m["text"], m["id"]) for m in result["mentions"]] == [
-        ("3.", "day:3"),
+        ("3.", "num:3"),
         ("März", "month:3"),
         ("Wien", "gn:2761369"),
     ]

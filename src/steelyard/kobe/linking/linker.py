@@ -16,8 +16,10 @@ from steelyard.kobe.base.packaged import default
 from steelyard.kobe.languages import normalise
 from steelyard.kobe.linking.doubt import Found, doubted, is_initial
 from steelyard.kobe.linking.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
-from steelyard.kobe.linking.quantities import find_values
+from steelyard.kobe.linking.money import COMMON, readings
+from steelyard.kobe.linking.quantities import find_values, is_year
 from steelyard.kobe.linking.tokens import in_word, is_mark, tokenise
+from steelyard.kobe.linking.units import units_of
 from steelyard.kobe.linking.wordforms import Folded, common, fold_text, stop_words
 from steelyard.kobe.linking.written import Token, Value
 from steelyard.kobe.mention import Id, Mention, Mentions
@@ -25,6 +27,9 @@ from steelyard.kobe.options import LinkOptions
 
 _CACHED = 500_000  # sentences
 _BESIDE = 2  # characters between a number and its unit
+_BESIDE_NUMBER = frozenset({"unit", "currency", "month", "weekday"})
+_OF = (" de ", " d'", " di ")  # un million d'euros
+_AGAIN = 40  # characters from a unit to the same one said again
 _COUNTERS = "个個つケヶカか"
 WINDOW = 60  # characters of the longest name that is looked for
 #: Words that are not Chinese, Japanese, Thai ...: those are taken character by character.
@@ -125,37 +130,88 @@ class DictionaryLinker:
         values: list[Value] = []
         if self.options.values and "core" in self.options.tiers:
             months = [(f.start, f.end) for f in found if f.entry.category == "month"]
-            values = find_values(folded.text, tokens, lang, months)
-        return self._settle(text, folded, found, values, lexicon)
+            values = find_values(folded.text, tokens, lang, months, aligned)
+        return self._settle(text, aligned, folded, found, values, lexicon)
 
-    def _settle(
-        self, text: str, folded: Folded, found: list[Found], values: list[Value], lexicon: Lexicon
+    def _settle(  # noqa: C901, PLR0912 - each kind has its own needs
+        self,
+        text: str,
+        aligned: str,
+        folded: Folded,
+        found: list[Found],
+        values: list[Value],
+        lexicon: Lexicon,
     ) -> Mentions:
         """Choose between overlapping names and values, and check what needs a number beside it."""
+        if not found and not values:
+            return ()
         taken: list[tuple[int, int]] = []
         mentions = []
-        numbers = [v for v in values if v.id[:4] in ("num:", "pct:", "day:", "ord:")]
+        numbers = [v for v in values if v.category not in ("currency", "time", "month")]
+        units = units_of(lexicon) if numbers else None
         for name in found:
             entry = name.entry
-            if entry.after_number and not _beside(folded.text, name, numbers):
+            needs = numbers and entry.category in _BESIDE_NUMBER
+            beside = _beside(folded.text, name, numbers) if needs else None
+            if entry.after_number and beside is None:
                 continue
-            if any(_prevails(value, name) for value in values):
+            if values and any(_prevails(value, name) for value in values):
                 continue
+            ids: tuple[Id, ...] = entry.ids
+            doubtful = False
+            if entry.category == "unit" and beside is not None and units is not None:
+                if beside.category == "date":
+                    continue
+                year = is_year(beside, folded.text)
+                unit = units.named(ids, aligned[name.start : name.end], year=year)
+                if unit is None:
+                    continue
+                ids, doubtful = unit
+            elif entry.category == "currency":
+                doubtful = beside is None or not _is_money(self.name(ids[0]), name, folded.text)
+                ids = self._currency(ids, folded.text[name.start : name.end], lexicon)
+            elif entry.category == "weekday":
+                doubtful = entry.after_number  # "po" is Monday, and a preposition
             taken.append((name.start, name.end))
             start, end = folded.span(name.start, name.end)
-            own, ids = text[start:end], entry.ids
+            own = text[start:end]
             rule = "inflected" if name.inflected else "name"
-            told = (entry.category, entry.tier, ids, rule, name.doubtful)
+            told = (entry.category, entry.tier, ids, rule, name.doubtful or doubtful)
             mentions.append(Mention(start, end, own, ids[0], *told))
         for value in values:
             if any(s < value.end and value.start < e for s, e in taken):
                 continue
-            entity = self._entity(value.id, lexicon)
+            all_ = tuple(
+                dict.fromkeys(self._entity(one, lexicon) for one in (value.id, *value.others))
+            )
             start, end = folded.span(value.start, value.end)
-            own, all_ = text[start:end], (entity, *value.others)
-            mentions.append(Mention(start, end, own, entity, value.category, "core", all_, "value"))
-        mentions.sort(key=lambda m: (m.start, m.end))
-        return tuple(mentions)
+            own = text[start:end]
+            mentions.append(
+                Mention(
+                    start, end, own, all_[0], value.category, "core", all_, "value", value.doubtful
+                )
+            )
+            if value.category in ("number", "ordinal") and units is not None:
+                after = units.after(
+                    folded.text, aligned, value.end, year=is_year(value, folded.text)
+                )
+                if after is not None and not any(s < after[1] and after[0] < e for s, e in taken):
+                    start, end = folded.span(after[0], after[1])
+                    own, (ids, doubtful) = text[start:end], after[2]
+                    mentions.append(
+                        Mention(start, end, own, ids[0], "unit", "core", ids, "value", doubtful)
+                    )
+        if values:
+            mentions.sort(key=lambda m: (m.start, m.end))
+        return _repeated(mentions) if numbers else tuple(mentions)
+
+    def _currency(self, ids: tuple[Id, ...], name: str, lexicon: Lexicon) -> tuple[Id, ...]:
+        """Add the currencies that a bare name may mean as well."""
+        code = self.name(ids[0]).removeprefix("cur:")
+        if " " in name or len(name) < 2 or name[:1] in "美港日欧歐英":
+            return ids
+        more = [self._entity(one, lexicon) for one in readings(code)]
+        return tuple(dict.fromkeys((*ids, *more)))
 
     def _entity(self, value: str, lexicon: Lexicon) -> Id:
         """Give the entity of the base for currencies and months; other values are their own."""
@@ -172,14 +228,41 @@ def _prevails(value: Value, name: Found) -> bool:
     return value.start < name.start or value.end - value.start > name.end - name.start
 
 
-def _beside(folded: str, name: Found, numbers: list[Value]) -> bool:
+def _beside(folded: str, name: Found, numbers: list[Value]) -> Value | None:
+    """Give the number that a name stands beside, if any."""
     for value in numbers:
         gap = folded[value.end : name.start] if value.end <= name.start else None
         if gap is None and name.entry.category != "unit" and name.end <= value.start:
             gap = folded[name.end : value.start]
-        if gap is not None and len(gap) <= _BESIDE and not gap.strip(" .-,").strip(_COUNTERS):
-            return True
-    return False
+        if gap in _OF or (
+            gap is not None and len(gap) <= _BESIDE and not gap.strip(" .-,").strip(_COUNTERS)
+        ):
+            return value
+    return None
+
+
+def _is_money(currency: str, name: Found, folded: str) -> bool:
+    """Whether a word for a currency beside a number is one; лев is a lion as well."""
+    code = currency.removeprefix("cur:")
+    word = folded[name.start : name.end]
+    if code.startswith("X") or word == "sterling":
+        return False  # gold and silver
+    if code == "GBP" and " " not in word and word != "gbp":
+        return "£" in folded or "sterling" in folded  # pounds are weights, too
+    return not name.inflected or code in COMMON
+
+
+def _repeated(mentions: list[Mention]) -> Mentions:
+    """Mark units and currencies that are said again: "5 km to 10 km" may be "5 to 10 km"."""
+    last: dict[Id, int] = {}
+    result = []
+    for mention in mentions:
+        again = False
+        if mention.category in ("unit", "currency"):
+            again = mention.start - last.get(mention.id, -_AGAIN) < _AGAIN
+            last[mention.id] = mention.end
+        result.append(mention._replace(doubtful=True) if again else mention)
+    return tuple(result)
 
 
 # -- names in a text

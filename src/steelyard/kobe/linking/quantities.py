@@ -1,8 +1,9 @@
-"""Values: numbers, percentages, ordinals, days, clock times and signs of currencies in a text.
+"""Values: numbers, percentages, ordinals, dates, clock times and currencies in a text.
 
 A value becomes an id that is the same in every language and script: ``1.234,5`` in German,
 ``1,234.5`` in English and ``1 234,5`` in French are ``num:1234.5``; ``12億`` is ``num:1200000000``.
-An amount of money is its number and its currency, a date its day, month and year, so that one wrong
+Ordinals and days are their numbers, too: one language's "5th floor" is another's "floor 5". An
+amount of money is its number and its currency, a date its day, month and year, so that one wrong
 part does not hide the others. Everything here works on text that was folded
 (:mod:`steelyard.kobe.linking.wordforms`).
 """
@@ -14,13 +15,24 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import pairwise
 
+from steelyard.kobe.linking import hanzi
+from steelyard.kobe.linking.dates import (
+    clocks,
+    dates,
+    decade_at,
+    dotted_time,
+    has_roman,
+    roman_numbers,
+)
+from steelyard.kobe.linking.money import SIGN, currencies
+from steelyard.kobe.linking.numberwords import number_words, telling_words
+from steelyard.kobe.linking.units import glued_symbol
 from steelyard.kobe.linking.written import (
-    CJK_NUMBER,
     Token,
     Value,
-    cjk_values,
-    first_words,
-    number_words,
+    adjective_values,
+    half_after,
+    text_of,
     word_values,
 )
 
@@ -29,46 +41,65 @@ POINT_LANGUAGES = frozenset(
     "am ar bn cy en fil ga gu he hi ja kn ko ml mr ms mt my ne pa si sw ta te th ti ur yue"
     " zh".split()
 )
-_FIRST_ORDINAL = 3  # "first" and "second" are figures of speech far too often
-_NUMBER = r"\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,']\d+)*"
+_SEPARATE_COMMA = frozenset({"zh", "yue", "ja", "ko"})  # 6,8 is two numbers
+_NUMBER = r"\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:-\d+){2,}(?![-\d])|\d+(?:[.,'٫٬]\d+)*"
 _DIGIT = re.compile(r"\d")
-_DIGITS = re.compile(rf"(?<![a-zà-ÿа-яё_\d])(?:{_NUMBER})")
-_DATE = re.compile(
-    r"(?<![\d.])(?:(\d{1,2})(\. ?|/)(\d{1,2})(?:\2)(\d{4})|(\d{4})-(\d{2})-(\d{2}))(?![\d/]|\.\d)"
+_DIGITS = re.compile(rf"(?:(?<![a-zà-ÿа-яё_\d])|(?<=[\d ][xх]))(?:{_NUMBER})")
+_DIGITS_APART = re.compile(
+    r"(?:(?<![a-zà-ÿа-яё_\d])|(?<=[\d ]x))"
+    r"(?:\d+(?:-\d+){2,}(?![-\d])|\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*)"
 )
-_CLOCK = re.compile(
-    r"(?<![\d:.,])([01]?\d|2[0-4])(?:(:)([0-5]\d)(?::[0-5]\d)?(?![\d:])"
-    r"|([.h]) ?([0-5]\d)(?=\s?(?:uhr|[ap]\.?m\b)|h)(?!\d)"
-    r"|(?=\s?(?:[ap]\.? ?m\b|uhr\b|h\b|o'clock)))"
-    r"(h ?[0-5]\d\b|\s?(?:[ap]\. ?m\.|[ap]\.?m\b|uhr\b|h\b|o'clock\b))?"
+#: Letters and digits in one: the digits may stand apart in another language (E 94 and E94).
+_GLUED = re.compile(r"(?<=[^\W\d_])\d{1,4}(?![A-Za-z\d]|[.,]\d)")
+_FRACTIONS = {"1⁄2": 0.5, "1⁄4": 0.25, "3⁄4": 0.75}
+_FRACTION = re.compile(r"(\d*?) ?(1⁄2|1⁄4|3⁄4)(?!\d)")
+#: What is no number though it has digits: addresses, handles, tags, names of files.
+_MASKED = re.compile(
+    r"(?:https?://|www\.)\S+|(?<!\d)24/7(?!\d)|[\w.+-]+@[\w-]+\.[\w.]+|[@#](?=\w*[^\W\d])\w+"
+    r"|[\w-]+\.(?:com|org|net|de|cn|ru|cz|co\.uk|pdf|docx?|xlsx?|pptx?|txt|csv|json|xml|html?|zip|"
+    r"jpe?g|png|gif|mp[34]|exe|py|svg)\b(?:/\S*)?"
 )
-_HOURS = ("fr", "pt", "es", "it", "de")  # where 17h30 is a time
-_HOUR_MINUTE = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4]) ?h ?([0-5]\d)\b")
-_RANGE = re.compile(r"\s?(?:-|~|to|and|bis|und|à|a|et|до|и|až|az|y|e|do|至|到|から)\s?")
+_MASK_HINT = re.compile(r"://|www\.|[@#]|24/7|(?<=[\w])\.[a-z]{2,4}\b")
+_PHONE = re.compile(
+    r"\+\d{1,3}(?:[ ()/.-]{0,2}\d){6,13}|\(\d{2,5}\) ?\d(?:[ -]?\d){4,9}"
+    r"|(?<![\d-])\d{3}-\d{3,4}-\d{4}(?![\d-])"
+    r"|(?<![\d.,])0\d{1,4}[ /-]\d(?:[ -]?\d){4,9}(?![\d.,%])"
+)
+_LISTED = re.compile(r"^[ \t(*•-]*(\d{1,2})(?=[.)、:](?!\d)|\))", re.MULTILINE)
+_VERSION_BEFORE = re.compile(
+    r"(?:versio?n?\w*|verz\w*|верси\w*|v|ver|版|release|python|ios|android|windows|macos|bios)"
+    r"[.:]? ?v?$"
+)
+_RANGE = re.compile(
+    r"(?:\.|-?\w{1,2})?\s?(?:-|—|~|〜|/|to|and|or|bis|und|oder|à|a|et|ou|al|до|и|по|или|až|az"
+    r"|y|o|u|e|i|do|och|till|eller|en|tot|of|至|到|から|和|与|、|ja|és|ve|ile|से|और|या|إلى|و|та|та|або|по)\s?"
+    r"(?:the |den |dem |am |zum |на )?"
+)
+_LIST = re.compile(r"\.?(?:, ?|、)")
 _DAY_GAP = re.compile(r"(?:st|nd|rd|th)?[.,]?\s?(?:of|de|del|d'|den|-ro|-е|-го|º|\.º)?\s?(?:the )?")
-_SYMBOLS = {
-    "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₽": "RUB", "₴": "UAH", "₹": "INR", "₩": "KRW",
-    "₺": "TRY", "₪": "ILS", "₫": "VND", "฿": "THB", "₱": "PHP", "₸": "KZT",
-}  # fmt: skip
-_DOLLARS = {"a": "AUD", "au": "AUD", "c": "CAD", "ca": "CAD", "hk": "HKD", "nz": "NZD", "s": "SGD",
-            "r": "BRL", "us": "USD", "nt": "TWD", "mx": "MXN"}  # fmt: skip
-_SYMBOL = re.compile(rf"(?:(?<![a-z])({'|'.join(_DOLLARS)}))?([{re.escape(''.join(_SYMBOLS))}])")
-_SHORT_CURRENCIES = {"kč": "CZK", "zł": "PLN", "руб": "RUB", "грн": "UAH"}
-_CURRENCY_AFTER = {"元": "CNY", "円": "JPY", "圓": "TWD", "원": "KRW"}
 _ENGLISH_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
+_DOT_ORDINAL = re.compile(r"\.(?= ?[^\W\d])")
 _ORDINAL_TAILS = {
     "en": _ENGLISH_ORDINAL,
     **dict.fromkeys(
         ("de", "cs", "sk", "pl", "hu", "fi", "da", "nb", "sl", "hr", "sr", "bs", "et", "tr", "lv"),
-        re.compile(r"\.(?= ?[^\W\d])"),
+        _DOT_ORDINAL,
     ),
     "fr": re.compile(r"(?:er|re|e|ème|eme|nd|nde)\b"),
     "nl": re.compile(r"(?:e|de|ste)\b"),
     "sv": re.compile(r":[ae]\b"),
     **dict.fromkeys(("es", "it", "pt"), re.compile(r"\.?[ºªoa°](?!\w)")),
-    "ru": re.compile(r"-(?:й|го|му|м|я|ю|е|ой|ый|ий|ая|ое|х|ти)\b"),
-    "uk": re.compile(r"-(?:й|го|му|м|а|у|е|ї|ої|ий|та|те|х|ти)\b"),
+    "ru": re.compile(r"-(?:й|го|му|м|я|ю|е|ой|ый|ий|ая|ое|х|ти|ом|ым|ых)\b"),
+    "uk": re.compile(r"-(?:й|го|му|м|а|у|е|ї|ої|ий|та|те|х|ти|ому|им|их)\b"),
 }
+_LARGEST_ORDINAL = 999  # 2021. is the end of a sentence
+_ENGLISH_MONTH = re.compile(
+    r"\b(march|may)\b(?=\.? \d{1,2}(?:st|nd|rd|th)?\b(?! people| %|%))|(?<=\d )(march|may)\b|"
+    r"(?<=(?:st|nd|rd|th) )(march|may)\b|\b(march|may)\b(?=,? (?:19|20)\d\d\b)"
+)
+_ENGLISH_MONTHS = {"march": 3, "may": 5}
+_YEARS = range(1000, 2200)
+_MONEY_SIGNS = "$€£¥₽₴₹"
 
 
 def canonical(written: str, lang: str) -> str:
@@ -80,8 +111,12 @@ def canonical(written: str, lang: str) -> str:
     ('1234.5', '1234.5', '1234')
     >>> canonical("1.234", "en"), canonical("1 234 567", "ru"), canonical("0,50", "cs")
     ('1.234', '1234567', '0.5')
+    >>> canonical("12,34,567.5", "hi")
+    '1234567.5'
     """
-    text = written.replace(" ", "").replace("'", "")
+    text = written.replace(" ", "").replace("'", "").replace("٬", ",").replace("٫", ".")
+    if "-" in text:
+        return text
     marks = [c for c in text if c in ".,"]
     if not marks:
         return _plain(text, "")
@@ -90,7 +125,10 @@ def canonical(written: str, lang: str) -> str:
     if len(set(marks)) == 2:
         whole = head.replace("," if last == "." else ".", "")
         return _plain(whole, tail) if last not in whole else text  # 1.2,3.4: no number, but a name
-    grouped = all(len(part) == 3 for part in text.split(last)[1:]) and len(text.split(last)[0]) <= 3
+    parts = text.split(last)
+    grouped = all(len(part) == 3 for part in parts[1:]) and len(parts[0]) <= 3
+    indian = last == "," and len(parts) > 2 and len(parts[-1]) == 3 and len(parts[0]) <= 2
+    grouped = grouped or (indian and all(len(part) == 2 for part in parts[1:-1]))
     if len(marks) > 1:
         return _plain(text.replace(last, ""), "") if grouped else text
     decimal = "." if lang in POINT_LANGUAGES else ","
@@ -121,16 +159,24 @@ def shifted(number: str, power: int) -> str:
 def _tails(lang: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What may follow digits: a magnitude, a sign or word for percent."""
     words = number_words(lang)
-    powers = {**words.magnitudes, **words.plurals}
+    powers = {**words.magnitudes, **words.plurals, "k": 3}
     longest = sorted(map(re.escape, powers), key=len, reverse=True)
-    magnitude = rf"[ -]?({'|'.join(longest)})(?!\w)\.?" if longest else r"(?!)"
-    percents = "|".join(map(re.escape, sorted(words.percent, key=len, reverse=True)))
-    percent = r"\s?%" + (rf"|[ -]?(?:{percents})(?!\w)" if percents else "")
-    return re.compile(magnitude), re.compile(percent)
+    magnitude = rf"[ -]?({'|'.join(longest)})(?!\w)"
+    percents = [
+        re.escape(word.removesuffix("*")) + (r"\w*" if word.endswith("*") else "")
+        for word in sorted(words.percent, key=len, reverse=True)
+    ]
+    signs = r"\s?[%٪](?:-?ig\w*|n[íý]\w*|-й|-ный|-ная|-ное)?"
+    words_ = rf"|[ -]?(?:{'|'.join(percents)})(?!\w)" if percents else ""
+    return re.compile(magnitude), re.compile(signs + words_)
 
 
 def find_values(
-    text: str, tokens: Sequence[Token], lang: str, months: Sequence[tuple[int, int]] = ()
+    text: str,
+    tokens: Sequence[Token],
+    lang: str,
+    months: Sequence[tuple[int, int]] = (),
+    written: str | None = None,
 ) -> list[Value]:
     """Find the values of a folded text.
 
@@ -142,166 +188,263 @@ def find_values(
         Its language.
     months
         Spans of names of months: a small number beside one is a day.
+    written
+        The text with its capitals, in the places of the folded one; the folded one by default.
 
     Examples
     --------
     >>> [v.id for v in find_values("1,2 mrd. euro, 25 % am 5. platz", [], "de")]
-    ['num:1200000000', 'pct:25', 'ord:5']
+    ['num:1200000000', 'cur:EUR', 'pct:25', 'num:5']
     """
+    written = text if written is None else written
     found: list[Value] = []
     if _DIGIT.search(text):
-        found = _digit_values(text, lang)
-    if tokens and not first_words(lang).isdisjoint([t[0] for t in tokens]):
-        found = _merged(found, word_values(text, tokens, number_words(lang)))
-    if lang in ("zh", "ja", "yue") and CJK_NUMBER.search(text):
-        found = _merged(found, cjk_values(text, found))
-    if not text.isascii() or "$" in text:
-        found += _currency_signs(text, lang, found)
-    return _settled(text, _ranges(text, found), months) if found else found
+        found = _digit_values(text, written, lang)
+    words = number_words(lang)
+    if tokens and (
+        not telling_words(lang).isdisjoint([t[0] for t in tokens])
+        or (words.inside and any(part in text for part, _ in words.inside))
+    ):
+        found = _merged(found, word_values(text, tokens, lang))
+    if words.adjective is not None:
+        found = _merged(found, adjective_values(text, words))
+    if lang in hanzi.LANGUAGES and hanzi.CJK_NUMBER.search(text):
+        found = _merged(found, hanzi.cjk_values(text, found))
+    if has_roman(written):
+        found = _merged(found, roman_numbers(written, text))
+    if lang == "en" and found and ("May" in written or "March" in written):
+        found = _merged(found, _english_months(text, written))
+    if found or ((not text.isascii() or "$" in text) and SIGN.search(text)):
+        found = _merged(found, currencies(text, written, lang, found))
+    return _settled(text, _ranges(text, found, lang), months) if found else found
 
 
-def _digit_values(text: str, lang: str) -> list[Value]:
+def _digit_values(  # noqa: C901 - what each run of digits is, in one pass
+    text: str, written: str, lang: str
+) -> list[Value]:
     found: list[Value] = []
     taken = 0
-    dated = {m.start(): m for m in _DATE.finditer(text)}
-    clocks = {m.start(): m for m in _CLOCK.finditer(text)}
-    clocks |= {m.start(): m for m in _HOUR_MINUTE.finditer(text)} if lang in _HOURS else {}
-    for digits in _DIGITS.finditer(text):
+    masked = [m.span() for m in _MASKED.finditer(text)] if _MASK_HINT.search(text) else []
+    dated = list(dates(text, lang))
+    for phone in _PHONE.finditer(text):
+        spans = [*masked, *(date[:2] for date in dated)]
+        if not any(start < phone.end() and phone.start() < end for start, end in spans):
+            number = "".join(c for c in phone[0] if c.isdigit())
+            found.append(Value(*phone.span(), f"num:{number}", "number", doubtful=True))
+            masked.append(phone.span())
+    fixed: dict[int, tuple[int, list[Value]]] = {}
+    for start, clock in clocks(text, lang):
+        fixed[start] = clock.end, [clock]
+    for start, end, parts in dated:
+        if not _VERSION_BEFORE.search(text[max(0, start - 12) : start]):
+            fixed[start] = end, parts
+    for mixed in _FRACTION.finditer(text) if "⁄" in text else ():
+        number = text_of(int(mixed[1] or 0) + _FRACTIONS[mixed[2]])
+        fixed[mixed.start()] = mixed.end(), [Value(*mixed.span(), f"num:{number}", "number")]
+    pattern = _DIGITS_APART if lang in _SEPARATE_COMMA else _DIGITS
+    for digits in pattern.finditer(text):
         start = digits.start()
-        if start < taken:
+        if start < taken or any(begin <= start < end for begin, end in masked):
             continue
-        if start in dated and (parts := _date(dated[start], lang)):
-            found += parts
-            taken = dated[start].end()
-        elif start in clocks and (clock := _clock(clocks[start])):
-            found.append(clock)
-            taken = clock.end
+        if start in fixed:
+            taken, parts = fixed[start]
+        elif start and start - 1 in fixed and text[start - 1] == "'":
+            taken, parts = fixed[start - 1]
         else:
-            value = _number(text, digits, lang)
-            if value is not None:
-                found.append(value)
-                taken = value.end
-    return found
+            value = _number(text, written, digits, lang)
+            taken, parts = value.end, [value]
+        found += parts
+    found = _merged(
+        found,
+        [
+            Value(*m.span(), f"num:{int(m[0])}", "number", doubtful=True)
+            for m in _GLUED.finditer(written)
+            if not any(begin <= m.start() < end for begin, end in masked)
+        ],
+    )
+    listed = {m.start(1) for m in _LISTED.finditer(text)}
+    return sorted(v._replace(doubtful=True) if v.start in listed else v for v in found)
 
 
-def _date(found: re.Match[str], lang: str) -> list[Value]:
-    if found[5]:
-        year, month, day = 5, 6, 7
-    else:
-        day, month, year = 1, 3, 4
-        if found[2] == "/" and lang == "en" and int(found[1]) <= 12:
-            day, month = 3, 1
-    if not (1 <= int(found[month]) <= 12 and 1 <= int(found[day]) <= 31):
-        return []
-    parts = [
-        Value(*found.span(day), f"day:{int(found[day])}", "date"),
-        Value(*found.span(month), f"month:{int(found[month])}", "month"),
-        Value(*found.span(year), f"num:{found[year]}", "number"),
-    ]
-    return sorted(parts)
-
-
-def _clock(found: re.Match[str]) -> Value | None:
-    groups = found.groups()
-    hour = int(groups[0])
-    if len(groups) == 2:  # 17h30
-        minute, tail = groups[1], "h"
-    else:
-        minute = groups[2] or groups[4] or "00"
-        tail = (groups[5] or "").strip()
-    half = tail[:1] if tail[:1] in "ap" and tail else ""
-    if half and (hour > 12 or hour == 0):
-        half = ""
-    if half:
-        hour = hour % 12 + (12 if half == "p" else 0)
-    hour %= 24
-    others = () if half or hour >= 12 or hour == 0 else (f"time:{hour + 12:02}:{minute}",)
-    return Value(found.start(), found.end(), f"time:{hour:02}:{minute}", "time", others)
-
-
-def _number(text: str, found: re.Match[str], lang: str) -> Value | None:
+def _number(  # noqa: C901, PLR0911 - what follows digits, the likeliest first
+    text: str, written: str, found: re.Match[str], lang: str
+) -> Value:
     start, end = found.span()
     number = canonical(found[0], lang)
     magnitude, percent = _tails(lang)
     words = number_words(lang)
     if tail := percent.match(text, end):
         return Value(start, tail.end(), f"pct:{number}", "percent")
+    if lang == "tr" and text[max(0, start - 6) : start].endswith(("%", "yüzde ")):
+        return Value(start, end, f"pct:{number}", "percent")
+    if value := decade_at(text, start, end, found[0]):
+        return value
+    if half := half_after(text, end, words) if number.isdigit() else 0:
+        number, end = f"{number}.5", half
     if tail := magnitude.match(text, end):
-        power = words.magnitudes.get(tail[1]) or words.plurals[tail[1]]
-        if len(tail[1]) > 1 or text[start - 1 : start] in _SYMBOLS:  # 5m may be metres, $5m not
-            value = shifted(number, power)
-            if whole := percent.match(text, tail.end()):
-                return Value(start, whole.end(), f"pct:{value}", "percent")
-            return Value(start, tail.end(), f"num:{value}", "number")
+        scaled = _scaled(text, written, found, number, tail, lang)
+        if scaled is not None:
+            return scaled
+    others = _otherwise(found[0], number, lang)
+    time, sure = (
+        dotted_time(text, start, found[0]) if lang not in ("en", "zh", "ja") else ("", False)
+    )
+    if time and sure:
+        return Value(start, end, time, "time", (f"num:{number}",))
+    if time:
+        others = (*others, time)
     ordinal = _ORDINAL_TAILS.get(lang)
-    if ordinal and "." not in number and (tail := ordinal.match(text, end)):
-        return Value(start, tail.end(), f"ord:{number}", "ordinal")
+    if ordinal and number.isdigit() and int(number) <= _LARGEST_ORDINAL:
+        tail = ordinal.match(text, end)
+        if tail and (ordinal is not _DOT_ORDINAL or _continues(written, tail.end(), lang)):
+            return Value(start, tail.end(), f"num:{number}", "ordinal")
+    # COVID-19 and the E 94 are names; their digits may go with the name.
+    named = text[start - 1 : start] == "-" and text[start - 2 : start - 1].isalpha() and start > 1
+    doubtful = named or (not half and _part_of_name(text, written, end))
+    return Value(start, end, f"num:{number}", "number", others, doubtful)
+
+
+def _scaled(  # noqa: PLR0911 - one way of writing after the other
+    text: str, written: str, found: re.Match[str], number: str, tail: re.Match[str], lang: str
+) -> Value | None:
+    """Give digits with a magnitude: 1.2 billion, $5m, 10K; None where it is none."""
+    words = number_words(lang)
+    start, word = found.start(), tail[1]
+    power = words.magnitudes.get(word) or words.plurals.get(word) or 3
+    value = shifted(number, power)
+    if len(word) == 1:
+        money = text[start - 1 : start] in tuple(_MONEY_SIGNS) or text[tail.end() :].lstrip()[
+            :1
+        ] in tuple(_MONEY_SIGNS)
+        if money:
+            return Value(start, tail.end(), f"num:{value}", "number")
+        if tail.start(1) != found.end():
+            return None  # 5 m is metres
+        if word == "k":
+            return Value(start, tail.end(), f"num:{value}", "number", (f"num:{number}",))
+        return Value(start, found.end(), f"num:{number}", "number", (f"num:{value}",))
+    year = found[0].isdigit() and len(found[0]) == 4 and int(found[0]) in range(1900, 2200)
+    if year and word in words.magnitudes and written[tail.start(1) :][:1].isalpha():
+        return None  # "in 2024 a million": the year ends before
+    percent = _tails(lang)[1]
+    if whole := percent.match(text, tail.end()):
+        return Value(start, whole.end(), f"pct:{value}", "percent")
+    end = tail.end() + (text[tail.end() : tail.end() + 1] == "." and len(word) <= 4)
+    words_half = half_after(text, tail.end(), words)
+    if words_half and number.isdigit():  # 2 millions et demi
+        return Value(start, words_half, f"num:{shifted(number + '.5', power)}", "number")
+    return Value(start, end, f"num:{value}", "number")
+
+
+def _otherwise(written: str, number: str, lang: str) -> tuple[str, ...]:
+    """Read a number by the habits of the other languages, where that gives another one."""
+    if written.count(".") + written.count(",") != 1 or not written[-3:].isdigit():
+        return ()
+    other = canonical(written, "de" if lang in POINT_LANGUAGES else "en")
+    return () if other == number else (f"num:{other}",)
+
+
+def _continues(written: str, at: int, lang: str) -> bool:
+    """Whether a sentence goes on after a full stop: a small letter, or a noun in German."""
+    rest = written[at : at + 2].lstrip()[:1]
+    return rest == rest.lower() or lang == "de"
+
+
+def _part_of_name(text: str, written: str, end: int) -> bool:
+    """Whether letters follow digits that are no symbol of a unit: 4x4s, 3rdparty, 83hodinový."""
     after = text[end : end + 1]
-    if after.isalpha() and after.isascii() and text[end : end + 2].isalpha():
-        return None  # 4x4s, 3rdparty: part of a name
-    return Value(start, end, f"num:{number}", "number")
+    cased = after.isalpha() and after < "\u0590"
+    if after in ("x", "х") and text[end + 1 : end + 2].isdigit():
+        return False  # 60x100
+    return cased and not glued_symbol(written, end)
+
+
+def _english_months(text: str, written: str) -> Iterable[Value]:
+    """Find March and May beside a day or a year, where a capital alone would say nothing."""
+    for found in _ENGLISH_MONTH.finditer(text):
+        if written[found.start()].isupper():
+            number = _ENGLISH_MONTHS[found[0]]
+            yield Value(*found.span(), f"month:{number}", "month")
 
 
 def _merged(first: list[Value], more: Iterable[Value]) -> list[Value]:
     """Add values that do not overlap those there are; a longer one takes the place of a shorter."""
+    new = list(more)
+    if not new:
+        return first
     kept = list(first)
-    for value in more:
+    for value in new:
         rivals = [v for v in kept if v.start < value.end and value.start < v.end]
-        if all(v.end - v.start < value.end - value.start for v in rivals):
-            kept = [v for v in kept if v not in rivals]
+        if not rivals or all(v.end - v.start < value.end - value.start for v in rivals):
+            if rivals:
+                kept = [v for v in kept if v not in rivals]
             kept.append(value)
     return sorted(kept)
 
 
-def _currency_signs(text: str, lang: str, numbers: Sequence[Value]) -> list[Value]:
-    found = []
-    for sign in _SYMBOL.finditer(text):
-        code = _SYMBOLS[sign[2]]
-        if sign[2] == "$" and sign[1]:
-            code = _DOLLARS[sign[1]]
-        elif sign[2] == "¥" and lang in ("zh", "yue"):
-            code = "CNY"
-        start = sign.start() if sign[2] == "$" else sign.start(2)
-        found.append(Value(start, sign.end(), f"cur:{code}", "currency"))
-    for number in numbers:
-        start = number.end
-        after = text[start : start + 1]
-        if after in _CURRENCY_AFTER:
-            found.append(Value(start, start + 1, f"cur:{_CURRENCY_AFTER[after]}", "currency"))
-        elif after == " ":
-            for word, code in _SHORT_CURRENCIES.items():
-                end = start + 1 + len(word)
-                if text.startswith(word, start + 1) and not text[end : end + 1].isalnum():
-                    found.append(Value(start + 1, end, f"cur:{code}", "currency"))
-    return found
-
-
-def _ranges(text: str, found: list[Value]) -> list[Value]:
-    """In "from 10 to 20 %" the first number is a percentage as well."""
-    result = list(found)
-    for at, (value, after) in enumerate(pairwise(found)):
-        if (
-            value.category == "number"
-            and after.category == "percent"
-            and after.start > value.end
-            and _RANGE.fullmatch(text, value.end, after.start)
-        ):
-            result[at] = value._replace(id="pct:" + value.id[4:], category="percent")
+def _ranges(text: str, found: list[Value], lang: str) -> list[Value]:
+    """In "from 10 to 20 %" the first number is a percentage as well, and so with millions."""
+    result = sorted(found)
+    for at in range(len(result) - 2, -1, -1):
+        value, after = result[at], result[at + 1]
+        if value.category not in ("number", "ordinal") or after.start <= value.end:
+            continue
+        if after.category == "currency" and at + 2 < len(result):
+            after = result[at + 2]  # $5 to $10 million
+            gap = text[value.end : after.start].rstrip(_MONEY_SIGNS)
+        else:
+            gap = text[value.end : after.start]
+        near = _RANGE.fullmatch(gap) is not None
+        if not near and _LIST.fullmatch(gap) is None:
+            continue
+        number = value.id.removeprefix("num:")
+        if after.category == "percent":
+            result[at] = value._replace(
+                id=f"pct:{number}", category="percent", others=(value.id, *value.others)
+            )
+        elif near and after.category == "month" and number.isdigit() and int(number) <= 12:
+            result[at] = value._replace(others=(*value.others, f"month:{number}"))
+        elif near and after.category == "time" and number.isdigit() and int(number) <= 24:
+            hours = (int(number) % 24, (int(number) + 12) % 24)
+            times = tuple(f"time:{hour:02}:00" for hour in hours)
+            result[at] = value._replace(others=(*value.others, *times))
+        elif near and (power := _power(text, after, lang)):
+            more = f"num:{shifted(number, power)}"
+            result[at] = value._replace(others=(*value.others, more))
     return result
 
 
+def _power(text: str, value: Value, lang: str) -> int:
+    """Give the power of ten by which a magnitude multiplies the digits of a value."""
+    digits = _DIGITS.match(text, value.start)
+    if digits is None or value.category != "number" or digits.end() >= value.end:
+        return 0
+    number = canonical(digits[0], lang)
+    if not number.replace(".", "").isdigit() or number.count(".") > 1:
+        return 0
+    return next(
+        (p for p in (3, 4, 5, 6, 7, 8, 9, 12) if f"num:{shifted(number, p)}" == value.id), 0
+    )
+
+
 def _settled(text: str, found: list[Value], months: Sequence[tuple[int, int]]) -> list[Value]:
-    """Turn numbers beside a month into days, and drop ordinals that are mere figures of speech."""
-    result = []
+    """Tell days beside a month from other numbers, and ones from numbers that count."""
+    spans = [*months, *((v.start, v.end) for v in found if v.category == "month")]
+    result: list[Value] = []
     for value in found:
-        kind, _, number = value.id.partition(":")
-        if kind in ("num", "ord") and len(number) <= 2 and number.isdigit():
-            if 1 <= int(number) <= 31 and any(_beside(text, value, month) for month in months):
-                result.append(value._replace(id=f"day:{number}", category="date"))
-                continue
-            if kind == "ord" and int(number) < _FIRST_ORDINAL:
-                continue
-        result.append(value)
+        own = value
+        number = value.id.removeprefix("num:")
+        if value.category in ("number", "ordinal") and len(number) <= 2 and number.isdigit():
+            if 1 <= int(number) <= 31 and any(_beside(text, value, month) for month in spans):
+                own = value._replace(category="date", doubtful=False)
+            elif number in ("0", "1"):
+                own = value._replace(doubtful=True)
+        result.append(own)
+    for at, (value, after) in reversed(list(enumerate(pairwise(result)))):
+        # 9. bis 10. Dezember: the first is a day, too
+        small = value.category in ("number", "ordinal") and len(value.id) <= len("num:31")
+        if small and after.category == "date" and _RANGE.fullmatch(text, value.end, after.start):
+            result[at] = value._replace(category="date")
     return sorted(result)
 
 
@@ -312,3 +455,15 @@ def _beside(text: str, value: Value, month: tuple[int, int]) -> bool:
     if end <= value.start <= end + 6:
         return text[end : value.start] in (" ", ". ", " the ", "", " (")
     return False
+
+
+def is_year(value: Value, text: str) -> bool:
+    """Whether a value may be a year: after it, "года" is no unit.
+
+    Examples
+    --------
+    >>> is_year(Value(0, 4, "num:2021", "number"), "2021 года")
+    True
+    """
+    digits = text[value.start : value.end]
+    return len(digits) == 4 and digits.isdigit() and int(digits) in _YEARS
