@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ _WORD = re.compile(
     r"|[^\s\u0000-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00bf\u2000-\u206f\u3000-\u30ff"
     r"\u3400-\u9fff\u0964\u0965\u060c\u061b\u061f\uff00-\uff0f\uff1a-\uff20]+"
 )
+Span = tuple[int, int]
 _PARTS = re.compile(r"[\s\-‑'’&.·・･＝=]+")
 
 
@@ -31,37 +32,55 @@ class Piece(NamedTuple):
 
 
 def pieces(text: str) -> list[Piece]:
-    """Split a text of any script into words; Katakana and Han stand by themselves.
+    """Give the words of a text that may be names; Katakana and Han stand by themselves.
+
+    In scripts with capitals these are the words that have one.
 
     Examples
     --------
-    >>> [piece.text for piece in pieces("ジョー・バイデン氏はXi’an-Straße")]
-    ['ジョー', 'バイデン', '氏', 'は', 'Xi', 'an', 'Straße']
+    >>> [piece.text for piece in pieces("ジョー・バイデン氏はXi’an-Straße im")]
+    ['ジョー', 'バイデン', '氏', 'は', 'Xi', 'Straße']
     """
-    return [Piece(m[0], *m.span()) for m in _WORD.finditer(text)]
+    return [Piece(m[0], *m.span()) for m in _WORD.finditer(text) if _may_be_name(m[0])]
 
 
-def find_in(names: Sequence[str], written: str, output: str) -> tuple[int, int] | None:
+@lru_cache(maxsize=1 << 16)
+def _may_be_name(word: str) -> bool:
+    low = word.lower()
+    return low != word or (not word.isascii() and word == word.upper())
+
+
+def find_in(name: str, output: str, words: Callable[[], list[Piece]]) -> Span | None:
     """Give the span of an output that has a name of the source, None where none is like it.
 
+    ``words`` gives the words of the output, which are needed only where the name is not there as it
+    is written.
+
     Examples
     --------
-    >>> find_in(("Владимир", "Зеленский"), "Владимир Зеленский", "So Volodymyr Zelenskyy said")
+    >>> text = "So Volodymyr Zelenskyy said"
+    >>> find_in("Владимир Зеленский", text, lambda: pieces(text))
     (3, 22)
     """
-    exact = _exact(written, output)
-    if exact is not None:
-        return exact
-    parts = [part for word in names for part in _PARTS.split(word) if part]
+    span = exactly(name, output)
+    if span is not None:
+        return span
+    parts = [part for part in _PARTS.split(name) if part]
     if not parts:
         return None
-    words = pieces(output)
-    found = _together(parts, words)
-    return found if found is not None else _apart(parts, words)
+    there = words()
+    found = _together(parts, there) or _apart(parts, there)
+    return found or exactly(name.lower(), output.lower())
 
 
-def _exact(written: str, output: str) -> tuple[int, int] | None:
-    """Find a name as it is written, at the start of a word and up to an ending of its last."""
+def exactly(written: str, output: str) -> Span | None:
+    """Find a name as it is written, at the start of a word and up to an ending of its last.
+
+    Examples
+    --------
+    >>> exactly("Babiš", "s Andrejem Babišem"), exactly("Ana", "Anatol Banane")
+    ((11, 18), None)
+    """
     at = output.find(written)
     while at >= 0:
         end = at + len(written)
@@ -76,7 +95,7 @@ def _exact(written: str, output: str) -> tuple[int, int] | None:
     return None
 
 
-def _together(parts: Sequence[str], words: Sequence[Piece]) -> tuple[int, int] | None:
+def _together(parts: Sequence[str], words: Sequence[Piece]) -> Span | None:
     """Find a name whose words are joined or cut otherwise: Cyber Punk, Cyberpunk, Cyber-Punk."""
     whole = "".join(map(romanise, parts))
     if len(whole) < 4:
@@ -94,7 +113,7 @@ def _together(parts: Sequence[str], words: Sequence[Piece]) -> tuple[int, int] |
     return None
 
 
-def _apart(parts: Sequence[str], words: Sequence[Piece]) -> tuple[int, int] | None:
+def _apart(parts: Sequence[str], words: Sequence[Piece]) -> Span | None:
     """Find the words of a name one by one, in any order."""
     free = dict(enumerate(words))
     hits: list[int] = []
@@ -185,7 +204,7 @@ def alike(one: str, other: str) -> float:
 
 def _needed(one: str, other: str) -> float:
     first, second = sorted((one[0], other[0]))
-    if second < "\u0250" or ("\u0370" <= first and second < "\u0530"):
+    if second < "\u0250" or (first >= "\u0370" and second < "\u0530"):
         return SAME_SCRIPT
     if "\u0590" <= second < "\u0f00":
         return FEW_VOWELS

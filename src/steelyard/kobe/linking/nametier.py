@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache, partial
 
 from steelyard.kobe.languages import script, scripts
-from steelyard.kobe.linking.namematching import find_in
+from steelyard.kobe.linking.namematching import exactly, find_in, pieces
 from steelyard.kobe.linking.romanise import romanise
-from steelyard.kobe.linking.unknown import Name, find_names
+from steelyard.kobe.linking.signs import Name
+from steelyard.kobe.linking.unknown import find_names
 from steelyard.kobe.mention import Mention, Mentions
 
 TIER = RULE = "unknown"
@@ -104,14 +106,23 @@ class NameTier:
         return tuple(sorted((*known, *more), key=lambda m: (m.start, m.end))) if more else known
 
     def _kept(self, source: Mentions, output: str, known: Mentions) -> Iterable[Mention]:
-        there = {reading for m in known for reading in m.readings}
+        there = None
         seen = set()
+        words = cache(partial(pieces, output))
         for mention in source:
-            if mention.rule != RULE and (
-                mention.category not in _PEOPLE or not there.isdisjoint(mention.readings)
-            ):
-                continue
-            span = find_in(tuple(mention.text.split()), mention.text, output)
+            if mention.rule != RULE:
+                if mention.category not in _PEOPLE or mention.doubtful:
+                    continue
+                # People of the base have no name in every language.
+                if there is None:
+                    there = {reading for m in known for reading in m.readings}
+                if not there.isdisjoint(mention.readings):
+                    continue
+            # What need not be there is not looked for by its sound.
+            if mention.doubtful:
+                span = exactly(mention.text, output)
+            else:
+                span = find_in(mention.text, output, words)
             if span is None or (span, mention.id) in seen:
                 continue
             seen.add((span, mention.id))

@@ -10,91 +10,63 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache
 
-from steelyard.kobe.languages import script, scripts
+from steelyard.kobe.linking.nouns import WITH_CAPITALS, is_given, is_noun, known, may_be_surname
+from steelyard.kobe.linking.signs import Name, signed_names
 from steelyard.kobe.linking.wordforms import lemma, lemmatised, ordinary, stop_words
+from steelyard.kobe.linking.wordshapes import CASELESS, Word, addresses, capital_words
 from steelyard.kobe.mention import Mentions
 
 #: Ways in which names are written; each is kept to a degree of its own by people who translate.
-CLASSES = (
-    "address", "code", "acronym", "mixed", "person", "titled", "single", "foreign", "kana",
-    "dotted", "quoted", "listed", "honoured", "first",
-)  # fmt: skip
+KINDS = (
+    "address",  # of a page or a mailbox, @somebody
+    "code",  # A380, COVID-19
+    "acronym",  # WDR
+    "mixed",  # iPhone
+    "person",  # several words that are no ordinary ones
+    "titled",  # several words, some of them ordinary: Foreign Office
+    "single",  # a word that no dictionary knows
+    "first",  # such a word at the beginning of a sentence
+    "listed",  # a word that dictionaries know as a name
+    "foreign",  # Latin letters in a text of another script
+    "kana",
+    "dotted",
+    "quoted",
+    "honoured",  # four of Chinese and Japanese: see signs.py
+)
 
-_ADDRESS = r"(?:https?://|www\.)[^\s<>\"”）)]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w@])@\w{2,}"
-_LETTERS = r"[^\W\d_][\w\u0300-\u036f]*"
-_LATIN_LETTERS = (
-    r"[A-Za-z\u00c0-\u024f\uff21-\uff3a\uff41-\uff5a][0-9A-Za-z\u00c0-\u024f\uff10-\uff5a]*"
-)
-_TOKEN = re.compile(
-    rf"(?P<address>{_ADDRESS})"
-    r"|(?:[^\W\d_]\.){2,}"  # U.S.
-    rf"|(?:\d+(?=[^\W\d_]))?{_LETTERS}(?:[-‑'’&·]\w[\w\u0300-\u036f]*)*"
-)
-_LATIN_TOKEN = re.compile(
-    r"(?P<address>(?:https?://|www\.)[!-~]+|[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
-    rf"|(?<![\w@])@[A-Za-z0-9_]{{2,}})|{_LATIN_LETTERS}(?:[-‑'’&.][0-9]*{_LATIN_LETTERS}|-\d+)*"
-)
 _PARTICLES = frozenset(
-    "de da do dos das del della di du des la le van von der den vom zu zum zur af av bin ibn ben al "
-    "el abu e y i ter ten te d' l' фон де ван дер да ди бин аль эль ибн".split()
+    "de da do dos das del della di du des la le van von der den vom zu zum zur af av bin ibn ben "
+    "al el abu e y i ter ten te фон де ван дер да ди бин аль эль ибн".split()
 )
 _ROMANCE = frozenset("es fr it pt ca gl ro nl".split())
 _LINKS = {"en": frozenset("of and the for &".split())}
+_OF = frozenset({"of", "for"})
 _ROLES = frozenset(
     "minister president secretary chancellor director officer manager chief chairman chairwoman "
     "leader king queen prince princess duke bishop pope judge justice attorney general governor "
     "mayor senator professor doctor captain sergeant spokesman spokeswoman editor commissioner "
     "ambassador executive mr mrs ms dr sir lord lady god".split()
 )
-_BEGINS = frozenset(".!?…:;\"“”„«»‘'([{*-–—•|/\n¿¡‚‹›")
-_HEADLINE = 0.6  # of the longer words with a capital: no sentence, but a title
-_CASELESS = frozenset("ar fa ur ps ckb he yi hi mr ne bn gu pa ta te kn ml si th lo my km am ti "
-                      "ka zh yue ja ko".split())  # fmt: skip
+#: Abbreviations of things, which name nothing.
+_GENERIC = frozenset(
+    "PC TV CD DVD USB HTML CSS PDF ID IT IQ KO OK VAT DIY GPS LED LCD HD UHD CEO CFO CTO COO PM MP PR "
+    "HR ICU FAQ SMS MMS ATM GDP GNP DNA RNA DNS HIV AIDS PIN RAM ROM CPU GPU VPN URL API AI VR AR UI "
+    "UX SUV NGO TV-PC PCR CT MRI EKG BMI ETF IPO B2B B2C RPG FPS NPC CV PS AM UTC GMT CET BC AD DJ VIP "
+    "SOS UFO RIP LOL OMG WTF FYI ASAP TBA TBD NFT SIM IP WLAN LAN HDMI SSD HDD MWST LKW PKW KFZ GMBH AG "
+    "DPH HDP MHD VŠ SŠ ZŠ ČR СМИ ВИЧ ПК ТВ ВВП ДНК РНК НДС ИИ ЖКХ ДТП ЧП СССР-ТВ ЕГЭ МРТ ИП ООО ОАО ПО "
+    "IVA PIB ADN ONG TVA PME VIH PIL AP MM".split()
+)
+_HEADLINE = 0.7  # of the longer words with a capital, half of them ordinary: no sentence
+_SHORT = 10  # longer words of a text of which all must have a capital
+_LOUD = 0.5  # of them in capitals throughout
+_TITLE_CASE = frozenset({"en"})  # languages in which all words of a name have capitals
 _WELL_KNOWN = frozenset({"en"})  # languages whose dictionary has nearly all words
-_NOUNS = frozenset({"de", "lb"})  # languages in which all nouns have capitals
-_KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{2,}(?:[・･＝=·][\u30a1-\u30fa\u30fc]+)+")
-_DOTTED = re.compile(r"[\u3400-\u9fff]{1,5}(?:[·・•‧][\u3400-\u9fff]{1,6})+")
-_QUOTED = re.compile(r"《([^《》]{1,40})》|『([^『』]{1,40})』")
-#: Characters by which Chinese writes the sounds of foreign names.
-_AFTER_NAMES = frozenset("说称表在是的了和与及对将由为到等以而也被从向认指先女教总医部博主")
-_HONOURED = re.compile(
-    "([\u3400-\u9fff]{2,5}|[\u30a1-\u30fa\u30fc]{2,})"
-    "(?:さん|氏(?!名)|選手|監督|容疑者|被告|首相|大統領|投手|議員|知事|教授|さま|くん|ちゃん)"
-)
-_NOT_HONOURED = frozenset(
-    "皆 奥 父 母 兄 姉 客 神 医者 看護師 日本人 外国 前 現 両 全 各 有力 女 男 代表 新人".split()
-)
-_SOUND_SIGNS = frozenset(
-    "阿埃艾爱安昂奥巴拜班邦保鲍贝本比彼宾波伯博布查达大戴丹德登邓迪蒂丁杜多顿厄恩尔法范菲费芬丰冯弗夫福盖甘"
-    "高戈格葛根古哈海汉豪赫亨洪胡华怀惠霍基吉加贾简杰金卡凯坎康考科克肯库夸拉莱赖兰朗劳勒雷里理利莉丽连廉林琳隆"
-    "卢鲁露伦罗洛马玛迈麦曼芒毛梅门蒙孟米密明摩莫默姆穆纳娜奈南内尼妮宁纽农努诺欧帕潘庞佩彭皮匹平珀普奇齐恰钱乔"
-    "琴丘邱让热仁荣茹瑞若萨塞赛桑瑟森沙莎山尚绍舍申圣施史什斯丝舒顺司松苏孙索塔泰坦汤唐陶昆蓬特滕提铁廷图托脱瓦万旺威"
-    "韦维温翁沃乌武伍西希锡席夏肖谢辛欣休许雪逊雅亚延扬耶叶伊因英雍尤于约宰赞泽扎詹张章哲珍芝治朱兹卓佐翠蕾"
-)
-
-
-_INFLECTED_CAPITALS = re.compile(r"[A-ZА-ЯČŠŽŘ]{2,}(?:['’]?s|[а-я]{1,2}|['’-]?[a-z]{1,2})")
+_GAP = 12  # characters of small words inside a name
 _ROMAN = re.compile("[IVXLC]+")
-
-
-class Name(NamedTuple):
-    """A name in a text: its span, how it is written, and its words."""
-
-    start: int
-    end: int
-    kind: str
-    words: tuple[str, ...]
-
-
-class _Word(NamedTuple):
-    text: str
-    start: int
-    end: int
-    shape: str  # cap, caps, mixed, code, initial, small, address
-    begins: bool  # a sentence, or what may be one
+_NUMBER_FIRST = re.compile(r"\d+[^\W\d_]+|.*\d+[-‑][^\W\d_]*[a-zа-я]{4,}")
+_TOP, _FOREIGN_GAP = 7, re.compile(" (?:[a-z]{1,4} )?")  # letters of an abbreviation
 
 
 def find_names(text: str, lang: str, mentions: Mentions = ()) -> tuple[Name, ...]:
@@ -111,377 +83,244 @@ def find_names(text: str, lang: str, mentions: Mentions = ()) -> tuple[Name, ...
     same = {(m.start, m.end) for m in mentions if m.doubtful}
     found: list[Name] = []
     for name in _candidates(text, lang, taken):
-        if not any(s < name.end and name.start < e for s, e in taken):
-            if name[:2] not in same:
+        if not _covered(name.start, name.end, taken):
+            if (name.start, name.end) not in same:
                 found.append(name)
             taken.append((name.start, name.end))
     return tuple(sorted(found))
 
 
-def _candidates(text: str, lang: str, taken: Sequence[tuple[int, int]]) -> Iterator[Name]:
+def _covered(start: int, end: int, taken: Sequence[tuple[int, int]]) -> bool:
+    for other_start, other_end in taken:  # noqa: SIM110 - twice as fast as any()
+        if other_start < end and start < other_end:
+            return True
+    return False
+
+
+def _candidates(text: str, lang: str, taken: list[tuple[int, int]]) -> Iterator[Name]:
+    for start, end in addresses(text):
+        yield Name(start, end, "address", (text[start:end],))
     if lang in ("zh", "yue", "ja"):
-        yield from _by_signs(text, lang)
-    words = list(_words(text, lang))
-    if lang in _CASELESS or "LATIN" not in scripts(lang):
-        yield from _foreign(text, words, lang)
-    if lang not in _CASELESS:
-        yield from _cased(text, words, lang, taken)
-    elif scripts(lang) != {"LATIN"}:
-        yield from (
-            Name(w.start, w.end, "address", (w.text,)) for w in words if w.shape == "address"
-        )
-
-
-def _by_signs(text: str, lang: str) -> Iterator[Name]:
-    """Find what is between the signs for titles, names with dots, and those before an honorific."""
-    for match in _QUOTED.finditer(text):
-        group = 1 if match[1] else 2
-        inner = match[group].strip()
-        if inner:
-            start = match.start(group) + match[group].index(inner)
-            yield Name(start, start + len(inner), "quoted", (inner,))
-    for match in _KATAKANA.finditer(text):
-        yield Name(*match.span(), "kana", tuple(re.split("[・･＝=·]", match[0])))
-    if lang == "ja":
-        for match in _HONOURED.finditer(text):
-            if match[1] not in _NOT_HONOURED:
-                kind = "kana" if match[1][0] <= "\u30ff" else "honoured"
-                yield Name(*match.span(1), kind, (match[1],))
+        yield from signed_names(text, lang)
+    words = list(capital_words(text, lang))
+    if not words:
         return
-    for match in _DOTTED.finditer(text):
-        parts = re.split("[·・•‧]", match[0])
-        before = len(parts[0])
-        while before and parts[0][before - 1] in _SOUND_SIGNS:
-            before -= 1
-        own = (parts[0][before:], *parts[1:-1], _sounding(parts[-1]))
-        if all(own):
-            start = match.start() + before
-            yield Name(start, start + sum(map(len, own)) + len(own) - 1, "dotted", own)
-
-
-def _sounding(part: str) -> str:
-    """Cut what follows a name: 马斯克表示."""
-    end = 0
-    while end < len(part) and (
-        part[end] in _SOUND_SIGNS
-        or (part[end] not in _AFTER_NAMES and part[end + 1 : end + 2] in _SOUND_SIGNS)
-    ):
-        end += 1
-    return part[:end]
-
-
-# -- words and their shapes
-
-
-def _words(text: str, lang: str) -> Iterator[_Word]:
-    # Where words are written together, only those of another script are told apart.
-    pattern = _LATIN_TOKEN if lang in _CASELESS else _TOKEN
-    for match in pattern.finditer(text):
-        start, end = match.span()
-        own = match[0]
-        if match["address"]:
-            own = own.rstrip(".,;:!?")
-            yield _Word(own, start, start + len(own), "address", begins=False)
-            continue
-        if own.endswith(("'s", "’s")):
-            own, end = own[:-2], end - 2
-        shape = _shape(own) if text[start - 1 : start] not in ("#", "\\") else "part"
-        begins = False
-        if shape != "small":
-            at = start
-            while at and text[at - 1] == " ":
-                at -= 1
-            begins = not at or text[at - 1] in _BEGINS
-            if shape == "initial":
-                shape = "initial" if text[end : end + 1] == "." else "part"
-                end += shape == "initial"
-        yield _Word(own, start, end, shape, begins)
-
-
-@lru_cache(maxsize=1 << 16)
-def _shape(word: str) -> str:
-    capitals = sum(c.isupper() for c in word)
-    if not capitals:
-        return "small"
-    if len({script(c) for c in word if c.isalpha()}) > 1 and not word.isupper():
-        return "part"
-    if any(c.isdigit() for c in word):
-        return "code"
-    letters = sum(c.isalpha() for c in word)
-    if letters == 1:
-        return "initial"
-    if capitals == letters:
-        return "caps"
-    if "." in word:
-        return "part"  # z.B.
-    if _INFLECTED_CAPITALS.fullmatch(word):
-        return "caps"
-    parts = re.split("[-‑'’&·]", word)
-    if any(any(c.isupper() for c in part[1:]) and any(c.islower() for c in part) for part in parts):
-        return "mixed" if letters >= 4 else "part"
-    return "cap" if word[0].isupper() else "part"
-
-
-# -- scripts without capitals
-
-
-def _foreign(text: str, words: list[_Word], lang: str) -> Iterator[Name]:
-    """Find words of another script with capitals, several together as one name."""
-    own = scripts(lang)
-    run: list[_Word] = []
-    for word in words:
-        latin = script(word.text[0]) == "LATIN" or word.shape == "code"
-        if run and (not latin or word.shape == "address" or text[run[-1].end : word.start] != " "):
-            yield from _foreign_run(run)
-            run = []
-        if latin and "LATIN" not in own and word.shape != "address" and len(word.text) > 1:
-            run.append(word)
-    if run:
-        yield from _foreign_run(run)
-
-
-def _foreign_run(run: list[_Word]) -> Iterator[Name]:
-    while run and run[0].shape == "small":
-        run = run[1:]
-    while run and run[-1].shape == "small":
-        run = run[:-1]
-    if not run:
-        return
-    kind = "foreign"
-    if len(run) == 1 and run[0].shape in ("caps", "code", "mixed"):
-        kind = {"caps": "acronym"}.get(run[0].shape, run[0].shape)
-    yield Name(run[0].start, run[-1].end, kind, tuple(w.text for w in run))
-
-
-# -- scripts with capitals
-
-
-def _cased(
-    text: str, words: list[_Word], lang: str, taken: Sequence[tuple[int, int]]
-) -> Iterator[Name]:
-    long = [w for w in words if len(w.text) > 3 and w.shape != "address"]
-    capital = sum(w.shape != "small" for w in long)
-    headline = len(long) >= 3 and lang not in _NOUNS and capital >= _HEADLINE * len(long)
-    loud = sum(w.shape == "caps" for w in long) > 0.5 * len(long) and len(long) > 1
-    for word in words:
-        if word.shape == "address":
-            yield Name(word.start, word.end, "address", (word.text,))
-        elif word.shape == "code" and not loud and _is_code(word.text):
-            yield Name(word.start, word.end, "code", (word.text,))
+    headline = loud = False
+    if len(words) >= 3 and lang not in CASELESS:
+        headline, loud = _printed(text, words, lang)
     if loud:
         return
     for run in _runs(text, words, lang, taken):
-        yield from _named(run, lang, headline=headline)
+        if run[0].foreign or lang in CASELESS:
+            yield from _foreign(run)
+        elif run[0].shape == "code":
+            if len(run[0].text) > 1 and not _NUMBER_FIRST.fullmatch(run[0].text):
+                yield _name(run, "code")
+        else:
+            yield from _named(run, lang, headline=headline)
 
 
-def _is_code(word: str) -> bool:
-    return len(word) >= 2 and not re.fullmatch(r"\d+[^\W\d_]+|.*\d+[-‑][^\W\d_]*[a-zа-я]{4,}", word)
+def _printed(text: str, words: Sequence[Word], lang: str) -> tuple[bool, bool]:
+    """Say whether a text is a headline, and whether most of it is in capitals."""
+    n = sum(len(word) > 3 for word in text.split())  # noqa: PLR2004
+    capital = [word for word in words if word.end - word.start > 3]  # noqa: PLR2004
+    caps = sum(word.shape == "caps" for word in capital)
+    headline = False
+    if lang in _TITLE_CASE and len(capital) >= (n if n < _SHORT else _HEADLINE * n):
+        plain = sum(known(word.text, lang) in ("yes", "both") for word in capital)
+        headline = plain >= _HEADLINE * n / 2
+    return headline, caps > 1 and caps > _LOUD * n
 
 
 def _runs(
-    text: str, words: list[_Word], lang: str, taken: Sequence[tuple[int, int]]
-) -> Iterator[list[_Word]]:
+    text: str, words: Sequence[Word], lang: str, taken: Sequence[tuple[int, int]]
+) -> Iterator[list[Word]]:
     """Give words with capitals that stand together, with the small words of names inside."""
-    run: list[_Word] = []
-    small: list[_Word] = []
-    links = _LINKS.get(lang, frozenset())
+    run: list[Word] = []
     for word in words:
-        near = text[(small or run)[-1].end : word.start] in (" ", " & ") if run or small else False
-        covered = any(s < word.end and word.start < e for s, e in taken)
-        if run and (not near or covered or (word.begins and word.shape != "initial")):
-            yield run
-            run, small = [], []
-        if covered or word.shape in ("address", "code", "part"):
-            if run:
+        alone = word.shape == "part" or _covered(word.start, word.end, taken)
+        if run:
+            small = None
+            if not alone and word.foreign == run[0].foreign and _joined(run[-1], word, lang):
+                small = _between(text, run[-1].end, word.start, lang, foreign=word.foreign)
+                if small and small[0].text == "and" and not any(w.text in _OF for w in run):
+                    small = None  # two names, unless it is a Department of Health and Safety
+            if small is None:
                 yield run
-            run, small = [], []
-            continue
-        if word.shape == "small":
-            if run and len(small) < 3 and (word.text in links or _particle(word.text, lang)):
-                small.append(word)
-            elif run:
-                yield run
-                run, small = [], []
-            continue
-        run += [*small, word]
-        small = []
+                run = []
+            else:
+                run += small
+        if not alone:
+            run.append(word)
     if run:
         yield run
 
 
-def _particle(word: str, lang: str) -> bool:
+def _joined(before: Word, word: Word, lang: str) -> bool:
+    if word.foreign:
+        return True
+    if "code" in (before.shape, word.shape):
+        return False
+    # An initial has a full stop, and so has what is no initial: "Series X. I'm here."
+    return not word.begins or (before.shape == "initial" and known(word.text, lang) != "yes")
+
+
+def _between(text: str, start: int, end: int, lang: str, *, foreign: bool) -> list[Word] | None:
+    """Give the small words between two of a name; None where these are no part of one."""
+    if end - start == 1:
+        return [] if text[start] == " " else None
+    gap = text[start:end]
+    if len(gap) > _GAP or gap[:1] != " " or gap[-1:] != " ":
+        return None
+    if foreign or lang in CASELESS:
+        return [] if _FOREIGN_GAP.fullmatch(gap) else None
+    found = []
+    for own in gap.split():
+        if not _inside(own, lang):
+            return None
+        start = text.index(own, start)
+        found.append(Word(own, start, start + len(own), "small"))
+        start += len(own)
+    return found
+
+
+@cache
+def _inside(word: str, lang: str) -> bool:
     """Whether a small word may stand inside a name; in other languages it means other things."""
+    if word in _LINKS.get(lang, ()):
+        return True
     if word not in _PARTICLES:
         return False
     return lang in _ROMANCE or word in ("von", "van", "de") or word not in stop_words(lang)
 
 
-def _named(run: list[_Word], lang: str, *, headline: bool) -> Iterator[Name]:
+def _name(run: Sequence[Word], kind: str) -> Name:
+    return Name(run[0].start, run[-1].end, kind, tuple(word.text for word in run))
+
+
+def _foreign(run: list[Word]) -> Iterator[Name]:
+    """Give the name that words in Latin letters are in a text of another script."""
+    only = run[0].shape if len(run) == 1 else ""
+    if only == "caps" and not _is_acronym(run[0].text, ""):
+        return
+    if only == "code" and _NUMBER_FIRST.fullmatch(run[0].text):
+        return
+    if only in ("caps", "code", "mixed"):
+        yield _name(run, "acronym" if only == "caps" else only)
+    elif only not in ("initial", "part"):
+        yield _name(run, "foreign")
+
+
+def _named(run: list[Word], lang: str, *, headline: bool) -> Iterator[Name]:
     """Give the name that a run of words with capitals holds, if it does."""
-    known = {w.text: _known(w.text, lang) for w in run}
-    if run[0].begins and run[0].shape == "cap":
-        told = known[run[0].text]
+    first = run[0]
+    if first.begins and first.shape == "cap":
+        told = known(first.text, lang)
         # Dictionaries of most languages lack too many words for "unknown" to mean a name.
-        if told == "yes" or (told == "no" and len(run) == 1 and lang not in _WELL_KNOWN):
+        if told in ("yes", "both") or (told == "no" and len(run) == 1 and lang not in _WELL_KNOWN):
             run = _trim(run[1:])
     if len(run) >= 3 and run[0].shape == "caps" and all(w.shape == "cap" for w in run[1:]):
         yield from _named(run[:1], lang, headline=headline)
         run = run[1:]
-    if lang in _NOUNS:
-        yield from _nouns(run, known, lang)
-        return
-    # Titles and the like before a name: President Joe Biden.
-    plain = [known[w.text] == "yes" and w.shape == "cap" for w in run]
-    while run and plain[0] and not any(plain[1:]) and len(run) > 1:
-        run, plain = _trim(run[1:]), plain[1:]
-        plain = plain[len(plain) - len(run) :]
     if not run:
         return
-    kind = _kind(run, known, lang)
+    if lang in WITH_CAPITALS:
+        yield from _among_nouns(run, lang)
+        return
+    told_of = {word.text: known(word.text, lang) for word in run}
+    plain = [w for w in run if w.shape == "cap" and told_of[w.text] == "yes"]
+    if len(plain) == 1 and plain[0] is run[0] and len(run) > 1:
+        run = _trim(run[1:])  # a title before a name: President Joe Biden
+    kind = _kind(run, told_of, lang)
     if kind is None or (
         headline
         and kind in ("titled", "person", "listed")
-        and any(known[w.text] != "no" for w in run if w.shape == "cap")
+        and any(told_of[w.text] != "no" for w in run if w.shape == "cap")
     ):
         return
-    yield Name(run[0].start, run[-1].end, kind, tuple(w.text for w in run))
+    yield _name(run, kind)
 
 
-def _trim(run: list[_Word]) -> list[_Word]:
+def _trim(run: list[Word]) -> list[Word]:
     while run and run[0].shape == "small":
         run = run[1:]
     return run
 
 
-def _kind(run: list[_Word], known: dict[str, str], lang: str) -> str | None:
-    main = [w for w in run if w.shape != "small"]
+def _kind(run: Sequence[Word], told: dict[str, str], lang: str) -> str | None:
+    main = [word for word in run if word.shape != "small"]
     if len(main) == 1:
-        word = main[0]
-        if word.shape == "initial":
-            return None
-        if word.shape == "caps":
-            return "acronym" if _is_acronym(word.text, lang) else None
-        if word.shape == "mixed":
-            return "mixed"
-        if known[word.text] == "yes" or len(word.text) < 3 + (lang in _NOUNS):
-            return None
-        if known[word.text] == "name":
-            return "listed"
-        return "first" if word.begins else "single"
-    if main[-1].text.lower() in _ROLES:
+        return _kind_of_one(main[0], told[main[0].text], lang)
+    # Where titles have no capitals, an ordinary word after a name is a surname.
+    surname = lang not in _TITLE_CASE and main[0].shape == "cap" and told[main[0].text] != "yes"
+    ordinary_ones = not surname and any(told[w.text] == "yes" for w in main if w.shape == "cap")
+    emphasis = all(w.shape == "caps" for w in main) and any(told[w.text] == "yes" for w in main)
+    if main[-1].text.lower() in _ROLES or emphasis:
         return None
-    if all(w.shape == "caps" for w in main) and any(known[w.text] == "yes" for w in main):
-        return None  # emphasis
-    links = _LINKS.get(lang, frozenset())
-    if any(w.shape == "small" and w.text in links - _PARTICLES for w in run):
-        return "titled"
-    if any(known[w.text] == "yes" for w in main if w.shape == "cap"):
+    links = _LINKS.get(lang, frozenset()) - _PARTICLES
+    if all(told[w.text] == "both" for w in main):
+        ordinary_ones = lang in _TITLE_CASE
+    if ordinary_ones or any(w.shape == "small" and w.text in links for w in run):
         return "titled"
     return "person" if any(w.shape in ("cap", "mixed") for w in main) else "titled"
+
+
+def _kind_of_one(word: Word, told: str, lang: str) -> str | None:
+    if word.shape == "caps":
+        return "acronym" if _is_acronym(word.text, lang) else None
+    if word.shape == "mixed":
+        return "mixed"
+    least = 3 + (lang in WITH_CAPITALS)  # letters
+    if word.shape != "cap" or told == "yes" or len(word.text) < least:
+        return None
+    if told != "no":
+        return "listed"
+    return "first" if word.begins else "single"
 
 
 def _is_acronym(word: str, lang: str) -> bool:
     """Whether capitals are no emphasis: few letters, and no word that the dictionary has."""
     plain = word.replace(".", "")
     low = plain.lower()
-    if not 2 <= len(plain) <= 7 or _ROMAN.fullmatch(plain) or low in stop_words(lang):
+    if plain.rstrip("sи") in _GENERIC or plain in _GENERIC:
+        return False
+    if not 1 < len(plain) <= _TOP or _ROMAN.fullmatch(plain) or low in stop_words(lang):
         return False
     return len(plain) <= 3 or not (lemmatised(lang) and ordinary(low, lang))
 
 
-@lru_cache(maxsize=1 << 17)
-def _known(word: str, lang: str) -> str:
-    """Say whether a word is an ordinary one: yes, no, or a name that dictionaries have."""
-    plain = re.sub("['’]s?$", "", word)
-    low = plain.lower()
-    if low in stop_words(lang) or not plain:
-        return "yes"
-    if not lemmatised(lang):
-        return "name"
-    form = lemma(low, lang)
-    if form is not None and (lang in _NOUNS or form[:1] == form[:1].lower()):
-        return "yes" if lang not in _NOUNS or ordinary(low, lang) else "name"
-    parts = re.split("[-‑'’]", low)
-    if len(parts) > 1 and any(part and ordinary(part, lang) for part in parts):
-        return "yes" if all(ordinary(part, lang) for part in parts if part) else "name"
-    return "no" if form is None and lemma(plain, lang) is None else "name"
-
-
-# -- German
-
-
-def _nouns(run: list[_Word], known: dict[str, str], lang: str) -> Iterator[Name]:
+def _among_nouns(run: Sequence[Word], lang: str) -> Iterator[Name]:
     """Find names among nouns, all of which have capitals."""
-    good: list[_Word] = []
-    for word in [*run, None]:
-        if word is not None and (
-            (word.shape == "small" and good)
-            or word.shape in ("caps", "mixed", "initial")
-            or (word.shape == "cap" and not _noun(word.text, lang))
-            or (word.shape == "cap" and not good and word is not run[-1] and _given(word.text))
-        ):
+    good: list[Word] = []
+    for word in run:
+        if word.shape != "cap":
+            fits = word.shape != "small" or bool(good)
+        else:
+            given = not good and word is not run[-1] and is_given(word.text)
+            after = len(good) == 1 and is_given(good[0].text) and may_be_surname(word.text, lang)
+            fits = given or after or not is_noun(word.text, lang)
+        if fits:
             good.append(word)
-            continue
-        while good and good[-1].shape in ("small", "initial"):
-            good.pop()
-        while good and good[0].shape == "small":
-            good.pop(0)
-        caps = [w.text for w in good if w.shape == "cap"]
-        if good and not (caps and all(_noun(own, lang) for own in caps)):
-            told = {w.text: "no" if w.shape == "cap" else known[w.text] for w in good}
-            kind = _kind(good, told, lang)
-            if kind is not None:
-                yield Name(good[0].start, good[-1].end, kind, tuple(w.text for w in good))
-        good = []
+        else:
+            yield from _noun_run(good, lang)
+            good = []
+    yield from _noun_run(good, lang)
 
 
-@lru_cache(maxsize=1 << 16)
-def _noun(word: str, lang: str) -> bool:
-    """Whether a word may be a noun like any other: known, or made of words that are."""
-    if _known(word, lang) != "no":
-        return True
-    # Of words with a hyphen, the last says what they are: Trump-Anhänger.
-    last = re.split("[-‑]", word)[-1].lower()
-    forms = {last, last.replace("ss", "ß"), last.removesuffix("in"), last.removesuffix("innen")}
-    forms.add(last.removesuffix("er") + "en" if last.endswith("er") else last)
-    return any(_in_dictionary(one, lang) or _compound(one, lang) for one in sorted(forms))
+def _heard(word: str) -> str:
+    """Say whether an unknown German word is an English one, which texts are full of."""
+    return "name" if lemma(word.lower(), "en") is not None else "no"
 
 
-def _given(word: str) -> bool:
-    """Whether it is a name in English: German can't tell one from another noun."""
-    form = lemma(word.lower(), "en")
-    return form is not None and form == word
-
-
-_JOINTS = ("", "s", "n", "en", "es", "er", "e")
-_NOUN_ENDINGS = ("ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "tion",
-                 "tionen", "tät", "täten", "ismus", "isten", "innen", "ierung", "chen", "lein",
-                 "nis", "nisse", "ologe", "ologie", "graf", "grafie", "ieren", "barkeit",
-                 "losigkeit")  # fmt: skip
-_VERB_PREFIXES = ("auf", "aus", "ab", "an", "ein", "vor", "über", "unter", "um", "zu", "ver", "be",
-                  "ent", "nach", "mit", "durch", "zer", "er", "ge", "her", "hin", "los", "weg")  # fmt: skip
-
-
-def _in_dictionary(low: str, lang: str) -> bool:
-    return lemma(low, lang) is not None or lemma(low.capitalize(), lang) is not None
-
-
-@lru_cache(maxsize=1 << 16)
-def _compound(low: str, lang: str) -> bool:
-    """Whether a German word is made of others, as far as the dictionary can tell."""
-    if low.endswith(_NOUN_ENDINGS):
-        return True
-    for cut in range(3, len(low) - 2):
-        first, last = low[:cut], low[cut:]
-        if not _in_dictionary(last, lang):
-            continue
-        if len(last) >= 5:  # a noun with anything before it
-            return True
-        if first in _VERB_PREFIXES or any(
-            len(part := first.removesuffix(joint)) >= 3 and _in_dictionary(part, lang)
-            for joint in _JOINTS
-        ):
-            return True
-        if len(first) >= 6 and len(last) >= 4 and _compound(first, lang):
-            return True
-    return False
+def _noun_run(run: list[Word], lang: str) -> Iterator[Name]:
+    while run and run[-1].shape in ("small", "initial"):
+        run = run[:-1]
+    caps = [word.text for word in run if word.shape == "cap"]
+    plain = [own for own in caps if is_noun(own, lang)]
+    surname = len(caps) == 2 and is_given(caps[0]) and may_be_surname(caps[1], lang)  # noqa: PLR2004
+    if not run or (caps and len(plain) == len(caps) and not surname):
+        return
+    told = {w.text: _heard(w.text) if w.shape == "cap" else known(w.text, lang) for w in run}
+    kind = _kind(run, told, lang)
+    if kind is not None:
+        yield _name(run, kind)
