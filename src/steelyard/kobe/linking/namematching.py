@@ -11,7 +11,8 @@ from steelyard.kobe.linking.romanise import romanise, similarity
 
 #: How alike two words must be to be one name: in one script, across scripts, and with scripts of
 #: few vowels, in which much is alike.
-SAME_SCRIPT, OTHER_SCRIPT, KATAKANA, FEW_VOWELS = 0.78, 0.64, 0.66, 0.76
+SAME_SCRIPT, OTHER_SCRIPT, KATAKANA, FEW_VOWELS = 0.76, 0.64, 0.66, 0.74
+_SHORT = 4  # letters below which words must be more alike
 _BESIDE = 0.7  # of what is needed
 _ENDING = 4  # letters that an inflected name may have more, or fewer
 _WORD = re.compile(
@@ -69,7 +70,9 @@ def find_in(name: str, output: str, words: Callable[[], list[Piece]]) -> Span | 
     if not parts:
         return None
     there = words()
-    found = _together(parts, there) or _apart(parts, there)
+    found = _together(parts, there)
+    if found is None and not any(map(str.isdigit, name)):  # F-15 is like F-16, and another
+        found = _apart(parts, there)
     return found or exactly(name.lower(), output.lower())
 
 
@@ -123,7 +126,7 @@ def _apart(parts: Sequence[str], words: Sequence[Piece]) -> Span | None:
         if best >= 1:
             hits.append(at)
             del free[at]
-        elif len(romanise(part)) > 2:
+        else:
             left.append(part)
     lost = 0
     for part in left:  # beside a part that is there, less will do
@@ -132,7 +135,7 @@ def _apart(parts: Sequence[str], words: Sequence[Piece]) -> Span | None:
         if best >= _BESIDE:
             hits.append(at)
             del free[at]
-        else:
+        elif len(part) >= _SHORT:
             lost += 1
     if not hits or lost >= len(hits) + (len(parts) == 2):
         return None
@@ -190,16 +193,14 @@ def alike(one: str, other: str) -> float:
     ):
         return 1.5
     need = _needed(one, other)
-    if len(shorter) < 4:
-        need += 0.1
     best = similarity(one, other)
     # Endings of cases: the rest must be alike.
-    for cut in (1, 2, 3):
+    for cut in (1, 2, 3) if need not in (KATAKANA, FEW_VOWELS) else ():
         if best < need and len(a) - cut >= 4 and len(one) - cut >= 4:
             best = max(best, similarity(one[: len(one) - cut], other) - 0.03 * cut)
         if best < need and len(b) - cut >= 4 and len(other) - cut >= 4:
             best = max(best, similarity(one, other[: len(other) - cut]) - 0.03 * cut)
-    return best / need
+    return best / (need + 0.1 * (len(shorter) < _SHORT))
 
 
 def _needed(one: str, other: str) -> float:

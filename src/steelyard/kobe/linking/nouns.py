@@ -62,12 +62,14 @@ def may_be_surname(word: str, lang: str) -> bool:
 
 
 _JOINTS = ("", "s", "n", "en", "es", "er", "e")
-_NOUN_ENDINGS = ("ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "tion",
-                 "tionen", "tät", "täten", "ismus", "isten", "innen", "ierung", "chen", "lein",
-                 "nis", "nisse", "ologe", "ologie", "graf", "grafie", "ieren", "barkeit",
-                 "losigkeit")  # fmt: skip
-_VERB_PREFIXES = ("auf", "aus", "ab", "an", "ein", "vor", "über", "unter", "um", "zu", "ver", "be",
-                  "ent", "nach", "mit", "durch", "zer", "er", "ge", "her", "hin", "los", "weg")  # fmt: skip
+_NOUN_ENDINGS = tuple(
+    "ung ungen heit heiten keit keiten schaft schaften tion tionen tät täten ismus isten innen chen "
+    "lein nis nisse ologe ologie graf grafie ieren".split()
+)
+_VERB_PREFIXES = frozenset(
+    "auf aus ab an ein vor über unter um zu ver be ent nach mit durch zer er ge her hin los "
+    "weg".split()
+)
 
 
 def _in_dictionary(low: str, lang: str) -> bool:

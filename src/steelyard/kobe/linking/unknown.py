@@ -47,16 +47,17 @@ _ROLES = frozenset(
     "minister president secretary chancellor director officer manager chief chairman chairwoman "
     "leader king queen prince princess duke bishop pope judge justice attorney general governor "
     "mayor senator professor doctor captain sergeant spokesman spokeswoman editor commissioner "
-    "ambassador executive mr mrs ms dr sir lord lady god".split()
+    "ambassador executive speaker pastor representative congressman congresswoman republican "
+    "democrat mr mrs ms dr sir lord lady god".split()
 )
 #: Abbreviations of things, which name nothing.
 _GENERIC = frozenset(
-    "PC TV CD DVD USB HTML CSS PDF ID IT IQ KO OK VAT DIY GPS LED LCD HD UHD CEO CFO CTO COO PM MP PR "
-    "HR ICU FAQ SMS MMS ATM GDP GNP DNA RNA DNS HIV AIDS PIN RAM ROM CPU GPU VPN URL API AI VR AR UI "
-    "UX SUV NGO TV-PC PCR CT MRI EKG BMI ETF IPO B2B B2C RPG FPS NPC CV PS AM UTC GMT CET BC AD DJ VIP "
-    "SOS UFO RIP LOL OMG WTF FYI ASAP TBA TBD NFT SIM IP WLAN LAN HDMI SSD HDD MWST LKW PKW KFZ GMBH AG "
-    "DPH HDP MHD VŠ SŠ ZŠ ČR СМИ ВИЧ ПК ТВ ВВП ДНК РНК НДС ИИ ЖКХ ДТП ЧП СССР-ТВ ЕГЭ МРТ ИП ООО ОАО ПО "
-    "IVA PIB ADN ONG TVA PME VIH PIL AP MM".split()
+    "PC TV CD DVD USB HTML CSS PDF ID IT IQ KO OK VAT DIY GPS LED LCD HD UHD CEO CFO CTO COO PM "
+    "MP PR HR ICU FAQ SMS MMS ATM GDP GNP DNA RNA DNS HIV AIDS PIN RAM ROM CPU GPU VPN URL API "
+    "AI VR AR UI UX SUV NGO PCR CT MRI EKG BMI ETF IPO B2B B2C RPG FPS NPC CV PS AM UTC GMT CET "
+    "BC AD DJ VIP SOS UFO RIP LOL OMG WTF FYI ASAP TBA TBD NFT SIM IP WLAN LAN HDMI SSD HDD "
+    "MWST LKW PKW KFZ GMBH AG DPH HDP MHD VŠ SŠ ZŠ ČR СМИ ВИЧ ПК ТВ ВВП ДНК РНК НДС ИИ ЖКХ ДТП "
+    "ЧП ЕГЭ МРТ ИП ООО ОАО ПО IVA PIB ADN ONG TVA PME VIH PIL AP MM".split()
 )
 _HEADLINE = 0.7  # of the longer words with a capital, half of them ordinary: no sentence
 _SHORT = 10  # longer words of a text of which all must have a capital
@@ -122,8 +123,8 @@ def _candidates(text: str, lang: str, taken: list[tuple[int, int]]) -> Iterator[
 
 def _printed(text: str, words: Sequence[Word], lang: str) -> tuple[bool, bool]:
     """Say whether a text is a headline, and whether most of it is in capitals."""
-    n = sum(len(word) > 3 for word in text.split())  # noqa: PLR2004
-    capital = [word for word in words if word.end - word.start > 3]  # noqa: PLR2004
+    n = sum(len(word) > 3 for word in text.split())
+    capital = [word for word in words if word.end - word.start > 3]
     caps = sum(word.shape == "caps" for word in capital)
     headline = False
     if lang in _TITLE_CASE and len(capital) >= (n if n < _SHORT else _HEADLINE * n):
@@ -217,7 +218,8 @@ def _named(run: list[Word], lang: str, *, headline: bool) -> Iterator[Name]:
     if first.begins and first.shape == "cap":
         told = known(first.text, lang)
         # Dictionaries of most languages lack too many words for "unknown" to mean a name.
-        if told in ("yes", "both") or (told == "no" and len(run) == 1 and lang not in _WELL_KNOWN):
+        alone = all(w.shape != "cap" or known(w.text, lang) == "yes" for w in run[1:])
+        if told in ("yes", "both") or (told == "no" and alone and lang not in _WELL_KNOWN):
             run = _trim(run[1:])
     if len(run) >= 3 and run[0].shape == "caps" and all(w.shape == "cap" for w in run[1:]):
         yield from _named(run[:1], lang, headline=headline)
@@ -228,6 +230,8 @@ def _named(run: list[Word], lang: str, *, headline: bool) -> Iterator[Name]:
         yield from _among_nouns(run, lang)
         return
     told_of = {word.text: known(word.text, lang) for word in run}
+    while len(run) > 1 and run[0].text.lower() in _ROLES:
+        run = _trim(run[1:])
     plain = [w for w in run if w.shape == "cap" and told_of[w.text] == "yes"]
     if len(plain) == 1 and plain[0] is run[0] and len(run) > 1:
         run = _trim(run[1:])  # a title before a name: President Joe Biden
@@ -249,6 +253,8 @@ def _trim(run: list[Word]) -> list[Word]:
 
 def _kind(run: Sequence[Word], told: dict[str, str], lang: str) -> str | None:
     main = [word for word in run if word.shape != "small"]
+    while len(main) > 1 and _ROMAN.fullmatch(main[-1].text):
+        main = main[:-1]  # Charles III
     if len(main) == 1:
         return _kind_of_one(main[0], told[main[0].text], lang)
     # Where titles have no capitals, an ordinary word after a name is a surname.
@@ -317,7 +323,7 @@ def _noun_run(run: list[Word], lang: str) -> Iterator[Name]:
         run = run[:-1]
     caps = [word.text for word in run if word.shape == "cap"]
     plain = [own for own in caps if is_noun(own, lang)]
-    surname = len(caps) == 2 and is_given(caps[0]) and may_be_surname(caps[1], lang)  # noqa: PLR2004
+    surname = len(caps) == 2 and is_given(caps[0]) and may_be_surname(caps[1], lang)
     if not run or (caps and len(plain) == len(caps) and not surname):
         return
     told = {w.text: _heard(w.text) if w.shape == "cap" else known(w.text, lang) for w in run}

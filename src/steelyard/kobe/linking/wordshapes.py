@@ -74,8 +74,8 @@ def capital_words(text: str, lang: str) -> Iterator[Word]:
 
     Examples
     --------
-    >>> [(word.text, word.shape) for word in capital_words("In the USA, iPads beat the A380.", "en")]
-    [('In', 'cap'), ('USA', 'caps'), ('iPads', 'mixed'), ('A380', 'code')]
+    >>> [(word.text, word.shape) for word in capital_words("In May, iPads beat the A380.", "en")]
+    [('In', 'cap'), ('May', 'cap'), ('iPads', 'mixed'), ('A380', 'code')]
     """
     mixed = "LATIN" not in scripts(lang)
     for match in _pattern(lang).finditer(text):
@@ -85,7 +85,7 @@ def capital_words(text: str, lang: str) -> Iterator[Word]:
             own, end = own[:-2], end - 2
         form = shape(own)
         before = text[start - 1] if start else " "
-        if before in "#\\_":
+        if before in "#\\_" or text[end : end + 2] in ("- ", "-,"):
             form = "part"
         elif form == "initial":
             if text[end : end + 1] == ".":
