@@ -63,8 +63,8 @@ def may_be_surname(word: str, lang: str) -> bool:
 
 _JOINTS = ("", "s", "n", "en", "es", "er", "e")
 _NOUN_ENDINGS = tuple(
-    "ung ungen heit heiten keit keiten schaft schaften tion tionen tät täten ismus isten innen chen "
-    "lein nis nisse ologe ologie graf grafie ieren".split()
+    "ung ungen heit heiten keit keiten schaft schaften tion tionen tät täten ismus isten innen "
+    "chen lein nis nisse ologe ologie graf grafie ieren".split()
 )
 _VERB_PREFIXES = frozenset(
     "auf aus ab an ein vor über unter um zu ver be ent nach mit durch zer er ge her hin los "

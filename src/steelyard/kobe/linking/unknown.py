@@ -101,7 +101,7 @@ def _covered(start: int, end: int, taken: Sequence[tuple[int, int]]) -> bool:
 def _candidates(text: str, lang: str, taken: list[tuple[int, int]]) -> Iterator[Name]:
     for start, end in addresses(text):
         yield Name(start, end, "address", (text[start:end],))
-    if lang in ("zh", "yue", "ja"):
+    if lang in CASELESS:
         yield from signed_names(text, lang)
     words = list(capital_words(text, lang))
     if not words:
