@@ -42,6 +42,7 @@ def kept(name: str, output: str) -> str | None:
         ("en", "He works for the University of Oxbridge.", {"University of Oxbridge"}),
         ("en", "Yesterday Ursula von der Leyen's plane left.", {"Ursula von der Leyen"}),
         ("de", "Gestern traf er Elon Musk im Kanzleramt.", {"Elon Musk"}),
+        ("de", "Das ist für F1-Fans in HiFi-Qualität.", {"F1", "HiFi"}),
         ("de", "Herr Kowalski kam mit dem Fahrradschlauch.", {"Kowalski"}),
         ("de", "Der Moderator Jan Böhmermann lachte.", {"Jan Böhmermann"}),
         ("cs", "Včera se setkal s Karolínou Muchovou.", {"Karolínou Muchovou"}),
@@ -189,7 +190,7 @@ def test_a_name_that_is_kept_has_the_id_of_the_source():
     tier = NameTier("ru", "en")
     source = tier.mentions("Об этом сообщил Алексей Голошейкин.", ())
     (mention,) = source
-    assert (mention.category, mention.tier, mention.rule) == ("name", "unknown", "unknown")
+    assert (mention.category, mention.tier, mention.rule) == ("name", "name", "unknown")
     assert not mention.doubtful
     (other,) = tier.kept(source, "Alexey Golosheikin said so.", ())
     assert other.id == mention.id

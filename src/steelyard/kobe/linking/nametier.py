@@ -20,7 +20,7 @@ from steelyard.kobe.linking.signs import Name
 from steelyard.kobe.linking.unknown import find_names
 from steelyard.kobe.mention import Mention, Mentions
 
-TIER = RULE = "unknown"
+TIER, RULE = "name", "unknown"
 _ALWAYS = frozenset({"address", "code"})
 #: Kinds of names that translations keep, by the scripts of the languages.
 SURE: dict[tuple[str, str], frozenset[str]] = {

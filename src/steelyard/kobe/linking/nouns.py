@@ -46,7 +46,8 @@ def is_noun(word: str, lang: str) -> bool:
     # Of words with a hyphen, the last says what they are: Trump-Anhänger.
     last = re.split("[-‑]", word)[-1].lower()
     forms = {last, last.replace("ss", "ß"), last.removesuffix("in"), last.removesuffix("innen")}
-    forms.add(last.removesuffix("er") + "en" if last.endswith("er") else last)
+    if last.endswith("er") and lemma(last[:-2] + "en", lang) is not None:
+        return True  # who or what does it
     return any(_in_dictionary(one, lang) or _compound(one, lang) for one in sorted(forms))
 
 

@@ -15,7 +15,7 @@ from functools import cache
 from steelyard.kobe.linking.nouns import WITH_CAPITALS, is_given, is_noun, known, may_be_surname
 from steelyard.kobe.linking.signs import Name, signed_names
 from steelyard.kobe.linking.wordforms import lemma, lemmatised, ordinary, stop_words
-from steelyard.kobe.linking.wordshapes import CASELESS, Word, addresses, capital_words
+from steelyard.kobe.linking.wordshapes import CASELESS, Word, addresses, capital_words, shape
 from steelyard.kobe.mention import Mentions
 
 #: Ways in which names are written; each is kept to a degree of its own by people who translate.
@@ -103,7 +103,9 @@ def _candidates(text: str, lang: str, taken: list[tuple[int, int]]) -> Iterator[
         yield Name(start, end, "address", (text[start:end],))
     if lang in CASELESS:
         yield from signed_names(text, lang)
-    words = list(capital_words(text, lang))
+    words = [
+        _head(word, lang) if lang in WITH_CAPITALS else word for word in capital_words(text, lang)
+    ]
     if not words:
         return
     headline = loud = False
@@ -293,6 +295,17 @@ def _is_acronym(word: str, lang: str) -> bool:
     if not 1 < len(plain) <= _TOP or _ROMAN.fullmatch(plain) or low in stop_words(lang):
         return False
     return len(plain) <= 3 or not (lemmatised(lang) and ordinary(low, lang))
+
+
+def _head(word: Word, lang: str) -> Word:
+    """Give what a compound with a noun begins with, where that is a name: F1-Fans."""
+    if "-" not in word.text:
+        return word
+    first, _, last = word.text.partition("-")
+    if word.shape not in ("mixed", "code", "caps") or not is_noun(last, lang):
+        return word
+    form = shape(first) if first != first.lower() else "part"
+    return word._replace(text=first, end=word.start + len(first), shape=form)
 
 
 def _among_nouns(run: Sequence[Word], lang: str) -> Iterator[Name]:
