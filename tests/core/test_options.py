@@ -349,7 +349,8 @@ CASES = [
                            "linker": "text?", "link": "object"}, ("links",)),
     Case(LinkOptions, {}, {"tiers": "known names", "inventory": "known name",
                            "min_population": "count", "sure_population": "count",
-                           "national_languages": "flag", "lemmas": "flag", "values": "flag"}),
+                           "national_languages": "flag", "lemmas": "flag", "values": "flag",
+                           "names": "known name"}),
     Case(Workers, {}, {"jobs": "one or more", "cluster": "text?", "resume": "path?",
                        "progress": "object?", "note": "object?"}),
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.entityfiles import EntityAnnotations
     from steelyard.kobe.linking.linker import DictionaryLinker
-    from steelyard.kobe.mention import EntityStatistics
+    from steelyard.kobe.mention import EntityStatistics, Mentions
 
 _BASE = click.option(
     "--kb", "base", metavar="BASE", help="Folder of the knowledge base; the embedded one if absent."
@@ -55,7 +55,7 @@ def link(
     """Show the entities of TEXT; - reads lines from standard input."""
     linker = _linker(base, {} if tier == "all" else {"tiers": (tier,)})
     lines = [line.rstrip("\n") for line in sys.stdin] if text == "-" else [text]
-    found = linker.link(lines, lang, other or lang)
+    found = _linked(linker, lines, lang, other or lang)
     mentions: list[dict[str, Any]] = [
         {
             "line": number,
@@ -195,12 +195,24 @@ def _of_texts(
         raise UsageError("--tgt-lang is missing: the language of the reference")
     linker = _linker(base, {})
     texts = [text or "" for text in es.segments.sources]
-    own = linker.link(texts, src, tgt or src)
+    own = _linked(linker, texts, src, tgt or src)
     if chosen is None:
         return entity_statistics(name, own)
     assert tgt is not None
     human = [text or "" for text in es.segments.references[chosen]]
-    return entity_statistics(name, own, linker.link(human, tgt, src))
+    return entity_statistics(name, own, _linked(linker, human, tgt, src))
+
+
+def _linked(
+    linker: DictionaryLinker, texts: list[str], lang: str, other: str
+) -> Sequence[Mentions]:
+    """Link texts, with the names that the base does not know."""
+    from steelyard.kobe.linking.linkedtexts import name_tier
+    from steelyard.kobe.linking.nametier import add_names
+
+    found = linker.link(texts, lang, other)
+    tier = name_tier(linker, lang, other)
+    return found if tier is None else add_names(tier, texts, found)
 
 
 def _reference(names: tuple[str, ...], wanted: str | None) -> str | None:

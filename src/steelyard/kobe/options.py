@@ -40,6 +40,9 @@ class LinkOptions(Options):
         Whether inflected words are looked up by their dictionary forms.
     values
         Whether numbers, percentages, dates and times are linked.
+    names
+        Names that the base does not know, by their form: ``auto`` (wanted of an output where people
+        keep nearly all of their kind in such a pair of languages), ``on`` (in any pair), ``off``.
     """
 
     tiers: tuple[str, ...] = TIERS
@@ -49,6 +52,7 @@ class LinkOptions(Options):
     national_languages: bool = flag(default=True)
     lemmas: bool = flag(default=True)
     values: bool = flag(default=True)
+    names: Literal["auto", "on", "off"] = choice("auto", ("auto", "on", "off"))
 
     def __post_init__(self) -> None:
         for tier in bounds.listed(tiers=self.tiers):

@@ -31,6 +31,7 @@ from steelyard.kobe.linking.linkedtexts import (
     link_outputs,
     link_texts,
     make_linker,
+    with_names,
 )
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.matching import Kobe, Matches, match
@@ -189,7 +190,9 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
         _REFERENCE + name: tuple(row.references.get(name) for row in rows) for name in references
     }
     keep = LanguageFilter(src, tgt, task.options.language_filter)
-    linked, filtered = link_outputs(linker, keep, beside(texts, columns), tgt, other)
+    compared = beside(texts, columns)
+    linked, filtered = link_outputs(linker, keep, compared, tgt, other)
+    mentions, linked = with_names(linker, keep, (other, tgt), (texts, mentions), (compared, linked))
     if task.options.counted == "entities":
         mentions, linked = each_once(mentions, linked)
     strict = match(mentions, linked, task.options.matching)

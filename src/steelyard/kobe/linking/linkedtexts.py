@@ -12,8 +12,9 @@ from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
 from steelyard.formats.entityfiles import SIDES
 from steelyard.kobe.annotations import AnnotatedLinker
-from steelyard.kobe.languages import LanguageFilter
+from steelyard.kobe.languages import LanguageFilter, normalise
 from steelyard.kobe.linking.foreign import named_linker
+from steelyard.kobe.linking.nametier import NameTier, add_names
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions, LinkOptions
 
@@ -78,6 +79,9 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
     )
     human = () if source_based else SIDES[1:]
     sources = link_texts(linker, texts, wanted, other, options.against, *human)
+    sources, mentions = with_names(
+        linker, keep, (wanted, tgt), (texts, sources), (compared, mentions)
+    )
     if options.counted == "entities":
         sources, mentions = each_once(sources, mentions)
     return LinkedTexts(
@@ -89,6 +93,49 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
         filtered=filtered,
         references=tuple(references),
     )
+
+
+def name_tier(linker: Linker, lang: str, other: str) -> NameTier | None:
+    """Give what finds names that no base knows, None where a linker goes without.
+
+    Other linkers and annotations find what they find.
+    """
+    from steelyard.kobe.linking.linker import DictionaryLinker
+
+    if not isinstance(linker, DictionaryLinker):
+        return None
+    chosen = linker.options
+    if chosen.names == "off" or "core" not in chosen.tiers:
+        return None
+    return NameTier(normalise(lang), normalise(other), chosen.names)
+
+
+def with_names(
+    linker: Linker,
+    keep: LanguageFilter,
+    pair: tuple[str, str],
+    compared: tuple[Sequence[str | None], tuple[Mentions, ...]],
+    outputs: tuple[Mapping[str, Texts], Outputs],
+) -> tuple[tuple[Mentions, ...], Outputs]:
+    """Add names that no base knows to the mentions of sources, and to those of outputs with them.
+
+    ``pair`` are the languages of what outputs are compared with, and of the outputs; ``compared``
+    and ``outputs`` are texts with their mentions. Outputs in another language keep nothing.
+    """
+    tier = name_tier(linker, *pair)
+    if tier is None:
+        return compared[1], outputs[1]
+    sources = add_names(tier, *compared)
+    rows, linked = outputs
+    return sources, {
+        name: tuple(
+            found
+            if text is None or found is None or not source or not keep.is_target(text)
+            else tier.kept(source, text, found)
+            for source, text, found in zip(sources, rows[name], own, strict=True)
+        )
+        for name, own in linked.items()
+    }
 
 
 def reference_rows(es: EvalSet) -> dict[str, str]:
