@@ -80,15 +80,14 @@ class ScoreOptions:
 
     def check(self, texts: TextOptions, plot: tuple[str, ...] | None) -> None:
         """Refuse what does not go together."""
-        if self.explain is not None and not texts.kobe:
-            raise UsageError("--explain is for kobe, which --metric does not name")
-        cuts = {"--all": self.every, "--min-confidence": self.min_confidence is not None}
-        for option, given in cuts.items():
-            if given and not texts.kobe:
+        of_kobe = {"--explain": self.explain is not None, "--all": self.every,
+                   "--min-confidence": self.min_confidence is not None}  # fmt: skip
+        for option in (option for option, given in of_kobe.items() if given):
+            if not texts.kobe:
                 raise UsageError(f"{option} is for kobe, which --metric does not name")
-            if given and self.shards is not None:
+            if self.shards is not None:
                 raise UsageError(f"{option}: shards keep counts, not what became of each entity")
-        if all(cuts.values()):
+        if self.every and self.min_confidence is not None:
             raise UsageError("--all and --min-confidence: expected one of them")
         if self.system_scores is not None and files.suffix(self.system_scores) not in TABLES:
             kinds = " ".join(f".{kind}" for kind in TABLES)
@@ -98,8 +97,6 @@ class ScoreOptions:
                 raise UsageError(f"{option}: expected --shards DIR, too")
         if self.shards is not None and plot is not None:
             raise UsageError("--plot: shards keep counts, there is nothing to draw from")
-        if self.shards is not None and self.explain is not None:
-            raise UsageError("--explain: shards keep counts, not what became of each entity")
 
 
 _SCORE = (
@@ -109,11 +106,11 @@ _SCORE = (
     click.option("--explain", type=click.Path(path_type=Path), metavar="FILE", help="Write what "
                  "became of each entity (kobe) as JSON lines: alarms that are sure enough, the "
                  "surest first, and all that was found."),
-    click.option("--all", "every", is_flag=True, help="Show all alarms of kobe, also those that are "
-                 "most likely the linker's fault."),
-    click.option("--min-confidence", type=click.FloatRange(0, 1), metavar="X", help="Show alarms of "
-                 "kobe from this confidence on; by default it depends on what there is to compare "
-                 "with (a reference, other systems)."),
+    click.option("--all", "every", is_flag=True, help="Show all alarms of kobe, also those that "
+                 "are most likely the linker's fault."),
+    click.option("--min-confidence", type=click.FloatRange(0, 1), metavar="X", help="Show alarms "
+                 "of kobe from this confidence on; by default it depends on what there is to "
+                 "compare with (a reference, other systems)."),
     click.option("--system-scores", type=click.Path(path_type=Path, dir_okay=False),
                  metavar="FILE", help="Write the scores of systems as a table (.csv .tsv .jsonl "
                  ".parquet), which meta --level sys reads."),

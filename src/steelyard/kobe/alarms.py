@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -111,7 +111,9 @@ def why(finding: Finding) -> str:
         "changed": f"another {finding.output.category if finding.output else ''} is there",
         "copied": "left as it is in the source",
         "added": "not in the source",
-    }.get(finding.kind, "not as often as in the source" if finding.repeated else "not in the output")
+    }.get(
+        finding.kind, "not as often as in the source" if finding.repeated else "not in the output"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,11 +129,14 @@ class Explained:
         where there is no output.
     pair
         The names of entities in the language of the source, and in that of outputs.
+    one_language
+        Whether outputs are in the language of what they are compared with.
     """
 
     linked: LinkedTexts
     rows: Mapping[str, Sequence[Row | None]]
     pair: tuple[Forms, Forms]
+    one_language: bool = False
     model: Model = field(default_factory=model)
 
     @property
@@ -154,9 +159,7 @@ class Explained:
         """Say what alarms rest on, and what precision to expect."""
         return self.model.expected(*self.compared)
 
-    def texts(
-        self, systems: Sequence[str] | None = None
-    ) -> Iterator[tuple[str, int, str, Row]]:
+    def texts(self, systems: Sequence[str] | None = None) -> Iterator[tuple[str, int, str, Row]]:
         """Give system, segment, output and findings of all outputs, or of those that are named."""
         for name, own in self.rows.items():
             if systems is not None and name not in systems:
@@ -180,7 +183,13 @@ class Explained:
     def around(self, row: Row, text: str) -> Around:
         """Say how a segment fares as a whole."""
         own = [f for f in row if f.source is not None and not f.source.doubtful]
-        return Around(len(own), sum(f.kind == "found" for f in own), empty=not text.strip())
+        kept = sum(f.kind == "found" for f in own)
+        return Around(len(own), kept, not text.strip(), self.one_language)
+
+    def features(self, name: str, at: int, alarm: Finding) -> dict[str, float]:
+        """Give what the model knows of an alarm."""
+        row, text = self.rows[name][at], self.linked.outputs[name][at]
+        return features(alarm, self.around(row or (), text or ""), *self.pair)
 
     def to_look_at(self, cut: float) -> list[Alarm]:
         """List alarms from a confidence on, the surest first.
@@ -230,8 +239,10 @@ class Explained:
         """List entities that are in outputs and not in their sources."""
         found: dict[Id, list[tuple[str, Finding]]] = {}
         for name, _, finding in self.alarms():
-            if finding.kind == "added" and not finding.repeated and (finding.confidence or 0.0) >= cut:
-                found.setdefault(finding.mention.id, []).append((name, finding))
+            new = finding.output if finding.kind in ("added", "changed") else None
+            fresh = new is not None and not (finding.kind == "added" and finding.repeated)
+            if new is not None and fresh and (finding.confidence or 0.0) >= cut:
+                found.setdefault(new.id, []).append((name, finding._replace(source=None)))
         return [
             AddedEntity(
                 id=linker.name(one),
@@ -264,9 +275,10 @@ def explain_all(
     linked: LinkedTexts,
     forms: tuple[Forms, Forms],
     pairs: Mapping[str, Sequence[Pairs]],
-    missed: Sequence[Sequence[int]],
+    missed: Sequence[Collection[int]],
     *,
     copies_count: bool = False,
+    is_target: Callable[[str], bool] | None = None,
 ) -> Explained:
     """Say what happened to every entity, and how sure each alarm is.
 
@@ -280,6 +292,8 @@ def explain_all(
         Per segment, the mentions of the source that nobody keeps.
     copies_count
         Whether a form of the source is as good in the output, since they are in one language.
+    is_target
+        Tells whether an output is in the target language; asked where it has no mentions.
     """
     rows: dict[str, list[Row | None]] = {}
     for name, texts in linked.outputs.items():
@@ -293,11 +307,13 @@ def explain_all(
             elif not source and not mentions:
                 own.append(())
             else:
+                foreign = not mentions and is_target is not None and not is_target(text)
                 found = explain(source, text, mentions, missed[at], copies_count=copies_count,
-                                forms=forms[1], pairs=pairs[name][at])  # fmt: skip
+                                foreign=foreign, forms=forms[1],
+                                pairs=pairs[name][at])  # fmt: skip
                 own.append(tuple(found))
         rows[name] = own
-    explained = Explained(linked, rows, forms)
+    explained = Explained(linked, rows, forms, copies_count)
     for name, own in rows.items():
         for at, row in enumerate(own):
             if row is not None and any(finding.is_alarm for finding in row):
@@ -314,7 +330,9 @@ def _weighed(explained: Explained, name: str, at: int, row: Row) -> Row:
         one = finding
         if one.is_alarm:
             one = one._replace(evidence=evidence(explained, name, at, place, one))
-            one = one._replace(confidence=explained.model(one, features(one, around, *explained.pair)))
+            one = one._replace(
+                confidence=explained.model(one, features(one, around, *explained.pair))
+            )
         found.append(one)
     return tuple(found)
 
@@ -322,18 +340,22 @@ def _weighed(explained: Explained, name: str, at: int, row: Row) -> Row:
 def evidence(explained: Explained, name: str, at: int, place: int, alarm: Finding) -> Evidence:
     """Count the other outputs of a segment that do not raise the same alarm."""
     linked = explained.linked
-    counts = {False: [0, 0], True: [0, 0]}  # by being a reference: those that keep it, and all
+    rival = alarm.output if alarm.kind == "changed" else None
+    kept, there = [0, 0], [0, 0]  # of systems, and of references
+    rivals = 0
     for other, own in explained.rows.items():
         row, text = own[at], linked.outputs[other][at]
         if other == name or row is None or not (text or "").strip():
             continue
-        count = counts[other in linked.references]
-        count[1] += 1
+        side = other in linked.references
+        there[side] += 1
         if alarm.source is None:
-            count[0] += not _holds(linked.output_mentions[other][at] or (), alarm.mention)
+            kept[side] += not _holds(linked.output_mentions[other][at] or (), alarm.mention)
         else:
-            count[0] += _keeps(row[place], alarm)
-    return Evidence(*counts[False], *counts[True])
+            kept[side] += _keeps(row[place], alarm)
+        if rival is not None:
+            rivals += _holds(linked.output_mentions[other][at] or (), rival)
+    return Evidence(kept[0], there[0], kept[1], there[1], rivals)
 
 
 def _keeps(other: Finding, alarm: Finding) -> bool:

@@ -32,11 +32,15 @@ _DISPUTED = 0.05  # at most, of an alarm that others or people raise as well
 
 
 class Around(NamedTuple):
-    """What a segment tells of its alarms: entities wanted and kept, and whether it has a text."""
+    """What a segment tells of its alarms: entities wanted and kept, whether there is an output.
+
+    In ``one_language``, as of summaries, both sides are linked alike.
+    """
 
     wanted: int
     kept: int
     empty: bool
+    one_language: bool = False
 
 
 def situation(references: int, others: int) -> Situation:
@@ -75,8 +79,8 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
             "repeated": finding.repeated,
             **({} if mention.group == "number" else {mention.group: 1.0}),
             **_link(mention, own),
-            "others": _log_odds(evidence.kept, evidence.others),
-            "reference": _vote(evidence.kept_by_reference),
+            "one_language": around.one_language and finding.kind == "added",
+            **of_evidence(evidence, mention.group),
             "nothing_kept": around.wanted > 1 and not around.kept,
             "empty": around.empty,
         }
@@ -112,27 +116,32 @@ def _is_small(value: str) -> bool:
     return number.isdecimal() and int(number) <= _SMALL
 
 
+def of_evidence(evidence: Evidence, group: str) -> dict[str, float]:
+    """Give the features that other outputs are the reason of; terms are wanted whoever has them."""
+    if group == "term":
+        return {}
+    return {
+        "rival_elsewhere": evidence.rivals / max(1, evidence.others + evidence.references),
+        "others": _log_odds(evidence.kept, evidence.others),
+        "reference": {None: 0.0, False: -1.0, True: 1.0}[evidence.kept_by_reference],
+    }
+
+
 def _log_odds(kept: int, others: int) -> float:
     """Give the log odds that another system keeps an entity: 0 without others, moderate for few."""
     return math.log((kept + 0.5) / (others - kept + 0.5))
 
 
-def _vote(kept: bool | None) -> float:
-    return 0.0 if kept is None else 1.0 if kept else -1.0
-
-
-def disputed(finding: Finding) -> bool:
+def is_disputed(evidence: Evidence, group: str) -> bool:
     """Tell whether people, or most of several other systems, raise the same alarm.
 
     Examples
     --------
-    >>> wien = Mention(0, 4, "Wien", 1, "city")
-    >>> [disputed(Finding("lost", wien, None, evidence=Evidence(*counts)))
-    ...  for counts in ((8, 8, 0, 1), (4, 8, 1, 1), (3, 8, 0, 0), (0, 1, 0, 0))]
+    >>> counts = ((8, 8, 0, 1), (4, 8, 1, 1), (3, 8, 0, 0), (0, 1, 0, 0))
+    >>> [is_disputed(Evidence(*own), "place") for own in counts]
     [True, False, True, False]
     """
-    evidence = finding.evidence or Evidence()
-    if finding.mention.group == "term":
+    if group == "term":
         return False
     if evidence.kept_by_reference is False:
         return True
@@ -153,9 +162,14 @@ class Model:
 
     def __call__(self, finding: Finding, told: Mapping[str, float]) -> float:
         """Give the confidence in an alarm, from its features."""
+        evidence = finding.evidence or Evidence()
+        return self.weigh(told, capped=is_disputed(evidence, finding.mention.group))
+
+    def weigh(self, told: Mapping[str, float], *, capped: bool) -> float:
+        """Give the probability by features; ``capped`` where others raise the same alarm."""
         score = sum(self.weights.get(name, 0.0) * value for name, value in told.items())
         sure = 1 / (1 + math.exp(-score))
-        return min(sure, _DISPUTED) if disputed(finding) else sure
+        return min(sure, _DISPUTED) if capped else sure
 
     def expected(self, references: int, others: int) -> str:
         """Say what alarms rest on, and what precision to expect of those that are shown."""
@@ -179,7 +193,10 @@ def compared_with(references: int, others: int) -> str:
     'without a reference or other systems'
     """
     people = "a reference" if references == 1 else f"{references} references"
-    parts = [*([people] if references else []), *([plural(others, "other system")] if others else [])]
+    parts = [
+        *([people] if references else []),
+        *([plural(others, "other system")] if others else []),
+    ]
     return f"with {' and '.join(parts)}" if parts else "without a reference or other systems"
 
 

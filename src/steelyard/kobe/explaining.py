@@ -23,8 +23,10 @@ Kind = Literal["found", "lost", "changed", "copied", "added", "missed", "undecid
 KINDS: tuple[Kind, ...] = get_args(Kind)
 #: Kinds that say that a translation is wrong.
 ALARMS: tuple[Kind, ...] = ("lost", "changed", "copied", "added")
+Spans = Sequence[tuple[int, int]]
 _PARTS = re.compile(r"[\s·・‧]+")  # between the parts of a person's name
 _LEAST = 3  # letters of a name that is looked for in an output as it stands
+_DERIVED, _TAIL = 5, 3  # letters of a name that words are derived of, and of their endings
 _UNSPACED = "\u0e00"  # scripts from here on are mostly written without blanks
 
 
@@ -50,13 +52,15 @@ class Evidence(NamedTuple):
 
     ``others`` are the other systems with an output for the segment, ``references`` the human
     translations of it; ``kept`` and ``kept_references`` those of them that keep the entity (or,
-    where it was added, lack it as well).
+    where it was added, lack it as well). ``rivals`` are those of both that hold what stands in its
+    place here: then it stands for something else.
     """
 
     kept: int = 0
     others: int = 0
     kept_references: int = 0
     references: int = 0
+    rivals: int = 0
 
     @property
     def kept_by(self) -> float | None:
@@ -133,6 +137,7 @@ def explain(
     missed: Collection[int] = (),
     *,
     copies_count: bool = False,
+    foreign: bool = False,
     forms: Forms | None = None,
     pairs: Pairs | None = None,
 ) -> list[Finding]:
@@ -148,6 +153,8 @@ def explain(
         Which mentions of the source nobody keeps, neither a system nor a human translation.
     copies_count
         Whether a form of the source is as good in the output, since they are in one language.
+    foreign
+        Whether the output is in another language, so that nothing that stands in it counts.
     forms
         What entities are called in the target language.
     pairs
@@ -167,40 +174,55 @@ def explain(
     free = [m for j, m in enumerate(mentions) if j not in taken and not m.doubtful]
     if len(findings) < len(source):
         used = [(mentions[j].start, mentions[j].end) for j in taken]
-        free = _account(source, output, findings, (used, free), missed, copies_count, forms)
+        fits = _Fitting(output, forms, foreign=foreign, copies_count=copies_count)
+        free = _account(source, findings, (used, free), missed, fits)
     wanted = {r for m in source for r in m.readings} if free else set()
     added = [Finding("added", None, m, not wanted.isdisjoint(m.readings)) for m in free]
     return [findings[i] for i in range(len(source))] + added
 
 
+class _Fitting(NamedTuple):
+    """An output, and which forms of the source may stand in it without being linked."""
+
+    output: str
+    forms: Forms | None
+    foreign: bool
+    copies_count: bool
+
+    def standing(self, mention: Mention, taken: tuple[Spans, Spans]) -> Mention | None:
+        return None if self.foreign else _standing(mention, self.output, taken, self.forms)
+
+    def may_be_copied(self, mention: Mention) -> bool:
+        if self.copies_count or self.foreign:
+            return self.copies_count
+        return self.forms is not None and self.forms.fits(mention)
+
+
 def _account(
     source: Mentions,
-    output: str,
     findings: dict[int, Finding],
     there: tuple[list[tuple[int, int]], list[Mention]],
     missed: Collection[int],
-    copies_count: bool,
-    forms: Forms | None,
+    fitting: _Fitting,
 ) -> list[Mention]:
     """Say what became of mentions that are not paired; what is left of the output is given back."""
     used, free = there
     open_ = [i for i in range(len(source)) if i not in findings]
     for i in list(open_):
-        standing = _standing(source[i], output, used, forms)
-        copy = None
-        if standing is None and i not in missed:
-            copy = _written(source[i].text, output, used, source[i], "copied")
-        place = standing or copy
+        linked = [*used, *((m.start, m.end) for m in free)]
+        kind: Kind = "found"
+        place = fitting.standing(source[i], (used, linked))
+        if place is None and i not in missed:
+            place = _written(source[i].text, fitting.output, used, source[i], "copied")
+            kind = "found" if fitting.may_be_copied(source[i]) else "copied"
         if place is not None:
-            fine = copy is None or copies_count or (forms is not None and forms.fits(source[i]))
-            findings[i] = Finding("found" if fine else "copied", source[i], place)
+            findings[i] = Finding(kind, source[i], place)
             used.append((place.start, place.end))
             free = [m for m in free if m.end <= place.start or place.end <= m.start]
             open_.remove(i)
     for i in list(open_):
-        kind: Kind | None = "missed" if i in missed else "undecided" if source[i].doubtful else None
-        if kind is not None:
-            findings[i] = Finding(kind, source[i], None)
+        if i in missed or source[i].doubtful:
+            findings[i] = Finding("missed" if i in missed else "undecided", source[i], None)
             open_.remove(i)
     kept = {r for i, f in findings.items() if f.kind == "found" for r in source[i].readings}
     wanted = {r for m in source for r in m.readings}
@@ -224,9 +246,13 @@ def _account(
 
 
 def _standing(
-    mention: Mention, output: str, used: Sequence[tuple[int, int]], forms: Forms | None
+    mention: Mention, output: str, taken: tuple[Spans, Spans], forms: Forms | None
 ) -> Mention | None:
-    """Find digits, a name of the target language, or a part of a person's name."""
+    """Find digits, a name of the target language, a part of a person's name, or a derived word.
+
+    ``taken`` are the spans of mentions that are paired, and of all mentions.
+    """
+    used, linked = taken
     if not any(c.isalpha() for c in mention.text):
         return _digits(mention, output, used)
     names = () if forms is None else forms.of(mention)
@@ -236,7 +262,12 @@ def _standing(
             found = _written(name, output, used, mention, "literal")
             if found is not None:
                 return found
-    return None
+    if mention.group not in ("place", "name"):
+        return None
+    # Libyan of Libya; but Nigeria, which is linked by itself, is not of Niger.
+    long = (name for name in names if len(name) >= _DERIVED)
+    derived = (_written(name, output, linked, mention, "literal", _TAIL) for name in long)
+    return next((found for found in derived if found is not None), None)
 
 
 def _surnames(mention: Mention, names: Iterable[str]) -> list[str]:
@@ -253,7 +284,7 @@ def _surnames(mention: Mention, names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(own[-1] for own in parts if len(own) > 1 and len(own[-1]) > 1))
 
 
-def _digits(mention: Mention, output: str, used: Sequence[tuple[int, int]]) -> Mention | None:
+def _digits(mention: Mention, output: str, used: Spans) -> Mention | None:
     """Find the same digits in the output, in a word (A320) or beside a hyphen, but no part of more.
 
     Examples
@@ -283,19 +314,25 @@ def _plain(text: str) -> str:
 
 
 def _written(
-    form: str, output: str, used: Sequence[tuple[int, int]], mention: Mention, rule: str
+    form: str, output: str, used: Spans, mention: Mention, rule: str, tail: int = 0
 ) -> Mention | None:
-    """Find a form in the output, as words of their own that mean nothing there."""
+    """Find a form in the output, as words of their own that mean nothing there.
+
+    ``tail`` letters may follow the last of these words.
+    """
     if not any(c.isalpha() for c in form):
         return None
     start = output.find(form)
     while start >= 0:
         end = start + len(form)
+        most = end + tail
+        while end < most and output[end : end + 1].isalpha():
+            end += 1
         whole = not (output[start - 1 : start].isalnum() and form[0].isalnum()) and not (
             output[end : end + 1].isalnum() and form[-1].isalnum()
         )
         alone = form[0] >= _UNSPACED
         if (whole or alone) and all(end <= s or e <= start for s, e in used):
-            return mention._replace(start=start, end=end, text=form, rule=rule)
+            return mention._replace(start=start, end=end, text=output[start:end], rule=rule)
         start = output.find(form, start + 1)
     return None

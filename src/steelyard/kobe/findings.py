@@ -241,8 +241,7 @@ class KobeReport:
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         plain = ("src", "tgt", "against", "signature", "n_segments", "n_without_entities",
-                 "n_source_entities", "n_missed", "counted", "measure", "coverage",
-                 "n_alarms", "n_below", "n_undecided")  # fmt: skip
+                 "n_source_entities", "n_missed", "counted", "measure", "coverage")  # fmt: skip
         return {name: getattr(self, name) for name in plain} | {
             "systems": [s.to_dict() for s in self.systems],
             "categories": [
@@ -253,15 +252,26 @@ class KobeReport:
                 {"group": c.category, "wanted": c.wanted, "recall": dict(c.recall)}
                 for c in self.groups
             ],
-            "cut": None if self.explained is None else self.cut,
-            "rests_on": None if self.explained is None else self.explained.rests_on,
-            "alarms": [self._told(alarm) for alarm in self.alarms[:_MOST]],
-            "terms": [term.to_dict() for term in self.terms],
+            **self._told_alarms(),
             "lost": [{**e._asdict(), "by_system": dict(e.by_system)} for e in self.lost],
             "added": [{**e._asdict(), "by_system": dict(e.by_system)} for e in self.added],
             "meaning": self.meaning(),
             "questions": list(self.questions()),
             "warnings": list(self.warnings),
+        }
+
+    def _told_alarms(self) -> dict[str, Any]:
+        """Give single findings; shards keep counts, and have none."""
+        if self.explained is None:
+            return {}
+        return {
+            "cut": self.cut,
+            "rests_on": self.explained.rests_on,
+            "n_alarms": self.n_alarms,
+            "n_below": self.n_below,
+            "n_undecided": self.n_undecided,
+            "alarms": [self._told(alarm) for alarm in self.alarms[:_MOST]],
+            "terms": [term.to_dict() for term in self.terms],
         }
 
     def _told(self, alarm: Alarm) -> dict[str, Any]:
@@ -394,9 +404,13 @@ class KobeReport:
             *((self.category_table(),) if told else ()),
             *((self.look_table(10),) if self.n_alarms else ()),
             *((self.terms_table(10),) if any(term.missed for term in self.terms) else ()),
-            *((replace(self.lost_table(10), notes=()),) if self.lost else ()),
-            *((replace(self.added_table(10), notes=()),) if self.added else ()),
+            *((self._noted_once(self.lost_table(10)),) if self.lost or self.n_missed else ()),
+            *((self._noted_once(self.added_table(10)),) if self.added else ()),
         )
+
+    def _noted_once(self, table: Table) -> Table:
+        """Leave out what stands below the table of what to look at."""
+        return replace(table, notes=tuple(note for note in table.notes if note != self.cut_note()))
 
     def findings(self, systems: Sequence[str] | None = None) -> Iterator[tuple[str, int, Finding]]:
         """Give what happened to every entity, however doubtful: (system, segment, finding)."""

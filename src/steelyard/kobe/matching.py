@@ -154,8 +154,8 @@ def match(
     """Match the mentions of each output with those of the source, or of a reference.
 
     Strict matching compares best readings; ``candidates`` pairs as many mentions as possible that
-    share a reading. None stands for a missing output. ``pairs`` are those of :func:`pair_all`, where
-    they are known already.
+    share a reading. None stands for a missing output. ``pairs`` are those of :func:`pair_all`,
+    where they are known already.
 
     Examples
     --------
@@ -185,9 +185,7 @@ def match(
                 kept[row, starts[at] : starts[at + 1]] = [i in paired for i in places[at]]
     known = np.array([[m is not None for m in own] for own in outputs.values()], dtype=bool)
     flat = tuple(i for own in places for i in own)
-    return Matches(
-        tuple(outputs), segment, mentions, flat, kept, found, known.reshape(found.shape)
-    )
+    return Matches(tuple(outputs), segment, mentions, flat, kept, found, known.reshape(found.shape))
 
 
 def _passed_over(wanted: Linked, there: Linked, pairs: Pairs) -> int:

@@ -19,7 +19,7 @@ from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.explaining import missed_by_all
 from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities, ranked
 from steelyard.kobe.forms import Forms
-from steelyard.kobe.languages import normalise
+from steelyard.kobe.languages import LanguageFilter, normalise
 from steelyard.kobe.linking.linkedtexts import Pair, chosen_linker, link_set
 from steelyard.kobe.matching import (
     Kobe,
@@ -38,7 +38,9 @@ from steelyard.stats.permutation.corpus import CorpusStatistics
 _COVERAGE = 0.5  # of segments with entities, below which a score stands on little
 _RATIO = 1.8  # mentions of outputs to those of the source, near where the penalty begins
 _NOISE = 2.0  # percent of recall
-_CEILING = 80.0  # percent of a group that a human translation keeps, below which the linker misses much
+_CEILING = (
+    80.0  # percent of a group that a human translation keeps, below which the linker misses much
+)
 _COMMON = 20  # entities of a group that its recall can be told by
 
 
@@ -141,6 +143,7 @@ def _assemble(
         pairs,
         _by_segment(loose, missed),
         copies_count=report.same_language or options.against != "src",
+        is_target=LanguageFilter(src or "", tgt or "", options.language_filter).is_target,
     )
     report = replace(report, explained=explained).cut_at()
     return table, replace(report, warnings=(*entity_warnings(report, n_missing), *said))
@@ -230,8 +233,8 @@ def _ceilings(report: KobeReport) -> list[str]:
         if own and group.wanted >= _COMMON and max(own)[0] < _CEILING:
             best, name = max(own)
             found.append(
-                f"the human translation {name} keeps {best:.0f} of 100 in the group '{group.category}'"
-                ": a ceiling, the linker misses much there"
+                f"the human translation {name} keeps {best:.0f} of 100 in the group "
+                f"'{group.category}': a ceiling, the linker misses much there"
             )
     return found
 

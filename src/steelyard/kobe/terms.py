@@ -96,6 +96,5 @@ def terms_table(terms: tuple[TermUse, ...], n: int = 20) -> Table:
         )
         for term in missed[:n]
     )
-    unused = len(missed)
-    return Table("Terms not used", columns, rows, (f"{unused} of {len(terms)} terms of the source "
-                                                   "are not used everywhere.",))  # fmt: skip
+    note = f"{len(missed)} of {len(terms)} terms of the source are not used everywhere."
+    return Table("Terms not used", columns, rows, (note,))

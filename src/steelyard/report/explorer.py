@@ -225,8 +225,8 @@ def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
     return tuple(one for one in found if one.system in es.systems and one.segment in known)
 
 
-#: No mistakes: found; missed by the linker, since no system and no human translation has it; or what
-#: can't be decided.
+#: No mistakes: found; missed by the linker, since no system and no human translation has it; or
+#: what can't be decided.
 _FINE = ("found", "missed", "undecided")
 
 
@@ -282,13 +282,15 @@ def _mistake(row: Any) -> Mistake:
 
 def not_shown(path: Path, es: EvalSet) -> tuple[str, ...]:
     """Say where explanations of KoBE were cut, and how many alarms are not in the file."""
-    below, cuts = 0, set()
+    below = 0
+    cuts: set[float] = set()
     for line, text in enumerate(files.lines(files.read_text(path)), 1):
         row = files.parse_json(text, path, line) if '"below"' in text else None
         if isinstance(row, Mapping) and row.get("system") in es.systems:
             n, cut = row.get("below"), row.get("cut")
             if isinstance(n, int) and isinstance(cut, (int, float)):
-                below, cuts = below + n, cuts | {cut}
+                below += n
+                cuts.add(cut)
     if not below:
         return ()
     told = plural(below, "alarm")
@@ -304,8 +306,7 @@ def alarms_table(mistakes: Sequence[Mistake], notes: tuple[str, ...] = ()) -> Ta
     columns = (Column("system"), Column("segment"), Column("what"), Column("text"),
                Column("confidence", digits=2))  # fmt: skip
     rows = tuple(
-        (one.system, one.segment, one.kind, one.text or "", sure)
-        for sure, one in weighed[:_LISTED]
+        (one.system, one.segment, one.kind, one.text or "", sure) for sure, one in weighed[:_LISTED]
     )
     left = len(weighed) - len(rows)
     more = (f"{plural(left, 'more alarm')} are marked in the segments",) if left else ()

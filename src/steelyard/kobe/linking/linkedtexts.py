@@ -135,7 +135,7 @@ def each_once(
 
 
 def once(mentions: Mentions) -> Mentions:
-    """Keep the first mention of each entity.
+    """Keep the first mention of each entity, before it one that is not doubtful.
 
     Examples
     --------
@@ -145,7 +145,8 @@ def once(mentions: Mentions) -> Mentions:
     """
     found: dict[Id, Mention] = {}
     for mention in mentions:
-        found.setdefault(mention.id, mention)
+        if found.setdefault(mention.id, mention).doubtful and not mention.doubtful:
+            found[mention.id] = mention
     return tuple(found.values())
 
 
