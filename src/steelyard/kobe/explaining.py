@@ -26,7 +26,8 @@ ALARMS: tuple[Kind, ...] = ("lost", "changed", "copied", "added")
 Spans = Sequence[tuple[int, int]]
 _PARTS = re.compile(r"[\s·・‧]+")  # between the parts of a person's name
 _LEAST = 3  # letters of a name that is looked for in an output as it stands
-_DERIVED, _TAIL = 5, 3  # letters of a name that words are derived of, and of their endings
+_DERIVED, _ENDING = 5, 4  # letters that a derived word has of a name, and that it may lack
+_COUNTED = ("ordinal", "date")  # written with letters or a dot, or without: 24th, 24.
 _UNSPACED = "\u0e00"  # scripts from here on are mostly written without blanks
 
 
@@ -253,21 +254,39 @@ def _standing(
     ``taken`` are the spans of mentions that are paired, and of all mentions.
     """
     used, linked = taken
-    if not any(c.isalpha() for c in mention.text):
+    plain = any(c.isdecimal() for c in mention.text) and not any(c.isalpha() for c in mention.text)
+    if plain or mention.category in _COUNTED:
         return _digits(mention, output, used)
     names = () if forms is None else forms.of(mention)
-    wanted = [*names, *_surnames(mention, names)]
-    for name in wanted:
-        if len(name) >= _LEAST or name[:1] >= _UNSPACED:
+    for name in (*names, *_surnames(mention, names)):
+        if len(name) >= _LEAST or name.isupper() or name[:1] >= _UNSPACED:
             found = _written(name, output, used, mention, "literal")
             if found is not None:
                 return found
-    if mention.group not in ("place", "name"):
-        return None
-    # Libyan of Libya; but Nigeria, which is linked by itself, is not of Niger.
-    long = (name for name in names if len(name) >= _DERIVED)
-    derived = (_written(name, output, linked, mention, "literal", _TAIL) for name in long)
+    derived = (_derived(name, output, linked, mention) for name in names)
     return next((found for found in derived if found is not None), None)
+
+
+def _derived(name: str, output: str, linked: Spans, mention: Mention) -> Mention | None:
+    """Find a word that begins as a name does: Libyan, Sonntagsfahrt, or beijing.
+
+    A word that is linked by itself means something else: Nigeria is not of Niger.
+
+    Examples
+    --------
+    >>> a = Mention(0, 1, "a", "a", "country")
+    >>> [_derived(name, "Viennese and Libyans", [], a) is None for name in ("Vienna", "Viet Nam")]
+    [False, True]
+    """
+    if len(name) < _DERIVED or name[:1] >= _UNSPACED:
+        return None
+    ending = _ENDING if mention.group in ("place", "name") else 0
+    stem = name[: max(_DERIVED, len(name) - ending)]
+    for found in re.finditer(rf"\b{re.escape(stem)}\w*", output, re.IGNORECASE):
+        start, end = found.span()
+        if all(end <= s or e <= start for s, e in linked):
+            return mention._replace(start=start, end=end, text=output[start:end], rule="literal")
+    return None
 
 
 def _surnames(mention: Mention, names: Iterable[str]) -> list[str]:
@@ -294,6 +313,8 @@ def _digits(mention: Mention, output: str, used: Spans) -> Mention | None:
     [True, True, False, False, False, True]
     """
     wanted = _plain(mention.text).strip()
+    if mention.category in _COUNTED:
+        wanted = "".join(c for c in wanted if c.isdecimal())
     if not any(c.isdecimal() for c in wanted):
         return None
     text = _plain(output)
@@ -313,26 +334,18 @@ def _plain(text: str) -> str:
     return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
 
 
-def _written(
-    form: str, output: str, used: Spans, mention: Mention, rule: str, tail: int = 0
-) -> Mention | None:
-    """Find a form in the output, as words of their own that mean nothing there.
-
-    ``tail`` letters may follow the last of these words.
-    """
+def _written(form: str, output: str, used: Spans, mention: Mention, rule: str) -> Mention | None:
+    """Find a form in the output, as words of their own that mean nothing there."""
     if not any(c.isalpha() for c in form):
         return None
     start = output.find(form)
     while start >= 0:
         end = start + len(form)
-        most = end + tail
-        while end < most and output[end : end + 1].isalpha():
-            end += 1
         whole = not (output[start - 1 : start].isalnum() and form[0].isalnum()) and not (
             output[end : end + 1].isalnum() and form[-1].isalnum()
         )
         alone = form[0] >= _UNSPACED
         if (whole or alone) and all(end <= s or e <= start for s, e in used):
-            return mention._replace(start=start, end=end, text=output[start:end], rule=rule)
+            return mention._replace(start=start, end=end, text=form, rule=rule)
         start = output.find(form, start + 1)
     return None

@@ -8,12 +8,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.records import Flag
+from steelyard.kobe.base.records import UNSTATED, Flag, Name
 from steelyard.kobe.languages import script_share, scripts
 from steelyard.kobe.mention import Linker, Mention
 
+_CODE = 4  # letters of a code at most
 _READINGS = 3  # of an ambiguous name, the most probable ones
 _LARGE = 5.7  # log10 of the people of a city that everybody names: 500,000
+
+
+def _is_code(name: Name) -> bool:
+    """Tell whether a name is a code or abbreviation of all languages: GBP, USA."""
+    return name.lang == UNSTATED and name.text.isupper() and len(name.text) <= _CODE
 
 
 class _Known(NamedTuple):
@@ -47,11 +53,15 @@ class Forms:
     def _look_up(self, entity: int) -> _Known:
         if entity not in self._known:
             kb = self._kb
-            own = [n for n in kb.names(entity) if n.lang == self._lang] if kb is not None else []
+            every = [] if kb is None else kb.names(entity)
+            own = [n for n in every if n.lang == self._lang or (_is_code(n) and self._fits(n.text))]
             labels = [n.text for n in own if n.flags & Flag.LABEL]
             ordered = dict.fromkeys((*labels, *(n.text for n in own)))
             self._known[entity] = _Known(tuple(ordered), tuple(labels))
         return self._known[entity]
+
+    def _fits(self, text: str) -> bool:
+        return script_share(text, self._scripts) == 1
 
     def of(self, mention: Mention) -> tuple[str, ...]:
         """Give the names that are stated for the readings of a mention, labels first."""
@@ -86,7 +96,7 @@ class Forms:
         It is written in its script, and the base has no other name for it there. A value with
         letters (5 Uhr) is of its language.
         """
-        if self._kb is None or script_share(mention.text, self._scripts) < 1:
+        if self._kb is None or not self._fits(mention.text):
             return False
         if not isinstance(mention.id, int):
             return mention.rule != "value"
