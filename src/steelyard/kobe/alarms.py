@@ -184,7 +184,8 @@ class Explained:
         """Say how a segment fares as a whole."""
         own = [f for f in row if f.source is not None and not f.source.doubtful]
         kept = sum(f.kind == "found" for f in own)
-        return Around(len(own), kept, not text.strip(), self.one_language)
+        changed = frozenset(f.mention.category for f in row if f.kind == "changed")
+        return Around(len(own), kept, not text.strip(), self.one_language, changed)
 
     def features(self, name: str, at: int, alarm: Finding) -> dict[str, float]:
         """Give what the model knows of an alarm."""

@@ -34,13 +34,15 @@ _DISPUTED = 0.05  # at most, of an alarm that others or people raise as well
 class Around(NamedTuple):
     """What a segment tells of its alarms: entities wanted and kept, whether there is an output.
 
-    In ``one_language``, as of summaries, both sides are linked alike.
+    In ``one_language``, as of summaries, both sides are linked alike. ``changed`` are the
+    categories of what was changed.
     """
 
     wanted: int
     kept: int
     empty: bool
     one_language: bool = False
+    changed: frozenset[str] = frozenset()
 
 
 def situation(references: int, others: int) -> Situation:
@@ -79,6 +81,7 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
             "repeated": finding.repeated,
             **({} if mention.group == "number" else {mention.group: 1.0}),
             **_link(mention, own),
+            "converted": finding.kind == "changed" and _is_converted(mention, around),
             "one_language": around.one_language and finding.kind == "added",
             **of_evidence(evidence, mention.group),
             "nothing_kept": around.wanted > 1 and not around.kept,
@@ -89,6 +92,12 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
 
 def _present(told: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in told.items() if value}
+
+
+def _is_converted(mention: Mention, around: Around) -> bool:
+    """Tell whether both a number and a unit were changed, as 10 miles to 16 kilometres."""
+    both = {"number", "unit"}
+    return mention.category in both and both <= around.changed
 
 
 def _alike(finding: Finding) -> bool:
@@ -104,6 +113,7 @@ def _link(mention: Mention, forms: Forms) -> dict[str, float]:
         "large": mention.category == "city" and forms.is_large(mention),
         "several_words": is_name and len(mention.text.split()) > 1,
         "small": mention.category == "number" and _is_small(str(mention.id)),
+        "list_number": mention.category == "number" and mention.start == 0,
         "unknown": mention.tier == "name",
         "inflected": mention.rule == "inflected",
         "alias": is_name and mention.rule == "name" and not forms.is_label(mention),

@@ -22,6 +22,11 @@ def _is_code(name: Name) -> bool:
     return name.lang == UNSTATED and name.text.isupper() and len(name.text) <= _CODE
 
 
+def _is_main(name: Name) -> bool:
+    """Tell whether it is the main name of a thing, in no language."""
+    return name.lang == UNSTATED and bool(name.flags & Flag.LABEL)
+
+
 class _Known(NamedTuple):
     names: tuple[str, ...]
     labels: tuple[str, ...]
@@ -55,6 +60,8 @@ class Forms:
             kb = self._kb
             every = [] if kb is None else kb.names(entity)
             own = [n for n in every if n.lang == self._lang or (_is_code(n) and self._fits(n.text))]
+            if not any(n.lang == self._lang for n in own):  # else the name of no language will do
+                own += [n for n in every if _is_main(n) and self._fits(n.text)]
             labels = [n.text for n in own if n.flags & Flag.LABEL]
             ordered = dict.fromkeys((*labels, *(n.text for n in own)))
             self._known[entity] = _Known(tuple(ordered), tuple(labels))
