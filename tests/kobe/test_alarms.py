@@ -477,3 +477,14 @@ def test_findings_of_a_set_without_texts_of_some_systems(small_kb):
             assert finding.evidence.others == 0
     assert isinstance(report.explained, Explained)
     assert np.isfinite(report.cut)
+
+
+def test_of_several_rivals_the_likeliest_stands_in_the_place_of_what_is_lost():
+    numbers = [mention(n, f"num:{n}", "number") for n in ("1984", "30", "1948", "20")]
+    found = explain(placed(*numbers[:2])[1], *placed(numbers[3], numbers[2]))
+    pairs = {f.source.text: f.output.text for f in found if f.source and f.output}
+    assert pairs == {"1984": "1948", "30": "20"}
+    weber, wien = Mention(5, 10, "Weber", "Q1", "entity"), Mention(20, 24, "Wien", "Q2", "entity")
+    venice = Mention(20, 26, "Venice", "Q3", "entity")
+    found = explain((weber, wien), "Ms Weaver flew from Venice.", (venice,))
+    assert [f.kind for f in found] == ["lost", "changed"]

@@ -101,7 +101,7 @@ def why(finding: Finding) -> str:
     """
     evidence = finding.evidence or Evidence()
     sides = []
-    if evidence.others:
+    if evidence.kept:
         sides.append(f"{evidence.kept} of {evidence.others} others")
     if evidence.kept_references:
         sides.append("the reference")

@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
+from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Mask, Matches, Pairs, pair_candidates
-from steelyard.kobe.mention import GROUP, Linker, Mention, Mentions
+from steelyard.kobe.mention import Linker, Mention, Mentions
 
 Kind = Literal["found", "lost", "changed", "copied", "added", "missed", "undecided"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -228,19 +229,38 @@ def _account(
     kept = {r for i, f in findings.items() if f.kind == "found" for r in source[i].readings}
     wanted = {r for m in source for r in m.readings}
     rivals = [m for m in free if wanted.isdisjoint(m.readings)]
-    for kind_of in (lambda category: category, GROUP.get):
-        for i in list(open_):
-            own = kind_of(source[i].category)
-            rival = next((m for m in rivals if own and kind_of(m.category) == own), None)
-            if rival is not None:
-                repeated = not kept.isdisjoint(source[i].readings)
-                findings[i] = Finding("changed", source[i], rival, repeated)
-                rivals.remove(rival)
-                free.remove(rival)
-                open_.remove(i)
+    for i, rival in _rivals(source, open_, rivals, len(fitting.output)):
+        repeated = not kept.isdisjoint(source[i].readings)
+        findings[i] = Finding("changed", source[i], rival, repeated)
+        free.remove(rival)
+        open_.remove(i)
     for i in open_:
         findings[i] = Finding("lost", source[i], None, not kept.isdisjoint(source[i].readings))
     return free
+
+
+def _rivals(
+    source: Mentions, lost: Sequence[int], there: Sequence[Mention], length: int
+) -> list[tuple[int, Mention]]:
+    """Pair what is lost with what stands in its place: of its category, or else of its group.
+
+    Of several, those are paired that are spelled alike or stand at about the same place.
+    """
+    end = max((m.end for m in source), default=0) or 1
+    options = []
+    for i in lost:
+        own = source[i]
+        for j, m in enumerate(there):
+            same = own.category == m.category
+            if same or (own.group == m.group != "other"):
+                alike = SequenceMatcher(None, own.text, m.text, autojunk=False).ratio()
+                apart = abs(own.start / end - m.start / (length or 1))
+                options.append((not same, apart - alike, i, j))
+    found: dict[int, int] = {}
+    for _, _, i, j in sorted(options):
+        if i not in found and j not in found.values():
+            found[i] = j
+    return [(i, there[j]) for i, j in sorted(found.items())]
 
 
 # -- what stands in an output without being linked there
