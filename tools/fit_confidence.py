@@ -149,21 +149,23 @@ def across_sets(judged: Sequence[Judged], start: Mapping[str, float], ridge: flo
 
 def rewritten(text: str, weights: Mapping[str, float], cuts: Mapping[str, float]) -> str:
     """Put new numbers into the file, and leave its comments as they are."""
-    for name, value in {**weights, **cuts}.items():
-        key = rf"(?m)^({re.escape(name)} = )(-?[\d.]+)( *)"
-        section = text.index("[cut]") if name in cuts and name not in weights else 0
-        if name in weights and name in cuts:
-            raise ValueError(name)
-        head, tail = text[:section], text[section:]
-        text = head + re.sub(key, lambda m, v=value: _padded(m, v), tail, count=1)  # type: ignore[misc]
-    return text
+    at = text.index("[cut]")  # both sections name others and a reference
+    return _with(text[:at], weights) + _with(text[at:], cuts)
+
+
+def _with(section: str, values: Mapping[str, float]) -> str:
+    def put(found: re.Match[str]) -> str:
+        return _padded(found, values[found["name"]]) if found["name"] in values else found[0]
+
+    line = r"(?m)^((?P<name>\w+) = )(?P<number>-?[\d.]+)(?P<blanks> *)"
+    return re.sub(line, put, section)
 
 
 def _padded(found: re.Match[str], value: float) -> str:
     """Keep comments in their column."""
     number = repr(value)
-    blanks = len(found[2]) + len(found[3]) - len(number)
-    return found[1] + number + (" " * max(1, blanks) if found[3] else "")
+    blanks = len(found["number"]) + len(found["blanks"]) - len(number)
+    return found[1] + number + (" " * max(1, blanks) if found["blanks"] else "")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
