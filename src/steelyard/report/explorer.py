@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, printable
+from steelyard.core.table import Column, Table
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import ErrorSpan, Ratings
@@ -25,6 +26,7 @@ MISSING = 65535  # the code of a missing score
 CELLS = 400_000  # scores that a page holds
 TEXTS = 1_400_000  # characters of base64 that the texts of a page may take
 SIDES = ("output", "source")
+_LISTED = 30  # mistakes that a table names, the surest ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ class Mistake:
     """One mistake of a system: characters ``start`` to ``end`` (exclusive) of a text.
 
     ``side`` says whose characters: of the ``output`` or, for what is missing there, of the
-    ``source``. Without a span the mistake concerns the whole output.
+    ``source``. Without a span the mistake concerns the whole output. ``confidence`` says how sure
+    it is, where that is known.
     """
 
     system: str
@@ -42,6 +45,7 @@ class Mistake:
     end: int | None = None
     text: str | None = None
     side: str = "output"
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +134,9 @@ def _texts(es: EvalSet, chosen: Any, mistakes: Sequence[Mistake]) -> list[Any]:
     place = {id_: k for k, id_ in enumerate(es.segments.ids)}
     system = {name: k for k, name in enumerate(es.systems)}
     marked: dict[int, list[Any]] = {}
-    for one in mistakes:
+    for one in sorted(mistakes, key=lambda m: -1.0 if m.confidence is None else -m.confidence):
         where = [one.start, one.end, one.text, int(one.side == "source")]
-        marked.setdefault(place[one.segment], []).append([system[one.system], one.kind, *where])
+        marked.setdefault(place[one.segment], []).append([system[one.system], _said(one), *where])
     segments = es.segments
     return [
         [
@@ -144,6 +148,12 @@ def _texts(es: EvalSet, chosen: Any, mistakes: Sequence[Mistake]) -> list[Any]:
         ]
         for i in map(int, chosen)
     ]
+
+
+def _said(mistake: Mistake) -> str:
+    """Name the kind of a mistake, with how sure it is."""
+    sure = mistake.confidence
+    return mistake.kind if sure is None else f"{mistake.kind} ({sure:.0%} sure)"
 
 
 def _codes(
@@ -199,9 +209,9 @@ def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
     """Read JSON lines ``{system, segment, kind, start, end, text, side}``, or explanations of KoBE.
 
     A line of an explanation holds ``system``, ``segment`` and ``entities``, a list of what happened
-    to each: ``kind`` (``found`` and ``missed`` are no mistakes), ``category``, and the spans
-    ``source`` and ``output`` as [start, end, text] or null. Lines about systems or segments that
-    the set does not have are passed over.
+    to each: ``kind`` (``found``, ``missed`` and ``undecided`` are no mistakes), ``category``, and
+    the spans ``source`` and ``output`` as [start, end, text] or null. Lines about systems or
+    segments that the set does not have are passed over.
     """
     found: list[Mistake] = []
     known = set(es.segments.ids)
@@ -215,7 +225,9 @@ def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
     return tuple(one for one in found if one.system in es.systems and one.segment in known)
 
 
-_FINE = ("found", "missed")  # the second by the linker: no system and no human translation has it
+#: No mistakes: found; missed by the linker, since no system and no human translation has it; or
+#: what can't be decided.
+_FINE = ("found", "missed", "undecided")
 
 
 def _explained(row: Any) -> Iterable[Any]:
@@ -235,7 +247,8 @@ def _placed(entity: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(span, list) or len(span) != 3:
         raise ValueError(f"'{side}' is not [start, end, text]")
     kind = " ".join(str(entity[name]) for name in ("kind", "category") if entity.get(name))
-    return {"kind": kind, "start": span[0], "end": span[1], "text": span[2], "side": side}
+    place = {"start": span[0], "end": span[1], "text": span[2], "side": side}
+    return {"kind": kind, **place, "confidence": entity.get("confidence")}
 
 
 def _mistake(row: Any) -> Mistake:
@@ -252,6 +265,9 @@ def _mistake(row: Any) -> Mistake:
         raise ValueError(f"start {start!r} and end {end!r}: {expected}")
     if "side" in row and side not in SIDES:
         raise ValueError(f"side {side!r}: expected output or source")
+    sure = row.get("confidence")
+    if sure is not None and not (type(sure) in (int, float) and 0 <= sure <= 1):
+        raise ValueError(f"confidence {sure!r}: expected a number from 0 to 1")
     return Mistake(
         system=str(row["system"]),
         segment=str(row["segment"]),
@@ -260,7 +276,41 @@ def _mistake(row: Any) -> Mistake:
         end=end,
         text=None if text is None else str(text),
         side=side or "output",
+        confidence=sure,
     )
+
+
+def not_shown(path: Path, es: EvalSet) -> tuple[str, ...]:
+    """Say where explanations of KoBE were cut, and how many alarms are not in the file."""
+    below = 0
+    cuts: set[float] = set()
+    for line, text in enumerate(files.lines(files.read_text(path)), 1):
+        row = files.parse_json(text, path, line) if '"below"' in text else None
+        if isinstance(row, Mapping) and row.get("system") in es.systems:
+            n, cut = row.get("below"), row.get("cut")
+            if isinstance(n, int) and isinstance(cut, (int, float)):
+                below += n
+                cuts.add(cut)
+    if not below:
+        return ()
+    told = plural(below, "alarm")
+    return (f"{told} on names and numbers below a confidence of {min(cuts):.2f} not marked",)
+
+
+def alarms_table(mistakes: Sequence[Mistake], notes: tuple[str, ...] = ()) -> Table | None:
+    """List the mistakes that have a confidence, the surest first; None if none has."""
+    weighed = [(one.confidence, one) for one in mistakes if one.confidence is not None]
+    if not weighed:
+        return None
+    weighed.sort(key=lambda pair: -pair[0])
+    columns = (Column("system"), Column("segment"), Column("what"), Column("text"),
+               Column("confidence", digits=2))  # fmt: skip
+    rows = tuple(
+        (one.system, one.segment, one.kind, one.text or "", sure) for sure, one in weighed[:_LISTED]
+    )
+    left = len(weighed) - len(rows)
+    more = (f"{plural(left, 'more alarm')} are marked in the segments",) if left else ()
+    return Table("Names and numbers to look at", columns, rows, (*notes, *more))
 
 
 def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,13 @@ from steelyard.metaevaluation.cube import the_human
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report import sections
-from steelyard.report.explorer import Explorer, Mistake, explore, rated_mistakes
+from steelyard.report.explorer import (
+    Explorer,
+    Mistake,
+    alarms_table,
+    explore,
+    rated_mistakes,
+)
 from steelyard.report.options import ReportOptions
 from steelyard.report.summary import Summary, summarise
 
@@ -124,11 +130,12 @@ def make_report(  # noqa: PLR0913 - every option has a default
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is at hand already: spans to mark, and results of the set."""
+    """What is at hand already: spans to mark, results of the set, and what to say of the spans."""
 
     mistakes: tuple[Mistake, ...] = ()
     comparison: Comparison | None = None
     meta: MetaEvaluation | None = None
+    notes: tuple[str, ...] = ()
 
     def check(self, es: EvalSet, gold: str | None, score: str | None) -> None:
         """Refuse results that can't be of this set."""
@@ -185,6 +192,8 @@ def write_report(
     names = _explored(es, first, meta, rivals)
     marks = [*given.mistakes, *rated_mistakes(es)]
     packed = explore(es, names, pair=_pair(found), mistakes=marks) if es.n_segments else None
+    if packed is not None:
+        packed = replace(packed, notes=(*packed.notes, *given.notes))
     warnings = [*(found.warnings if found else es.notes), *(meta.warnings if meta else ())]
     warnings += [text for name in rivals for text in direction_warnings(name, es[name])]
     warnings += sections.without_figures()
@@ -197,6 +206,7 @@ def write_report(
         many=many,
         findings=tuple(check(es)),
         explorer=packed,
+        alarms=alarms_table(given.mistakes, given.notes),
         signed=Provenance.of("report", known, es.inputs, rng),
         speak=speak,
     )

@@ -47,6 +47,7 @@ class Content:
     explorer: Explorer | None
     signed: Provenance
     speak: Callable[[str], str]
+    alarms: Table | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +288,9 @@ def _segments(content: Content, writer: Writer) -> Section | None:
     notes = [printable(content.speak(note)) for note in content.explorer.notes]
     if not content.explorer.facts["has"]["outputs"]:
         notes.append("The input holds no outputs: scores only")
-    return Section("segments", "Segments", (writer.made("explorer", notes),))
+    alarms = content.alarms
+    listed = () if alarms is None else (writer.table(alarms, alarms.title),)
+    return Section("segments", "Segments", (*listed, writer.made("explorer", notes)))
 
 
 def _methods(content: Content, writer: Writer) -> Section:

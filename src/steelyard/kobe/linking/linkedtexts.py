@@ -182,7 +182,7 @@ def each_once(
 
 
 def once(mentions: Mentions) -> Mentions:
-    """Keep the first mention of each entity.
+    """Keep the first mention of each entity, before it one that is not doubtful.
 
     Examples
     --------
@@ -192,7 +192,8 @@ def once(mentions: Mentions) -> Mentions:
     """
     found: dict[Id, Mention] = {}
     for mention in mentions:
-        found.setdefault(mention.id, mention)
+        if found.setdefault(mention.id, mention).doubtful and not mention.doubtful:
+            found[mention.id] = mention
     return tuple(found.values())
 
 

@@ -1,0 +1,216 @@
+"""Fit the weights of KoBE's confidence to alarms that people judged.
+
+    python tools/fit_confidence.py tests/kobe/gold/alarms.jsonl [--write]
+
+Every judged alarm counts in four situations: as it is, without the reference, without the other
+systems, and without both; so that confidences are right whatever a user has. The weights are drawn
+towards those that stand in the file, the more the fewer alarms were judged (a ridge). Without
+``--write`` it only says what it would change, and what precision the cuts had on each data set when
+the weights were fitted on the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.kobe import confidence
+from steelyard.kobe.confidence import SITUATIONS, Model, situation
+from steelyard.kobe.explaining import Evidence
+
+TARGET = Path(confidence.__file__).parent / confidence.FILE
+VERDICTS = {"real": 1.0, "false": 0.0}
+_OF_EVIDENCE = ("others", "reference", "rival_elsewhere")
+Floats = NDArray[np.float64]
+
+
+class Judged(NamedTuple):
+    """An alarm in one situation: its features, what it was found to be, and where it is from."""
+
+    features: Mapping[str, float]
+    real: float
+    situation: str
+    capped: bool
+    data: str
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Read judged alarms; those without a verdict are passed over."""
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        row = json.loads(line)
+        verdict = row.get("verdict")
+        if verdict is None:
+            continue
+        if verdict not in VERDICTS:
+            message = f"{path}:{number}: verdict '{verdict}', expected real or false"
+            raise SystemExit(message)
+        rows.append(row)
+    return rows
+
+
+def situations(row: Mapping[str, Any]) -> Iterable[Judged]:
+    """Show an alarm as it would be with less to compare it with."""
+    kept, others, kept_references, references, rivals = row["evidence"]
+    seen = set()
+    for with_others in (True, False):
+        for with_reference in (True, False):
+            own = Evidence(
+                kept * with_others,
+                others * with_others,
+                kept_references * with_reference,
+                references * with_reference,
+                rivals * (with_others and with_reference),
+            )
+            if own in seen:
+                continue
+            seen.add(own)
+            told = {k: v for k, v in row["features"].items() if k not in _OF_EVIDENCE}
+            told |= confidence.of_evidence(own, row["group"])
+            where = situation(own.references, own.others)
+            capped = confidence.is_disputed(own, row["group"])
+            yield Judged(told, VERDICTS[row["verdict"]], where, capped, _set(row))
+
+
+def _set(row: Mapping[str, Any]) -> str:
+    return f"{row.get('data', '')} {row.get('lp', '')}".strip()
+
+
+def fit(judged: Sequence[Judged], start: Mapping[str, float], ridge: float) -> dict[str, float]:
+    """Fit weights by Newton's method, drawn towards those that it starts from.
+
+    Examples
+    --------
+    >>> judged = [Judged({"bias": 1.0}, real, "alone", False, "") for real in (1, 0, 0, 0)] * 100
+    >>> round(fit(judged, {"bias": 0.0}, 0.01)["bias"], 2)  # log(1 / 3)
+    -1.1
+    """
+    names = list(start)
+    weights = prior = np.array([start[name] for name in names])
+    x = np.array([[one.features.get(name, 0.0) for name in names] for one in judged])
+    y = np.array([one.real for one in judged])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-x @ weights))
+        gradient = x.T @ (p - y) + ridge * (weights - prior)
+        hessian = (x * (p * (1 - p))[:, None]).T @ x + ridge * np.eye(len(names))
+        step = np.linalg.solve(hessian, gradient)
+        weights = weights - step
+        if np.abs(step).max() < 1e-9:
+            break
+    return dict(zip(names, weights.round(2).tolist(), strict=True))
+
+
+def confidences(judged: Sequence[Judged], weights: Mapping[str, float]) -> Floats:
+    """Give the confidence in each alarm."""
+    model = Model(weights, {}, {})
+    return np.array([model.weigh(one.features, capped=one.capped) for one in judged])
+
+
+def choose_cut(
+    judged: Sequence[Judged], sure: Floats, where: str, precision: float
+) -> float | None:
+    """Give the lowest cut from which on the precision is at least this; None without any."""
+    own = [i for i, one in enumerate(judged) if one.situation == where]
+    order = sorted(own, key=lambda i: -sure[i])
+    real = np.cumsum([judged[i].real for i in order])
+    good = [n for n in range(len(order)) if real[n] / (n + 1) >= precision]
+    return float(np.floor(100 * sure[order[good[-1]]]) / 100) if good else None
+
+
+def told(judged: Sequence[Judged], sure: Floats, cuts: Mapping[str, float]) -> str:
+    """Say per situation how many alarms are above the cut, and how many of them are real."""
+    lines = []
+    for where in SITUATIONS:
+        own = [(one.real, s) for one, s in zip(judged, sure, strict=True) if one.situation == where]
+        above = [real for real, s in own if s >= cuts[where]]
+        everything = sum(real for real, _ in own)
+        lines.append(f"{where}: {len(own)} judged, {everything:.0f} real; from {cuts[where]} on "
+                     f"{len(above)} shown, {sum(above):.0f} real")  # fmt: skip
+    return "\n".join(lines)
+
+
+def across_sets(judged: Sequence[Judged], start: Mapping[str, float], ridge: float) -> Floats:
+    """Give confidences by weights that were fitted on all other data sets."""
+    sure = np.zeros(len(judged))
+    for name in sorted({one.data for one in judged}):
+        held = [i for i, one in enumerate(judged) if one.data == name]
+        rest = [one for one in judged if one.data != name and not one.capped]
+        weights = fit(rest, start, ridge) if rest else dict(start)
+        sure[held] = confidences([judged[i] for i in held], weights)
+    return sure
+
+
+def rewritten(text: str, weights: Mapping[str, float], cuts: Mapping[str, float]) -> str:
+    """Put new numbers into the file, and leave its comments as they are."""
+    at = text.index("[cut]")  # both sections name others and a reference
+    return _with(text[:at], weights) + _with(text[at:], cuts)
+
+
+def _with(section: str, values: Mapping[str, float]) -> str:
+    def put(found: re.Match[str]) -> str:
+        return _padded(found, values[found["name"]]) if found["name"] in values else found[0]
+
+    line = r"(?m)^((?P<name>\w+) = )(?P<number>-?[\d.]+)(?P<blanks> *)"
+    return re.sub(line, put, section)
+
+
+def _padded(found: re.Match[str], value: float) -> str:
+    """Keep comments in their column."""
+    number = repr(value)
+    blanks = len(found["number"]) + len(found["blanks"]) - len(number)
+    return found[1] + number + (" " * max(1, blanks) if found["blanks"] else "")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Fit, say what that gives, and write."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("judged", type=Path)
+    parser.add_argument("--ridge", type=float, default=4.0, help="how much the start counts")
+    parser.add_argument("--precision", type=float, default=0.7, help="of what is shown")
+    parser.add_argument("--write", action="store_true", help=f"write {TARGET.name}")
+    given = parser.parse_args(arguments)
+    model = confidence.model()
+    judged = [one for row in read(given.judged) for one in situations(row)]
+    if not judged:
+        parser.error(f"{given.judged}: no alarm has a verdict")
+    open_ = [one for one in judged if not one.capped]
+    weights = fit(open_, model.weights, given.ridge)
+    sure = confidences(judged, weights)
+    cuts = dict(model.cut)
+    for where in SITUATIONS:
+        cut = choose_cut(judged, sure, where, given.precision) if where != "alone" else None
+        cuts[where] = cuts[where] if cut is None else cut
+    cuts["alone"] = min(cuts["alone"], trusted(weights))
+    for name, value in weights.items():
+        print(f"{name:16} {model.weights[name]:6.2f} -> {value:6.2f}")
+    print("\nfitted and counted on the same alarms")
+    print(told(judged, sure, cuts))
+    print("\neach data set by weights that were fitted on the others")
+    print(told(judged, across_sets(judged, model.weights, given.ridge), cuts))
+    if given.write:
+        text = TARGET.read_text(encoding="utf-8")
+        TARGET.write_text(rewritten(text, weights, cuts), encoding="utf-8")
+        print(f"wrote {TARGET}")
+
+
+#: Losses that are shown to whoever has one file and nothing to compare it with.
+TRUSTED = ((), ("date",), ("unit",), ("money",), ("place",), ("place", "city", "large"),
+           ("name", "several_words"), ("term",))  # fmt: skip
+
+
+def trusted(weights: Mapping[str, float]) -> float:
+    """Give the cut at which the groups that are trusted by themselves are all shown."""
+    model = Model(weights, {}, {})
+    sure = [model.weigh(dict.fromkeys(("bias", *own), 1.0), capped=False) for own in TRUSTED]
+    return float(np.floor(100 * min(sure)) / 100)
+
+
+if __name__ == "__main__":
+    main()
