@@ -11,11 +11,13 @@ from pathlib import Path
 
 from steelyard.core.errors import InputError, need_extra
 from steelyard.kobe.base.knowledge import MANIFEST, Base, KnowledgeBase
+from steelyard.kobe.base.leftovers import remove_leftovers
 from steelyard.kobe.base.records import Source
 
 
 def default() -> KnowledgeBase:
-    """Open the embedded knowledge base."""
+    """Open the embedded knowledge base, and clean up after versions that built theirs."""
+    remove_leftovers()
     return KnowledgeBase.open(embedded())
 
 
