@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import csv
 import io
+import re
 import shutil
 import tempfile
 from collections import Counter, defaultdict
@@ -48,6 +49,7 @@ FITTING = {
     "other": ("name", "term"),
 }
 _RECALL = ("gold", "covered")
+_ADDRESS = re.compile(r"@|https?:|www\.|\S+@\S")
 
 
 def fits(mention: Mention, kind: str, surface: str) -> bool:
@@ -91,7 +93,17 @@ def linking(context: Context) -> Table | None:
     )
     return table(
         f"Linking: {len(rows)} annotated sentences",
-        ("", "entities", "found", "recall", "mentions", "right", "precision", "doubtful"),
+        (
+            "",
+            "entities",
+            "found",
+            "recall",
+            "mentions",
+            "right",
+            "precision",
+            "sure",
+            "sure precision",
+        ),
         (
             (
                 " ".join(group).strip(),
@@ -101,19 +113,22 @@ def linking(context: Context) -> Table | None:
                 own["mention"] or None,
                 own["right"] if own["mention"] else None,
                 percent(own["right"], own["mention"]),
-                own["doubtful"] or None,
+                own["sure"] or None,
+                percent(own["sure right"], own["sure"]),
             )
             for group in groups
             for own in (counts[group],)
         ),
-        "Recall is that of kinds of the annotation, precision that of groups of mentions.",
+        "Recall is that of kinds of the annotation, precision that of groups of mentions. Sure are "
+        "those that are wanted of an output. Addresses (URLs, @names), which are not annotated, "
+        "are not counted.",
     )
 
 
 def _judged(row: Row, mentions: Iterable[Mention], context: Context) -> Iterator[tuple[str, str]]:
     """Say of each annotation whether it is found, of each mention whether it is right."""
     text = row["text"]
-    names = [m for m in mentions if m.tier != "concept"]
+    names = [m for m in mentions if m.tier != "concept" and not _ADDRESS.match(m.text)]
     for start, end, kind, surface in row["entities"]:
         yield kind, "gold"
         if any(fits(m, kind, surface) and covers(m, start, end, text) for m in names):
@@ -131,8 +146,10 @@ def _judged(row: Row, mentions: Iterable[Mention], context: Context) -> Iterator
         else:
             context.details.append({"part": "linking", "id": row["id"], "wrong": mention.text,
                                     "category": mention.category, "text": text})  # fmt: skip
-        if mention.doubtful:
-            yield mention.group, "doubtful"
+        if not mention.doubtful:
+            yield mention.group, "sure"
+            if near:
+                yield mention.group, "sure right"
 
 
 # -- pairs: a good and a bad translation of hand-made sentences
