@@ -161,8 +161,8 @@ def lower(tmp_path):
 @pytest.mark.parametrize("place", ["new", "inside"])
 def test_files_are_added_and_replaced(tmp_path, lower, place):
     folder = lower if place == "inside" else tmp_path / "upper"
-    upon = {"upon": str(lower)} if place == "new" else {}
-    add(Rows([row("t:1", "anvil"), row("t:2", "sled")], "a.csv"), folder, **upon)
+    upon = str(lower) if place == "new" else None
+    add(Rows([row("t:1", "anvil"), row("t:2", "sled")], "a.csv"), folder, upon=upon)
     add(Rows([row("x:1", "Wien", "de")], "b.csv"), folder)
     assert texts(folder) == ["Vienna", "Wien", "anvil", "sled"]
     first = KnowledgeBase.open(folder).signature

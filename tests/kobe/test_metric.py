@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import steelyard as sy
 import steelyard.demo
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.explaining import Finding, explain
+from steelyard.kobe.explaining import Finding, Kind, explain
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.mention import Mention
 from steelyard.kobe.options import KobeOptions
@@ -82,7 +83,7 @@ def test_demo_mistakes_are_found(linker: DictionaryLinker):
 
 
 def test_findings_have_spans_of_the_texts(linker: DictionaryLinker):
-    report = demo_report("de-en", linker)
+    report, seen = demo_report("de-en", linker), set[str]()
     for line in report.jsonl():
         row = json.loads(line)
         for entity in row["entities"]:
@@ -90,8 +91,12 @@ def test_findings_have_spans_of_the_texts(linker: DictionaryLinker):
                 if entity[side] is not None:
                     start, end, text = entity[side]
                     assert row[side][start:end] == text
-            assert entity["kind"] in ("found", "lost", "changed", "copied", "added")
+            assert entity["kind"] in get_args(Kind)
             assert (entity["source"] is None) == (entity["kind"] == "added")
+            if entity["kind"] in ("undecided", "missed"):
+                assert entity["output"] is None
+            seen.add(entity["kind"])
+    assert {"found", "lost", "changed", "copied", "undecided"} <= seen
 
 
 def test_explanation_by_hand():

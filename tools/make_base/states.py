@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from babel.languages import get_official_languages
+
 from make_base.dictionary import mostly_ordinary, ordinary, words
 from make_base.names import Row
 from make_base.places import cities, people
@@ -94,7 +96,12 @@ class StateItems:
         found = subdivisions(self.folder)
         for code, item in sorted(matched(found, self.table).items()):
             names = [Name(row.lang, row.text) for row in self.table[item][1]]
-            kept = [name for name in names if is_taken(name) and not name.text.isupper()]
+            native = natives(code, found[code])
+            kept = [
+                name
+                for name in names
+                if is_taken(name) and not name.text.isupper() and not copied(name, native)
+            ]
             if kept:
                 yield Entity(f"wd:{item}", "state", same_as=(f"iso:{code}",)), kept
 
@@ -116,6 +123,36 @@ def subdivisions(folder: Path) -> Mapping[str, list[Name]]:
             if text and not node.get("alt"):
                 found[f"{code[:2]}-{code[2:]}".upper()][Name(lang, text, _LABEL)] = None
     return {code: list(own) for code, own in found.items()}
+
+
+def natives(code: str, names: Collection[Name]) -> Mapping[str, set[str]]:
+    """Give what a state is called at home: its names in the official languages of its country.
+
+    Examples
+    --------
+    >>> natives("AT-9", [Name("de", "Wien"), Name("en", "Vienna")])
+    {'de': {'Wien'}}
+    """
+    home = {primary(lang) for lang in get_official_languages(code[:2], regional=True)}
+    found: dict[str, set[str]] = {}
+    for name in names:
+        if name.lang in home:
+            found.setdefault(name.lang, set()).add(name.text)
+    return found
+
+
+def copied(name: Name, native: Mapping[str, set[str]]) -> bool:
+    """Whether a name is the one of another language, left as it is: Wien is no English name.
+
+    Wikidata lists it among the English ones all the same. Where it is the only one, it comes as the
+    label from CLDR.
+
+    Examples
+    --------
+    >>> copied(Name("en", "Wien"), {"de": {"Wien"}}), copied(Name("de", "Wien"), {"de": {"Wien"}})
+    (True, False)
+    """
+    return name.lang not in native and any(name.text in own for own in native.values())
 
 
 def matched(

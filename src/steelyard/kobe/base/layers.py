@@ -295,8 +295,8 @@ def open_layers(folder: Path, manifest: dict[str, Any]) -> Layers:
     if lower.signature != upon["signature"]:
         what = (
             f"lies upon {upon['base']} as it was before ({upon['signature']}, now"
-            f" {lower.signature}): 'steelyard kb add FILE --to {folder}', with one of its files,"
-            " lays it upon what is there now"
+            f" {lower.signature}): 'steelyard kb add' of one of its files to it lays it upon what"
+            " is there now"
         )
         raise InputError(what, path=folder)
     return Layers(folder, lower, upper)
@@ -314,7 +314,7 @@ def _lower(folder: Path, manifest: dict[str, Any]) -> KnowledgeBase:
             return KnowledgeBase.open(path)
     what = (
         f"lies upon the knowledge base {upon['base']}, which is not there: put it back, or make"
-        " this one again ('steelyard kb add FILE --onto BASE --out DIR')"
+        " this one again ('steelyard kb add' of its files onto a base)"
     )
     raise InputError(what, path=folder)
 

@@ -24,9 +24,9 @@ from steelyard.kobe.linking.dates import (
     has_roman,
     roman_numbers,
 )
+from steelyard.kobe.linking.measures import glued_symbol
 from steelyard.kobe.linking.money import SIGN, currencies
 from steelyard.kobe.linking.numberwords import number_words, telling_words
-from steelyard.kobe.linking.units import glued_symbol
 from steelyard.kobe.linking.written import (
     Token,
     Value,
