@@ -111,6 +111,8 @@ class Lexicon:
         Folded words without their endings.
     values
         The numbers of entities that values stand for, or None.
+    idle
+        Words as they are written that are neither forms of a name nor compounds with one.
     """
 
     def __init__(self, kb: KnowledgeBase, lang: str, other: str, options: LinkOptions) -> None:
@@ -131,10 +133,11 @@ class Lexicon:
         self.exact = _Memo(self.names)
         self.stems = _Memo(lambda folded: stem(folded, lang))
         self.values = _Memo(kb.entity)
+        self.idle: set[str] = set()
         self.phrases = Phrases(self)
-        self._memos: tuple[dict[Any, Any], ...] = (
+        self._memos: tuple[dict[Any, Any] | set[str], ...] = (
             self._entries, self.known_forms, self.starts, self.begins, self.exact, self.stems,
-            self.values,
+            self.values, self.idle,
         )  # fmt: skip
 
     def trim(self) -> None:
