@@ -283,6 +283,7 @@ def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> lis
         return _detect_unspaced(folded, text, lexicon)
     found = []
     starts, begins, entry_of = lexicon.starts, lexicon.begins, lexicon.entry
+    exact, alone = lexicon.exact, lexicon.alone
     lang = lexicon.lang
     loose = lang in OPEN_ENDED
     n, last, taken = len(folded), len(tokens) - 1, 0
@@ -293,11 +294,17 @@ def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> lis
         if known is False:
             continue
         if known is True:
-            # Most words that begin a longer name do not begin one here: ask the next word first.
+            # Most words that begin a longer name do not begin one here: ask the next words first.
+            names: Sequence[tuple[int, int]]
             if loose or (at < last and begins[folded[start : tokens[at + 1][2]]]):
-                names: Sequence[tuple[int, int]] = lexicon.names(folded[start : start + WINDOW])
+                if not loose and at + 1 < last and not begins[folded[start : tokens[at + 2][2]]]:
+                    names = exact[folded[start : min(tokens[at + 2][1], start + WINDOW)]]
+                else:
+                    names = lexicon.names(folded[start : start + WINDOW])
+            elif folded[stop : stop + 1] in _ENDS:
+                names = exact[folded[start : stop + 1]]
             else:
-                names = lexicon.exact[folded[start : stop + (folded[stop : stop + 1] in _ENDS)]]
+                names = alone[token]
         else:
             names = known
         for length, key in names:
@@ -401,15 +408,15 @@ def phrases(text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
     own, lang = lexicon.phrases, lexicon.lang
     if not own.on:
         return found
-    taken = 0
-    for at in range(len(tokens) - 1):
-        if tokens[at][1] < taken or not (hit := own.find(text, tokens, at)):
+    taken, idle = 0, own.idle
+    for at, (_, start, end) in enumerate(tokens[:-1]):
+        if start < taken or text[start:end] in idle or not (hit := own.find(text, tokens, at)):
             continue
         last, (key, entry) = hit
-        start, end = tokens[at][1], tokens[last][2]
-        if meant := as_written(entry, text, start, end, lang):
-            found.append(Found(start, end, key, meant, inflected=True))
-            taken = end
+        stop = tokens[last][2]
+        if meant := as_written(entry, text, start, stop, lang):
+            found.append(Found(start, stop, key, meant, inflected=True))
+            taken = stop
     return found
 
 

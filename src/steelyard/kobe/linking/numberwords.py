@@ -54,6 +54,7 @@ class NumberWords:
     percent_before: tuple[str, ...] = ()
     adjective: re.Pattern[str] | None = None
     prefixes: dict[str, float] = field(default_factory=dict)
+    prefixed: tuple[str, ...] = ()  # without these in a text there is no such adjective
     by_twenties: bool = False
     year_pairs: bool = False
     ten_joins: bool = False
@@ -102,6 +103,7 @@ def number_words(lang: str) -> NumberWords:
         ),
         hundreds=frozenset(told.get("hundred", "").split()),
         adjective=_adjective(told),
+        prefixed=tuple(told.get("prefixed", "").split()),
         **more_tables,
         joined=told.get("joined", ""),
         by_twenties=told.get("by_twenties", False),

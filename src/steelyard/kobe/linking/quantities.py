@@ -206,7 +206,7 @@ def find_values(
         or (words.inside and any(part in text for part, _ in words.inside))
     ):
         found = _merged(found, word_values(text, tokens, lang))
-    if words.adjective is not None:
+    if words.adjective is not None and any([tail in text for tail in words.prefixed]):  # noqa: C419
         found = _merged(found, adjective_values(text, words))
     if lang in hanzi.LANGUAGES and hanzi.CJK_NUMBER.search(text):
         found = _merged(found, hanzi.cjk_values(text, found))
