@@ -54,7 +54,6 @@ class NumberWords:
     percent_before: tuple[str, ...] = ()
     adjective: re.Pattern[str] | None = None
     prefixes: dict[str, float] = field(default_factory=dict)
-    prefixed: tuple[str, ...] = ()  # without these in a text there is no such adjective
     by_twenties: bool = False
     year_pairs: bool = False
     ten_joins: bool = False
@@ -103,7 +102,6 @@ def number_words(lang: str) -> NumberWords:
         ),
         hundreds=frozenset(told.get("hundred", "").split()),
         adjective=_adjective(told),
-        prefixed=tuple(told.get("prefixed", "").split()),
         **more_tables,
         joined=told.get("joined", ""),
         by_twenties=told.get("by_twenties", False),
@@ -129,6 +127,12 @@ def telling_words(lang: str) -> frozenset[str]:
         word for table in (words.cardinals, words.ordinals) for word, n in table.items() if n == 1
     }
     return first_words(lang) - ones
+
+
+@cache
+def silent_words(lang: str) -> set[str]:
+    """Give the words that were found to be no part of a number; whoever finds them adds them."""
+    return set()
 
 
 def _folded(text: str, lang: str) -> str:

@@ -25,7 +25,7 @@ from steelyard.kobe.linking.dates import (
     roman_numbers,
 )
 from steelyard.kobe.linking.money import SIGN, currencies
-from steelyard.kobe.linking.numberwords import number_words, telling_words
+from steelyard.kobe.linking.numberwords import number_words, silent_words, telling_words
 from steelyard.kobe.linking.units import glued_symbol
 from steelyard.kobe.linking.written import (
     Token,
@@ -65,6 +65,7 @@ _PHONE = re.compile(
     r"|(?<![\d-])\d{3}-\d{3,4}-\d{4}(?![\d-])"
     r"|(?<![\d.,])0\d{1,4}[ /-]\d(?:[ -]?\d){4,9}(?![\d.,%])"
 )
+_SHORTEST_PHONE = 7  # digits
 _LISTED = re.compile(r"^[ \t(*•-]*(\d{1,2})(?=[.)、:](?!\d)|\))", re.MULTILINE)
 _VERSION_BEFORE = re.compile(
     r"(?:versio?n?\w*|verz\w*|верси\w*|v|ver|版|release|python|ios|android|windows|macos|bios)"
@@ -100,6 +101,7 @@ _ENGLISH_MONTH = re.compile(
 _ENGLISH_MONTHS = {"march": 3, "may": 5}
 _YEARS = range(1000, 2200)
 _MONEY_SIGNS = "$€£¥₽₴₹"
+_SILENT = 200_000  # words of a language that are known to be no number
 
 
 def canonical(written: str, lang: str) -> str:
@@ -201,12 +203,20 @@ def find_values(
     if _DIGIT.search(text):
         found = _digit_values(text, written, lang)
     words = number_words(lang)
-    if tokens and (
-        not telling_words(lang).isdisjoint([t[0] for t in tokens])
-        or (words.inside and any(part in text for part, _ in words.inside))
+    own = [token[0] for token in tokens]
+    spoken = not own or not silent_words(lang).issuperset(own)
+    if spoken and _are_silent(own, lang):
+        spoken = False
+    if (
+        spoken
+        and tokens
+        and (
+            not telling_words(lang).isdisjoint(own)
+            or (words.inside and any(part in text for part, _ in words.inside))
+        )
     ):
         found = _merged(found, word_values(text, tokens, lang))
-    if words.adjective is not None and any([tail in text for tail in words.prefixed]):  # noqa: C419
+    if spoken and words.adjective is not None:
         found = _merged(found, adjective_values(text, words))
     if lang in hanzi.LANGUAGES and hanzi.CJK_NUMBER.search(text):
         found = _merged(found, hanzi.cjk_values(text, found))
@@ -219,6 +229,24 @@ def find_values(
     return _settled(text, _ranges(text, found, lang), months) if found else found
 
 
+def _are_silent(own: Sequence[str], lang: str) -> bool:
+    """Whether no word of a text is or holds a number; such words are told at once from then on."""
+    words, silent, telling = number_words(lang), silent_words(lang), telling_words(lang)
+    if len(silent) > _SILENT:
+        silent.clear()
+    for word in own:
+        if word in silent:
+            continue
+        if (
+            word in telling
+            or any(part in word for part, _ in words.inside)
+            or (words.adjective is not None and words.adjective.search(word))
+        ):
+            return False
+        silent.add(word)
+    return bool(own)
+
+
 def _digit_values(  # noqa: C901 - what each run of digits is, in one pass
     text: str, written: str, lang: str
 ) -> list[Value]:
@@ -226,7 +254,7 @@ def _digit_values(  # noqa: C901 - what each run of digits is, in one pass
     taken = 0
     masked = [m.span() for m in _MASKED.finditer(text)] if _MASK_HINT.search(text) else []
     dated = list(dates(text, lang))
-    for phone in _PHONE.finditer(text):
+    for phone in _PHONE.finditer(text) if len(_DIGIT.findall(text)) >= _SHORTEST_PHONE else ():
         spans = [*masked, *(date[:2] for date in dated)]
         if not any(start < phone.end() and phone.start() < end for start, end in spans):
             number = "".join(c for c in phone[0] if c.isdigit())
