@@ -274,7 +274,9 @@ def _repeated(mentions: list[Mention]) -> Mentions:
 # -- names in a text
 
 
-def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
+def detect(  # noqa: C901, PLR0912 - the names that a word may begin, the commonest case first
+    folded: str, text: str, tokens: list[Token], lexicon: Lexicon
+) -> list[Found]:
     """Find names that are written as names, the longest at each place.
 
     ``text`` is the text in its own writing, in the places of the folded one.
@@ -309,8 +311,11 @@ def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> lis
             names = known
         for length, key in names:
             end = start + length
-            if end < n and not loose and (after := folded[end]) != " " and (
-                (after.isalnum() or after >= "\u0300") and in_word(folded, end)
+            if (
+                end < n
+                and not loose
+                and (after := folded[end]) != " "
+                and ((after.isalnum() or after >= "\u0300") and in_word(folded, end))
             ):
                 continue
             entry = entry_of(key, folded[start:end])

@@ -130,7 +130,7 @@ def telling_words(lang: str) -> frozenset[str]:
 
 
 @cache
-def silent_words(lang: str) -> set[str]:
+def silent_words(lang: str) -> set[str]:  # noqa: ARG001 - one set per language
     """Give the words that were found to be no part of a number; whoever finds them adds them."""
     return set()
 

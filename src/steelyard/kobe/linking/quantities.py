@@ -31,6 +31,8 @@ from steelyard.kobe.linking.written import (
     Token,
     Value,
     adjective_values,
+    at_runs,
+    digit_runs,
     half_after,
     text_of,
     word_values,
@@ -50,7 +52,7 @@ _DIGITS_APART = re.compile(
     r"(?:\d+(?:-\d+){2,}(?![-\d])|\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*)"
 )
 #: Letters and digits in one: the digits may stand apart in another language (E 94 and E94).
-_GLUED = re.compile(r"(?<=[^\W\d_])\d{1,4}(?![A-Za-z\d]|[.,]\d)")
+_GLUED = re.compile(r"\d(?<=[^\W\d_]\d)\d{0,3}(?![A-Za-z\d]|[.,]\d)")
 _FRACTIONS = {"1⁄2": 0.5, "1⁄4": 0.25, "3⁄4": 0.75}
 _FRACTION = re.compile(r"(\d*?) ?(1⁄2|1⁄4|3⁄4)(?!\d)")
 #: What is no number though it has digits: addresses, handles, tags, names of files.
@@ -59,7 +61,8 @@ _MASKED = re.compile(
     r"|[\w-]+\.(?:com|org|net|de|cn|ru|cz|co\.uk|pdf|docx?|xlsx?|pptx?|txt|csv|json|xml|html?|zip|"
     r"jpe?g|png|gif|mp[34]|exe|py|svg)\b(?:/\S*)?"
 )
-_MASK_HINT = re.compile(r"://|www\.|[@#]|24/7|(?<=[\w])\.[a-z]{2,4}\b")
+_MASK_SIGNS = ("://", "www.", "@", "#", "24/7")
+_MASK_HINT = re.compile(r"\.(?<=\w\.)[a-z]{2,4}\b")
 _PHONE = re.compile(
     r"\+\d{1,3}(?:[ ()/.-]{0,2}\d){6,13}|\(\d{2,5}\) ?\d(?:[ -]?\d){4,9}"
     r"|(?<![\d-])\d{3}-\d{3,4}-\d{4}(?![\d-])"
@@ -252,7 +255,9 @@ def _digit_values(  # noqa: C901 - what each run of digits is, in one pass
 ) -> list[Value]:
     found: list[Value] = []
     taken = 0
-    masked = [m.span() for m in _MASKED.finditer(text)] if _MASK_HINT.search(text) else []
+    hinted = any([sign in text for sign in _MASK_SIGNS]) or _MASK_HINT.search(text)  # noqa: C419
+    masked = [m.span() for m in _MASKED.finditer(text)] if hinted else []
+    runs = digit_runs(text)
     dated = list(dates(text, lang))
     for phone in _PHONE.finditer(text) if len(_DIGIT.findall(text)) >= _SHORTEST_PHONE else ():
         spans = [*masked, *(date[:2] for date in dated)]
@@ -261,7 +266,7 @@ def _digit_values(  # noqa: C901 - what each run of digits is, in one pass
             found.append(Value(*phone.span(), f"num:{number}", "number", doubtful=True))
             masked.append(phone.span())
     fixed: dict[int, tuple[int, list[Value]]] = {}
-    for start, clock in clocks(text, lang):
+    for start, clock in clocks(text, lang, runs):
         fixed[start] = clock.end, [clock]
     for start, end, parts in dated:
         if not _VERSION_BEFORE.search(text[max(0, start - 12) : start]):
@@ -270,7 +275,7 @@ def _digit_values(  # noqa: C901 - what each run of digits is, in one pass
         number = text_of(int(mixed[1] or 0) + _FRACTIONS[mixed[2]])
         fixed[mixed.start()] = mixed.end(), [Value(*mixed.span(), f"num:{number}", "number")]
     pattern = _DIGITS_APART if lang in _SEPARATE_COMMA else _DIGITS
-    for digits in pattern.finditer(text):
+    for digits in at_runs(pattern, text, runs):
         start = digits.start()
         if start < taken or any(begin <= start < end for begin, end in masked):
             continue
