@@ -7,9 +7,9 @@ one of the years it may stand for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from steelyard.kobe.linking.written import Value
+from steelyard.kobe.linking.written import Value, at_runs
 
 _MONTHS, _DAYS = 12, 31
 _DATE = re.compile(
@@ -198,9 +198,9 @@ def decade_at(text: str, start: int, end: int, digits: str) -> Value | None:
 # -- clock times
 
 
-def clocks(text: str, lang: str) -> Iterator[tuple[int, Value]]:
-    """Find clock times in digits."""
-    for found in _CLOCK.finditer(text):
+def clocks(text: str, lang: str, runs: Sequence[int]) -> Iterator[tuple[int, Value]]:
+    """Find clock times in digits, which begin at the places ``runs``."""
+    for found in at_runs(_CLOCK, text, runs):
         minute = int(found[3] or found[5] or 0)
         tail = (found[6] or "").strip()
         if tail[:1] == "h" and tail[1:].strip().isdigit():
@@ -216,7 +216,7 @@ def clocks(text: str, lang: str) -> Iterator[tuple[int, Value]]:
             value = value._replace(doubtful=True)
         yield found.start(), value
     if lang in _HOURS:
-        for found in _HOUR_MINUTE.finditer(text):
+        for found in at_runs(_HOUR_MINUTE, text, runs):
             value = hour_value(found.start(), found.end(), int(found[1]), int(found[2] or 0), "")
             if value is not None and (found[2] or "h" not in found[0].split()[-1][-1:]):
                 yield found.start(), value

@@ -39,8 +39,11 @@ _SMALL_HOUR = r"[一二三四五六七八九十两]{1,3}"
 CJK_NUMBER = re.compile(
     rf"[{_NUMERALS}]|\d ?[{_UNITS}点點时時시日号號成割月월일世年个個后後余餘多]"
 )
+#: Where any of it may begin: a look at one character is faster than one at all of them.
+_BEGIN = rf"(?=[\d\s第{_NUMERALS}{''.join(sorted({word[0] for word in _LATER | _EARLIER}))}])"
 _FIND = re.compile(
-    rf"(?P<half>{'|'.join(sorted(_LATER | _EARLIER))})?\s?(?P<hour>\d{{1,2}}|{_SMALL_HOUR})\s?"
+    rf"{_BEGIN}(?:(?P<half>{'|'.join(sorted(_LATER | _EARLIER))})?\s?"
+    rf"(?P<hour>\d{{1,2}}|{_SMALL_HOUR})\s?"
     rf"(?:点钟?|點鐘?|时(?!间|候|代|刻|期|段|尚)|時(?!間|代|期|点|段|計)|시(?![간즌]))"
     rf"(?:\s?(?P<minute>\d{{1,2}})\s?[分분]|\s?(?P<thirty>[半반]))?"
     rf"|百分之(?P<percent>{_ANY})"
@@ -53,7 +56,7 @@ _FIND = re.compile(
     rf"|(?P<month>\d{{1,2}}|十?[一二三四五六七八九十])\s?[月월](?![球亮光饼餅薪租底份]?\w?饼|球|亮|光|饼)"
     rf"|(?P<day>\d{{1,2}}|[一二三四五六七八九十廿]{{1,3}})\s?(?:日(?!間|本|元|币|目)|일(?!간)|号(?!码|线|楼|店)|號)"
     rf"|(?P<halves>{_ANY})\s?(?:个|個|年|小时|小時|時間|岁|歳|天|日|个月|ヶ月|か月|倍|시간|년)(?=半|반)"
-    rf"|(?P<mixed>{_MIXED})|(?P<written>{_WRITTEN})"
+    rf"|(?P<mixed>{_MIXED})|(?P<written>{_WRITTEN}))"
 )
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import TIERS, UNSTATED, Flag
 from steelyard.kobe.linking.phrases import Phrases
+from steelyard.kobe.linking.tokens import in_word
 from steelyard.kobe.linking.wordforms import (
     base_forms,
     common,
@@ -107,10 +108,14 @@ class Lexicon:
         Whether any name begins with a folded text.
     exact
         The names at the start of a word, as `names` gives them.
+    alone
+        Those that mean anything where nothing else belongs to the name.
     stems
         Folded words without their endings.
     values
         The numbers of entities that values stand for, or None.
+    idle
+        Words as they are written that are neither forms of a name nor compounds with one.
     """
 
     def __init__(self, kb: KnowledgeBase, lang: str, other: str, options: LinkOptions) -> None:
@@ -129,12 +134,14 @@ class Lexicon:
         self.starts = _Memo(self._start)
         self.begins = _Memo(kb.continues(lang))
         self.exact = _Memo(self.names)
+        self.alone = _Memo(self._alone)
         self.stems = _Memo(lambda folded: stem(folded, lang))
         self.values = _Memo(kb.entity)
+        self.idle: set[str] = set()
         self.phrases = Phrases(self)
-        self._memos: tuple[dict[Any, Any], ...] = (
+        self._memos: tuple[dict[Any, Any] | set[str], ...] = (
             self._entries, self.known_forms, self.starts, self.begins, self.exact, self.stems,
-            self.values,
+            self.values, self.alone, self.idle,
         )  # fmt: skip
 
     def trim(self) -> None:
@@ -156,6 +163,13 @@ class Lexicon:
             return True
         exact = [(n, key) for n, key in self.names(token) if n == len(token)]
         return tuple((n, key) for n, key in exact if self.entry(key, token)) or False
+
+    def _alone(self, token: str) -> tuple[tuple[int, int], ...]:
+        return tuple(
+            (n, key)
+            for n, key in self.names(token)
+            if (n == len(token) or not in_word(token, n)) and self.entry(key, token[:n])
+        )
 
     def names(self, text: str) -> list[tuple[int, int]]:
         """Find the names at the start of a folded text: (length, key), the longest first.

@@ -26,6 +26,7 @@ from steelyard.kobe.mention import Id, Mention, Mentions
 from steelyard.kobe.options import LinkOptions
 
 _CACHED = 500_000  # sentences
+_TRIMMED = 256  # sentences after which the words of a lexicon are counted
 _BESIDE = 2  # characters between a number and its unit
 _BESIDE_NUMBER = frozenset({"unit", "currency", "month", "weekday"})
 _OF = (" de ", " d'", " di ")  # un million d'euros
@@ -102,7 +103,8 @@ class DictionaryLinker:
             if mentions is None:
                 if len(known) > _CACHED:
                     known.clear()
-                lexicon.trim()
+                if not len(known) % _TRIMMED:
+                    lexicon.trim()
                 mentions = known[text] = self._link(text, lexicon)
             result.append(mentions)
         return result
@@ -116,14 +118,18 @@ class DictionaryLinker:
         folded = fold_text(text, lang)
         # The original in the places of the folded text: what is looked up there keeps its capitals.
         places = folded.places
-        aligned = text if places is None else "".join([text[p] for p in places[:-1]])
+        aligned = text if places is None else "".join(map(text.__getitem__, places[:-1]))
         tokens = tokenise(folded.text, lang)
         found = detect(folded.text, aligned, tokens, lexicon)
-        if "." in text and (more := dotted(aligned, lexicon)):
+        if text.count(".") > 1 and (more := dotted(aligned, lexicon)):
             found = joined(found, more)
         if self.options.lemmas and lang not in UNSPACED:
-            found = joined(found, phrases(aligned, tokens, lexicon))
-            found = joined(found, inflected(aligned, tokens, found, lexicon))
+            words = [aligned[start:end] for _, start, end in tokens]
+            # Most sentences have nothing but words that were met before and are parts of no name.
+            if not lexicon.phrases.idle.issuperset(words[:-1]):
+                found = joined(found, phrases(aligned, tokens, lexicon))
+            if "-" in aligned or not lexicon.idle.issuperset(words):
+                found = joined(found, inflected(aligned, tokens, found, lexicon))
         if found:
             found = joined(found, surnames(aligned, tokens, found, lexicon))
             found = doubted(aligned, tokens, found, lang)
@@ -268,7 +274,9 @@ def _repeated(mentions: list[Mention]) -> Mentions:
 # -- names in a text
 
 
-def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
+def detect(  # noqa: C901, PLR0912 - the names that a word may begin, the commonest case first
+    folded: str, text: str, tokens: list[Token], lexicon: Lexicon
+) -> list[Found]:
     """Find names that are written as names, the longest at each place.
 
     ``text`` is the text in its own writing, in the places of the folded one.
@@ -277,6 +285,7 @@ def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> lis
         return _detect_unspaced(folded, text, lexicon)
     found = []
     starts, begins, entry_of = lexicon.starts, lexicon.begins, lexicon.entry
+    exact, alone = lexicon.exact, lexicon.alone
     lang = lexicon.lang
     loose = lang in OPEN_ENDED
     n, last, taken = len(folded), len(tokens) - 1, 0
@@ -287,16 +296,27 @@ def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> lis
         if known is False:
             continue
         if known is True:
-            # Most words that begin a longer name do not begin one here: ask the next word first.
+            # Most words that begin a longer name do not begin one here: ask the next words first.
+            names: Sequence[tuple[int, int]]
             if loose or (at < last and begins[folded[start : tokens[at + 1][2]]]):
-                names: Sequence[tuple[int, int]] = lexicon.names(folded[start : start + WINDOW])
+                if not loose and at + 1 < last and not begins[folded[start : tokens[at + 2][2]]]:
+                    names = exact[folded[start : min(tokens[at + 2][1], start + WINDOW)]]
+                else:
+                    names = lexicon.names(folded[start : start + WINDOW])
+            elif folded[stop : stop + 1] in _ENDS:
+                names = exact[folded[start : stop + 1]]
             else:
-                names = lexicon.exact[folded[start : stop + (folded[stop : stop + 1] in _ENDS)]]
+                names = alone[token]
         else:
             names = known
         for length, key in names:
             end = start + length
-            if end < n and not loose and in_word(folded, end):
+            if (
+                end < n
+                and not loose
+                and (after := folded[end]) != " "
+                and ((after.isalnum() or after >= "\u0300") and in_word(folded, end))
+            ):
                 continue
             entry = entry_of(key, folded[start:end])
             if entry and (meant := as_written(entry, text, start, end, lang)):
@@ -309,13 +329,18 @@ def detect(folded: str, text: str, tokens: list[Token], lexicon: Lexicon) -> lis
 def _detect_unspaced(folded: str, text: str, lexicon: Lexicon) -> list[Found]:
     found = []
     taken = 0
-    japanese = lexicon.lang == "ja"
+    japanese, begins = lexicon.lang == "ja", lexicon.begins
     for piece in _PIECE.finditer(folded):
         start = piece.start()
-        if start < taken or not lexicon.begins[folded[start : start + 2]]:
+        if start < taken or not begins[folded[start : start + 2]]:
             continue
         together = piece.end() - start == 1 and piece[0] >= "\u0e00"
-        for length, key in lexicon.names(folded[start : start + WINDOW]):
+        # Most names have two characters, and are not looked for twice.
+        if begins[folded[start : start + 3]]:
+            names: Sequence[tuple[int, int]] = lexicon.names(folded[start : start + WINDOW])
+        else:
+            names = lexicon.exact[folded[start : start + 2]]
+        for length, key in names:
             end = start + length
             if end < len(folded) and is_mark(folded[end]):
                 continue
@@ -388,15 +413,15 @@ def phrases(text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
     own, lang = lexicon.phrases, lexicon.lang
     if not own.on:
         return found
-    taken = 0
-    for at in range(len(tokens) - 1):
-        if tokens[at][1] < taken or not (hit := own.find(text, tokens, at)):
+    taken, idle = 0, own.idle
+    for at, (_, start, end) in enumerate(tokens[:-1]):
+        if start < taken or text[start:end] in idle or not (hit := own.find(text, tokens, at)):
             continue
         last, (key, entry) = hit
-        start, end = tokens[at][1], tokens[last][2]
-        if meant := as_written(entry, text, start, end, lang):
-            found.append(Found(start, end, key, meant, inflected=True))
-            taken = end
+        stop = tokens[last][2]
+        if meant := as_written(entry, text, start, stop, lang):
+            found.append(Found(start, stop, key, meant, inflected=True))
+            taken = stop
     return found
 
 
@@ -424,7 +449,9 @@ def inflected(text: str, tokens: list[Token], taken: list[Found], lexicon: Lexic
     found: list[Found] = []
     end_taken = 0
     lang, forms = lexicon.lang, lexicon.known_forms
-    hyphens, compounds = "-" in text, lexicon.phrases.compounds
+    hyphens, compounds, idle = "-" in text, lexicon.phrases.compounds, lexicon.idle
+    if not hyphens:
+        tokens = [token for token in tokens if text[token[1] : token[2]] not in idle]
     free = _free(tokens, taken)
     for at, (folded, start, end) in enumerate(free):
         if start < end_taken:
@@ -439,6 +466,8 @@ def inflected(text: str, tokens: list[Token], taken: list[Found], lexicon: Lexic
                 hit = Found(start, end, *form, inflected=True)
             elif compounds and (part := lexicon.phrases.compound(folded)):
                 hit = Found(start + part[0], start + part[1], *part[2], inflected=True)
+            else:
+                idle.add(word)
         if hit and (meant := as_written(hit.entry, text, hit.start, hit.end, lang)):
             found.append(hit._replace(entry=meant))
             end_taken = hit.end

@@ -194,6 +194,7 @@ _KNOWN: WeakKeyDictionary[Lexicon, Units] = WeakKeyDictionary()
 
 def units_of(lexicon: Lexicon) -> Units:
     """Give the units of a lexicon, made once."""
-    if lexicon not in _KNOWN:
-        _KNOWN[lexicon] = Units(lexicon)
-    return _KNOWN[lexicon]
+    found = _KNOWN.get(lexicon)
+    if found is None:
+        found = _KNOWN[lexicon] = Units(lexicon)
+    return found

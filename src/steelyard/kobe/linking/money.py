@@ -91,7 +91,7 @@ def currencies(  # noqa: C901 - one way of writing after the other
     text: str, written: str, lang: str, numbers: Sequence[Value]
 ) -> Iterator[Value]:
     """Find currencies by their signs anywhere, by codes and short words beside numbers."""
-    for sign in _SYMBOL.finditer(text):
+    for sign in _SYMBOL.finditer(text) if SIGN.search(text) else ():
         code, others = _SYMBOLS[sign[2]], readings(_SYMBOLS[sign[2]])
         if sign[2] == "$" and sign[1]:
             code, others = _DOLLARS[sign[1]], ()

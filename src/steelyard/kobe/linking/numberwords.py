@@ -129,6 +129,12 @@ def telling_words(lang: str) -> frozenset[str]:
     return first_words(lang) - ones
 
 
+@cache
+def silent_words(lang: str) -> set[str]:  # noqa: ARG001 - one set per language
+    """Give the words that were found to be no part of a number; whoever finds them adds them."""
+    return set()
+
+
 def _folded(text: str, lang: str) -> str:
     """Fold a file line by line, so that its keys and values stay what they are."""
     return "\n".join([fold_text(line, lang).text for line in text.split("\n")])

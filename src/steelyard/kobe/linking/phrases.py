@@ -43,12 +43,14 @@ class Phrases:
         self._nodes: dict[str, _Node] = {}
         self._starts: dict[str, tuple[_Node, ...]] = {}
         self._stems: dict[str, tuple[str, ...]] = {}
+        self.idle: set[str] = set()  # words as they are written that begin no such name
 
     def trim(self) -> None:
         """Forget what was looked up where it is much."""
         if max(len(self._starts), len(self._stems), len(self._parts)) > _KEPT:
             for memo in (self._nodes, self._starts, self._stems, self._parts):
                 memo.clear()
+            self.idle.clear()
 
     def find(self, text: str, tokens: list[Token], at: int) -> tuple[int, Form] | None:
         """Find the longest name that begins with a word: the number of its last word, its form."""
@@ -57,6 +59,8 @@ class Phrases:
         nodes = self._starts.get(own)
         if nodes is None:
             nodes = self._starts[own] = self._first(own, word)
+            if not nodes:
+                self.idle.add(own)
         best = None
         if nodes:
             for node in nodes:

@@ -26,11 +26,13 @@ from steelyard.kobe.linking.dates import (
 )
 from steelyard.kobe.linking.measures import glued_symbol
 from steelyard.kobe.linking.money import SIGN, currencies
-from steelyard.kobe.linking.numberwords import number_words, telling_words
+from steelyard.kobe.linking.numberwords import number_words, silent_words, telling_words
 from steelyard.kobe.linking.written import (
     Token,
     Value,
     adjective_values,
+    at_runs,
+    digit_runs,
     half_after,
     text_of,
     word_values,
@@ -50,7 +52,7 @@ _DIGITS_APART = re.compile(
     r"(?:\d+(?:-\d+){2,}(?![-\d])|\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*)"
 )
 #: Letters and digits in one: the digits may stand apart in another language (E 94 and E94).
-_GLUED = re.compile(r"(?<=[^\W\d_])\d{1,4}(?![A-Za-z\d]|[.,]\d)")
+_GLUED = re.compile(r"\d(?<=[^\W\d_]\d)\d{0,3}(?![A-Za-z\d]|[.,]\d)")
 _FRACTIONS = {"1⁄2": 0.5, "1⁄4": 0.25, "3⁄4": 0.75}
 _FRACTION = re.compile(r"(\d*?) ?(1⁄2|1⁄4|3⁄4)(?!\d)")
 #: What is no number though it has digits: addresses, handles, tags, names of files.
@@ -59,12 +61,14 @@ _MASKED = re.compile(
     r"|[\w-]+\.(?:com|org|net|de|cn|ru|cz|co\.uk|pdf|docx?|xlsx?|pptx?|txt|csv|json|xml|html?|zip|"
     r"jpe?g|png|gif|mp[34]|exe|py|svg)\b(?:/\S*)?"
 )
-_MASK_HINT = re.compile(r"://|www\.|[@#]|24/7|(?<=[\w])\.[a-z]{2,4}\b")
+_MASK_SIGNS = ("://", "www.", "@", "#", "24/7")
+_MASK_HINT = re.compile(r"\.(?<=\w\.)[a-z]{2,4}\b")
 _PHONE = re.compile(
     r"\+\d{1,3}(?:[ ()/.-]{0,2}\d){6,13}|\(\d{2,5}\) ?\d(?:[ -]?\d){4,9}"
     r"|(?<![\d-])\d{3}-\d{3,4}-\d{4}(?![\d-])"
     r"|(?<![\d.,])0\d{1,4}[ /-]\d(?:[ -]?\d){4,9}(?![\d.,%])"
 )
+_SHORTEST_PHONE = 7  # digits
 _LISTED = re.compile(r"^[ \t(*•-]*(\d{1,2})(?=[.)、:](?!\d)|\))", re.MULTILINE)
 _VERSION_BEFORE = re.compile(
     r"(?:versio?n?\w*|verz\w*|верси\w*|v|ver|版|release|python|ios|android|windows|macos|bios)"
@@ -100,6 +104,7 @@ _ENGLISH_MONTH = re.compile(
 _ENGLISH_MONTHS = {"march": 3, "may": 5}
 _YEARS = range(1000, 2200)
 _MONEY_SIGNS = "$€£¥₽₴₹"
+_SILENT = 200_000  # words of a language that are known to be no number
 
 
 def canonical(written: str, lang: str) -> str:
@@ -201,12 +206,20 @@ def find_values(
     if _DIGIT.search(text):
         found = _digit_values(text, written, lang)
     words = number_words(lang)
-    if tokens and (
-        not telling_words(lang).isdisjoint([t[0] for t in tokens])
-        or (words.inside and any(part in text for part, _ in words.inside))
+    own = [token[0] for token in tokens]
+    spoken = not own or not silent_words(lang).issuperset(own)
+    if spoken and _are_silent(own, lang):
+        spoken = False
+    if (
+        spoken
+        and tokens
+        and (
+            not telling_words(lang).isdisjoint(own)
+            or (words.inside and any(part in text for part, _ in words.inside))
+        )
     ):
         found = _merged(found, word_values(text, tokens, lang))
-    if words.adjective is not None:
+    if spoken and words.adjective is not None:
         found = _merged(found, adjective_values(text, words))
     if lang in hanzi.LANGUAGES and hanzi.CJK_NUMBER.search(text):
         found = _merged(found, hanzi.cjk_values(text, found))
@@ -219,21 +232,41 @@ def find_values(
     return _settled(text, _ranges(text, found, lang), months) if found else found
 
 
+def _are_silent(own: Sequence[str], lang: str) -> bool:
+    """Whether no word of a text is or holds a number; such words are told at once from then on."""
+    words, silent, telling = number_words(lang), silent_words(lang), telling_words(lang)
+    if len(silent) > _SILENT:
+        silent.clear()
+    for word in own:
+        if word in silent:
+            continue
+        if (
+            word in telling
+            or any(part in word for part, _ in words.inside)
+            or (words.adjective is not None and words.adjective.search(word))
+        ):
+            return False
+        silent.add(word)
+    return bool(own)
+
+
 def _digit_values(  # noqa: C901 - what each run of digits is, in one pass
     text: str, written: str, lang: str
 ) -> list[Value]:
     found: list[Value] = []
     taken = 0
-    masked = [m.span() for m in _MASKED.finditer(text)] if _MASK_HINT.search(text) else []
+    hinted = any([sign in text for sign in _MASK_SIGNS]) or _MASK_HINT.search(text)  # noqa: C419
+    masked = [m.span() for m in _MASKED.finditer(text)] if hinted else []
+    runs = digit_runs(text)
     dated = list(dates(text, lang))
-    for phone in _PHONE.finditer(text):
+    for phone in _PHONE.finditer(text) if len(_DIGIT.findall(text)) >= _SHORTEST_PHONE else ():
         spans = [*masked, *(date[:2] for date in dated)]
         if not any(start < phone.end() and phone.start() < end for start, end in spans):
             number = "".join(c for c in phone[0] if c.isdigit())
             found.append(Value(*phone.span(), f"num:{number}", "number", doubtful=True))
             masked.append(phone.span())
     fixed: dict[int, tuple[int, list[Value]]] = {}
-    for start, clock in clocks(text, lang):
+    for start, clock in clocks(text, lang, runs):
         fixed[start] = clock.end, [clock]
     for start, end, parts in dated:
         if not _VERSION_BEFORE.search(text[max(0, start - 12) : start]):
@@ -242,7 +275,7 @@ def _digit_values(  # noqa: C901 - what each run of digits is, in one pass
         number = text_of(int(mixed[1] or 0) + _FRACTIONS[mixed[2]])
         fixed[mixed.start()] = mixed.end(), [Value(*mixed.span(), f"num:{number}", "number")]
     pattern = _DIGITS_APART if lang in _SEPARATE_COMMA else _DIGITS
-    for digits in pattern.finditer(text):
+    for digits in at_runs(pattern, text, runs):
         start = digits.start()
         if start < taken or any(begin <= start < end for begin, end in masked):
             continue

@@ -114,19 +114,24 @@ def fold_text(text: str, lang: str) -> Folded:
     pieces: list[str] = []
     places: list[int] = []
     at, n = 0, len(text)
-    while at < n:
-        end = at + 1
+    odd = folded.find(_ODD)
+    while odd >= 0:
+        # A mark is folded with the character that it is on.
+        start = odd - 1 if odd > at and _is_mark(text[odd]) else odd
+        end = odd + 1
         while end < n and _is_mark(text[end]):
             end += 1
-        piece = folded[at]
-        if end > at + 1 or piece == _ODD:
-            cluster = text[at:end]
-            if turkic:
-                cluster = "".join(_TURKIC.get(c, c) for c in cluster)
-            piece = _fold_cluster(cluster)
-        pieces.append(piece)
-        places.extend([at] * len(piece))
+        cluster = text[start:end]
+        if turkic:
+            cluster = "".join(_TURKIC.get(c, c) for c in cluster)
+        piece = _fold_cluster(cluster)
+        pieces += (folded[at:start], piece)
+        places += range(at, start)
+        places += [start] * len(piece)
         at = end
+        odd = folded.find(_ODD, at)
+    pieces.append(folded[at:])
+    places += range(at, n)
     return Folded("".join(pieces), (*places, n))
 
 

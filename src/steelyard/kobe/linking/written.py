@@ -6,6 +6,7 @@ do magnitudes; a magnitude in the plural says nothing alone ("thousands came").
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ LETTERS = r"[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0981-\u0dff])*"
 #: A word of the folded text: itself, its start and its end.
 Token = tuple[str, int, int]
 
+_RUN = re.compile(r"\d+")
 _ONE = 1  # "one" and "ein" are articles and pronouns far too often
 _SECOND = 2  # and "second" is a figure of speech
 _HUNDRED, _THOUSAND = 100, 1000
@@ -55,6 +57,26 @@ def text_of(value: float) -> str:
     ('2500000', '1.5', '12')
     """
     return str(int(value)) if value == int(value) else str(value)
+
+
+def digit_runs(text: str) -> list[int]:
+    """Give the places where digits begin.
+
+    Examples
+    --------
+    >>> digit_runs("5 bis 10,5")
+    [0, 6, 9]
+    """
+    return [run.start() for run in _RUN.finditer(text)]
+
+
+def at_runs(pattern: re.Pattern[str], text: str, runs: Sequence[int]) -> Iterator[re.Match[str]]:
+    """Find what begins where digits begin, as ``finditer`` does, without a look at other places."""
+    end = 0
+    for start in runs:
+        if start >= end and (found := pattern.match(text, start)):
+            end = found.end()
+            yield found
 
 
 def word_values(text: str, tokens: Sequence[Token], lang: str) -> list[Value]:
