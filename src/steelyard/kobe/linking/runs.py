@@ -53,7 +53,7 @@ _HEADS = frozenset(
     "gate gulf hall harbour hill hills hospital hotel house institute island islands lake library "
     "line lighthouse mall manor market masjid mausoleum memorial metro monastery monument mosque "
     "mount mountain mountains museum oblast observatory ocean opera palace park pass peninsula "
-    "plaza port prison railway reserve river road ruins school sea shrine square stadium station "
+    "plaza port prison province railway reserve river road ruins school sea shrine square stadium station "
     "street studio synagogue temple theater theatre tomb tower town trail tunnel university valley "
     "village wall waterfall wat woods zoo".split()
 )
@@ -92,11 +92,20 @@ _LINKS = {
 _FEW = frozenset({"to", "to the", "on", "on the", "from", "from the", "for", "for the", "the"})
 _WORD = r"[^\W_][\w½]*(?:[.](?= )|(?:['’&-][^\W_]\w*)*)"
 _ROMAN = re.compile(r"[IVX]+\.?")
+#: Of X: what is a work. X a popular song: so it is one.
+_ABOUT = re.compile(
+    r"(?:seasons?|episodes?|plot|author|genre|cast|premise|chapters|pages|lyrics|sequel|writer|"
+    r"director|composer|adaptation|version|soundtrack) (?:of|in|to) (?:the )?$"
+)
+_CALLED = re.compile(rf",? an? (?:[\w-]+ ){{0,3}}(?:{'|'.join(sorted(_WORKS))})\b")
 _SUBTITLE = re.compile(r": [^\W\d_a-z][\w'’-]* (?:(?:of|the|and|in|de|du) )*[^\W\d_a-z]")
+_BUILDING = re.compile(r"([A-Z]\w+), $")
 _AROUND = 48  # characters
 _SHOUTED = 0.6  # of letters
-_HEADLINE = 0.7  # of longer words
-_SHORT = 10  # longer words of a text of which all must have a capital
+_HEADLINE = 0.7  # of words with a capital
+_SHORT = 10  # words of a text of which all must have a capital
+#: Words without a capital in headlines.
+_UNPRINTED = frozenset("a an the of and or in on to for from with at by as vs de la le du el y".split())
 _NAMES = frozenset({"person", "organisation", "work", "product", "event", "name", "demonym"})
 _PLACES = frozenset({"city", "place", "airport", "state", "region", "subdivision", "geo"})
 _NUMBERS = frozenset({"number", "ordinal"})
@@ -154,10 +163,10 @@ class _Runs:
         if self._printed is None:
             letters = [c for c in self.text if c.isalpha()]
             loud = sum(c.isupper() for c in letters) > _SHOUTED * len(letters)
-            longer = [w for w in self.text.split() if len(w) > 3 and w[0].isalpha()]
-            capital = sum(w[0].isupper() for w in longer)
-            share = 1 if len(longer) < _SHORT else _HEADLINE
-            self._printed = loud or (len(longer) > 3 and capital >= share * len(longer))
+            words = [w for w in self.text.split() if w[0].isalpha() and w not in _UNPRINTED]
+            capital = sum(w[0].isupper() for w in words)
+            share = 1 if len(words) < _SHORT else _HEADLINE
+            self._printed = loud or (len(words) > 3 and capital >= share * len(words))
         return self._printed
 
     def doubts(self, mention: Mention) -> bool:
@@ -173,17 +182,25 @@ class _Runs:
         if category in _NUMBERS:
             return self._is_numbered(mention, before, after)
         if category in ("country", "language"):
-            return self._of_country(before, after)
+            return self._of_country(mention, before, after)
         if category == "month":
             return self._of_month(mention, before, after)
         if mention.rule == "unknown" or category in _PLACES or category == "organisation":
             if self._is_ruler(mention):
                 return True
-        if category in _PLACES and _head_of(mention.text) in _HEADS:
+        if category in _PLACES and (_head_of(mention.text) in _HEADS or self._placed(mention)):
             return True
+        if category == "organisation" and _head_of(mention.text) in _HEADS and before:
+            if before.gap == " " and before.start + len(before.word) in self.ends:
+                return True  # a Catholic University that is Ukrainian
         if mention.rule == "unknown" and self._is_titled(mention, before, after):
             return True
         return self._continues(mention, after) or self._continued(mention, before)
+
+    def _placed(self, mention: Mention) -> bool:
+        """Whether a place tells where a building is, which belongs to its name or not."""
+        match = _BUILDING.search(self.text, max(0, mention.start - _AROUND), mention.start)
+        return match is not None and match[1].lower() in _HEADS
 
     # -- what is beside
 
@@ -223,18 +240,25 @@ class _Runs:
             low = before.word.lower().rstrip(".")
             if low in _ORDINAL_MARKS and before.word[0].isupper():
                 return True
+            if low in _WORKS and before.gap == " ":
+                return True
+            if after and after.gap == " " and before.word[0].isupper():
+                if self._is_foreign(after.word):
+                    return True
             if before.gap == " " or mention.text[0].isupper():
                 capital = before.word[0].isupper() and not is_initial(self.text, before.start)
                 named = capital and low not in stop_words(self.lang)
                 if named and shape(before.word) == "cap" and _ordinary(before.word, self.lang):
                     return True
+        if after and after.gap == "-" and mention.category == "ordinal":
+            return True  # 20th-century music
         if after is None or after.gap != " " or after.start in self.apart:
             return False
         if not after.word[0].isupper() or shape(after.word) != "cap" or len(after.word) < 4:
             return False
         return after.word.lower() not in stop_words(self.lang)
 
-    def _of_country(self, before: _Beside | None, after: _Beside | None) -> bool:
+    def _of_country(self, mention: Mention, before: _Beside | None, after: _Beside | None) -> bool:
         """Whether a country is named in a title: American Restoration, Bank of America."""
         if after and after.gap == " " and after.start not in self.apart and not self.nouns:
             word, low = after.word, after.word.lower()
@@ -247,7 +271,8 @@ class _Runs:
         if before.gap == "-":
             return self._is_part(before) and not self.nouns
         if before.gap == " ":
-            return False  # two names beside each other: see doubt.py
+            # Countries beside a name: see doubt.py.
+            return mention.category == "language" and self._is_part(before) and not self.nouns
         if low in _OFFICES | _OF_STATES or not self._is_part(before):
             return False
         return before.gap.strip() not in _FEW or _ordinary(before.word, self.lang)
@@ -273,15 +298,27 @@ class _Runs:
         self, mention: Mention, before: _Beside | None, after: _Beside | None
     ) -> bool:
         """Whether a name that no base knows is one of a building, a work ..."""
-        if _head_of(mention.text) in _HEADS or mention.text.split()[0].lower() in _HEADS:
+        words = mention.text.lower().split()
+        if len(words) > 1 and not _HEADS.isdisjoint(words):
             return True
-        if _SUBTITLE.match(self.text, mention.end):
+        if _SUBTITLE.match(self.text, mention.end) or _CALLED.match(self.text, mention.end):
+            return True
+        if _ABOUT.search(self.text, max(0, mention.start - _AROUND), mention.start):
             return True
         if before and before.gap == " " and before.word.lower() in _WORKS:
             return True
         if after is None or after.gap != " ":
             return False
-        return after.word in _HEADS or after.word.lower() in _WORKS
+        low = after.word.lower()
+        if after.word in _HEADS or low in _WORKS or low in ("tv", "television"):
+            return True
+        return self._is_foreign(after.word)
+
+    def _is_foreign(self, word: str) -> bool:
+        """Whether a small word is none of the language, so that a name goes on with it."""
+        if self.lang != "en" or not word.isalpha() or not word.islower():
+            return False
+        return known(word, "en") == "no"
 
     def _continues(self, mention: Mention, after: _Beside | None) -> bool:
         """Whether a name goes on behind a mention."""
@@ -302,6 +339,8 @@ class _Runs:
             if mention.rule == "unknown" and " " not in mention.text:
                 return True
             return low not in _RULERS and _ordinary(word, self.lang)
+        if gap == " and the ":
+            return mention.rule == "unknown" and _ordinary(word, self.lang)
         return gap.strip() not in _FEW and " " not in mention.text
 
     def _continued(self, mention: Mention, before: _Beside | None) -> bool:
@@ -311,19 +350,32 @@ class _Runs:
         low, gap = before.word.lower().rstrip("."), before.gap
         if low in _RULERS and before.word[0].isupper() and not mention.rule == "name":
             return True
-        if low in _OFFICES or not self._is_part(before):
+        if low in _OFFICES:
+            return self._in_title(before)
+        if not self._is_part(before):
             return False
         if gap.strip() in _FEW:
             return _ordinary(before.word, self.lang)
         if gap in (" ", "-"):
             if shape(before.word) == "caps":
                 return False
-            if mention.category == "person" or " " in mention.text:
+            several = mention.rule == "unknown" and " " in mention.text
+            if mention.category == "person" or several:
                 return low in _HEADS or low in _RULERS
             if mention.rule == "unknown":
                 return not self.nouns and _ordinary(before.word, self.lang)
             return mention.category != "organisation"
         return low not in _OF_STATES
+
+    def _in_title(self, office: _Beside) -> bool:
+        """Whether an office is named in a title: Quotations from Chairman Mao."""
+        match = _previous(self.lang).search(
+            self.text, max(0, office.start - _AROUND), office.start
+        )
+        if match is None or match["gap"].strip() not in _FEW:
+            return False
+        earlier = _Beside(match["word"], match.start("word"), match["gap"])
+        return self._is_part(earlier) and _ordinary(earlier.word, self.lang)
 
 
 def _head_of(name: str) -> str:
@@ -351,4 +403,6 @@ def _previous(lang: str) -> re.Pattern[str]:
 def _following(lang: str) -> re.Pattern[str]:
     links = _LINKS.get(lang)
     gap = " |-|['’]s |, " if links is None else f" (?:{links})(?:(?<=['’])| )| |-|['’]s |, "
+    if lang == "en":
+        gap = f" and the |{gap}"
     return re.compile(rf"(?P<gap>{gap})(?P<word>{_WORD})")
