@@ -32,6 +32,12 @@ _OFFICES = frozenset(
     "président ministre chancelier sénateur maire presidente ministro canciller alcalde "
     "senador prezydent kanclerz burmistrz".split()
 )
+#: Behind these is a surname, or a given name.
+_ADDRESSES = frozenset(
+    "mr mrs ms mx madam madame monsieur mme mlle herr frau herrn señor señora señorita signor "
+    "signora senhor senhora pan paní pana pánem panu г-н г-жа г-ну господин господина господину "
+    "госпожа госпожи пан пані meneer mevrouw".split()
+)
 #: What countries have: translators name the country with it.
 _OF_STATES = frozenset(
     "government ministry embassy consulate parliament senate congress army navy armed force forces "
@@ -91,13 +97,19 @@ _LINKS = {
 }
 _FEW = frozenset({"to", "to the", "on", "on the", "from", "from the", "for", "for the", "the"})
 _WORD = r"[^\W_][\w½]*(?:[.](?= )|(?:['’&-][^\W_]\w*)*)"
+_ADJECTIVE = re.compile(r"(?:[aei]ans?|sh|ese|ch|[sz]?i|ss|ic|ks?|es)$")
 _ROMAN = re.compile(r"[IVX]+\.?")
 #: Of X: what is a work. X a popular song: so it is one.
 _ABOUT = re.compile(
     r"(?:seasons?|episodes?|plot|author|genre|cast|premise|chapters|pages|lyrics|sequel|writer|"
-    r"director|composer|adaptation|version|soundtrack) (?:of|in|to) (?:the )?$"
+    r"characters?|director|composer|adaptation|version|soundtrack) (?:of|in|to) (?:the )?$|"
+    r"(?:composed|portrays|portrayed|starred in|starring in|premiere of|episode of) (?:the )?$"
 )
-_CALLED = re.compile(rf",? an? (?:[\w-]+ ){{0,3}}(?:{'|'.join(sorted(_WORKS))})\b")
+_CALLED = re.compile(
+    rf",? an? (?:[\w-]+ ){{0,3}}(?:{'|'.join(sorted(_WORKS))})\b"
+    r"| (?:was |is |been )?(?:first |originally )?(?:aired|air|released|premiered|broadcast)\b"
+)
+_TITLE_GOES_ON = re.compile(r" \d+ ([a-z]+)\b")
 _SUBTITLE = re.compile(r": [^\W\d_a-z][\w'’-]* (?:(?:of|the|and|in|de|du) )*[^\W\d_a-z]")
 _BUILDING = re.compile(r"([A-Z]\w+), $")
 _AROUND = 48  # characters
@@ -105,7 +117,9 @@ _SHOUTED = 0.6  # of letters
 _HEADLINE = 0.7  # of words with a capital
 _SHORT = 10  # words of a text of which all must have a capital
 #: Words without a capital in headlines.
-_UNPRINTED = frozenset("a an the of and or in on to for from with at by as vs de la le du el y".split())
+_UNPRINTED = frozenset(
+    "a an the of and or in on to for from with at by as vs de la le du el y".split()
+)
 _NAMES = frozenset({"person", "organisation", "work", "product", "event", "name", "demonym"})
 _PLACES = frozenset({"city", "place", "airport", "state", "region", "subdivision", "geo"})
 _NUMBERS = frozenset({"number", "ordinal"})
@@ -125,6 +139,8 @@ class _Beside(NamedTuple):
 def undecided_parts(text: str, lang: str, mentions: Mentions) -> Mentions:
     """Mark mentions as doubtful that are a part of a longer name or a title.
 
+    Places that are somebody's surname are left out.
+
     Examples
     --------
     >>> nine = Mention(13, 14, "9", "num:9", "number")
@@ -134,12 +150,13 @@ def undecided_parts(text: str, lang: str, mentions: Mentions) -> Mentions:
     >>> [m.doubtful for m in undecided_parts("I heard Symphony No. 9.", "en", (nine,))]
     [True]
     """
-    if lang in CASELESS or not any(_asked(mention) for mention in mentions):
+    if lang in CASELESS or not any(mention.category in _CHECKED for mention in mentions):
         return mentions
     runs = _Runs(text, lang, mentions)
     return tuple(
         mention._replace(doubtful=True) if _asked(mention) and runs.doubts(mention) else mention
         for mention in mentions
+        if mention.category not in _PLACES or not runs.is_addressed(mention)
     )
 
 
@@ -156,6 +173,13 @@ class _Runs:
         self.ends = {m.end: m for m in mentions if m.category in _APART}
         self._printed: bool | None = None
         self.nouns = lang in WITH_CAPITALS
+
+    def is_addressed(self, mention: Mention) -> bool:
+        """Whether a place is a surname: Madame Roseau."""
+        before = self._before(mention)
+        if before is None or before.gap != " " or " " in mention.text:
+            return False
+        return before.word.lower().rstrip(".") in _ADDRESSES
 
     @property
     def printed(self) -> bool:
@@ -193,6 +217,8 @@ class _Runs:
         if category == "organisation" and _head_of(mention.text) in _HEADS and before:
             if before.gap == " " and before.start + len(before.word) in self.ends:
                 return True  # a Catholic University that is Ukrainian
+        if category == "organisation" and _described(self.lang).search(mention.text):
+            return True
         if mention.rule == "unknown" and self._is_titled(mention, before, after):
             return True
         return self._continues(mention, after) or self._continued(mention, before)
@@ -230,9 +256,7 @@ class _Runs:
 
     # -- kinds of mentions
 
-    def _is_numbered(
-        self, mention: Mention, before: _Beside | None, after: _Beside | None
-    ) -> bool:
+    def _is_numbered(self, mention: Mention, before: _Beside | None, after: _Beside | None) -> bool:
         """Whether a number is one of a name: Windows 11, 7 Little Johnstons, Woman Times Seven."""
         if self.nouns:
             return False
@@ -263,8 +287,11 @@ class _Runs:
         if after and after.gap == " " and after.start not in self.apart and not self.nouns:
             word, low = after.word, after.word.lower()
             plain = shape(word) == "cap" and word[0].isupper() and _ordinary(word, self.lang)
-            if plain and low not in _OFFICES | _OF_STATES | _RULERS:
+            other = low not in _OFFICES and low not in _OF_STATES and low not in _RULERS
+            if plain and other:
                 return low not in stop_words(self.lang)
+            if other and self._is_unlike(mention) and self._is_part(after):
+                return True
         if before is None or before.start + len(before.word) in self.ends:
             return False
         low = before.word.lower()
@@ -276,6 +303,11 @@ class _Runs:
         if low in _OFFICES | _OF_STATES or not self._is_part(before):
             return False
         return before.gap.strip() not in _FEW or _ordinary(before.word, self.lang)
+
+    def _is_unlike(self, mention: Mention) -> bool:
+        """Whether a country is no adjective, behind which names stand as well: French Renault."""
+        noun = self.lang == "en" and not _ADJECTIVE.search(mention.text)
+        return noun and shape(mention.text) == "cap"
 
     def _of_month(self, mention: Mention, before: _Beside | None, after: _Beside | None) -> bool:
         """Whether a month is another word of a name: Turkish March, March of the Living."""
@@ -294,9 +326,7 @@ class _Runs:
             return True
         return len(words) > 1 and _ROMAN.fullmatch(words[-1]) is not None
 
-    def _is_titled(
-        self, mention: Mention, before: _Beside | None, after: _Beside | None
-    ) -> bool:
+    def _is_titled(self, mention: Mention, before: _Beside | None, after: _Beside | None) -> bool:
         """Whether a name that no base knows is one of a building, a work ..."""
         words = mention.text.lower().split()
         if len(words) > 1 and not _HEADS.isdisjoint(words):
@@ -306,6 +336,9 @@ class _Runs:
         if _ABOUT.search(self.text, max(0, mention.start - _AROUND), mention.start):
             return True
         if before and before.gap == " " and before.word.lower() in _WORKS:
+            return True
+        further = _TITLE_GOES_ON.match(self.text, mention.end)
+        if further is not None and self._is_foreign(further[1]):
             return True
         if after is None or after.gap != " ":
             return False
@@ -345,8 +378,13 @@ class _Runs:
 
     def _continued(self, mention: Mention, before: _Beside | None) -> bool:
         """Whether a mention is what a name goes on with."""
-        if before is None or before.start + len(before.word) in self.ends:
+        if before is None:
             return False
+        beside = self.ends.get(before.start + len(before.word))
+        if beside is not None:
+            country = beside.category == "country" and before.gap == " "
+            single = mention.rule == "unknown" and " " not in mention.text
+            return country and single and self._is_unlike(beside)
         low, gap = before.word.lower().rstrip("."), before.gap
         if low in _RULERS and before.word[0].isupper() and not mention.rule == "name":
             return True
@@ -369,9 +407,7 @@ class _Runs:
 
     def _in_title(self, office: _Beside) -> bool:
         """Whether an office is named in a title: Quotations from Chairman Mao."""
-        match = _previous(self.lang).search(
-            self.text, max(0, office.start - _AROUND), office.start
-        )
+        match = _previous(self.lang).search(self.text, max(0, office.start - _AROUND), office.start)
         if match is None or match["gap"].strip() not in _FEW:
             return False
         earlier = _Beside(match["word"], match.start("word"), match["gap"])
@@ -397,6 +433,12 @@ def _previous(lang: str) -> re.Pattern[str]:
     links = _LINKS.get(lang)
     gap = "[ -]" if links is None else f"[ -]| (?:{links})(?:(?<=['’])| )"
     return re.compile(rf"(?<![\w'’-])(?P<word>{_WORD})(?P<gap>{gap})\Z".replace(r"\Z", "$"))
+
+
+@cache
+def _described(lang: str) -> re.Pattern[str]:
+    """Give what tells that a name says what it is of, which is translated in many ways."""
+    return re.compile(" (?:of|for) " if lang == "en" else r"(?!)")
 
 
 @cache
