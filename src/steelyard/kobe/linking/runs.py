@@ -6,6 +6,8 @@ it, whatever it is, need not be found again. People behind their office keep the
 do countries before it; rulers, saints and titles of works do not.
 """
 
+# ruff: noqa: PLR0911 - each way of writing has its own answer
+
 from __future__ import annotations
 
 import re
@@ -54,14 +56,15 @@ _RULERS = frozenset(
 #: What a name is of; behind a name they tell that it is one of a building, a river ...
 _HEADS = frozenset(
     "abbey academy airport archabbey arena avenue basilica bay beach bridge building castle "
-    "cathedral cave caves cemetery center centre channel chapel church circuit club college convent "
-    "council county desert district falls festival forest foundation fort fortress garden gardens "
+    "cathedral cave caves cemetery center centre channel chapel church circuit club college "
+    "convent council county desert district falls festival forest foundation fort "
+    "fortress garden gardens "
     "gate gulf hall harbour hill hills hospital hotel house institute island islands lake library "
     "line lighthouse mall manor market masjid mausoleum memorial metro monastery monument mosque "
     "mount mountain mountains museum oblast observatory ocean opera palace park pass peninsula "
-    "plaza port prison province railway reserve river road ruins school sea shrine square stadium station "
-    "street studio synagogue temple theater theatre tomb tower town trail tunnel university valley "
-    "village wall waterfall wat woods zoo".split()
+    "plaza port prison province railway reserve river road ruins school sea shrine square "
+    "stadium station street studio synagogue temple theater theatre tomb tower town trail tunnel "
+    "university valley village wall waterfall wat woods zoo".split()
 )
 #: Before and behind these stand titles, which are translated.
 _WORKS = frozenset(
@@ -121,6 +124,7 @@ _UNPRINTED = frozenset(
     "a an the of and or in on to for from with at by as vs de la le du el y".split()
 )
 _NAMES = frozenset({"person", "organisation", "work", "product", "event", "name", "demonym"})
+_NAMED = frozenset({"organisation", "person", "product", "event"})
 _PLACES = frozenset({"city", "place", "airport", "state", "region", "subdivision", "geo"})
 _NUMBERS = frozenset({"number", "ordinal"})
 _CHECKED = _NAMES | _PLACES | _NUMBERS | {"month", "country", "language"}
@@ -194,12 +198,10 @@ class _Runs:
         return self._printed
 
     def doubts(self, mention: Mention) -> bool:
+        """Whether a mention may be a part of something else."""
         category = mention.category
-        if category == "work":
+        if category == "work" or (category in _NAMED and mention.text.lower() in _GIVEN):
             return True
-        if category in ("organisation", "person", "product", "event"):
-            if mention.text.lower() in _GIVEN:
-                return True
         if self.printed:
             return False
         before, after = self._before(mention), self._after(mention)
@@ -209,19 +211,23 @@ class _Runs:
             return self._of_country(mention, before, after)
         if category == "month":
             return self._of_month(mention, before, after)
-        if mention.rule == "unknown" or category in _PLACES or category == "organisation":
-            if self._is_ruler(mention):
-                return True
-        if category in _PLACES and (_head_of(mention.text) in _HEADS or self._placed(mention)):
+        if category in _PLACES:
+            own = _is_ruler(mention) or _head_of(mention.text) in _HEADS or self._placed(mention)
+        elif category == "organisation":
+            own = _is_ruler(mention) or self._is_described(mention, before)
+        else:
+            unknown = mention.rule == "unknown"
+            own = unknown and (_is_ruler(mention) or self._is_titled(mention, before, after))
+        return own or self._continues(mention, after) or self._continued(mention, before)
+
+    def _is_described(self, mention: Mention, before: _Beside | None) -> bool:
+        """Whether a name says what it is of, which is translated in many ways."""
+        if self.lang == "en" and (" of " in mention.text or " for " in mention.text):
             return True
-        if category == "organisation" and _head_of(mention.text) in _HEADS and before:
-            if before.gap == " " and before.start + len(before.word) in self.ends:
-                return True  # a Catholic University that is Ukrainian
-        if category == "organisation" and _described(self.lang).search(mention.text):
-            return True
-        if mention.rule == "unknown" and self._is_titled(mention, before, after):
-            return True
-        return self._continues(mention, after) or self._continued(mention, before)
+        if before is None or before.gap != " " or _head_of(mention.text) not in _HEADS:
+            return False
+        # A Catholic University that is Ukrainian is another one.
+        return before.start + len(before.word) in self.ends
 
     def _placed(self, mention: Mention) -> bool:
         """Whether a place tells where a building is, which belongs to its name or not."""
@@ -262,16 +268,14 @@ class _Runs:
             return False
         if before and before.gap != "-" and before.start + len(before.word) not in self.ends:
             low = before.word.lower().rstrip(".")
-            if low in _ORDINAL_MARKS and before.word[0].isupper():
+            capital = before.word[0].isupper()
+            if (low in _ORDINAL_MARKS and capital) or (low in _WORKS and before.gap == " "):
                 return True
-            if low in _WORKS and before.gap == " ":
+            if after and after.gap == " " and capital and self._is_foreign(after.word):
                 return True
-            if after and after.gap == " " and before.word[0].isupper():
-                if self._is_foreign(after.word):
-                    return True
             if before.gap == " " or mention.text[0].isupper():
-                capital = before.word[0].isupper() and not is_initial(self.text, before.start)
-                named = capital and low not in stop_words(self.lang)
+                named = capital and not is_initial(self.text, before.start)
+                named = named and low not in stop_words(self.lang)
                 if named and shape(before.word) == "cap" and _ordinary(before.word, self.lang):
                     return True
         if after and after.gap == "-" and mention.category == "ordinal":
@@ -319,12 +323,6 @@ class _Runs:
 
     def _around(self, mention: Mention) -> str:
         return self.text[max(0, mention.start - 4) : mention.end + 6]
-
-    def _is_ruler(self, mention: Mention) -> bool:
-        words = mention.text.split()
-        if words[0].lower().rstrip(".") in _RULERS:
-            return True
-        return len(words) > 1 and _ROMAN.fullmatch(words[-1]) is not None
 
     def _is_titled(self, mention: Mention, before: _Beside | None, after: _Beside | None) -> bool:
         """Whether a name that no base knows is one of a building, a work ..."""
@@ -376,7 +374,7 @@ class _Runs:
             return mention.rule == "unknown" and _ordinary(word, self.lang)
         return gap.strip() not in _FEW and " " not in mention.text
 
-    def _continued(self, mention: Mention, before: _Beside | None) -> bool:
+    def _continued(self, mention: Mention, before: _Beside | None) -> bool:  # noqa: C901 - as above
         """Whether a mention is what a name goes on with."""
         if before is None:
             return False
@@ -386,7 +384,7 @@ class _Runs:
             single = mention.rule == "unknown" and " " not in mention.text
             return country and single and self._is_unlike(beside)
         low, gap = before.word.lower().rstrip("."), before.gap
-        if low in _RULERS and before.word[0].isupper() and not mention.rule == "name":
+        if low in _RULERS and before.word[0].isupper() and mention.rule != "name":
             return True
         if low in _OFFICES:
             return self._in_title(before)
@@ -414,6 +412,13 @@ class _Runs:
         return self._is_part(earlier) and _ordinary(earlier.word, self.lang)
 
 
+def _is_ruler(mention: Mention) -> bool:
+    words = mention.text.split()
+    if words[0].lower().rstrip(".") in _RULERS:
+        return True
+    return len(words) > 1 and _ROMAN.fullmatch(words[-1]) is not None
+
+
 def _head_of(name: str) -> str:
     """Give the last word of a name of several."""
     first, _, last = name.lower().rpartition(" ")
@@ -433,12 +438,6 @@ def _previous(lang: str) -> re.Pattern[str]:
     links = _LINKS.get(lang)
     gap = "[ -]" if links is None else f"[ -]| (?:{links})(?:(?<=['’])| )"
     return re.compile(rf"(?<![\w'’-])(?P<word>{_WORD})(?P<gap>{gap})\Z".replace(r"\Z", "$"))
-
-
-@cache
-def _described(lang: str) -> re.Pattern[str]:
-    """Give what tells that a name says what it is of, which is translated in many ways."""
-    return re.compile(" (?:of|for) " if lang == "en" else r"(?!)")
 
 
 @cache
