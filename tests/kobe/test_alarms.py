@@ -110,7 +110,9 @@ def test_without_doubt_nothing_changes(data: st.DataObject):
             min(sum(m.id == c for m in there), sum(m.id == c for m in source)) for c in "abc"
         )
         taken = left - int(expected.kept.sum())
-        assert found.found.tolist() == [[len(there) - taken]]
+        # What is doubtful may be there by another name.
+        renamed = min(len(there) - left, len(source) - len(sure) - taken)
+        assert found.found.tolist() == [[len(there) - taken - renamed]]
 
 
 # -- what is an alarm

@@ -189,13 +189,17 @@ def match(
 
 
 def _passed_over(wanted: Linked, there: Linked, pairs: Pairs) -> int:
-    """Count mentions of an output that are neither kept nor added: what is doubtful in a text."""
+    """Count mentions of an output that are neither kept nor added: what is doubtful in a text.
+
+    What is doubtful in the source and not found again may be there by another name: as many others
+    of the output say nothing.
+    """
     by_doubt = sum(wanted[i].doubtful for i in pairs)
-    doubtful = [j for j, mention in enumerate(there) if mention.doubtful]
-    if doubtful:
-        taken = set(pairs.values())
-        by_doubt += sum(j not in taken for j in doubtful)
-    return by_doubt
+    taken = set(pairs.values())
+    doubtful = sum(mention.doubtful and j not in taken for j, mention in enumerate(there))
+    others = len(there) - len(taken) - doubtful
+    renamed = sum(mention.doubtful and i not in pairs for i, mention in enumerate(wanted))
+    return by_doubt + doubtful + min(others, renamed)
 
 
 def pair_all(

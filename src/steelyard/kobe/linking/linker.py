@@ -19,6 +19,7 @@ from steelyard.kobe.linking.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
 from steelyard.kobe.linking.measures import units_of
 from steelyard.kobe.linking.money import COMMON, readings
 from steelyard.kobe.linking.quantities import find_values, is_year
+from steelyard.kobe.linking.runs import undecided_parts
 from steelyard.kobe.linking.tokens import in_word, is_mark, tokenise
 from steelyard.kobe.linking.wordforms import Folded, common, fold_text, stop_words
 from steelyard.kobe.linking.written import Token, Value
@@ -137,7 +138,8 @@ class DictionaryLinker:
         if self.options.values and "core" in self.options.tiers:
             months = [(f.start, f.end) for f in found if f.entry.category == "month"]
             values = find_values(folded.text, tokens, lang, months, aligned)
-        return self._settle(text, aligned, folded, found, values, lexicon)
+        mentions = self._settle(text, aligned, folded, found, values, lexicon)
+        return undecided_parts(text, lang, mentions)
 
     def _settle(  # noqa: C901, PLR0912 - each kind has its own needs
         self,

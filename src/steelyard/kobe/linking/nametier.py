@@ -16,6 +16,7 @@ from functools import cache, partial
 from steelyard.kobe.languages import script, scripts
 from steelyard.kobe.linking.namematching import exactly, find_in, pieces
 from steelyard.kobe.linking.romanise import romanise
+from steelyard.kobe.linking.runs import undecided_parts
 from steelyard.kobe.linking.signs import Name
 from steelyard.kobe.linking.unknown import find_names
 from steelyard.kobe.mention import Mention, Mentions
@@ -89,7 +90,7 @@ class NameTier:
                 Mention(name.start, name.end, own, key, "name", TIER, (key,), RULE, doubtful)
             )
         found.sort(key=lambda m: (m.start, m.end))
-        return tuple(found)
+        return undecided_parts(text, self.lang, tuple(found))
 
     def _is_sure(self, name: Name) -> bool:
         if name.kind in self._sure:

@@ -52,13 +52,16 @@ _ROLES = frozenset(
 )
 #: Abbreviations of things, which name nothing.
 _GENERIC = frozenset(
-    "PC TV CD DVD USB HTML CSS PDF ID IT IQ KO OK VAT DIY GPS LED LCD HD UHD CEO CFO CTO COO PM "
+    "PC TV CD DVD USB CRM ERP DMS CMS SEO QR HTML CSS PDF ID IT IQ KO OK VAT DIY GPS LED LCD HD "
+    "UHD CEO CFO CTO COO PM "
     "MP PR HR ICU FAQ SMS MMS ATM GDP GNP DNA RNA DNS HIV AIDS PIN RAM ROM CPU GPU VPN URL API "
     "AI VR AR UI UX SUV NGO PCR CT MRI EKG BMI ETF IPO B2B B2C RPG FPS NPC CV PS AM UTC GMT CET "
     "BC AD DJ VIP SOS UFO RIP LOL OMG WTF FYI ASAP TBA TBD NFT SIM IP WLAN LAN HDMI SSD HDD "
     "MWST LKW PKW KFZ GMBH AG DPH HDP MHD VŠ SŠ ZŠ ČR СМИ ВИЧ ПК ТВ ВВП ДНК РНК НДС ИИ ЖКХ ДТП "
     "ЧП ЕГЭ МРТ ИП ООО ОАО ПО IVA PIB ADN ONG TVA PME VIH PIL AP MM".split()
 )
+#: The same with small letters, without hyphens.
+_TECHNICAL = frozenset("wifi bluray usbc usba usbs ebook pdfs".split())
 _HEADLINE = 0.7  # of the longer words with a capital, half of them ordinary: no sentence
 _SHORT = 10  # longer words of a text of which all must have a capital
 _LOUD = 0.5  # of them in capitals throughout
@@ -277,13 +280,20 @@ def _kind_of_one(word: Word, told: str, lang: str) -> str | None:
     if word.shape == "caps":
         return "acronym" if _is_acronym(word.text, lang) else None
     if word.shape == "mixed":
-        return "mixed"
+        return None if _is_technical(word.text, lang) else "mixed"
     least = 3 + (lang in WITH_CAPITALS)  # letters
     if word.shape != "cap" or told == "yes" or len(word.text) < least:
         return None
     if told != "no":
         return "listed"
     return "first" if word.begins else "single"
+
+
+def _is_technical(word: str, lang: str) -> bool:
+    """Whether a word with a capital inside is one of technology that names nothing: eReader."""
+    if word.lower().replace("-", "") in _TECHNICAL:
+        return True
+    return word[0] == "e" and lang in _WELL_KNOWN and known(word[1:], lang) == "yes"
 
 
 def _is_acronym(word: str, lang: str) -> bool:
