@@ -310,8 +310,8 @@ def explain_all(
             else:
                 foreign = not mentions and is_target is not None and not is_target(text)
                 found = explain(source, text, mentions, missed[at], copies_count=copies_count,
-                                foreign=foreign, forms=forms[1],
-                                pairs=pairs[name][at])  # fmt: skip
+                                foreign=foreign, forms=forms[1], pairs=pairs[name][at],
+                                text=linked.sources[at] or "")  # fmt: skip
                 own.append(tuple(found))
         rows[name] = own
     explained = Explained(linked, rows, forms, copies_count)
