@@ -81,7 +81,8 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
             "same_category": finding.kind == "changed" and _alike(finding),
             "stranger": finding.output is not None and _is_strange(finding),
             "doubtful": mention.doubtful,
-            "repeated": finding.repeated,
+            "new_name": finding.kind == "added" and is_stranger(mention),
+            ("one_of_several" if finding.kind == "changed" else "repeated"): finding.repeated,
             **({} if mention.group == "number" else {mention.group: 1.0}),
             **_link(mention, own),
             "converted": finding.kind == "changed" and _is_converted(mention, around),
@@ -104,11 +105,11 @@ def _is_converted(mention: Mention, around: Around) -> bool:
 
 
 def _is_strange(finding: Finding) -> bool:
-    """Tell whether an unknown name stands in the place of something that a base knows."""
+    """Tell whether of what was lost and what is there a base knows only one."""
     source, output = finding.source, finding.output
     if finding.kind != "changed" or source is None or output is None:
         return False
-    return is_stranger(output) and not is_stranger(source)
+    return is_stranger(output) != is_stranger(source)
 
 
 def _alike(finding: Finding) -> bool:

@@ -177,11 +177,14 @@ def explain(
     findings = {i: Finding("found", source[i], mentions[j]) for i, j in pairs.items()}
     taken = set(pairs.values())
     free = [m for j, m in enumerate(mentions) if j not in taken]
+    fits = _Fitting(output, forms, mentions, text, foreign=foreign, copies_count=copies_count)
     if len(findings) < len(source):
         used = [(mentions[j].start, mentions[j].end) for j in taken]
-        fits = _Fitting(output, forms, mentions, text, foreign=foreign, copies_count=copies_count)
         free = _account(source, findings, (used, free), missed, fits)
     free = [m for m in free if not m.doubtful]
+    if fits.may_be_new:
+        used = [(f.output.start, f.output.end) for f in findings.values() if f.output is not None]
+        free += fits.strangers(used, alone=True)
     wanted = {r for m in source for r in m.readings} if free else set()
     added = [Finding("added", None, m, not wanted.isdisjoint(m.readings)) for m in free]
     return [findings[i] for i in range(len(source))] + added
@@ -200,10 +203,14 @@ class _Fitting(NamedTuple):
     def standing(self, mention: Mention, taken: tuple[Spans, Spans]) -> Mention | None:
         return None if self.foreign else _standing(mention, self.output, taken, self.forms)
 
-    def strangers(self, used: Spans) -> list[Mention]:
-        if self.foreign or self.forms is None or not self.source:
+    @property
+    def may_be_new(self) -> bool:
+        return bool(self.source) and not self.foreign and self.forms is not None
+
+    def strangers(self, used: Spans, *, alone: bool = False) -> list[Mention]:
+        if not self.may_be_new or self.forms is None:
             return []
-        return self.forms.strangers(self.output, self.source, self.mentions, used)
+        return self.forms.strangers(self.output, self.source, (self.mentions, used), alone=alone)
 
     def may_be_copied(self, mention: Mention) -> bool:
         if self.copies_count or self.foreign:

@@ -12,7 +12,7 @@ from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import UNSTATED, Flag, Name
 from steelyard.kobe.languages import script_share, scripts
 from steelyard.kobe.mention import Linker, Mention, Mentions
-from steelyard.kobe.rivals import strangers
+from steelyard.kobe.rivals import KINDS, NEW, can_be_new, strangers
 
 _CODE = 4  # letters of a code at most
 _READINGS = 3  # of an ambiguous name, the most probable ones
@@ -100,12 +100,20 @@ class Forms:
         return bool(self._kb.prior[mention.id] >= _LARGE)
 
     def strangers(
-        self, output: str, source: str, mentions: Mentions, taken: Sequence[tuple[int, int]]
+        self,
+        output: str,
+        source: str,
+        taken: tuple[Mentions, Sequence[tuple[int, int]]],
+        *,
+        alone: bool,
     ) -> list[Mention]:
-        """Give the names of an output that nothing in the source is like; none without a base."""
-        if self._kb is None:
+        """Give the names of an output that nothing in the source is like; none without a base.
+
+        With ``alone`` those that are errors though nothing in the source seems to be lost.
+        """
+        if self._kb is None or (alone and not can_be_new(source, self._scripts)):
             return []
-        return strangers(output, source, self._lang, mentions, taken)
+        return strangers(output, source, self._lang, *taken, kinds=NEW if alone else KINDS)
 
     def fits(self, mention: Mention) -> bool:
         """Tell whether the form of a mention may stand in the language as it is.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
+from steelyard.kobe.languages import script_share
 from steelyard.kobe.linking.namematching import alike, find_in, pieces
 from steelyard.kobe.linking.nametier import RULE, TIER
 from steelyard.kobe.linking.romanise import romanise
@@ -18,18 +19,39 @@ from steelyard.kobe.mention import Mention, Mentions
 
 #: Ways of writing that make a name which nothing in the source stands for. Titles, abbreviations
 #: and what is quoted are mostly translations of something.
-_KINDS = frozenset({"person", "single", "listed", "mixed", "foreign", "kana", "dotted", "honoured"})
+KINDS = frozenset({"person", "single", "listed", "mixed", "foreign", "kana", "dotted", "honoured"})
+#: Those that are new where the source, in letters of the same kind, has nothing like them.
+NEW = frozenset({"person", "single"})
 #: Places that a name may stand for which no base knows; others have names in all languages.
 _SMALL_PLACES = frozenset({"city", "place", "airport"})
+_MOST = 0.9  # of letters
 _NEARLY = 0.8  # of what makes two words one name
 
 
+def can_be_new(source: str, scripts: frozenset[str]) -> bool:
+    """Tell whether names of a source would be written alike in the script of an output.
+
+    Examples
+    --------
+    >>> latin = frozenset({"LATIN"})
+    >>> can_be_new("Er heißt Weber.", latin), can_be_new("他叫韦伯。", latin)
+    (True, False)
+    """
+    return scripts == {"LATIN"} and script_share(source, scripts) > _MOST
+
+
 def strangers(
-    output: str, source: str, lang: str, mentions: Mentions, taken: Iterable[tuple[int, int]]
+    output: str,
+    source: str,
+    lang: str,
+    mentions: Mentions,
+    taken: Iterable[tuple[int, int]],
+    kinds: frozenset[str] = KINDS,
 ) -> list[Mention]:
     """Give the names of an output that no base knows and nothing in the source is like.
 
-    ``mentions`` are those of the output, ``taken`` the spans of what is accounted for.
+    ``mentions`` are those of the output, ``taken`` the spans of what is accounted for, ``kinds``
+    the ways of writing that count.
 
     Examples
     --------
@@ -45,7 +67,7 @@ def strangers(
     found = []
     for name in find_names(output, lang, mentions):
         own = output[name.start : name.end]
-        if name.kind not in _KINDS or any(s < name.end and name.start < e for s, e in spans):
+        if name.kind not in kinds or any(s < name.end and name.start < e for s, e in spans):
             continue
         if find_in(own, source, lambda: there) is None:
             key = "name:" + " ".join(filter(None, map(romanise, name.words)))
