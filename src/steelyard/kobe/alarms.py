@@ -13,7 +13,8 @@ from steelyard.kobe.confidence import Around, Model, features, model
 from steelyard.kobe.explaining import Evidence, Finding, explain
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Pairs
-from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
+from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention
+from steelyard.kobe.rivals import is_stranger
 
 _WHOLE = 3  # entities of a segment that, all lost, are one alarm
 _SOME = 3  # of them are named
@@ -310,8 +311,8 @@ def explain_all(
             else:
                 foreign = not mentions and is_target is not None and not is_target(text)
                 found = explain(source, text, mentions, missed[at], copies_count=copies_count,
-                                foreign=foreign, forms=forms[1],
-                                pairs=pairs[name][at])  # fmt: skip
+                                foreign=foreign, forms=forms[1], pairs=pairs[name][at],
+                                text=linked.sources[at] or "")  # fmt: skip
                 own.append(tuple(found))
         rows[name] = own
     explained = Explained(linked, rows, forms, copies_count)
@@ -351,11 +352,11 @@ def evidence(explained: Explained, name: str, at: int, place: int, alarm: Findin
         side = other in linked.references
         there[side] += 1
         if alarm.source is None:
-            kept[side] += not _holds(linked.output_mentions[other][at] or (), alarm.mention)
+            kept[side] += not _holds(linked, other, at, alarm.mention)
         else:
             kept[side] += _keeps(row[place], alarm)
         if rival is not None:
-            rivals += _holds(linked.output_mentions[other][at] or (), rival)
+            rivals += _holds(linked, other, at, rival)
     return Evidence(kept[0], there[0], kept[1], there[1], rivals)
 
 
@@ -366,6 +367,10 @@ def _keeps(other: Finding, alarm: Finding) -> bool:
     return other.kind == "found" or (other.repeated and not alarm.repeated)
 
 
-def _holds(mentions: Mentions, wanted: Mention) -> bool:
+def _holds(linked: LinkedTexts, other: str, at: int, wanted: Mention) -> bool:
+    """Tell whether another output has an entity; names that no base knows are not linked there."""
+    if is_stranger(wanted) and wanted.text in (linked.outputs[other][at] or ""):
+        return True
     readings = set(wanted.readings)
+    mentions = linked.output_mentions[other][at] or ()
     return any(not readings.isdisjoint(mention.readings) for mention in mentions)

@@ -21,6 +21,7 @@ from steelyard.core.words import plural
 from steelyard.kobe.explaining import Evidence, Finding
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.mention import Mention
+from steelyard.kobe.rivals import is_stranger
 
 FILE = "confidence.toml"
 #: What there is to compare with: nothing, other systems, a human translation, or both.
@@ -78,7 +79,10 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
             "bias": 1.0,
             **({} if finding.kind == "lost" else {finding.kind: 1.0}),
             "same_category": finding.kind == "changed" and _alike(finding),
-            "repeated": finding.repeated,
+            "stranger": finding.output is not None and _is_strange(finding),
+            "doubtful": mention.doubtful,
+            "new_name": finding.kind == "added" and is_stranger(mention),
+            ("one_of_several" if finding.kind == "changed" else "repeated"): finding.repeated,
             **({} if mention.group == "number" else {mention.group: 1.0}),
             **_link(mention, own),
             "converted": finding.kind == "changed" and _is_converted(mention, around),
@@ -98,6 +102,14 @@ def _is_converted(mention: Mention, around: Around) -> bool:
     """Tell whether both a number and a unit were changed, as 10 miles to 16 kilometres."""
     both = {"number", "unit"}
     return mention.category in both and both <= around.changed
+
+
+def _is_strange(finding: Finding) -> bool:
+    """Tell whether of what was lost and what is there a base knows only one."""
+    source, output = finding.source, finding.output
+    if finding.kind != "changed" or source is None or output is None:
+        return False
+    return is_stranger(output) != is_stranger(source)
 
 
 def _alike(finding: Finding) -> bool:

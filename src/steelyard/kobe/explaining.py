@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Mask, Matches, Pairs, pair_candidates
 from steelyard.kobe.mention import Linker, Mention, Mentions
+from steelyard.kobe.rivals import nearly, only_rivals, rivals, wants_strangers
 
 Kind = Literal["found", "lost", "changed", "copied", "added", "missed", "undecided"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -142,6 +142,7 @@ def explain(
     foreign: bool = False,
     forms: Forms | None = None,
     pairs: Pairs | None = None,
+    text: str = "",
 ) -> list[Finding]:
     """Say what happened to each entity of a source, in order, and what was added.
 
@@ -161,6 +162,8 @@ def explain(
         What entities are called in the target language.
     pairs
         What :func:`~steelyard.kobe.matching.pair_candidates` gives, where it is known already.
+    text
+        The source, for names of the output to be looked for in it.
 
     Examples
     --------
@@ -173,11 +176,15 @@ def explain(
         pairs = pair_candidates(source, mentions)
     findings = {i: Finding("found", source[i], mentions[j]) for i, j in pairs.items()}
     taken = set(pairs.values())
-    free = [m for j, m in enumerate(mentions) if j not in taken and not m.doubtful]
+    free = [m for j, m in enumerate(mentions) if j not in taken]
+    fits = _Fitting(output, forms, mentions, text, foreign=foreign, copies_count=copies_count)
     if len(findings) < len(source):
         used = [(mentions[j].start, mentions[j].end) for j in taken]
-        fits = _Fitting(output, forms, foreign=foreign, copies_count=copies_count)
         free = _account(source, findings, (used, free), missed, fits)
+    free = [m for m in free if not m.doubtful]
+    if fits.may_be_new:
+        used = [(f.output.start, f.output.end) for f in findings.values() if f.output is not None]
+        free += fits.strangers(used, alone=True)
     wanted = {r for m in source for r in m.readings} if free else set()
     added = [Finding("added", None, m, not wanted.isdisjoint(m.readings)) for m in free]
     return [findings[i] for i in range(len(source))] + added
@@ -188,11 +195,22 @@ class _Fitting(NamedTuple):
 
     output: str
     forms: Forms | None
+    mentions: Mentions
+    source: str
     foreign: bool
     copies_count: bool
 
     def standing(self, mention: Mention, taken: tuple[Spans, Spans]) -> Mention | None:
         return None if self.foreign else _standing(mention, self.output, taken, self.forms)
+
+    @property
+    def may_be_new(self) -> bool:
+        return bool(self.source) and not self.foreign and self.forms is not None
+
+    def strangers(self, used: Spans, *, alone: bool = False) -> list[Mention]:
+        if not self.may_be_new or self.forms is None:
+            return []
+        return self.forms.strangers(self.output, self.source, (self.mentions, used), alone=alone)
 
     def may_be_copied(self, mention: Mention) -> bool:
         if self.copies_count or self.foreign:
@@ -223,44 +241,57 @@ def _account(
             free = [m for m in free if m.end <= place.start or place.end <= m.start]
             open_.remove(i)
     for i in list(open_):
-        if i in missed or source[i].doubtful:
-            findings[i] = Finding("missed" if i in missed else "undecided", source[i], None)
+        if i in missed:
+            findings[i] = Finding("missed", source[i], None)
             open_.remove(i)
+    free = _replaced(source, findings, open_, (used, free), fitting)
     kept = {r for i, f in findings.items() if f.kind == "found" for r in source[i].readings}
-    wanted = {r for m in source for r in m.readings}
-    rivals = [m for m in free if wanted.isdisjoint(m.readings)]
-    for i, rival in _rivals(source, open_, rivals, len(fitting.output)):
-        repeated = not kept.isdisjoint(source[i].readings)
-        findings[i] = Finding("changed", source[i], rival, repeated)
-        free.remove(rival)
-        open_.remove(i)
     for i in open_:
-        findings[i] = Finding("lost", source[i], None, not kept.isdisjoint(source[i].readings))
+        repeated = not kept.isdisjoint(source[i].readings)
+        if source[i].doubtful:
+            findings[i] = Finding("undecided", source[i], None)
+        else:
+            findings[i] = Finding("lost", source[i], None, repeated)
     return free
 
 
-def _rivals(
-    source: Mentions, lost: Sequence[int], there: Sequence[Mention], length: int
-) -> list[tuple[int, Mention]]:
-    """Pair what is lost with what stands in its place: of its category, or else of its group.
-
-    Of several, those are paired that are spelled alike or stand at about the same place.
-    """
-    end = max((m.end for m in source), default=0) or 1
-    options = []
-    for i in lost:
-        own = source[i]
-        for j, m in enumerate(there):
-            same = own.category == m.category
-            if same or (own.group == m.group != "other"):
-                alike = SequenceMatcher(None, own.text, m.text, autojunk=False).ratio()
-                apart = abs(own.start / end - m.start / (length or 1))
-                options.append((not same, apart - alike, i, j))
-    found: dict[int, int] = {}
-    for _, _, i, j in sorted(options):
-        if i not in found and j not in found.values():
-            found[i] = j
-    return [(i, there[j]) for i, j in sorted(found.items())]
+def _replaced(
+    source: Mentions,
+    findings: dict[int, Finding],
+    open_: list[int],
+    there: tuple[list[tuple[int, int]], list[Mention]],
+    fitting: _Fitting,
+) -> list[Mention]:
+    """Say what was changed for something else; what is left of the output is given back."""
+    used, free = there
+    wanted = {r for m in source for r in m.readings}
+    new = [m for m in free if wanted.isdisjoint(m.readings)]
+    strange = []
+    if any(wants_strangers(source[i]) for i in open_):
+        strange = fitting.strangers(used)
+    for i in list(open_):
+        same = [m for m in strange if wants_strangers(source[i]) and nearly(source[i], m)]
+        if same:
+            findings[i] = Finding("found", source[i], same[0])
+            strange.remove(same[0])
+            open_.remove(i)
+    kept = {r for i, f in findings.items() if f.kind == "found" for r in source[i].readings}
+    sure = [i for i in open_ if not source[i].doubtful]
+    changed = rivals(
+        source, sure, [*(m for m in new if not m.doubtful), *strange], len(fitting.output)
+    )
+    taken = [m for _, m in changed]
+    left = [i for i in open_ if i not in dict(changed)]
+    if any(source[i].doubtful for i in left):
+        rest = [m for m in (*new, *strange) if m not in taken]
+        changed += [(i, m) for i, m in only_rivals(source, left, rest) if source[i].doubtful]
+    for i, rival in changed:
+        repeated = not kept.isdisjoint(source[i].readings)
+        findings[i] = Finding("changed", source[i], rival, repeated)
+        open_.remove(i)
+        if rival in free:
+            free.remove(rival)
+    return free
 
 
 # -- what stands in an output without being linked there
@@ -310,14 +341,14 @@ def _derived(name: str, output: str, linked: Spans, mention: Mention) -> Mention
 
 
 def _surnames(mention: Mention, names: Iterable[str]) -> list[str]:
-    """Give the last parts of a person's names: who was named in full is often named by it alone.
+    """Give the last parts of names of people and currencies, which are often named by them alone.
 
     Examples
     --------
     >>> _surnames(Mention(0, 13, "Ангелу Меркель", 1, "person"), ["Angela Merkel", "Merkel"])
     ['Меркель', 'Merkel']
     """
-    if mention.category != "person":
+    if mention.category not in ("person", "currency"):
         return []
     parts = [_PARTS.split(name.strip()) for name in (mention.text, *names)]
     return list(dict.fromkeys(own[-1] for own in parts if len(own) > 1 and len(own[-1]) > 1))

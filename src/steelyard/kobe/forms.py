@@ -5,12 +5,14 @@ Lists of errors ask it for the few entities that a translation seems to lack.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import UNSTATED, Flag, Name
 from steelyard.kobe.languages import script_share, scripts
-from steelyard.kobe.mention import Linker, Mention
+from steelyard.kobe.mention import Linker, Mention, Mentions
+from steelyard.kobe.rivals import KINDS, NEW, can_be_new, strangers
 
 _CODE = 4  # letters of a code at most
 _READINGS = 3  # of an ambiguous name, the most probable ones
@@ -96,6 +98,22 @@ class Forms:
         if self._kb is None or not isinstance(mention.id, int):
             return False
         return bool(self._kb.prior[mention.id] >= _LARGE)
+
+    def strangers(
+        self,
+        output: str,
+        source: str,
+        taken: tuple[Mentions, Sequence[tuple[int, int]]],
+        *,
+        alone: bool,
+    ) -> list[Mention]:
+        """Give the names of an output that nothing in the source is like; none without a base.
+
+        With ``alone`` those that are errors though nothing in the source seems to be lost.
+        """
+        if self._kb is None or (alone and not can_be_new(source, self._scripts)):
+            return []
+        return strangers(output, source, self._lang, *taken, kinds=NEW if alone else KINDS)
 
     def fits(self, mention: Mention) -> bool:
         """Tell whether the form of a mention may stand in the language as it is.

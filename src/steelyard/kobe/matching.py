@@ -263,6 +263,8 @@ def pair_candidates(wanted: Linked, there: Linked) -> dict[int, int]:
     edges = []
     for mention in wanted:
         near = [j for reading in mention.readings for j in readings.get(reading, ())]
+        if mention.category == "currency":
+            near = [j for j in near if _one_money(mention, there[j])]
         own = dict.fromkeys(near)
         edges.append(
             sorted(own, key=lambda j, m=mention: (there[j].id != m.id, there[j].doubtful))  # type: ignore[misc]
@@ -281,6 +283,21 @@ def pair_candidates(wanted: Linked, there: Linked) -> dict[int, int]:
     for index in _sure_first(wanted):
         place(index, set(taken) if wanted[index].doubtful else set())
     return {index: j for j, index in taken.items()}
+
+
+def _one_money(one: Mention, other: Mention) -> bool:
+    """Tell whether the first reading of one currency is among those of the other.
+
+    Otherwise dollars would be a yuan's worth, since both may be those of Taiwan.
+
+    Examples
+    --------
+    >>> yuan = Mention(0, 1, "元", "CNY", "currency", candidates=("CNY", "HKD", "TWD"))
+    >>> dollar = Mention(0, 1, "$", "USD", "currency", candidates=("USD", "HKD", "TWD"))
+    >>> _one_money(yuan, dollar), _one_money(yuan, Mention(0, 3, "HK$", "HKD", "currency"))
+    (False, True)
+    """
+    return one.id in other.readings or other.id in one.readings
 
 
 def consensus_weights(matches: Matches) -> Floats:
