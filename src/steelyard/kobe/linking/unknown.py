@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from steelyard.kobe.linking.nouns import WITH_CAPITALS, is_given, is_noun, known, may_be_surname
-from steelyard.kobe.linking.signs import Name, signed_names
+from steelyard.kobe.linking.signs import Name, signed_names, towns
 from steelyard.kobe.linking.wordforms import lemma, lemmatised, ordinary, stop_words
 from steelyard.kobe.linking.wordshapes import CASELESS, Word, addresses, capital_words, shape
 from steelyard.kobe.mention import Mentions
@@ -103,6 +103,7 @@ def _candidates(text: str, lang: str, taken: list[tuple[int, int]]) -> Iterator[
         yield Name(start, end, "address", (text[start:end],))
     if lang in CASELESS:
         yield from signed_names(text, lang)
+        yield from towns(text, lang, [end for _, end in taken])
     words = [
         _head(word, lang) if lang in WITH_CAPITALS else word for word in capital_words(text, lang)
     ]
