@@ -63,6 +63,8 @@ def _names(row: dict[str, str]) -> Iterator[Name]:
         first, *others = cell.split("|")
         if lang == _LATIN:
             yield Name("en", first, _LABEL)
+            # Names that are written small as well are so in English, too.
+            yield from (Name("en", text) for text in others if text.casefold() == first.casefold())
             yield from (Name(UNSTATED, text) for text in (first, *others))
         else:
             yield Name(lang, first, _LABEL)

@@ -31,9 +31,7 @@ _LISTED = "、，,和与與及や・／/"
 _GAP = 3
 
 
-def placed(
-    text: str, tokens: Sequence[Token], found: list[Found], lang: str
-) -> list[Found]:
+def placed(text: str, tokens: Sequence[Token], found: list[Found], lang: str) -> list[Found]:
     """Leave out small places of one word that nothing tells from a word or a person.
 
     ``text`` is the text in its own writing, in the places of the folded one.
@@ -79,9 +77,7 @@ def _in_list(text: str, found: Sequence[Found], at: int, lang: str) -> bool:
     return False
 
 
-def _told(
-    text: str, tokens: Sequence[Token], found: Sequence[Found], at: int, lang: str
-) -> bool:
+def _told(text: str, tokens: Sequence[Token], found: Sequence[Found], at: int, lang: str) -> bool:
     name = found[at]
     written = text[name.start : name.end]
     if not _is_small(name, lang) or " " in written:

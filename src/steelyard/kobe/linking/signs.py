@@ -40,6 +40,12 @@ _CHINESE = re.compile(
     "(?!先生|女士|小姐|教授|医生|博士)[\u3400-\u9fff]{1,2}?)"
     "(?=先生|女士|教授|医生|博士|表示|指出|认为|介绍|透露|强调|坦言|告诉|说[，：:“]|称[，：:“])"
 )
+#: The same after an office; surnames that are common words as well are left out.
+_IN_OFFICE = re.compile(
+    "(?:记者|教授|院士|主任|局长|书记|市长|省长|部长|董事长|总经理|队长|民警|律师|导演|演员|歌手|主席|总理|院长|校长|会长|秘书长"
+    f"|发言人|作家|选手|博士|研究员)((?![于任向方万金白石付曾何范]|周[一二三四五六日末])[{_SURNAMES}][\u3400-\u9fff]{{1,2}}?)"
+    "(?=[，。、：；！？\\s“”（）]|表示|说|称|介绍|指出|认为|告诉|和|与|的|在|是|等|也|将|从|$)"
+)
 #: What a body or a building is called, at the end of its name; Katakana before it are its name.
 _JAPANESE_BODIES = re.compile(
     "(?<![\u30a1-\u30fa\u30fc・])[\u30a1-\u30fa\u30fc]{3,}"
@@ -51,7 +57,9 @@ _CHINESE_BODIES = re.compile(
     "(?<![\u3400-\u9fff])(?!该|本|这|那|某|各|两|几|一|某)(?:(?![的是和与对向于在了过从我你不让把被及或])[\u3400-\u9fff]){2,8}?"
     "(?:集团|有限公司|日报|晚报|新闻网|出版社|公安局)(?![\u3400-\u9fff]?[员生们])"
 )
-_TOWN = re.compile("(?!个)[\u3400-\u9fff]{2}(?:[镇县乡村]|街道)(?![\u3400-\u9fff]?[民委政])")
+_TOWN = re.compile(
+    "(?![个全各多])[\u3400-\u9fff]{2}(?:[镇县乡村]|街道)(?![\u3400-\u9fff]?[民委政])"
+)
 #: Words of office before a name, and words that end one.
 _OFFICES = {
     "hi": """श्री श्रीमती डॉ डॉक्टर प्रधानमंत्री राष्ट्रपति मुख्यमंत्री गृहमंत्री अभिनेता अभिनेत्री क्रिकेटर
@@ -123,7 +131,7 @@ def _honoured(text: str) -> Iterator[Name]:
 
 
 def _chinese(text: str) -> Iterator[Name]:
-    for pattern in (_CHINESE, _SURNAME):
+    for pattern in (_CHINESE, _SURNAME, _IN_OFFICE):
         for match in pattern.finditer(text):
             yield Name(*match.span(1), "honoured", (match[1],))
     for match in _DOTTED.finditer(text):

@@ -83,7 +83,8 @@ def find_names(text: str, lang: str, mentions: Mentions = ()) -> tuple[Name, ...
     taken = [(m.start, m.end) for m in mentions if not m.doubtful]
     same = {(m.start, m.end) for m in mentions if m.doubtful}
     found: list[Name] = []
-    for name in _candidates(text, lang, taken):
+    small = towns(text, lang, [m.end for m in mentions if m.group == "place"])
+    for name in (*small, *_candidates(text, lang, taken)):
         if not _covered(name.start, name.end, taken):
             if (name.start, name.end) not in same:
                 found.append(name)
@@ -103,7 +104,6 @@ def _candidates(text: str, lang: str, taken: list[tuple[int, int]]) -> Iterator[
         yield Name(start, end, "address", (text[start:end],))
     if lang in CASELESS:
         yield from signed_names(text, lang)
-        yield from towns(text, lang, [end for _, end in taken])
     words = [
         _head(word, lang) if lang in WITH_CAPITALS else word for word in capital_words(text, lang)
     ]

@@ -335,8 +335,8 @@ def without_prefix(word: str, lang: str) -> list[str]:
     ['لأمم', 'الأمم', 'أمم']
     """
     rests = []
-    for prefix in prefixes(lang):
-        prefix, _, other = prefix.partition(":")
+    for told in prefixes(lang):
+        prefix, _, other = told.partition(":")
         if word.startswith(prefix) and len(word) - len(prefix) >= 3:
             rests.append(other + word[len(prefix) :])
     return rests
