@@ -53,7 +53,7 @@ def test_what_it_holds(kb):
     assert held["product"] > 500
     assert held["work"] > 2_000
     assert "demonym" not in held  # they are names of countries
-    assert "event" not in held
+    assert held["event"] < 100  # feasts and the like, which are written by hand
 
 
 def test_every_source_has_a_licence_that_is_told(kb):

@@ -13,7 +13,8 @@ from make_base.cities import GeoNames
 from make_base.cldr import Cldr, language_codes
 from make_base.demonyms import Currencies, Nationalities, WrittenDemonyms
 from make_base.everyday import Everyday
-from make_base.names import ORIGINS, Names, choose, read
+from make_base.famous import Famous, Nature
+from make_base.names import ORIGINS, Names, choose, given_names, read
 from make_base.places import cities
 from make_base.states import StateItems, States, subdivisions
 from steelyard.kobe.base.build import build
@@ -47,10 +48,13 @@ def sources(given: argparse.Namespace) -> list[Source]:
     """Give all sources, the most trustworthy first."""
     table = read(given.names / "names.tsv.gz")
     states = given.cldr / "subdivisions"
-    chosen = choose(table, _places(states), _nouns(given.nouns / "aliases.tsv.gz"))
+    taken = _places(states) | given_names(table)
+    chosen = choose(table, taken, _nouns(given.nouns / "aliases.tsv.gz"))
     return [
         Cldr(),
         Everyday(),
+        Famous(),
+        Nature(),
         WrittenDemonyms(),
         Nationalities(given.names / "names.tsv.gz"),
         Currencies(),

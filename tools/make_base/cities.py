@@ -131,7 +131,7 @@ def contested(
         return
     for lang in sorted(stated.get(fold(label, UNSTATED), ())):
         mine = [name.text for name in own if name.lang == lang]
-        if label not in mine and (not mine or any(likeness(label, m) >= _SAME for m in mine)):
+        if label not in mine and (not mine or any(likeness(label, m) > _SAME for m in mine)):
             yield Name(lang, label)
 
 

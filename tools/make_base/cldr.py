@@ -82,6 +82,9 @@ class Cldr:
             if id_.startswith("cur:"):
                 own.append(Name(UNSTATED, id_.removeprefix("cur:"), _ABBREVIATION))
         _leave_to_the_usual(names)
+        # درهم is money: nobody has weighed by it for a hundred years.
+        if "unit:volume-dram" in names:
+            names["unit:volume-dram"] = [n for n in names["unit:volume-dram"] if n.lang != "ar"]
         for id_ in sorted(names):
             yield entity(id_), list(dict.fromkeys(names[id_]))
 

@@ -24,6 +24,7 @@ from steelyard.kobe.linking.wordforms import fold
 _LABEL = int(Flag.LABEL)
 #: Names that more things than this have name none of them.
 _SHARED = 2
+_GIVEN = 20  # people who have a given name
 _KNOWN = 3.0  # of 23 languages
 _CLEAR = 0.8  # how much better known one of them must be to have the name alone
 
@@ -96,6 +97,17 @@ def read(path: Path) -> dict[str, tuple[str, list[Row]]]:
                 row = Row(code, text, float(prior), sources)
                 found.setdefault(id_, (category, []))[1].append(row)
     return found
+
+
+def given_names(table: Mapping[str, tuple[str, list[Row]]]) -> frozenset[str]:
+    """Give the folded words with which the names of several people begin: no company's alone."""
+    count = Counter(
+        first
+        for kind, rows in table.values()
+        if kind == "person"
+        for first in {fold(row.text, row.lang).split()[0] for row in rows if " " in row.text}
+    )
+    return frozenset(word for word, n in count.items() if n >= _GIVEN)
 
 
 def known(rows: Sequence[Row]) -> float:

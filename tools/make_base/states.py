@@ -27,6 +27,8 @@ _LABEL = int(Flag.LABEL)
 #: No state outranks a country of its name: Georgia, Luxembourg.
 _MOST = 5.5
 _BELOW = 0.01
+#: Countries within a country, which everybody knows by name: no share tells how well.
+_NATIONS = frozenset({"GB-ENG", "GB-SCT", "GB-WLS", "GB-NIR"})
 #: What is written after a name in languages without blanks, and left out as often.
 _KINDS = {"zh": "省 市 州 县 縣 区 區 大区 大區", "ja": "州 県 省"}
 _MANY = 3  # countries that have a state of the same name: it tells nothing
@@ -224,6 +226,8 @@ def _largest() -> Mapping[tuple[str, str], int]:
 
 def _prior(code: str, names: Collection[Name], share: int) -> float:
     """Give the prior of a state: its share of the country, below a city of its name."""
+    if code in _NATIONS:
+        return _MOST
     prior = min(_MOST, population_prior(people(code[:2]) / share))
     same = [_largest().get((code[:2], fold(n.text, "en")), 0) for n in names if n.lang == "en"]
     city = max(same, default=0)

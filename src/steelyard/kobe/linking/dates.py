@@ -222,6 +222,38 @@ def clocks(text: str, lang: str, runs: Sequence[int]) -> Iterator[tuple[int, Val
                 yield found.start(), value
 
 
+#: Arabic counts hours as it counts places: at the seventh hour.
+_ARABIC_HOURS = (
+    "الواحدة الثانية الثالثة الرابعة الخامسة السادسة السابعة الثامنة التاسعة العاشرة".split()
+)
+_ARABIC_HOUR = re.compile(
+    rf"(?<!\w)[بو]?الساعة (?:(?P<more>الحادية|الثانية) عشرة?|(?P<hour>{'|'.join(_ARABIC_HOURS)}))"
+    r"(?: (?P<part>والنصف|والربع|والثلث))?(?: (?P<side>صباحا|فجرا|ظهرا|عصرا|مساء|ليلا))?(?!\w)"
+)
+_ARABIC_MINUTES = {"والنصف": 30, "والربع": 15, "والثلث": 20}
+
+
+def arabic_hours(text: str) -> Iterator[Value]:
+    """Find clock times in Arabic words.
+
+    Examples
+    --------
+    >>> [value.id for value in arabic_hours("الساعة السابعة والنصف مساء")]
+    ['time:19:30']
+    """
+    for found in _ARABIC_HOUR.finditer(text):
+        if found["more"]:
+            hour = 11 + (found["more"] == "الثانية")
+        else:
+            hour = 1 + _ARABIC_HOURS.index(found["hour"])
+        early = found["side"] in ("صباحا", "فجرا")
+        side = "" if found["side"] is None else ("a" if early else "p")
+        minute = _ARABIC_MINUTES.get(found["part"], 0)
+        value = hour_value(found.start(), found.end(), hour, minute, side)
+        if value is not None:
+            yield value
+
+
 def hour_value(start: int, end: int, hour: int, minute: int, side: str) -> Value | None:
     """Give a clock time; ``side`` is ``a`` (am), ``p`` (pm) or empty.
 

@@ -24,6 +24,7 @@ from steelyard.kobe.linking.wordforms import (
     stem,
     stop_words,
 )
+from steelyard.kobe.linking.wordshapes import CASELESS
 from steelyard.kobe.options import LinkOptions
 
 _CASED, _UPPER = int(Flag.CASED), int(Flag.UPPER)
@@ -35,12 +36,14 @@ _PLACES = frozenset({"city", "place", "airport", "region", "state", "subdivision
 _CITIES = frozenset({"city", "airport"})
 _NAMED = frozenset({"person", "organisation", "work", "product", "event"})
 _LOWER_TOO = frozenset({"currency", "unit", "term"})
+_WORDLIKE = frozenset({"organisation", "product", "event"})
 #: What is known by the first letters of its name, in capitals.
 _ABBREVIATED = frozenset({"country", "region", "state", "organisation"})
 _CODES_AS_NAMES = frozenset({"us", "eu", "un"})
 #: What a name that is not the main one is worth less (tens of people): an alias in the language, a
 #: spelling of the main name, any other alternate name.
 _SPOKEN = 7.0  # a language of ten million is known by its name, whatever else that means
+_FAMOUS = 6.5  # what newspapers don't explain is a name, though it may be a word as well
 _LARGE = 5.5  # a city of 300,000 is meant by its name alone
 _SHORTEST = 3  # characters of a Chinese name that is hardly anything else
 _ALIAS, _SPELLING, _ALTERNATE = 0.4, 0.6, 2.5
@@ -127,6 +130,8 @@ class Lexicon:
         self._tiers = [TIERS.index(tier) for tier in options.tiers]
         self._min = math.log10(max(options.min_population, 1))
         self._sure = math.log10(max(options.sure_population, 1))
+        # Where capitals tell no names, states need to be told from words as cities do.
+        self._small = _CITIES | {"state"} if lang in CASELESS else _CITIES
         self._latin = "LATIN" in kb.manifest["scripts"].get(lang, ())
         self.countries = self._national() if options.national_languages else {}
         self._entries: dict[int, Entry | None] = {}
@@ -263,7 +268,7 @@ class Lexicon:
         if tier == "concept" and (len(name) < 2 or name in stop_words(self.lang)):
             return None
         kind = "demonym" if flag & _DEMONYM else category
-        cased = bool(flag & _CASED) or category in _NAMED
+        cased = bool(flag & _CASED) or (category in _NAMED and kb.prior[first] < _FAMOUS)
         case = 2 if flag & _UPPER else int(cased and self._needs_capital(kind))
         beside = category in _NEED_NUMBER or bool(
             flag & _ABBREVIATION and category in ("month", "weekday")
@@ -281,7 +286,7 @@ class Lexicon:
             beside,
             own=own,
             doubtful=not flag & _UPPER and self._unsure(first, category, name, own=own),
-            unplaced=category in _CITIES and self._unplaced(first, name),
+            unplaced=category in self._small and self._unplaced(first, name),
         )
 
     def _unplaced(self, entity: int, name: str) -> bool:
@@ -301,7 +306,9 @@ class Lexicon:
         """Whether a name is better left undecided: it is a word, or hardly its own."""
         if category in _NAMED:
             short = self.lang in UNSPACED and len(name) < _SHORTEST
-            if category == "organisation" and all(self._in_any(word) for word in name.split()):
+            one = " " not in name
+            told = self.kb.prior[entity] < _FAMOUS if category == "organisation" else False
+            if (one or told) and category in _WORDLIKE and all(map(self._in_any, name.split())):
                 return True
             return short or (category == "person" and self._is_given(name))
         if category == "language":
@@ -358,8 +365,9 @@ class Lexicon:
             or (category in _CITIES and kb.prior[entity] < self._min)
         ):
             return False
+        famous = category in _NAMED and kb.prior[entity] >= _FAMOUS
         if category in _NAMED and not flag & _UPPER and " " not in name and self._in_any(name):
-            return False
+            return bool(famous)  # and doubtful: Apple, Shell
         abbreviation = flag & _UPPER and category in _ABBREVIATED
         if abbreviation and len(name) == 2 and self._is_code(entity, name):
             return False

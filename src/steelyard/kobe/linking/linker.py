@@ -14,10 +14,12 @@ from collections.abc import Sequence
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.packaged import default
 from steelyard.kobe.languages import normalise
+from steelyard.kobe.linking.caseless import placed
 from steelyard.kobe.linking.doubt import Found, doubted, is_initial
 from steelyard.kobe.linking.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
 from steelyard.kobe.linking.measures import units_of
 from steelyard.kobe.linking.money import COMMON, readings
+from steelyard.kobe.linking.prefixes import prefixed
 from steelyard.kobe.linking.quantities import find_values, is_year
 from steelyard.kobe.linking.runs import undecided_parts
 from steelyard.kobe.linking.tokens import in_word, is_mark, tokenise
@@ -129,11 +131,12 @@ class DictionaryLinker:
             # Most sentences have nothing but words that were met before and are parts of no name.
             if not lexicon.phrases.idle.issuperset(words[:-1]):
                 found = joined(found, phrases(aligned, tokens, lexicon))
+            found = joined(found, prefixed(folded.text, tokens, lexicon))
             if "-" in aligned or not lexicon.idle.issuperset(words):
                 found = joined(found, inflected(aligned, tokens, found, lexicon))
         if found:
             found = joined(found, surnames(aligned, tokens, found, lexicon))
-            found = doubted(aligned, tokens, found, lang)
+            found = placed(aligned, tokens, doubted(aligned, tokens, found, lang), lang)
         values: list[Value] = []
         if self.options.values and "core" in self.options.tiers:
             months = [(f.start, f.end) for f in found if f.entry.category == "month"]

@@ -34,6 +34,11 @@ FAMILIES = {
     "RUB": ("BYN",),
     "CHF": ("XOF", "XAF", "FRF"),
     "GBP": ("EGP", "SYP", "LBP"),
+    "EGP": ("GBP", "SDG", "SYP", "LBP"),
+    "SAR": ("QAR", "YER", "OMR", "IRR", "BRL"),
+    "AED": ("MAD",),
+    "KWD": ("JOD", "IQD", "BHD", "TND", "DZD", "LYD", "RSD"),
+    "TRY": ("SYP", "LBP", "ITL"),
 }
 _CODES = (
     "USD EUR GBP JPY CNY RMB CHF CZK PLN HUF RUB UAH SEK NOK DKK AUD CAD NZD HKD SGD TWD KRW INR "
@@ -58,6 +63,9 @@ _WORDS = {
     "lira": "TRY", "dolar": "USD", "dolary": "USD", "dolarů": "USD", "доллара": "USD",
     "долларов": "USD", "долл": "USD", "dollaria": "USD", "dollár": "USD", "dollárt": "USD",
     "dolarów": "USD", "يورو": "EUR", "دولار": "USD", "دولارا": "USD", "دولارات": "USD",
+    "ريال": "SAR", "ريالا": "SAR", "ريالات": "SAR", "درهم": "AED", "درهما": "AED",
+    "دراهم": "AED", "دينار": "KWD", "دينارا": "KWD", "دنانير": "KWD", "جنيه": "EGP",
+    "جنيها": "EGP", "جنيهات": "EGP", "ليرة": "TRY", "ليرات": "TRY",
     "유로": "EUR", "달러": "USD", "엔": "JPY", "위안": "CNY", "파운드": "GBP",
 }  # fmt: skip
 _WORD_AFTER = re.compile(rf"[ -]?(?:de |d'|di )?({LETTERS}|₹)(?!\w)")

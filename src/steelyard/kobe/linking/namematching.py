@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from steelyard.kobe.linking.nameparts import same_part
 from steelyard.kobe.linking.romanise import romanise, similarity
 
 #: How alike two words must be to be one name: in one script, across scripts, and with scripts of
@@ -192,6 +193,8 @@ def alike(one: str, other: str) -> float:
         and (len(longer) - len(shorter) <= (_ENDING if len(shorter) >= 4 else 2))
     ):
         return 1.5
+    if same_part(one, other):
+        return 2.0
     need = _needed(one, other)
     best = similarity(one, other)
     # Endings of cases: the rest must be alike.

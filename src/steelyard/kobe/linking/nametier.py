@@ -29,7 +29,7 @@ SURE: dict[tuple[str, str], frozenset[str]] = {
     ("CYRILLIC", "LATIN"): _ALWAYS | {"foreign", "person", "single"},
     ("LATIN", "CYRILLIC"): _ALWAYS | {"person", "single"},
     ("CYRILLIC", "CYRILLIC"): _ALWAYS | {"foreign", "person", "single"},
-    ("CJK", "LATIN"): _ALWAYS | {"foreign", "acronym", "mixed"},
+    ("CJK", "LATIN"): _ALWAYS | {"foreign", "acronym", "mixed", "dotted", "honoured"},
     ("LATIN", "DEVANAGARI"): _ALWAYS | {"person", "single"},
     ("LATIN", "KATAKANA"): frozenset({"address", "person"}),
 }

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 from steelyard.kobe.linking import hanzi
 from steelyard.kobe.linking.dates import (
+    arabic_hours,
     clocks,
     dates,
     decade_at,
@@ -219,6 +220,8 @@ def find_values(
         )
     ):
         found = _merged(found, word_values(text, tokens, lang))
+    if lang == "ar" and "الساعة " in text:
+        found = _merged(found, arabic_hours(text))
     if spoken and words.adjective is not None:
         found = _merged(found, adjective_values(text, words))
     if lang in hanzi.LANGUAGES and hanzi.CJK_NUMBER.search(text):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+from steelyard.kobe.linking.nameparts import people
 
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{2,}(?:[・･＝=·][\u30a1-\u30fa\u30fc]+)+")
 _DOTTED = re.compile(r"[\u3400-\u9fff]{1,5}(?:[·・•‧][\u3400-\u9fff]{1,6})+")
@@ -27,12 +29,36 @@ _SOUND_SIGNS = frozenset(
     "韦维温翁沃乌武伍西希锡席夏肖谢辛欣休许雪逊雅亚延扬耶叶伊因英雍尤于约宰赞泽扎詹张章哲珍芝治朱兹卓佐翠蕾茨涅娅莲洁凡罕宗藏帝京柯珊婷娇湛迦伽"
 )
 
-#: A Chinese surname with a given name, before a word that only people have.
+_SURNAMES = (
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈"
+    "姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤"
+)
+#: A surname alone, and a Chinese surname with a given name before a word that only people have.
+_SURNAME = re.compile(f"([{_SURNAMES}])(?=先生|女士|小姐|某某)")
 _CHINESE = re.compile(
-    "(?<![\u3400-\u9fff])((?:[王李张刘陈杨黄赵吴周徐孙马朱胡郭何林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈"
-    "姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤]|欧阳|司马|上官|诸葛)"
+    rf"(?<![\u3400-\u9fff])((?:[{_SURNAMES}]|欧阳|司马|上官|诸葛)"
     "(?!先生|女士|小姐|教授|医生|博士)[\u3400-\u9fff]{1,2}?)"
     "(?=先生|女士|教授|医生|博士|表示|指出|认为|介绍|透露|强调|坦言|告诉|说[，：:“]|称[，：:“])"
+)
+#: The same after an office; surnames that are common words as well are left out.
+_IN_OFFICE = re.compile(
+    "(?:记者|教授|院士|主任|局长|书记|市长|省长|部长|董事长|总经理|队长|民警|律师|导演|演员|歌手|主席|总理|院长|校长|会长|秘书长"
+    f"|发言人|作家|选手|博士|研究员)((?![于任向方万金白石付曾何范]|周[一二三四五六日末])[{_SURNAMES}][\u3400-\u9fff]{{1,2}}?)"
+    "(?=[，。、：；！？\\s“”（）]|表示|说|称|介绍|指出|认为|告诉|和|与|的|在|是|等|也|将|从|$)"
+)
+#: What a body or a building is called, at the end of its name; Katakana before it are its name.
+_JAPANESE_BODIES = re.compile(
+    "(?<![\u30a1-\u30fa\u30fc・])[\u30a1-\u30fa\u30fc]{3,}"
+    "(?:(?:空港|大学|銀行|航空|新聞|病院|自治区|城|橋|湖|川|島|郡)(?![\u3400-\u9fff])"
+    "|(?=社(?![\u3400-\u9fff])))"
+)
+#: Chinese ones at the start of a clause: inside it, nobody can tell where a name begins.
+_CHINESE_BODIES = re.compile(
+    "(?<![\u3400-\u9fff])(?!该|本|这|那|某|各|两|几|一|某)(?:(?![的是和与对向于在了过从我你不让把被及或])[\u3400-\u9fff]){2,8}?"
+    "(?:集团|有限公司|日报|晚报|新闻网|出版社|公安局)(?![\u3400-\u9fff]?[员生们])"
+)
+_TOWN = re.compile(
+    "(?![个全各多])[\u3400-\u9fff]{2}(?:[镇县乡村]|街道)(?![\u3400-\u9fff]?[民委政])"
 )
 #: Words of office before a name, and words that end one.
 _OFFICES = {
@@ -62,6 +88,8 @@ def signed_names(text: str, lang: str) -> Iterator[Name]:
     """Find what is between the signs for titles, names with dots, and those beside an office."""
     if lang not in ("zh", "yue", "ja"):
         yield from names_after_offices(text, lang)
+        for start, end, words in people(text, lang):
+            yield Name(start, end, "honoured", words)
         return
     for match in _QUOTED.finditer(text):
         group = 1 if match[1] else 2
@@ -72,6 +100,27 @@ def signed_names(text: str, lang: str) -> Iterator[Name]:
     for match in _KATAKANA.finditer(text):
         yield Name(*match.span(), "kana", tuple(re.split("[・･＝=·]", match[0])))
     yield from _honoured(text) if lang == "ja" else _chinese(text)
+    yield from _called(text, lang)
+
+
+def _called(text: str, lang: str) -> Iterator[Name]:
+    """Find what is said to be a company, a school, an airport by the word at its end."""
+    for match in (_JAPANESE_BODIES if lang == "ja" else _CHINESE_BODIES).finditer(text):
+        yield Name(*match.span(), "titled", (match[0],))
+
+
+def towns(text: str, lang: str, ends: Sequence[int]) -> Iterator[Name]:
+    """Find small places by the word at their end, right after a known name: 余姚丈亭镇.
+
+    Examples
+    --------
+    >>> [name.words for name in towns("浙江余姚丈亭镇的厂房", "zh", [4])]
+    [('丈亭镇',)]
+    """
+    if lang in ("zh", "yue"):
+        for end in ends:
+            if match := _TOWN.match(text, end):
+                yield Name(*match.span(), "titled", (match[0],))
 
 
 def _honoured(text: str) -> Iterator[Name]:
@@ -82,8 +131,9 @@ def _honoured(text: str) -> Iterator[Name]:
 
 
 def _chinese(text: str) -> Iterator[Name]:
-    for match in _CHINESE.finditer(text):
-        yield Name(*match.span(1), "honoured", (match[1],))
+    for pattern in (_CHINESE, _SURNAME, _IN_OFFICE):
+        for match in pattern.finditer(text):
+            yield Name(*match.span(1), "honoured", (match[1],))
     for match in _DOTTED.finditer(text):
         parts = re.split("[·・•‧]", match[0])
         before = len(parts[0])

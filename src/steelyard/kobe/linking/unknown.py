@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from steelyard.kobe.linking.nouns import WITH_CAPITALS, is_given, is_noun, known, may_be_surname
-from steelyard.kobe.linking.signs import Name, signed_names
+from steelyard.kobe.linking.signs import Name, signed_names, towns
 from steelyard.kobe.linking.wordforms import lemma, lemmatised, ordinary, stop_words
 from steelyard.kobe.linking.wordshapes import CASELESS, Word, addresses, capital_words, shape
 from steelyard.kobe.mention import Mentions
@@ -86,7 +86,8 @@ def find_names(text: str, lang: str, mentions: Mentions = ()) -> tuple[Name, ...
     taken = [(m.start, m.end) for m in mentions if not m.doubtful]
     same = {(m.start, m.end) for m in mentions if m.doubtful}
     found: list[Name] = []
-    for name in _candidates(text, lang, taken):
+    small = towns(text, lang, [m.end for m in mentions if m.group == "place"])
+    for name in (*small, *_candidates(text, lang, taken)):
         if not _covered(name.start, name.end, taken):
             if (name.start, name.end) not in same:
                 found.append(name)

@@ -181,7 +181,13 @@ def stop_words(lang: str) -> frozenset[str]:
 @cache
 def place_words(lang: str) -> frozenset[str]:
     """Give the words of a language after which places are named."""
-    return frozenset(_table("places").get(lang, ()))
+    return frozenset(fold(word, lang) for word in _table("places").get(lang, ()))
+
+
+@cache
+def place_kinds(lang: str) -> frozenset[str]:
+    """Give the words of a language that say what a place is: city, province."""
+    return frozenset(fold(word, lang) for word in _table("place_kinds").get(lang, ()))
 
 
 @cache
@@ -244,6 +250,8 @@ def common(word: str, lang: str) -> bool:
         forms = [capital + ending for ending in _NOUN_ENDINGS]
         forms += [capital.replace(*pair) for pair in _UMLAUTS if pair[0] in capital]
         return any(lemma(form, lang) == capital for form in forms)
+    if form != capital and fold(form, lang) == word and capital == word:
+        return False  # the same word, as it is spelt before it is folded: أوبك
     return form != capital and ordinary(word, lang)
 
 
@@ -315,7 +323,25 @@ def base_forms(word: str, lang: str) -> list[str]:
             for ending, other in _endings(lang)
             if word.endswith(ending) and len(word) - len(ending) >= 3
         ]
-    for prefix in _table("prefixes").get(lang, ()):
+    return list(dict.fromkeys([*forms, *without_prefix(word, lang)]))
+
+
+def prefixes(lang: str) -> list[str]:
+    """Give the letters that are written together with the next word."""
+    return _table("prefixes").get(lang, [])
+
+
+def without_prefix(word: str, lang: str) -> list[str]:
+    """Give what a word may be without letters that are written together with it.
+
+    Examples
+    --------
+    >>> without_prefix("للأمم", "ar")
+    ['لأمم', 'الأمم', 'أمم']
+    """
+    rests = []
+    for told in prefixes(lang):
+        prefix, _, other = told.partition(":")
         if word.startswith(prefix) and len(word) - len(prefix) >= 3:
-            forms.append(word[len(prefix) :])
-    return list(dict.fromkeys(forms))
+            rests.append(other + word[len(prefix) :])
+    return rests
