@@ -124,7 +124,7 @@ def _link(mention: Mention, forms: Forms) -> dict[str, float]:
         "city": mention.category == "city",
         "large": mention.category == "city" and forms.is_large(mention),
         "several_words": is_name and len(mention.text.split()) > 1,
-        "small": mention.category == "number" and _is_small(str(mention.id)),
+        "small": mention.category == "number" and _is_small(mention),
         "list_number": mention.category == "number" and mention.start == 0,
         "unknown": mention.tier == "name",
         "inflected": mention.rule == "inflected",
@@ -133,8 +133,18 @@ def _link(mention: Mention, forms: Forms) -> dict[str, float]:
     }
 
 
-def _is_small(value: str) -> bool:
-    number = value.removeprefix("num:")
+def _is_small(mention: Mention) -> bool:
+    """Tell whether a number is often put in other words: up to twelve, in words also fractions.
+
+    Examples
+    --------
+    >>> numbers = (("7", "num:7"), ("полтора", "num:1.5"), ("1.5", "num:1.5"), ("30", "num:30"))
+    >>> [_is_small(Mention(0, 1, text, one, "number")) for text, one in numbers]
+    [True, True, False, False]
+    """
+    number = str(mention.id).removeprefix("num:")
+    if not any(c.isdecimal() for c in mention.text):
+        number = number.partition(".")[0]
     return number.isdecimal() and int(number) <= _SMALL
 
 

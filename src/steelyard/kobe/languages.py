@@ -190,6 +190,15 @@ class LanguageFilter:
             return False
         if self._identify is None or len(text) < _SHORT:
             return True
+        if self._sounds_right(text):
+            return True
+        # Foreign names make a short sentence look foreign: the rest of its words decides.
+        first, *words = text.split()
+        rest = " ".join((first, *(w for w in words if w == w.lower())))
+        return len(rest) < len(text) and (len(rest) < _SHORT or self._sounds_right(rest))
+
+    def _sounds_right(self, text: str) -> bool:
+        assert self._identify is not None
         lang, probability = self._identify.classify(text)
         return bool(lang == self._target or probability < _SURE)
 

@@ -148,7 +148,7 @@ def only_rivals(
 
     Examples
     --------
-    >>> days, weeks = (Mention(0, 4, text, text, "unit", doubtful=True) for text in ("days", "weeks"))
+    >>> days, weeks = (Mention(0, 4, t, t, "unit", doubtful=True) for t in ("days", "weeks"))
     >>> only_rivals((days,), [0], [weeks]) == [(0, weeks)], only_rivals((days,), [0], [weeks] * 2)
     (True, [])
     """
