@@ -225,7 +225,14 @@ class Lexicon:
                 for entity, flag in zip(entities.tolist(), flags.tolist(), strict=True):
                     known = found.setdefault(entity, flag)
                     found[entity] = known | (flag & _LABEL)
+                    # What everybody knows is written small as well, if any form of it is: bitcoin
+                    if known & _CASED and not flag & _CASED and self._is_famous(entity):
+                        found[entity] &= ~_CASED
         return list(found.items())
+
+    def _is_famous(self, entity: int) -> bool:
+        named = self._categories[self.kb.category[entity]] in _NAMED
+        return named and bool(self.kb.prior[entity] >= _FAMOUS)
 
     def _cased(self, kept: list[tuple[int, int]], name: str) -> Entry | None:
         plain = [pair for pair in kept if not pair[1] & _CASED]
@@ -365,9 +372,8 @@ class Lexicon:
             or (category in _CITIES and kb.prior[entity] < self._min)
         ):
             return False
-        famous = category in _NAMED and kb.prior[entity] >= _FAMOUS
         if category in _NAMED and not flag & _UPPER and " " not in name and self._in_any(name):
-            return bool(famous)  # and doubtful: Apple, Shell
+            return self._is_famous(entity)  # and doubtful: Apple, Shell
         abbreviation = flag & _UPPER and category in _ABBREVIATED
         if abbreviation and len(name) == 2 and self._is_code(entity, name):
             return False

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from steelyard.core.errors import InputError
 from steelyard.kobe.base.packaged import embedded
 from steelyard.kobe.linking.romanise import bare, romanise, sounds
-from steelyard.kobe.linking.wordforms import fold, lemma, without_prefix
+from steelyard.kobe.linking.wordforms import fold, lemma, place_words, stop_words, without_prefix
 
 FILE = "name-parts.tsv.gz"
 _WORD = re.compile(r"[^\W\d_]+(?:['׳’][^\W\d_]+)*")
@@ -24,6 +24,11 @@ _DEVANAGARI = re.compile(r"[\u0900-\u0963\u0970-\u097f]+")
 _SHORTEST = 3
 _LONGEST = 4  # words of a name
 _PEOPLE = frozenset({"ar", "he"})
+_SMALL = {
+    "ar": """على حتى منذ عند لدى هذا هذه ذلك تلك عندما بعد قبل خلال بين أمام حول ضد دون غير كما لكن
+    ليس كان كانت قال قالت الذي التي أن إن""",
+    "he": "את של על אל עם זה זו היה היתה אמר אמרה כי אם גם",
+}
 #: Hindi marks who has done something, which things hardly ever have.
 _AGENTS = frozenset({"ने"})
 _AND = frozenset("وו")  # stands before words of any length
@@ -149,10 +154,19 @@ def people(text: str, lang: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     yield from _named(run, lang)
 
 
+@cache
+def _small_words(lang: str) -> frozenset[str]:
+    """Give words that name nothing, of which the dictionaries lack some."""
+    return stop_words(lang) | {fold(word, lang) for word in _SMALL.get(lang, "").split()}
+
+
 @lru_cache(maxsize=1 << 16)
 def _fits(word: str, lang: str) -> bool:
     """Whether a word may be one of a name."""
     if len(word) < _SHORTEST or (lang == "ar" and word.startswith(("ال", "وال", "بال", "لل"))):
+        return False
+    folded = fold(word, lang)
+    if folded in place_words(lang) or folded in _small_words(lang):
         return False
     return _is_unknown(word, lang) or (lang != "hi" and _is_part(word, lang))
 
