@@ -115,7 +115,9 @@ _CALLED = re.compile(
 _TITLE_GOES_ON = re.compile(r" \d+ ([a-z]+)\b")
 _SUBTITLE = re.compile(r": [^\W\d_a-z][\w'’-]* (?:(?:of|the|and|in|de|du) )*[^\W\d_a-z]")
 _BUILDING = re.compile(r"([A-Z]\w+), $")
-_AROUND = 48  # characters
+_GAPS = " -'’"
+_GAPS_AFTER = (" ", "-", "'", "’", ",")
+_AROUND = 32  # characters
 _SHOUTED = 0.6  # of letters
 _HEADLINE = 0.7  # of words with a capital
 _SHORT = 10  # words of a text of which all must have a capital
@@ -202,8 +204,10 @@ class _Runs:
         category = mention.category
         if category == "work" or (category in _NAMED and mention.text.lower() in _GIVEN):
             return True
-        if self.printed:
-            return False
+        return self._is_inside(mention) and not self.printed
+
+    def _is_inside(self, mention: Mention) -> bool:
+        category = mention.category
         before, after = self._before(mention), self._after(mention)
         if category in _NUMBERS:
             return self._is_numbered(mention, before, after)
@@ -238,6 +242,8 @@ class _Runs:
 
     def _before(self, mention: Mention) -> _Beside | None:
         text, start = self.text, mention.start
+        if not start or text[start - 1] not in _GAPS:
+            return None
         from_ = max(0, start - _AROUND)
         match = _previous(self.lang).search(text, from_, start)
         if match is None or (match.start() == from_ and from_ and text[from_ - 1].isalnum()):
@@ -245,6 +251,8 @@ class _Runs:
         return _Beside(match["word"], match.start("word"), match["gap"])
 
     def _after(self, mention: Mention) -> _Beside | None:
+        if self.text[mention.end : mention.end + 1] not in _GAPS_AFTER:
+            return None
         match = _following(self.lang).match(self.text, mention.end)
         return match and _Beside(match["word"], match.start("word"), match["gap"])
 
