@@ -1,8 +1,11 @@
 """Fit the weights of KoBE's confidence to alarms that people judged.
 
-    python tools/fit_confidence.py tests/kobe/gold/alarms.jsonl [--write]
+    python tools/fit_confidence.py --judged tests/kobe/gold/alarms.jsonl --data DATA [--write]
 
-Every judged alarm counts in four situations: as it is, without the reference, without the other
+With ``--judged``, the segments of judged alarms are explained anew with the present code (their
+texts are below DATA), and verdicts are joined to the alarms that it raises; without it, alarms are
+taken as ``tools/alarms_to_judge.py`` dumped them. A segment counts once however many alarms it has,
+since a clause that was left out is one error. Every judged alarm counts in four situations: as it is, without the reference, without the other
 systems, and without both; so that confidences are right whatever a user has. The weights are drawn
 towards those that stand in the file, the more the fewer alarms were judged (a ridge). Without
 ``--write`` it only says what it would change, and what precision the cuts had on each data set when
@@ -14,11 +17,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from judged_again import again, read_verdicts
 from numpy.typing import NDArray
 
 from steelyard.kobe import confidence
@@ -27,18 +32,22 @@ from steelyard.kobe.explaining import Evidence
 
 TARGET = Path(confidence.__file__).parent / confidence.FILE
 VERDICTS = {"real": 1.0, "false": 0.0}
-_OF_EVIDENCE = ("others", "reference", "rival_elsewhere")
+_OF_EVIDENCE = tuple(confidence.of_evidence(Evidence(), "number"))
 Floats = NDArray[np.float64]
 
 
 class Judged(NamedTuple):
-    """An alarm in one situation: its features, what it was found to be, and where it is from."""
+    """An alarm in one situation: its features, what it was found to be, and where it is from.
+
+    ``weight`` is its share of the segment's one voice.
+    """
 
     features: Mapping[str, float]
     real: float
     situation: str
     capped: bool
     data: str
+    weight: float = 1.0
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -54,6 +63,20 @@ def read(path: Path) -> list[dict[str, Any]]:
             raise SystemExit(message)
         rows.append(row)
     return rows
+
+
+def weighted(rows: Sequence[Mapping[str, Any]]) -> list[Judged]:
+    """Show all alarms in all situations; those of one output and verdict share one voice."""
+    keys = [
+        (_set(row), row.get("system"), row.get("segment", i), row["verdict"], row.get("kind"))
+        for i, row in enumerate(rows)
+    ]
+    counts = Counter(keys)
+    return [
+        one._replace(weight=1 / counts[key])
+        for key, row in zip(keys, rows, strict=True)
+        for one in situations(row)
+    ]
 
 
 def situations(row: Mapping[str, Any]) -> Iterable[Judged]:
@@ -96,10 +119,11 @@ def fit(judged: Sequence[Judged], start: Mapping[str, float], ridge: float) -> d
     weights = prior = np.array([start[name] for name in names])
     x = np.array([[one.features.get(name, 0.0) for name in names] for one in judged])
     y = np.array([one.real for one in judged])
+    w = np.array([one.weight for one in judged])
     for _ in range(50):
         p = 1 / (1 + np.exp(-x @ weights))
-        gradient = x.T @ (p - y) + ridge * (weights - prior)
-        hessian = (x * (p * (1 - p))[:, None]).T @ x + ridge * np.eye(len(names))
+        gradient = x.T @ (w * (p - y)) + ridge * (weights - prior)
+        hessian = (x * (w * p * (1 - p))[:, None]).T @ x + ridge * np.eye(len(names))
         step = np.linalg.solve(hessian, gradient)
         weights = weights - step
         if np.abs(step).max() < 1e-9:
@@ -119,8 +143,9 @@ def choose_cut(
     """Give the lowest cut from which on the precision is at least this; None without any."""
     own = [i for i, one in enumerate(judged) if one.situation == where]
     order = sorted(own, key=lambda i: -sure[i])
-    real = np.cumsum([judged[i].real for i in order])
-    good = [n for n in range(len(order)) if real[n] / (n + 1) >= precision]
+    real = np.cumsum([judged[i].real * judged[i].weight for i in order])
+    shown = np.cumsum([judged[i].weight for i in order])
+    good = [n for n in range(len(order)) if real[n] / shown[n] >= precision]
     return float(np.floor(100 * sure[order[good[-1]]]) / 100) if good else None
 
 
@@ -128,11 +153,16 @@ def told(judged: Sequence[Judged], sure: Floats, cuts: Mapping[str, float]) -> s
     """Say per situation how many alarms are above the cut, and how many of them are real."""
     lines = []
     for where in SITUATIONS:
-        own = [(one.real, s) for one, s in zip(judged, sure, strict=True) if one.situation == where]
-        above = [real for real, s in own if s >= cuts[where]]
-        everything = sum(real for real, _ in own)
-        lines.append(f"{where}: {len(own)} judged, {everything:.0f} real; from {cuts[where]} on "
-                     f"{len(above)} shown, {sum(above):.0f} real")  # fmt: skip
+        own = [(one, s) for one, s in zip(judged, sure, strict=True) if one.situation == where]
+        above = [one for one, s in own if s >= cuts[where]]
+        shown, real = sum(one.weight for one in above), sum(one.real * one.weight for one in above)
+        every = sum(one.real * one.weight for one, _ in own)
+        lines.append(
+            f"{where}: {len(own)} judged, {sum(one.real for one, _ in own):.0f} real; "
+            f"from {cuts[where]} on {len(above)} shown, {sum(one.real for one in above):.0f} real; "
+            f"by segments precision {100 * real / max(shown, 1e-9):.0f} %, "
+            f"recall {100 * real / max(every, 1e-9):.0f} %"
+        )
     return "\n".join(lines)
 
 
@@ -171,15 +201,19 @@ def _padded(found: re.Match[str], value: float) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Fit, say what that gives, and write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("judged", type=Path)
+    parser.add_argument("dumped", type=Path, nargs="?", help="alarms with features and verdicts")
+    parser.add_argument("--judged", type=Path, nargs="+", help="verdicts, to be joined anew")
+    parser.add_argument("--data", type=Path, default=Path("/work/shared/data"))
     parser.add_argument("--ridge", type=float, default=4.0, help="how much the start counts")
     parser.add_argument("--precision", type=float, default=0.7, help="of what is shown")
     parser.add_argument("--write", action="store_true", help=f"write {TARGET.name}")
     given = parser.parse_args(arguments)
     model = confidence.model()
-    judged = [one for row in read(given.judged) for one in situations(row)]
+    if (given.judged is None) == (given.dumped is None):
+        parser.error("give dumped alarms, or verdicts with --judged")
+    judged = weighted(_joined(given.judged, given.data) if given.judged else read(given.dumped))
     if not judged:
-        parser.error(f"{given.judged}: no alarm has a verdict")
+        parser.error(f"{given.dumped or given.judged[0]}: no alarm has a verdict")
     open_ = [one for one in judged if not one.capped]
     weights = fit(open_, model.weights, given.ridge)
     sure = confidences(judged, weights)
@@ -198,6 +232,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         text = TARGET.read_text(encoding="utf-8")
         TARGET.write_text(rewritten(text, weights, cuts), encoding="utf-8")
         print(f"wrote {TARGET}")
+
+
+def _joined(paths: Sequence[Path], data: Path) -> list[dict[str, Any]]:
+    found = again(read_verdicts(paths), data)
+    print(found.told())
+    return found.judged
 
 
 #: Losses that are shown to whoever has one file and nothing to compare it with.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from steelyard.core.words import listed
 from steelyard.kobe import confidence
 from steelyard.kobe.confidence import Around, Model, features, model
-from steelyard.kobe.explaining import Evidence, Finding, explain
+from steelyard.kobe.explaining import Evidence, Finding, Origin, explain
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Pairs
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
@@ -185,7 +186,13 @@ class Explained:
         own = [f for f in row if f.source is not None and not f.source.doubtful]
         kept = sum(f.kind == "found" for f in own)
         changed = frozenset(f.mention.category for f in row if f.kind == "changed")
-        return Around(len(own), kept, not text.strip(), self.one_language, changed)
+        rows = frozenset(
+            place
+            for one, two in pairwise(own)
+            if one.kind == two.kind == "lost"
+            for place in (one.mention.start, two.mention.start)
+        )
+        return Around(len(own), kept, not text.strip(), self.one_language, changed, rows)
 
     def features(self, name: str, at: int, alarm: Finding) -> dict[str, float]:
         """Give what the model knows of an alarm."""
@@ -310,8 +317,8 @@ def explain_all(
             else:
                 foreign = not mentions and is_target is not None and not is_target(text)
                 found = explain(source, text, mentions, missed[at], copies_count=copies_count,
-                                foreign=foreign, forms=forms[1],
-                                pairs=pairs[name][at])  # fmt: skip
+                                foreign=foreign, forms=forms[1], pairs=pairs[name][at],
+                                origin=Origin(linked.sources[at] or "", forms[0]))  # fmt: skip
                 own.append(tuple(found))
         rows[name] = own
     explained = Explained(linked, rows, forms, copies_count)

@@ -35,7 +35,8 @@ class Around(NamedTuple):
     """What a segment tells of its alarms: entities wanted and kept, whether there is an output.
 
     In ``one_language``, as of summaries, both sides are linked alike. ``changed`` are the
-    categories of what was changed.
+    categories of what was changed. ``in_a_row`` are the places in the source of what is lost beside
+    something else that is lost: a clause was left out.
     """
 
     wanted: int
@@ -43,6 +44,7 @@ class Around(NamedTuple):
     empty: bool
     one_language: bool = False
     changed: frozenset[str] = frozenset()
+    in_a_row: frozenset[int] = frozenset()
 
 
 def situation(references: int, others: int) -> Situation:
@@ -69,7 +71,7 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
     >>> alarm = Finding("lost", Mention(0, 1, "7", "num:7", "number"), None,
     ...                 evidence=Evidence(8, 8, 1, 1))
     >>> features(alarm, Around(2, 1, empty=False), nobody, nobody)
-    {'bias': 1.0, 'small': 1.0, 'others': 2.833..., 'reference': 1.0}
+    {'bias': 1.0, 'small': 1.0, 'others': 2.833..., 'reference': 1.0, 'all_others': 1.0}
     """
     mention, evidence = finding.mention, finding.evidence or Evidence()
     own = target if finding.source is None else source
@@ -78,6 +80,10 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
             "bias": 1.0,
             **({} if finding.kind == "lost" else {finding.kind: 1.0}),
             "same_category": finding.kind == "changed" and _alike(finding),
+            "changed_number": finding.kind == "changed" and mention.group == "number",
+            "changed_unknown": finding.kind == "changed" and mention.tier == "name",
+            "added_number": finding.kind == "added" and mention.group == "number",
+            "in_a_row": finding.kind == "lost" and mention.start in around.in_a_row,
             "repeated": finding.repeated,
             **({} if mention.group == "number" else {mention.group: 1.0}),
             **_link(mention, own),
@@ -113,6 +119,7 @@ def _link(mention: Mention, forms: Forms) -> dict[str, float]:
         "large": mention.category == "city" and forms.is_large(mention),
         "several_words": is_name and len(mention.text.split()) > 1,
         "small": mention.category == "number" and _is_small(str(mention.id)),
+        "in_words": mention.group == "number" and mention.text.isalpha(),
         "list_number": mention.category == "number" and mention.start == 0,
         "unknown": mention.tier == "name",
         "inflected": mention.rule == "inflected",
@@ -134,6 +141,9 @@ def of_evidence(evidence: Evidence, group: str) -> dict[str, float]:
         "rival_elsewhere": evidence.rivals / max(1, evidence.others + evidence.references),
         "others": _log_odds(evidence.kept, evidence.others),
         "reference": {None: 0.0, False: -1.0, True: 1.0}[evidence.kept_by_reference],
+        "all_others": float(_ENOUGH <= evidence.others == evidence.kept),
+        "all_references": float(1 < evidence.references == evidence.kept_references),
+        "some_references": float(0 < evidence.kept_references < evidence.references),
     }
 
 

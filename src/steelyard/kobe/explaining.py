@@ -18,17 +18,28 @@ import numpy as np
 
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Mask, Matches, Pairs, pair_candidates
+from steelyard.kobe.measures import Measure, measures
 from steelyard.kobe.mention import Linker, Mention, Mentions
+from steelyard.kobe.otherwords import (
+    as_abbreviation,
+    is_said,
+    joined_name,
+    month_number,
+    number_in_words,
+)
 
 Kind = Literal["found", "lost", "changed", "copied", "added", "missed", "undecided"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 #: Kinds that say that a translation is wrong.
 ALARMS: tuple[Kind, ...] = ("lost", "changed", "copied", "added")
 Spans = Sequence[tuple[int, int]]
+_SIGNS = re.compile(r"\d+(?:[./:\-–]\d+){2,}")  # several numbers with signs between them
 _PARTS = re.compile(r"[\s·・‧]+")  # between the parts of a person's name
 _LEAST = 3  # letters of a name that is looked for in an output as it stands
 _DERIVED, _ENDING = 5, 4  # letters that a derived word has of a name, and that it may lack
 _COUNTED = ("ordinal", "date")  # written with letters or a dot, or without: 24th, 24.
+_MEASURED = ("number", "unit")
+_SHOUTED, _SEVERAL = 4, 8  # letters of a name that may stand in capitals, or of one of several words
 _UNSPACED = "\u0e00"  # scripts from here on are mostly written without blanks
 
 
@@ -142,6 +153,7 @@ def explain(
     foreign: bool = False,
     forms: Forms | None = None,
     pairs: Pairs | None = None,
+    origin: Origin | None = None,
 ) -> list[Finding]:
     """Say what happened to each entity of a source, in order, and what was added.
 
@@ -161,6 +173,8 @@ def explain(
         What entities are called in the target language.
     pairs
         What :func:`~steelyard.kobe.matching.pair_candidates` gives, where it is known already.
+    origin
+        The text of the source, and what entities are called in its language.
 
     Examples
     --------
@@ -176,28 +190,74 @@ def explain(
     free = [m for j, m in enumerate(mentions) if j not in taken and not m.doubtful]
     if len(findings) < len(source):
         used = [(mentions[j].start, mentions[j].end) for j in taken]
-        fits = _Fitting(output, forms, foreign=foreign, copies_count=copies_count)
+        fits = _Fitting(output, mentions, forms, origin, foreign, copies_count)
         free = _account(source, findings, (used, free), missed, fits)
+    elif free and origin is not None and not copies_count:
+        free = _not_said(free, source, origin, (output, mentions, forms))
     wanted = {r for m in source for r in m.readings} if free else set()
     added = [Finding("added", None, m, not wanted.isdisjoint(m.readings)) for m in free]
     return [findings[i] for i in range(len(source))] + added
+
+
+class Origin(NamedTuple):
+    """The text of a source, and what entities are called in its language."""
+
+    text: str
+    forms: Forms
 
 
 class _Fitting(NamedTuple):
     """An output, and which forms of the source may stand in it without being linked."""
 
     output: str
+    mentions: Mentions
     forms: Forms | None
+    origin: Origin | None
     foreign: bool
     copies_count: bool
 
     def standing(self, mention: Mention, taken: tuple[Spans, Spans]) -> Mention | None:
-        return None if self.foreign else _standing(mention, self.output, taken, self.forms)
+        if self.foreign:
+            return None
+        found = _standing(mention, self.output, taken, self.forms)
+        if found is None and self.origin is not None:
+            found = _token(mention, self.origin.text, self.output)
+        return found
 
     def may_be_copied(self, mention: Mention) -> bool:
-        if self.copies_count or self.foreign:
+        """Tell whether a form of the source is right in the output.
+
+        It is where it is a name in the letters of the target language, unless it is a place that
+        has another name there.
+        """
+        if self.copies_count or self.forms is None:
             return self.copies_count
-        return self.forms is not None and self.forms.fits(mention)
+        if mention.tier == "name":
+            return self.forms.is_written(mention.text)
+        if self.foreign:
+            return False
+        if mention.group == "name" and self.forms.is_written(mention.text):
+            return True
+        return self.forms.fits(mention)
+
+    def in_other_words(self, mention: Mention, linked: Spans) -> Mention | None:
+        """Find what is lost at first sight: a number in a word, an abbreviation of a name."""
+        if self.foreign or self.forms is None or self.origin is None:
+            return None
+        lang, source = self.forms.lang, self.origin.text
+        if mention.group in ("number", "date"):
+            number = mention
+            if mention.category == "month":
+                number = month_number(mention, self.forms.code(mention)) or mention
+            found = number_in_words(number, self.output, lang, linked)
+            if found is None:
+                return _clock(mention, self.output)
+            return found._replace(id=mention.id, candidates=mention.candidates)
+        if mention.group not in ("place", "name"):
+            return None
+        names = (*self.forms.of(mention), *self.origin.forms.of(mention))
+        found = as_abbreviation(mention, names, source, self.output, linked)
+        return found or joined_name(mention, self.output)
 
 
 def _account(
@@ -226,6 +286,17 @@ def _account(
         if i in missed or source[i].doubtful:
             findings[i] = Finding("missed" if i in missed else "undecided", source[i], None)
             open_.remove(i)
+    free = _measured(source, findings, free, fitting)
+    linked = [(m.start, m.end) for m in fitting.mentions]
+    for i in open_:
+        if i not in findings and source[i].group in ("place", "name"):
+            place = fitting.in_other_words(source[i], linked)
+            if place is not None:
+                findings[i] = Finding("found", source[i], place)
+    open_ = [i for i in open_ if i not in findings]
+    if free and fitting.origin is not None and not fitting.copies_count:
+        there = (fitting.output, fitting.mentions, fitting.forms)
+        free = _not_said(free, source, fitting.origin, there)
     kept = {r for i, f in findings.items() if f.kind == "found" for r in source[i].readings}
     wanted = {r for m in source for r in m.readings}
     rivals = [m for m in free if wanted.isdisjoint(m.readings)]
@@ -235,8 +306,74 @@ def _account(
         free.remove(rival)
         open_.remove(i)
     for i in open_:
+        by_word = source[i].group in ("number", "date")
+        place = fitting.in_other_words(source[i], linked) if by_word else None
+        if place is not None:
+            findings[i] = Finding("found", source[i], place)
+            continue
         findings[i] = Finding("lost", source[i], None, not kept.isdisjoint(source[i].readings))
     return free
+
+
+def _measured(
+    source: Mentions, findings: dict[int, Finding], free: list[Mention], fitting: _Fitting
+) -> list[Mention]:
+    """Count as found what was converted rightly, or is there in another unit.
+
+    A measure that the source gives twice (85 miles, 137 kilometres) may be there once.
+    """
+    forms, origin = fitting.forms, fitting.origin
+    if forms is None or origin is None or fitting.foreign:
+        return free
+    open_ = [i for i, m in enumerate(source) if i not in findings and m.group in _MEASURED]
+    if not open_:
+        return free
+    theirs = measures(fitting.output, fitting.mentions, forms.lang, forms.code)
+    for own in measures(origin.text, source, origin.forms.lang, forms.code):
+        if not any(i in open_ for i in own.mentions):
+            continue
+        equal = next((one for one in theirs if own.equals(one)), None)
+        if equal is None:
+            continue
+        text = fitting.output[equal.start : equal.end]
+        for i in own.mentions:
+            if i in open_:
+                place = source[i]._replace(
+                    start=equal.start, end=equal.end, text=text, rule="converted"
+                )
+                findings[i] = Finding("found", source[i], place)
+        free = [m for m in free if not (equal.start <= m.start and m.end <= equal.end)]
+    return free
+
+
+def _not_said(
+    free: list[Mention],
+    source: Mentions,
+    origin: Origin,
+    there: tuple[str, Mentions, Forms | None],
+) -> list[Mention]:
+    """Leave what the source does not say in other words either."""
+    output, mentions, forms = there
+    if forms is None:
+        return free
+    left = []
+    own: list[Measure] | None = None
+    theirs: list[Measure] = []
+    for m in free:
+        if m.group in _MEASURED:
+            if own is None:
+                own = measures(origin.text, source, origin.forms.lang, forms.code)
+                theirs = measures(output, mentions, forms.lang, forms.code)
+            parts = [one for one in theirs if one.start <= m.start and m.end <= one.end]
+            if any(one.equals(two) for one in parts for two in own):
+                continue
+            linked = [(s.start, s.end) for s in source]
+            if m.group == "number" and number_in_words(m, origin.text, origin.forms.lang, linked):
+                continue
+        elif m.group in ("place", "name") and is_said(m, origin.forms.of(m), origin.text):
+            continue
+        left.append(m)
+    return left
 
 
 def _rivals(
@@ -355,17 +492,69 @@ def _plain(text: str) -> str:
 
 
 def _written(form: str, output: str, used: Spans, mention: Mention, rule: str) -> Mention | None:
-    """Find a form in the output, as words of their own that mean nothing there."""
+    """Find a form in the output, as words of their own that mean nothing there.
+
+    A name may be shouted (KIEV), and one of several words may lack some of its capitals.
+
+    Examples
+    --------
+    >>> a = Mention(0, 1, "a", "a", "city")
+    >>> [_written("Kiev", text, [], a, "") is not None for text in ("KIEV -", "kiev", "丨Kiev")]
+    [True, False, True]
+    """
     if not any(c.isalpha() for c in form):
         return None
-    start = output.find(form)
+    text, wanted = output.lower(), form.lower()
+    loose = len(text) == len(output) and (len(form) >= _SHOUTED or form.isupper())
+    if not loose:
+        text, wanted = output, form
+    start = text.find(wanted)
     while start >= 0:
-        end = start + len(form)
-        whole = not (output[start - 1 : start].isalnum() and form[0].isalnum()) and not (
-            output[end : end + 1].isalnum() and form[-1].isalnum()
+        end = start + len(wanted)
+        there = output[start:end]
+        same = there == form or (loose and (
+            (there.isupper() and len(form) >= _SHOUTED) or (" " in form and len(form) >= _SEVERAL)
+        ))  # fmt: skip
+        whole = not _goes_on(output[start - 1 : start] if start else "", form[0]) and not _goes_on(
+            output[end : end + 1], form[-1]
         )
         alone = form[0] >= _UNSPACED
-        if (whole or alone) and all(end <= s or e <= start for s, e in used):
-            return mention._replace(start=start, end=end, text=form, rule=rule)
-        start = output.find(form, start + 1)
+        if same and (whole or alone) and all(end <= s or e <= start for s, e in used):
+            return mention._replace(start=start, end=end, text=there, rule=rule)
+        start = text.find(wanted, start + 1)
     return None
+
+
+def _goes_on(beside: str, letter: str) -> bool:
+    """Tell whether a word goes on beside one of its letters; scripts without blanks end it."""
+    return beside.isalnum() and letter.isalnum() and (beside < _UNSPACED or letter >= _UNSPACED)
+
+
+def _token(mention: Mention, source: str, output: str) -> Mention | None:
+    """Find the digits and signs that a value stands among (10/12/21) in the output as they are."""
+    if not any(c.isdecimal() for c in mention.text) or mention.group not in ("number", "date"):
+        return None
+    for found in _SIGNS.finditer(source):
+        if found.start() <= mention.start and mention.end <= found.end():
+            start = output.find(found[0])
+            end = start + len(found[0])
+            if start < 0 or output[end : end + 1].isdigit():
+                return None
+            before = output[start - 1 : start] if start else ""
+            if before.isdigit():
+                return None
+            return mention._replace(start=start, end=end, text=found[0], rule="literal")
+    return None
+
+
+def _clock(mention: Mention, output: str) -> Mention | None:
+    """Find the digits of a time next to each other: 5 点 9 分 may stand as 5:9."""
+    digits = re.findall(r"\d+", _plain(mention.text))
+    if mention.category != "time" or len(digits) < 2:  # noqa: PLR2004
+        return None
+    pattern = r"(?<!\d)" + r"\D{1,3}".join(f"0?{int(d)}" for d in digits) + r"(?!\d)"
+    found = re.search(pattern, _plain(output))
+    if found is None:
+        return None
+    start, end = found.span()
+    return mention._replace(start=start, end=end, text=output[start:end], rule="literal")

@@ -29,6 +29,7 @@ _OTHER_NAMES = {
 }  # fmt: skip
 _CODE = re.compile(r"[a-z]{2,3}")
 _SHORT = 15  # characters; shorter texts can't be told
+_FEW = 3  # words without capitals that tell the language of a text full of names
 _SURE = 0.9  # probability from which a sentence counts as another language's
 _SCRIPTS = {
     "CYRILLIC": "ab ba be bg ce cv kk ky mk mn os ru sah sr tg tt uk",
@@ -190,8 +191,16 @@ class LanguageFilter:
             return False
         if self._identify is None or len(text) < _SHORT:
             return True
+        if self._is_identified(text):
+            return True
+        # Names of another language do not make a text one: it is judged by its other words.
+        words = [word for word in text.split() if not any(c.isupper() for c in word)]
+        return len(words) >= _FEW and self._is_identified(" ".join(words), undecided=False)
+
+    def _is_identified(self, text: str, *, undecided: bool = True) -> bool:
+        assert self._identify is not None
         lang, probability = self._identify.classify(text)
-        return bool(lang == self._target or probability < _SURE)
+        return bool(lang == self._target or (undecided and probability < _SURE))
 
     def apply(self, texts: Sequence[str | None], mentions: Sequence[Mentions]) -> list[Mentions]:
         """Drop the mentions of sentences, and the mentions, that are not in the target language."""
