@@ -5,11 +5,13 @@
 With ``--judged``, the segments of judged alarms are explained anew with the present code (their
 texts are below DATA), and verdicts are joined to the alarms that it raises; without it, alarms are
 taken as ``tools/alarms_to_judge.py`` dumped them. A segment counts once however many alarms it has,
-since a clause that was left out is one error. Every judged alarm counts in four situations: as it is, without the reference, without the other
-systems, and without both; so that confidences are right whatever a user has. The weights are drawn
-towards those that stand in the file, the more the fewer alarms were judged (a ridge). Without
-``--write`` it only says what it would change, and what precision the cuts had on each data set when
-the weights were fitted on the others.
+since a clause that was left out is one error.
+
+Every judged alarm counts in four situations: as it is, without the reference, without the other
+systems, and without both; weights are fitted to the first three, and drawn towards those for texts
+with nothing to compare with, the more the fewer alarms were judged (a ridge). Cuts are chosen by
+confidences of each data set from weights that were fitted on the others. Without ``--write`` it
+only says what it would change.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from judged_again import again, read_verdicts
 from numpy.typing import NDArray
 
+from judged_again import again, read_verdicts
 from steelyard.kobe import confidence
 from steelyard.kobe.confidence import SITUATIONS, Model, situation
 from steelyard.kobe.explaining import Evidence
@@ -48,6 +50,7 @@ class Judged(NamedTuple):
     capped: bool
     data: str
     weight: float = 1.0
+    system: str = ""
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -73,7 +76,7 @@ def weighted(rows: Sequence[Mapping[str, Any]]) -> list[Judged]:
     ]
     counts = Counter(keys)
     return [
-        one._replace(weight=1 / counts[key])
+        one._replace(weight=1 / counts[key], system=str(row.get("system", "")))
         for key, row in zip(keys, rows, strict=True)
         for one in situations(row)
     ]
@@ -166,21 +169,38 @@ def told(judged: Sequence[Judged], sure: Floats, cuts: Mapping[str, float]) -> s
     return "\n".join(lines)
 
 
+def measured(judged: Sequence[Judged], sure: Floats, cuts: Mapping[str, float], on: str) -> str:
+    """Write how many alarms above each cut were judged, and how many of them are real."""
+    sections = []
+    for where in SITUATIONS[1:]:
+        above = [one for one, s in zip(judged, sure, strict=True)
+                 if one.situation == where and s >= cuts[where]]  # fmt: skip
+        if above:
+            n = round(sum(one.weight for one in above))
+            real = round(sum(one.weight * one.real for one in above))
+            sections.append(f'\n[measured.{where}]\njudged = {n}\nreal = {real}\non = "{on}"\n')
+    return "".join(sections)
+
+
 def across_sets(judged: Sequence[Judged], start: Mapping[str, float], ridge: float) -> Floats:
     """Give confidences by weights that were fitted on all other data sets."""
     sure = np.zeros(len(judged))
     for name in sorted({one.data for one in judged}):
         held = [i for i, one in enumerate(judged) if one.data == name]
-        rest = [one for one in judged if one.data != name and not one.capped]
+        rest = [one for one in judged if one.data != name and _counts(one)]
         weights = fit(rest, start, ridge) if rest else dict(start)
         sure[held] = confidences([judged[i] for i in held], weights)
     return sure
 
 
+def _counts(one: Judged) -> bool:
+    return not one.capped and one.situation != "alone"
+
+
 def rewritten(text: str, weights: Mapping[str, float], cuts: Mapping[str, float]) -> str:
     """Put new numbers into the file, and leave its comments as they are."""
-    at = text.index("[cut]")  # both sections name others and a reference
-    return _with(text[:at], weights) + _with(text[at:], cuts)
+    start, at = text.index("[compared]\n"), text.index("[cut]")  # sections name the same things
+    return text[:start] + _with(text[start:at], weights) + _with(text[at:], cuts)
 
 
 def _with(section: str, values: Mapping[str, float]) -> str:
@@ -206,6 +226,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, default=Path("/work/shared/data"))
     parser.add_argument("--ridge", type=float, default=4.0, help="how much the start counts")
     parser.add_argument("--precision", type=float, default=0.7, help="of what is shown")
+    parser.add_argument("--weak", action="append", default=[],
+                        help="a system that is too weak to choose cuts by (repeatable)")  # fmt: skip
+    parser.add_argument("--on", default="judged outputs", help="what was judged, in words")
     parser.add_argument("--write", action="store_true", help=f"write {TARGET.name}")
     given = parser.parse_args(arguments)
     model = confidence.model()
@@ -214,23 +237,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     judged = weighted(_joined(given.judged, given.data) if given.judged else read(given.dumped))
     if not judged:
         parser.error(f"{given.dumped or given.judged[0]}: no alarm has a verdict")
-    open_ = [one for one in judged if not one.capped]
-    weights = fit(open_, model.weights, given.ridge)
+    weights = fit([one for one in judged if _counts(one)], model.weights, given.ridge)
     sure = confidences(judged, weights)
+    across = across_sets(judged, model.weights, given.ridge)
+    own = [i for i, one in enumerate(judged) if one.system not in given.weak]
+    strong, by_others = [judged[i] for i in own], across[own]
     cuts = dict(model.cut)
     for where in SITUATIONS:
-        cut = choose_cut(judged, sure, where, given.precision) if where != "alone" else None
-        cuts[where] = cuts[where] if cut is None else cut
-    cuts["alone"] = min(cuts["alone"], trusted(weights))
+        cut = choose_cut(strong, by_others, where, given.precision)
+        cuts[where] = cuts[where] if cut is None or where == "alone" else cut
     for name, value in weights.items():
         print(f"{name:16} {model.weights[name]:6.2f} -> {value:6.2f}")
     print("\nfitted and counted on the same alarms")
     print(told(judged, sure, cuts))
     print("\neach data set by weights that were fitted on the others")
-    print(told(judged, across_sets(judged, model.weights, given.ridge), cuts))
+    print(told(judged, across, cuts))
+    if given.weak:
+        print(f"\nthe same without {', '.join(given.weak)}")
+        print(told(strong, by_others, cuts))
     if given.write:
         text = TARGET.read_text(encoding="utf-8")
-        TARGET.write_text(rewritten(text, weights, cuts), encoding="utf-8")
+        text = rewritten(text, weights, cuts).partition("\n[measured.")[0].rstrip() + "\n"
+        text += measured(strong, by_others, cuts, given.on)
+        TARGET.write_text(text, encoding="utf-8")
         print(f"wrote {TARGET}")
 
 
@@ -238,18 +267,6 @@ def _joined(paths: Sequence[Path], data: Path) -> list[dict[str, Any]]:
     found = again(read_verdicts(paths), data)
     print(found.told())
     return found.judged
-
-
-#: Losses that are shown to whoever has one file and nothing to compare it with.
-TRUSTED = ((), ("date",), ("unit",), ("money",), ("place",), ("place", "city", "large"),
-           ("name", "several_words"), ("term",))  # fmt: skip
-
-
-def trusted(weights: Mapping[str, float]) -> float:
-    """Give the cut at which the groups that are trusted by themselves are all shown."""
-    model = Model(weights, {}, {})
-    sure = [model.weigh(dict.fromkeys(("bias", *own), 1.0), capped=False) for own in TRUSTED]
-    return float(np.floor(100 * min(sure)) / 100)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from alarms_to_judge import rows
-
 import steelyard as sy
+from alarms_to_judge import rows
 from steelyard.kobe.run import kobe_metric
 
 #: Where the texts of a data set are, below the folder of data.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 import steelyard as sy
-from steelyard.kobe.explaining import ALARMS, Finding, Origin, explain
+from steelyard.kobe.explaining import ALARMS, Finding, explain
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.languages import LanguageFilter
 from steelyard.kobe.measures import measures
 from steelyard.kobe.mention import Mention
 from steelyard.kobe.options import KobeOptions
 from steelyard.kobe.otherwords import abbreviates, as_abbreviation, is_said, number_in_words
+from steelyard.kobe.rewording import Origin
 
 
 def number(value: str) -> Mention:
@@ -202,3 +203,15 @@ def test_names_of_another_language_do_not_make_a_text_one():
     keep = LanguageFilter("cs", "en")
     assert keep.is_target("Lenka Kabrhelová speaks to iRozhlas editor Dominika Kubištová.")
     assert not keep.is_target("Lenka Kabrhelová mluví s redaktorkou serveru o minulém roce.")
+
+
+def test_names_with_other_hyphens_and_times_with_other_signs():
+    shop = Mention(0, 9, "eCommerce", "name:x", "name", "name")
+    origin = Origin(shop.text, Forms(None, "de"))
+    found = explain((shop,), "in e-commerce", (), forms=Forms(None, "en"), origin=origin)
+    assert [f.kind for f in found] == ["found"]
+    time = Mention(0, 5, "5点9分", "time:05:09", "time", "core", (), "value")
+    origin = Origin(time.text, Forms(None, "zh"))
+    for output, kind in (("at 5: 9 a.m.", "found"), ("at 5: 39 a.m.", "lost")):
+        found = explain((time,), output, (), forms=Forms(None, "en"), origin=origin)
+        assert [f.kind for f in found] == [kind]

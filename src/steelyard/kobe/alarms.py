@@ -11,10 +11,11 @@ from typing import NamedTuple
 from steelyard.core.words import listed
 from steelyard.kobe import confidence
 from steelyard.kobe.confidence import Around, Model, features, model
-from steelyard.kobe.explaining import Evidence, Finding, Origin, explain
+from steelyard.kobe.explaining import Evidence, Finding, explain
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Pairs
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
+from steelyard.kobe.rewording import Origin
 
 _WHOLE = 3  # entities of a segment that, all lost, are one alarm
 _SOME = 3  # of them are named

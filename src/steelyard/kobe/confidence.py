@@ -172,6 +172,8 @@ def is_disputed(evidence: Evidence, group: str) -> bool:
 class Model:
     """The weights, where to cut, and how many of the alarms above the cut were found to be real.
 
+    ``weights`` hold where there is nothing to compare with, ``compared`` (fitted to judged alarms)
+    where there is a human translation, or several other systems; by default they are the same.
     ``measured`` holds per situation how many alarms were judged and how many of them were real, and
     on which texts; it is empty until somebody has judged alarms.
     """
@@ -179,15 +181,19 @@ class Model:
     weights: Mapping[str, float]
     cut: Mapping[str, float]
     measured: Mapping[str, Mapping[str, Any]]
+    compared: Mapping[str, float] | None = None
 
     def __call__(self, finding: Finding, told: Mapping[str, float]) -> float:
         """Give the confidence in an alarm, from its features."""
         evidence = finding.evidence or Evidence()
-        return self.weigh(told, capped=is_disputed(evidence, finding.mention.group))
+        alone = situation(evidence.references, evidence.others) == "alone"
+        capped = is_disputed(evidence, finding.mention.group)
+        return self.weigh(told, capped=capped, alone=alone)
 
-    def weigh(self, told: Mapping[str, float], *, capped: bool) -> float:
+    def weigh(self, told: Mapping[str, float], *, capped: bool, alone: bool = True) -> float:
         """Give the probability by features; ``capped`` where others raise the same alarm."""
-        score = sum(self.weights.get(name, 0.0) * value for name, value in told.items())
+        weights = self.weights if alone or self.compared is None else self.compared
+        score = sum(weights.get(name, 0.0) * value for name, value in told.items())
         sure = 1 / (1 + math.exp(-score))
         return min(sure, _DISPUTED) if capped else sure
 
@@ -224,4 +230,4 @@ def compared_with(references: int, others: int) -> str:
 def model() -> Model:
     """Read the weights that stand beside this file."""
     told = tomllib.loads(files("steelyard.kobe").joinpath(FILE).read_text(encoding="utf-8"))
-    return Model(told["weights"], told["cut"], told.get("measured", {}))
+    return Model(told["weights"], told["cut"], told.get("measured", {}), told.get("compared"))

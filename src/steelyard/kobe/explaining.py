@@ -9,7 +9,6 @@ many false alarms is not read twice.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple, get_args
@@ -18,28 +17,29 @@ import numpy as np
 
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Mask, Matches, Pairs, pair_candidates
-from steelyard.kobe.measures import Measure, measures
 from steelyard.kobe.mention import Linker, Mention, Mentions
 from steelyard.kobe.otherwords import (
     as_abbreviation,
-    is_said,
+    digits_of_time,
     joined_name,
     month_number,
     number_in_words,
+    plain_digits,
+    signs_around,
 )
+from steelyard.kobe.rewording import Origin, Outcome, equal_measures, unsaid
 
 Kind = Literal["found", "lost", "changed", "copied", "added", "missed", "undecided"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 #: Kinds that say that a translation is wrong.
 ALARMS: tuple[Kind, ...] = ("lost", "changed", "copied", "added")
 Spans = Sequence[tuple[int, int]]
-_SIGNS = re.compile(r"\d+(?:[./:\-–]\d+){2,}")  # several numbers with signs between them
 _PARTS = re.compile(r"[\s·・‧]+")  # between the parts of a person's name
 _LEAST = 3  # letters of a name that is looked for in an output as it stands
 _DERIVED, _ENDING = 5, 4  # letters that a derived word has of a name, and that it may lack
 _COUNTED = ("ordinal", "date")  # written with letters or a dot, or without: 24th, 24.
-_MEASURED = ("number", "unit")
-_SHOUTED, _SEVERAL = 4, 8  # letters of a name that may stand in capitals, or of one of several words
+#: Letters of a name that may stand in capitals, and of one of several words that may lack them.
+_SHOUTED, _SEVERAL = 4, 8
 _UNSPACED = "\u0e00"  # scripts from here on are mostly written without blanks
 
 
@@ -193,17 +193,10 @@ def explain(
         fits = _Fitting(output, mentions, forms, origin, foreign, copies_count)
         free = _account(source, findings, (used, free), missed, fits)
     elif free and origin is not None and not copies_count:
-        free = _not_said(free, source, origin, (output, mentions, forms))
+        free = unsaid(free, source, origin, Outcome(output, mentions, forms))
     wanted = {r for m in source for r in m.readings} if free else set()
     added = [Finding("added", None, m, not wanted.isdisjoint(m.readings)) for m in free]
     return [findings[i] for i in range(len(source))] + added
-
-
-class Origin(NamedTuple):
-    """The text of a source, and what entities are called in its language."""
-
-    text: str
-    forms: Forms
 
 
 class _Fitting(NamedTuple):
@@ -221,7 +214,7 @@ class _Fitting(NamedTuple):
             return None
         found = _standing(mention, self.output, taken, self.forms)
         if found is None and self.origin is not None:
-            found = _token(mention, self.origin.text, self.output)
+            found = signs_around(mention, self.origin.text, self.output)
         return found
 
     def may_be_copied(self, mention: Mention) -> bool:
@@ -232,31 +225,32 @@ class _Fitting(NamedTuple):
         """
         if self.copies_count or self.forms is None:
             return self.copies_count
-        if mention.tier == "name":
+        if mention.tier == "name" or mention.group == "name":
             return self.forms.is_written(mention.text)
-        if self.foreign:
-            return False
-        if mention.group == "name" and self.forms.is_written(mention.text):
-            return True
-        return self.forms.fits(mention)
+        return not self.foreign and self.forms.fits(mention)
 
-    def in_other_words(self, mention: Mention, linked: Spans) -> Mention | None:
-        """Find what is lost at first sight: a number in a word, an abbreviation of a name."""
+    def as_number(self, mention: Mention, used: Spans) -> Mention | None:
+        """Find a number that is lost at first sight: in a word, or as a Roman numeral.
+
+        A month may be a number that is linked and not paired: the eleventh month.
+        """
         if self.foreign or self.forms is None or self.origin is None:
             return None
-        lang, source = self.forms.lang, self.origin.text
-        if mention.group in ("number", "date"):
-            number = mention
-            if mention.category == "month":
-                number = month_number(mention, self.forms.code(mention)) or mention
-            found = number_in_words(number, self.output, lang, linked)
-            if found is None:
-                return _clock(mention, self.output)
-            return found._replace(id=mention.id, candidates=mention.candidates)
-        if mention.group not in ("place", "name"):
+        if mention.group not in ("number", "date"):
+            return None
+        number, taken = mention, [(m.start, m.end) for m in self.mentions]
+        if mention.category == "month":
+            number, taken = month_number(mention, self.forms.code(mention)) or mention, [*used]
+        found = number_in_words(number, self.output, self.forms.lang, taken)
+        return found and found._replace(id=mention.id, candidates=mention.candidates)
+
+    def as_name(self, mention: Mention) -> Mention | None:
+        """Find an abbreviation of a name, or the name in other parts."""
+        if self.forms is None or self.origin is None or mention.group not in ("place", "name"):
             return None
         names = (*self.forms.of(mention), *self.origin.forms.of(mention))
-        found = as_abbreviation(mention, names, source, self.output, linked)
+        linked = [(m.start, m.end) for m in self.mentions]
+        found = as_abbreviation(mention, names, self.origin.text, self.output, linked)
         return found or joined_name(mention, self.output)
 
 
@@ -269,34 +263,12 @@ def _account(
 ) -> list[Mention]:
     """Say what became of mentions that are not paired; what is left of the output is given back."""
     used, free = there
+    free = _stand(source, findings, (used, free), missed, fitting)
+    for i, mention in enumerate(source):
+        if i not in findings and (i in missed or mention.doubtful):
+            findings[i] = Finding("missed" if i in missed else "undecided", mention, None)
+    free = _reworded(source, findings, free, fitting)
     open_ = [i for i in range(len(source)) if i not in findings]
-    for i in list(open_):
-        linked = [*used, *((m.start, m.end) for m in free)]
-        kind: Kind = "found"
-        place = fitting.standing(source[i], (used, linked))
-        if place is None and i not in missed:
-            place = _written(source[i].text, fitting.output, used, source[i], "copied")
-            kind = "found" if fitting.may_be_copied(source[i]) else "copied"
-        if place is not None:
-            findings[i] = Finding(kind, source[i], place)
-            used.append((place.start, place.end))
-            free = [m for m in free if m.end <= place.start or place.end <= m.start]
-            open_.remove(i)
-    for i in list(open_):
-        if i in missed or source[i].doubtful:
-            findings[i] = Finding("missed" if i in missed else "undecided", source[i], None)
-            open_.remove(i)
-    free = _measured(source, findings, free, fitting)
-    linked = [(m.start, m.end) for m in fitting.mentions]
-    for i in open_:
-        if i not in findings and source[i].group in ("place", "name"):
-            place = fitting.in_other_words(source[i], linked)
-            if place is not None:
-                findings[i] = Finding("found", source[i], place)
-    open_ = [i for i in open_ if i not in findings]
-    if free and fitting.origin is not None and not fitting.copies_count:
-        there = (fitting.output, fitting.mentions, fitting.forms)
-        free = _not_said(free, source, fitting.origin, there)
     kept = {r for i, f in findings.items() if f.kind == "found" for r in source[i].readings}
     wanted = {r for m in source for r in m.readings}
     rivals = [m for m in free if wanted.isdisjoint(m.readings)]
@@ -306,74 +278,56 @@ def _account(
         free.remove(rival)
         open_.remove(i)
     for i in open_:
-        by_word = source[i].group in ("number", "date")
-        place = fitting.in_other_words(source[i], linked) if by_word else None
-        if place is not None:
-            findings[i] = Finding("found", source[i], place)
-            continue
-        findings[i] = Finding("lost", source[i], None, not kept.isdisjoint(source[i].readings))
+        place = fitting.as_number(source[i], used)
+        repeated = not kept.isdisjoint(source[i].readings)
+        lost = Finding("lost", source[i], None, repeated)
+        findings[i] = lost if place is None else Finding("found", source[i], place)
     return free
 
 
-def _measured(
+def _stand(
+    source: Mentions,
+    findings: dict[int, Finding],
+    there: tuple[list[tuple[int, int]], list[Mention]],
+    missed: Collection[int],
+    fitting: _Fitting,
+) -> list[Mention]:
+    """Find what stands in the output and is not linked there, rightly or as a copy."""
+    used, free = there
+    for i in [i for i in range(len(source)) if i not in findings]:
+        linked = [*used, *((m.start, m.end) for m in free)]
+        kind: Kind = "found"
+        place = fitting.standing(source[i], (used, linked))
+        if place is None and i not in missed:
+            place = _written(source[i].text, fitting.output, used, source[i], "copied")
+            kind = "found" if fitting.may_be_copied(source[i]) else "copied"
+        if place is not None:
+            findings[i] = Finding(kind, source[i], place)
+            used.append((place.start, place.end))
+            free = _apart(free, place)
+    return free
+
+
+def _apart(free: Iterable[Mention], place: Mention) -> list[Mention]:
+    return [m for m in free if m.end <= place.start or place.end <= m.start]
+
+
+def _reworded(
     source: Mentions, findings: dict[int, Finding], free: list[Mention], fitting: _Fitting
 ) -> list[Mention]:
-    """Count as found what was converted rightly, or is there in another unit.
-
-    A measure that the source gives twice (85 miles, 137 kilometres) may be there once.
-    """
-    forms, origin = fitting.forms, fitting.origin
-    if forms is None or origin is None or fitting.foreign:
+    """Find what is said in other words, before something else is taken for it."""
+    if fitting.foreign or fitting.origin is None or fitting.forms is None:
         return free
-    open_ = [i for i, m in enumerate(source) if i not in findings and m.group in _MEASURED]
-    if not open_:
-        return free
-    theirs = measures(fitting.output, fitting.mentions, forms.lang, forms.code)
-    for own in measures(origin.text, source, origin.forms.lang, forms.code):
-        if not any(i in open_ for i in own.mentions):
-            continue
-        equal = next((one for one in theirs if own.equals(one)), None)
-        if equal is None:
-            continue
-        text = fitting.output[equal.start : equal.end]
-        for i in own.mentions:
-            if i in open_:
-                place = source[i]._replace(
-                    start=equal.start, end=equal.end, text=text, rule="converted"
-                )
-                findings[i] = Finding("found", source[i], place)
-        free = [m for m in free if not (equal.start <= m.start and m.end <= equal.end)]
-    return free
-
-
-def _not_said(
-    free: list[Mention],
-    source: Mentions,
-    origin: Origin,
-    there: tuple[str, Mentions, Forms | None],
-) -> list[Mention]:
-    """Leave what the source does not say in other words either."""
-    output, mentions, forms = there
-    if forms is None:
-        return free
-    left = []
-    own: list[Measure] | None = None
-    theirs: list[Measure] = []
-    for m in free:
-        if m.group in _MEASURED:
-            if own is None:
-                own = measures(origin.text, source, origin.forms.lang, forms.code)
-                theirs = measures(output, mentions, forms.lang, forms.code)
-            parts = [one for one in theirs if one.start <= m.start and m.end <= one.end]
-            if any(one.equals(two) for one in parts for two in own):
-                continue
-            linked = [(s.start, s.end) for s in source]
-            if m.group == "number" and number_in_words(m, origin.text, origin.forms.lang, linked):
-                continue
-        elif m.group in ("place", "name") and is_said(m, origin.forms.of(m), origin.text):
-            continue
-        left.append(m)
-    return left
+    outcome = Outcome(fitting.output, fitting.mentions, fitting.forms)
+    open_ = [i for i in range(len(source)) if i not in findings]
+    places = equal_measures(source, open_, fitting.origin, outcome)
+    for i in open_:
+        place = places.get(i) or fitting.as_name(source[i])
+        place = place or digits_of_time(source[i], fitting.output)
+        if place is not None:
+            findings[i] = Finding("found", source[i], place)
+            free = _apart(free, place)
+    return free if fitting.copies_count else unsaid(free, source, fitting.origin, outcome)
 
 
 def _rivals(
@@ -469,12 +423,12 @@ def _digits(mention: Mention, output: str, used: Spans) -> Mention | None:
     >>> [_digits(five, text, []) is not None for text in ("5G", "5-6", "4.5", "55", "5,1", "5, 6")]
     [True, True, False, False, False, True]
     """
-    wanted = _plain(mention.text).strip()
+    wanted = plain_digits(mention.text).strip()
     if mention.category in _COUNTED:
         wanted = "".join(c for c in wanted if c.isdecimal())
     if not any(c.isdecimal() for c in wanted):
         return None
-    text = _plain(output)
+    text = plain_digits(output)
     inner = r"(?:(?<=\d)[.,:/])"  # within a number, between digits
     pattern = rf"(?<!\d)(?<!\d[.,:/]){re.escape(wanted)}(?!\d)(?!{inner}\d)"
     for found in re.finditer(pattern, text):
@@ -482,13 +436,6 @@ def _digits(mention: Mention, output: str, used: Spans) -> Mention | None:
         if all(end <= s or e <= start for s, e in used):
             return mention._replace(start=start, end=end, text=output[start:end], rule="literal")
     return None
-
-
-def _plain(text: str) -> str:
-    """Write digits of all scripts alike, character by character."""
-    if text.isascii():
-        return text
-    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
 
 
 def _written(form: str, output: str, used: Spans, mention: Mention, rule: str) -> Mention | None:
@@ -528,33 +475,3 @@ def _written(form: str, output: str, used: Spans, mention: Mention, rule: str) -
 def _goes_on(beside: str, letter: str) -> bool:
     """Tell whether a word goes on beside one of its letters; scripts without blanks end it."""
     return beside.isalnum() and letter.isalnum() and (beside < _UNSPACED or letter >= _UNSPACED)
-
-
-def _token(mention: Mention, source: str, output: str) -> Mention | None:
-    """Find the digits and signs that a value stands among (10/12/21) in the output as they are."""
-    if not any(c.isdecimal() for c in mention.text) or mention.group not in ("number", "date"):
-        return None
-    for found in _SIGNS.finditer(source):
-        if found.start() <= mention.start and mention.end <= found.end():
-            start = output.find(found[0])
-            end = start + len(found[0])
-            if start < 0 or output[end : end + 1].isdigit():
-                return None
-            before = output[start - 1 : start] if start else ""
-            if before.isdigit():
-                return None
-            return mention._replace(start=start, end=end, text=found[0], rule="literal")
-    return None
-
-
-def _clock(mention: Mention, output: str) -> Mention | None:
-    """Find the digits of a time next to each other: 5 点 9 分 may stand as 5:9."""
-    digits = re.findall(r"\d+", _plain(mention.text))
-    if mention.category != "time" or len(digits) < 2:  # noqa: PLR2004
-        return None
-    pattern = r"(?<!\d)" + r"\D{1,3}".join(f"0?{int(d)}" for d in digits) + r"(?!\d)"
-    found = re.search(pattern, _plain(output))
-    if found is None:
-        return None
-    start, end = found.span()
-    return mention._replace(start=start, end=end, text=output[start:end], rule="literal")

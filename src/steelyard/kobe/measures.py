@@ -66,7 +66,8 @@ def _sizes() -> dict[str, tuple[float, str]]:
 @cache
 def _spans(lang: str) -> tuple[re.Pattern[str], Mapping[str, tuple[float, str]]]:
     """Give a pattern of the words for spans of time, and by its groups their sizes."""
-    alternatives, sizes = [], {}
+    alternatives: list[str] = []
+    sizes: dict[str, tuple[float, str]] = {}
     for part in told()["spans"].get(lang, "").split():
         amount, _, names = part.partition("=")
         found = re.fullmatch(r"([\d.]+)(\w+)", amount)

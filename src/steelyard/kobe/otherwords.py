@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 
 from steelyard.kobe.linking.numberwords import number_words
 from steelyard.kobe.linking.romanise import romanise
@@ -22,8 +23,10 @@ Spans = Sequence[tuple[int, int]]
 _STEM = 4  # letters from which on a word may go on after a number: osmdesát-iletý
 _MOST = 3999  # of Roman numerals
 _SHORT = 6  # letters of an abbreviation at most
+_TOGETHER = 6  # letters of a name that may be written with other hyphens and capitals
 _LONG = 10  # letters of a word that may be made of two names
 _ALIKE = 0.7  # of letters that abbreviations of one thing in two languages share: PTBS, PTSD
+_SIGNS = re.compile(r"\d+(?:[./:\-–]\d+){2,}")  # several numbers with signs between them
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CAPITALS = re.compile(r"(?<![^\W\d_])(?:[^\W\d_]\.){2,6}|(?<![^\W_])[^\W\d_]{2,6}(?![^\W_])")
 _HANZI = "〇一二三四五六七八九十"
@@ -93,7 +96,7 @@ def _said(mention: Mention) -> list[float]:
 def _in_hanzi(mention: Mention, text: str, linked: Spans, wanted: list[float]) -> Mention | None:
     for value in wanted:
         if value == int(value) and 0 <= value < len(_HANZI):
-            for sign in (_HANZI[int(value)], *("两双兩雙" if value == 2 else "")):  # noqa: PLR2004
+            for sign in (_HANZI[int(value)], *("两双兩雙" if value == 2 else "")):
                 at = text.find(sign)
                 if at >= 0 and not any(s <= at < e for s, e in linked):
                     return mention._replace(start=at, end=at + 1, text=sign, rule="literal")
@@ -235,7 +238,7 @@ def _written_out(mention: Mention, source: str, output: str) -> Mention | None:
 
 
 def joined_name(mention: Mention, output: str) -> Mention | None:
-    """Find two words of an output that one word of the source is made of.
+    """Find a name with other hyphens, or two words that one word of the source is made of.
 
     Examples
     --------
@@ -244,10 +247,16 @@ def joined_name(mention: Mention, output: str) -> Mention | None:
     'Uherské Hradiště'
     """
     whole = _bare(mention.text)
+    if len(whole) >= _TOGETHER and mention.tier == "name":
+        loose = r"[\s\-]*".join(map(re.escape, (c for c in mention.text if c.isalnum())))
+        there = re.search(rf"(?<!\w){loose}(?!\w)", output, re.IGNORECASE)
+        if there is not None:
+            start, end = there.span()
+            return mention._replace(start=start, end=end, text=there[0], rule="literal")
     if len(whole) < _LONG or " " in mention.text:
         return None
     words = [found for found in _WORD.finditer(output) if found[0][0].isupper()]
-    for one, two in zip(words, words[1:], strict=False):
+    for one, two in pairwise(words):
         if two.start() - one.end() > 1:
             continue
         a, b = _stem(one[0]), _stem(two[0])
@@ -302,6 +311,46 @@ def _bare_words(text: str) -> str:
 def month_number(mention: Mention, name: str) -> Mention | None:
     """Give a month as its number, for texts that count months: the eleventh month."""
     found = re.search(r"month:(\d+)", name)
-    if found is None or not 1 <= int(found[1]) <= _MONTHS:
+    if found is None or not 1 < int(found[1]) <= _MONTHS:  # "one" is said too often
         return None
     return mention._replace(id=f"num:{found[1]}", candidates=())
+
+
+# -- digits as they stand
+
+
+def signs_around(mention: Mention, source: str, output: str) -> Mention | None:
+    """Find the digits and signs that a value stands among (10/12/21) in the output as they are."""
+    if not any(c.isdecimal() for c in mention.text) or mention.group not in ("number", "date"):
+        return None
+    for found in _SIGNS.finditer(source):
+        if found.start() <= mention.start and mention.end <= found.end():
+            start = output.find(found[0])
+            end = start + len(found[0])
+            if start < 0 or output[end : end + 1].isdigit():
+                return None
+            before = output[start - 1 : start] if start else ""
+            if before.isdigit():
+                return None
+            return mention._replace(start=start, end=end, text=found[0], rule="literal")
+    return None
+
+
+def digits_of_time(mention: Mention, output: str) -> Mention | None:
+    """Find the digits of a time next to each other: 5 点 9 分 may stand as 5:9."""
+    digits = re.findall(r"\d+", plain_digits(mention.text))
+    if mention.category != "time" or len(digits) < 2:
+        return None
+    pattern = r"(?<!\d)" + r"\D{1,3}".join(f"0?{int(d)}" for d in digits) + r"(?!\d)"
+    found = re.search(pattern, plain_digits(output))
+    if found is None:
+        return None
+    start, end = found.span()
+    return mention._replace(start=start, end=end, text=output[start:end], rule="literal")
+
+
+def plain_digits(text: str) -> str:
+    """Write digits of all scripts alike, character by character."""
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
