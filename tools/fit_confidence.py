@@ -227,7 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--ridge", type=float, default=4.0, help="how much the start counts")
     parser.add_argument("--precision", type=float, default=0.7, help="of what is shown")
     parser.add_argument("--weak", action="append", default=[],
-                        help="a system that is too weak to choose cuts by (repeatable)")  # fmt: skip
+                        help="a system too weak to choose cuts by (repeatable)")  # fmt: skip
     parser.add_argument("--on", default="judged outputs", help="what was judged, in words")
     parser.add_argument("--write", action="store_true", help=f"write {TARGET.name}")
     given = parser.parse_args(arguments)

@@ -112,7 +112,9 @@ def test_alarms_are_written_for_judges_with_all_that_they_rest_on(tmp_path, caps
         assert row["verdict"] is None
         assert row["evidence"] == [1, 1, 1, 1, 0]
         model = confidence.model()
-        assert row["confidence"] == round(model.weigh(row["features"], capped=False), 3)
+        assert row["confidence"] == round(
+            model.weigh(row["features"], capped=False, alone=False), 3
+        )
         start, end, text = row["output"]
         assert row["output_text"][start:end] == text
         row["verdict"] = "real"

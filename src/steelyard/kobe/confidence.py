@@ -68,7 +68,7 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
     Examples
     --------
     >>> nobody = Forms(None, None)
-    >>> alarm = Finding("lost", Mention(0, 1, "7", "num:7", "number"), None,
+    >>> alarm = Finding("lost", Mention(3, 4, "7", "num:7", "number"), None,
     ...                 evidence=Evidence(8, 8, 1, 1))
     >>> features(alarm, Around(2, 1, empty=False), nobody, nobody)
     {'bias': 1.0, 'small': 1.0, 'others': 2.833..., 'reference': 1.0, 'all_others': 1.0}
