@@ -11,6 +11,7 @@ import pytest
 
 import alarms_to_judge
 import fit_confidence
+import judged_again
 from steelyard.kobe import confidence
 
 
@@ -59,7 +60,8 @@ def test_weights_are_written_where_they_stand():
     import tomllib
 
     told = tomllib.loads(new)
-    assert told["weights"] == weights
+    assert told["compared"] == weights
+    assert told["weights"] == confidence.model().weights
     assert told["cut"] == cuts
     strip = re.compile(r"= +-?[\d.]+ *")
     assert [strip.sub("", line) for line in new.splitlines()] == [
@@ -110,10 +112,34 @@ def test_alarms_are_written_for_judges_with_all_that_they_rest_on(tmp_path, caps
         assert row["verdict"] is None
         assert row["evidence"] == [1, 1, 1, 1, 0]
         model = confidence.model()
-        assert row["confidence"] == round(model.weigh(row["features"], capped=False), 3)
+        assert row["confidence"] == round(
+            model.weigh(row["features"], capped=False, alone=False), 3
+        )
         start, end, text = row["output"]
         assert row["output_text"][start:end] == text
         row["verdict"] = "real"
     assert len(list(fit_confidence.situations(written[0]))) == 4
     with pytest.raises(SystemExit):
         alarms_to_judge.main([str(texts), "--lp", "de-en", "--system", "C", "--out", str(out)])
+
+
+def test_a_segment_has_one_voice(tmp_path):
+    row = {"data": "a", "lp": "de-en", "system": "A", "group": "number", "kind": "lost",
+           "verdict": "real", "evidence": [4, 8, 1, 1, 0], "features": {"bias": 1.0}}  # fmt: skip
+    rows = [row | {"segment": segment} for segment in ("1", "1", "1", "2")]
+    both = [one for one in fit_confidence.weighted(rows) if one.situation == "both"]
+    assert [round(one.weight, 2) for one in both] == [0.33, 0.33, 0.33, 1.0]
+
+
+def test_verdicts_are_read_once_and_bad_ones_named(tmp_path):
+    path = tmp_path / "gold.jsonl"
+    row = {"data": "wmt22", "lp": "de-en", "system": "A", "segment": "1", "kind": "lost",
+           "source": "Wien", "output": None, "verdict": "real", "at": 3}  # fmt: skip
+    path.write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
+    assert judged_again.read_verdicts([path, path]) == [row]
+    path.write_text(json.dumps(row | {"data": "wmt99"}) + "\n")
+    with pytest.raises(SystemExit, match=r"gold.jsonl:1: data 'wmt99', expected one of wmt22"):
+        judged_again.read_verdicts([path])
+    path.write_text(json.dumps(row | {"verdict": "?"}) + "\n")
+    with pytest.raises(SystemExit, match=r"gold.jsonl:1: verdict '\?', expected real or false"):
+        judged_again.read_verdicts([path])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from steelyard.core.words import listed
@@ -14,6 +15,7 @@ from steelyard.kobe.explaining import Evidence, Finding, explain
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Pairs
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention
+from steelyard.kobe.rewording import Origin
 from steelyard.kobe.rivals import is_stranger
 
 _WHOLE = 3  # entities of a segment that, all lost, are one alarm
@@ -186,7 +188,13 @@ class Explained:
         own = [f for f in row if f.source is not None and not f.source.doubtful]
         kept = sum(f.kind == "found" for f in own)
         changed = frozenset(f.mention.category for f in row if f.kind == "changed")
-        return Around(len(own), kept, not text.strip(), self.one_language, changed)
+        rows = frozenset(
+            place
+            for one, two in pairwise(own)
+            if one.kind == two.kind == "lost"
+            for place in (one.mention.start, two.mention.start)
+        )
+        return Around(len(own), kept, not text.strip(), self.one_language, changed, rows)
 
     def features(self, name: str, at: int, alarm: Finding) -> dict[str, float]:
         """Give what the model knows of an alarm."""
@@ -312,7 +320,7 @@ def explain_all(
                 foreign = not mentions and is_target is not None and not is_target(text)
                 found = explain(source, text, mentions, missed[at], copies_count=copies_count,
                                 foreign=foreign, forms=forms[1], pairs=pairs[name][at],
-                                text=linked.sources[at] or "")  # fmt: skip
+                                origin=Origin(linked.sources[at] or "", forms[0]))  # fmt: skip
                 own.append(tuple(found))
         rows[name] = own
     explained = Explained(linked, rows, forms, copies_count)

@@ -36,7 +36,8 @@ class Around(NamedTuple):
     """What a segment tells of its alarms: entities wanted and kept, whether there is an output.
 
     In ``one_language``, as of summaries, both sides are linked alike. ``changed`` are the
-    categories of what was changed.
+    categories of what was changed. ``in_a_row`` are the places in the source of what is lost beside
+    something else that is lost: a clause was left out.
     """
 
     wanted: int
@@ -44,6 +45,7 @@ class Around(NamedTuple):
     empty: bool
     one_language: bool = False
     changed: frozenset[str] = frozenset()
+    in_a_row: frozenset[int] = frozenset()
 
 
 def situation(references: int, others: int) -> Situation:
@@ -67,10 +69,10 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
     Examples
     --------
     >>> nobody = Forms(None, None)
-    >>> alarm = Finding("lost", Mention(0, 1, "7", "num:7", "number"), None,
+    >>> alarm = Finding("lost", Mention(3, 4, "7", "num:7", "number"), None,
     ...                 evidence=Evidence(8, 8, 1, 1))
     >>> features(alarm, Around(2, 1, empty=False), nobody, nobody)
-    {'bias': 1.0, 'small': 1.0, 'others': 2.833..., 'reference': 1.0}
+    {'bias': 1.0, 'small': 1.0, 'others': 2.833..., 'reference': 1.0, 'all_others': 1.0}
     """
     mention, evidence = finding.mention, finding.evidence or Evidence()
     own = target if finding.source is None else source
@@ -82,6 +84,10 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
             "stranger": finding.output is not None and _is_strange(finding),
             "doubtful": mention.doubtful,
             "new_name": finding.kind == "added" and is_stranger(mention),
+            "changed_number": finding.kind == "changed" and mention.group == "number",
+            "changed_unknown": finding.kind == "changed" and mention.tier == "name",
+            "added_number": finding.kind == "added" and mention.group == "number",
+            "in_a_row": finding.kind == "lost" and mention.start in around.in_a_row,
             ("one_of_several" if finding.kind == "changed" else "repeated"): finding.repeated,
             **({} if mention.group == "number" else {mention.group: 1.0}),
             **_link(mention, own),
@@ -125,6 +131,7 @@ def _link(mention: Mention, forms: Forms) -> dict[str, float]:
         "large": mention.category == "city" and forms.is_large(mention),
         "several_words": is_name and len(mention.text.split()) > 1,
         "small": mention.category == "number" and _is_small(mention),
+        "in_words": mention.group == "number" and mention.text.isalpha(),
         "list_number": mention.category == "number" and mention.start == 0,
         "unknown": mention.tier == "name",
         "inflected": mention.rule == "inflected",
@@ -156,6 +163,9 @@ def of_evidence(evidence: Evidence, group: str) -> dict[str, float]:
         "rival_elsewhere": evidence.rivals / max(1, evidence.others + evidence.references),
         "others": _log_odds(evidence.kept, evidence.others),
         "reference": {None: 0.0, False: -1.0, True: 1.0}[evidence.kept_by_reference],
+        "all_others": float(_ENOUGH <= evidence.others == evidence.kept),
+        "all_references": float(1 < evidence.references == evidence.kept_references),
+        "some_references": float(0 < evidence.kept_references < evidence.references),
     }
 
 
@@ -184,6 +194,8 @@ def is_disputed(evidence: Evidence, group: str) -> bool:
 class Model:
     """The weights, where to cut, and how many of the alarms above the cut were found to be real.
 
+    ``weights`` hold where there is nothing to compare with, ``compared`` (fitted to judged alarms)
+    where there is a human translation, or several other systems; by default they are the same.
     ``measured`` holds per situation how many alarms were judged and how many of them were real, and
     on which texts; it is empty until somebody has judged alarms.
     """
@@ -191,15 +203,19 @@ class Model:
     weights: Mapping[str, float]
     cut: Mapping[str, float]
     measured: Mapping[str, Mapping[str, Any]]
+    compared: Mapping[str, float] | None = None
 
     def __call__(self, finding: Finding, told: Mapping[str, float]) -> float:
         """Give the confidence in an alarm, from its features."""
         evidence = finding.evidence or Evidence()
-        return self.weigh(told, capped=is_disputed(evidence, finding.mention.group))
+        alone = situation(evidence.references, evidence.others) == "alone"
+        capped = is_disputed(evidence, finding.mention.group)
+        return self.weigh(told, capped=capped, alone=alone)
 
-    def weigh(self, told: Mapping[str, float], *, capped: bool) -> float:
+    def weigh(self, told: Mapping[str, float], *, capped: bool, alone: bool = True) -> float:
         """Give the probability by features; ``capped`` where others raise the same alarm."""
-        score = sum(self.weights.get(name, 0.0) * value for name, value in told.items())
+        weights = self.weights if alone or self.compared is None else self.compared
+        score = sum(weights.get(name, 0.0) * value for name, value in told.items())
         sure = 1 / (1 + math.exp(-score))
         return min(sure, _DISPUTED) if capped else sure
 
@@ -236,4 +252,4 @@ def compared_with(references: int, others: int) -> str:
 def model() -> Model:
     """Read the weights that stand beside this file."""
     told = tomllib.loads(files("steelyard.kobe").joinpath(FILE).read_text(encoding="utf-8"))
-    return Model(told["weights"], told["cut"], told.get("measured", {}))
+    return Model(told["weights"], told["cut"], told.get("measured", {}), told.get("compared"))

@@ -9,7 +9,6 @@ many false alarms is not read twice.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -18,6 +17,16 @@ import numpy as np
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Mask, Matches, Pairs, pair_candidates
 from steelyard.kobe.mention import Linker, Mention, Mentions
+from steelyard.kobe.otherwords import (
+    as_abbreviation,
+    digits_of_time,
+    joined_name,
+    month_number,
+    number_in_words,
+    plain_digits,
+    signs_around,
+)
+from steelyard.kobe.rewording import Origin, Outcome, equal_measures, unsaid
 from steelyard.kobe.rivals import nearly, only_rivals, rivals, wants_strangers
 
 Kind = Literal["found", "lost", "changed", "copied", "added", "missed", "undecided"]
@@ -29,6 +38,8 @@ _PARTS = re.compile(r"[\s·・‧]+")  # between the parts of a person's name
 _LEAST = 3  # letters of a name that is looked for in an output as it stands
 _DERIVED, _ENDING = 5, 4  # letters that a derived word has of a name, and that it may lack
 _COUNTED = ("ordinal", "date")  # written with letters or a dot, or without: 24th, 24.
+#: Letters of a name that may stand in capitals, and of one of several words that may lack them.
+_SHOUTED, _SEVERAL = 4, 8
 _UNSPACED = "\u0e00"  # scripts from here on are mostly written without blanks
 
 
@@ -142,7 +153,7 @@ def explain(
     foreign: bool = False,
     forms: Forms | None = None,
     pairs: Pairs | None = None,
-    text: str = "",
+    origin: Origin | None = None,
 ) -> list[Finding]:
     """Say what happened to each entity of a source, in order, and what was added.
 
@@ -162,8 +173,8 @@ def explain(
         What entities are called in the target language.
     pairs
         What :func:`~steelyard.kobe.matching.pair_candidates` gives, where it is known already.
-    text
-        The source, for names of the output to be looked for in it.
+    origin
+        The text of the source, and what entities are called in its language.
 
     Examples
     --------
@@ -177,10 +188,12 @@ def explain(
     findings = {i: Finding("found", source[i], mentions[j]) for i, j in pairs.items()}
     taken = set(pairs.values())
     free = [m for j, m in enumerate(mentions) if j not in taken]
-    fits = _Fitting(output, forms, mentions, text, foreign=foreign, copies_count=copies_count)
+    fits = _Fitting(output, mentions, forms, origin, foreign, copies_count)
     if len(findings) < len(source):
         used = [(mentions[j].start, mentions[j].end) for j in taken]
         free = _account(source, findings, (used, free), missed, fits)
+    elif free and origin is not None and not copies_count:
+        free = unsaid(free, source, origin, Outcome(output, mentions, forms))
     free = [m for m in free if not m.doubtful]
     if fits.may_be_new:
         used = [(f.output.start, f.output.end) for f in findings.values() if f.output is not None]
@@ -194,28 +207,65 @@ class _Fitting(NamedTuple):
     """An output, and which forms of the source may stand in it without being linked."""
 
     output: str
-    forms: Forms | None
     mentions: Mentions
-    source: str
+    forms: Forms | None
+    origin: Origin | None
     foreign: bool
     copies_count: bool
 
     def standing(self, mention: Mention, taken: tuple[Spans, Spans]) -> Mention | None:
-        return None if self.foreign else _standing(mention, self.output, taken, self.forms)
+        if self.foreign:
+            return None
+        found = _standing(mention, self.output, taken, self.forms)
+        if found is None and self.origin is not None:
+            found = signs_around(mention, self.origin.text, self.output)
+        return found
 
     @property
     def may_be_new(self) -> bool:
-        return bool(self.source) and not self.foreign and self.forms is not None
+        return self.origin is not None and not self.foreign and self.forms is not None
 
     def strangers(self, used: Spans, *, alone: bool = False) -> list[Mention]:
-        if not self.may_be_new or self.forms is None:
+        if self.origin is None or self.forms is None or self.foreign:
             return []
-        return self.forms.strangers(self.output, self.source, (self.mentions, used), alone=alone)
+        there = (self.mentions, used)
+        return self.forms.strangers(self.output, self.origin.text, there, alone=alone)
 
     def may_be_copied(self, mention: Mention) -> bool:
-        if self.copies_count or self.foreign:
+        """Tell whether a form of the source is right in the output.
+
+        It is where it is a name in the letters of the target language, unless it is a place that
+        has another name there.
+        """
+        if self.copies_count or self.forms is None:
             return self.copies_count
-        return self.forms is not None and self.forms.fits(mention)
+        if mention.tier == "name" or mention.group == "name":
+            return self.forms.is_written(mention.text)
+        return not self.foreign and self.forms.fits(mention)
+
+    def as_number(self, mention: Mention, used: Spans) -> Mention | None:
+        """Find a number that is lost at first sight: in a word, or as a Roman numeral.
+
+        A month may be a number that is linked and not paired: the eleventh month.
+        """
+        if self.foreign or self.forms is None or self.origin is None:
+            return None
+        if mention.group not in ("number", "date"):
+            return None
+        number, taken = mention, [(m.start, m.end) for m in self.mentions]
+        if mention.category == "month":
+            number, taken = month_number(mention, self.forms.code(mention)) or mention, [*used]
+        found = number_in_words(number, self.output, self.forms.lang, taken)
+        return found and found._replace(id=mention.id, candidates=mention.candidates)
+
+    def as_name(self, mention: Mention) -> Mention | None:
+        """Find an abbreviation of a name, or the name in other parts."""
+        if self.forms is None or self.origin is None or mention.group not in ("place", "name"):
+            return None
+        names = (*self.forms.of(mention), *self.origin.forms.of(mention))
+        linked = [(m.start, m.end) for m in self.mentions]
+        found = as_abbreviation(mention, names, self.origin.text, self.output, linked)
+        return found or joined_name(mention, self.output)
 
 
 def _account(
@@ -227,31 +277,22 @@ def _account(
 ) -> list[Mention]:
     """Say what became of mentions that are not paired; what is left of the output is given back."""
     used, free = there
+    free = _stand(source, findings, (used, free), missed, fitting)
+    for i, mention in enumerate(source):
+        if i not in findings and i in missed:
+            findings[i] = Finding("missed", mention, None)
+    free = _reworded(source, findings, free, fitting)
     open_ = [i for i in range(len(source)) if i not in findings]
-    for i in list(open_):
-        linked = [*used, *((m.start, m.end) for m in free)]
-        kind: Kind = "found"
-        place = fitting.standing(source[i], (used, linked))
-        if place is None and i not in missed:
-            place = _written(source[i].text, fitting.output, used, source[i], "copied")
-            kind = "found" if fitting.may_be_copied(source[i]) else "copied"
-        if place is not None:
-            findings[i] = Finding(kind, source[i], place)
-            used.append((place.start, place.end))
-            free = [m for m in free if m.end <= place.start or place.end <= m.start]
-            open_.remove(i)
-    for i in list(open_):
-        if i in missed:
-            findings[i] = Finding("missed", source[i], None)
-            open_.remove(i)
     free = _replaced(source, findings, open_, (used, free), fitting)
     kept = {r for i, f in findings.items() if f.kind == "found" for r in source[i].readings}
     for i in open_:
-        repeated = not kept.isdisjoint(source[i].readings)
         if source[i].doubtful:
             findings[i] = Finding("undecided", source[i], None)
-        else:
-            findings[i] = Finding("lost", source[i], None, repeated)
+            continue
+        place = fitting.as_number(source[i], used)
+        repeated = not kept.isdisjoint(source[i].readings)
+        lost = Finding("lost", source[i], None, repeated)
+        findings[i] = lost if place is None else Finding("found", source[i], place)
     return free
 
 
@@ -292,6 +333,51 @@ def _replaced(
         if rival in free:
             free.remove(rival)
     return free
+
+
+def _stand(
+    source: Mentions,
+    findings: dict[int, Finding],
+    there: tuple[list[tuple[int, int]], list[Mention]],
+    missed: Collection[int],
+    fitting: _Fitting,
+) -> list[Mention]:
+    """Find what stands in the output and is not linked there, rightly or as a copy."""
+    used, free = there
+    for i in [i for i in range(len(source)) if i not in findings]:
+        linked = [*used, *((m.start, m.end) for m in free)]
+        kind: Kind = "found"
+        place = fitting.standing(source[i], (used, linked))
+        if place is None and i not in missed:
+            place = _written(source[i].text, fitting.output, used, source[i], "copied")
+            kind = "found" if fitting.may_be_copied(source[i]) else "copied"
+        if place is not None:
+            findings[i] = Finding(kind, source[i], place)
+            used.append((place.start, place.end))
+            free = _apart(free, place)
+    return free
+
+
+def _apart(free: Iterable[Mention], place: Mention) -> list[Mention]:
+    return [m for m in free if m.end <= place.start or place.end <= m.start]
+
+
+def _reworded(
+    source: Mentions, findings: dict[int, Finding], free: list[Mention], fitting: _Fitting
+) -> list[Mention]:
+    """Find what is said in other words, before something else is taken for it."""
+    if fitting.foreign or fitting.origin is None or fitting.forms is None:
+        return free
+    outcome = Outcome(fitting.output, fitting.mentions, fitting.forms)
+    open_ = [i for i in range(len(source)) if i not in findings]
+    places = equal_measures(source, open_, fitting.origin, outcome)
+    for i in open_:
+        place = places.get(i) or fitting.as_name(source[i])
+        place = place or digits_of_time(source[i], fitting.output)
+        if place is not None:
+            findings[i] = Finding("found", source[i], place)
+            free = _apart(free, place)
+    return free if fitting.copies_count else unsaid(free, source, fitting.origin, outcome)
 
 
 # -- what stands in an output without being linked there
@@ -363,12 +449,12 @@ def _digits(mention: Mention, output: str, used: Spans) -> Mention | None:
     >>> [_digits(five, text, []) is not None for text in ("5G", "5-6", "4.5", "55", "5,1", "5, 6")]
     [True, True, False, False, False, True]
     """
-    wanted = _plain(mention.text).strip()
+    wanted = plain_digits(mention.text).strip()
     if mention.category in _COUNTED:
         wanted = "".join(c for c in wanted if c.isdecimal())
     if not any(c.isdecimal() for c in wanted):
         return None
-    text = _plain(output)
+    text = plain_digits(output)
     inner = r"(?:(?<=\d)[.,:/])"  # within a number, between digits
     pattern = rf"(?<!\d)(?<!\d[.,:/]){re.escape(wanted)}(?!\d)(?!{inner}\d)"
     for found in re.finditer(pattern, text):
@@ -378,25 +464,40 @@ def _digits(mention: Mention, output: str, used: Spans) -> Mention | None:
     return None
 
 
-def _plain(text: str) -> str:
-    """Write digits of all scripts alike, character by character."""
-    if text.isascii():
-        return text
-    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
-
-
 def _written(form: str, output: str, used: Spans, mention: Mention, rule: str) -> Mention | None:
-    """Find a form in the output, as words of their own that mean nothing there."""
+    """Find a form in the output, as words of their own that mean nothing there.
+
+    A name may be shouted (KIEV), and one of several words may lack some of its capitals.
+
+    Examples
+    --------
+    >>> a = Mention(0, 1, "a", "a", "city")
+    >>> [_written("Kiev", text, [], a, "") is not None for text in ("KIEV -", "kiev", "丨Kiev")]
+    [True, False, True]
+    """
     if not any(c.isalpha() for c in form):
         return None
-    start = output.find(form)
+    text, wanted = output.lower(), form.lower()
+    loose = len(text) == len(output) and (len(form) >= _SHOUTED or form.isupper())
+    if not loose:
+        text, wanted = output, form
+    start = text.find(wanted)
     while start >= 0:
-        end = start + len(form)
-        whole = not (output[start - 1 : start].isalnum() and form[0].isalnum()) and not (
-            output[end : end + 1].isalnum() and form[-1].isalnum()
+        end = start + len(wanted)
+        there = output[start:end]
+        same = there == form or (loose and (
+            (there.isupper() and len(form) >= _SHOUTED) or (" " in form and len(form) >= _SEVERAL)
+        ))  # fmt: skip
+        whole = not _goes_on(output[start - 1 : start] if start else "", form[0]) and not _goes_on(
+            output[end : end + 1], form[-1]
         )
         alone = form[0] >= _UNSPACED
-        if (whole or alone) and all(end <= s or e <= start for s, e in used):
-            return mention._replace(start=start, end=end, text=form, rule=rule)
-        start = output.find(form, start + 1)
+        if same and (whole or alone) and all(end <= s or e <= start for s, e in used):
+            return mention._replace(start=start, end=end, text=there, rule=rule)
+        start = text.find(wanted, start + 1)
     return None
+
+
+def _goes_on(beside: str, letter: str) -> bool:
+    """Tell whether a word goes on beside one of its letters; scripts without blanks end it."""
+    return beside.isalnum() and letter.isalnum() and (beside < _UNSPACED or letter >= _UNSPACED)

@@ -57,6 +57,24 @@ class Forms:
         """Whether there is a base to ask."""
         return self._kb is not None
 
+    @property
+    def lang(self) -> str:
+        """The language of the names; empty where it is not known."""
+        return self._lang
+
+    def is_written(self, text: str) -> bool:
+        """Tell whether a text is in the script of the language."""
+        return self._fits(text)
+
+    def code(self, mention: Mention) -> str:
+        """Give what the best reading is called outside, without its kind for units.
+
+        As ``length-mile``, or ``month:5``.
+        """
+        if isinstance(mention.id, str) or self._kb is None:
+            return str(mention.id).removeprefix("unit:")
+        return self._kb.external_id(mention.id).removeprefix("unit:")
+
     def _look_up(self, entity: int) -> _Known:
         if entity not in self._known:
             kb = self._kb

@@ -29,6 +29,7 @@ _OTHER_NAMES = {
 }  # fmt: skip
 _CODE = re.compile(r"[a-z]{2,3}")
 _SHORT = 15  # characters; shorter texts can't be told
+_FEW = 3  # words without capitals that tell the language of a text full of names
 _SURE = 0.9  # probability from which a sentence counts as another language's
 _SCRIPTS = {
     "CYRILLIC": "ab ba be bg ce cv kk ky mk mn os ru sah sr tg tt uk",

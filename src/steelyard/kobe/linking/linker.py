@@ -17,12 +17,12 @@ from steelyard.kobe.languages import normalise
 from steelyard.kobe.linking.caseless import placed
 from steelyard.kobe.linking.doubt import Found, doubted, is_initial
 from steelyard.kobe.linking.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
-from steelyard.kobe.linking.measures import units_of
 from steelyard.kobe.linking.money import COMMON, readings
 from steelyard.kobe.linking.prefixes import prefixed
 from steelyard.kobe.linking.quantities import find_values, is_year
 from steelyard.kobe.linking.runs import undecided_parts
 from steelyard.kobe.linking.tokens import in_word, is_mark, tokenise
+from steelyard.kobe.linking.unitnames import units_of
 from steelyard.kobe.linking.wordforms import Folded, common, fold_text, stop_words
 from steelyard.kobe.linking.written import Token, Value
 from steelyard.kobe.mention import Id, Mention, Mentions

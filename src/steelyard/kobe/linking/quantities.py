@@ -25,9 +25,9 @@ from steelyard.kobe.linking.dates import (
     has_roman,
     roman_numbers,
 )
-from steelyard.kobe.linking.measures import glued_symbol
 from steelyard.kobe.linking.money import SIGN, currencies
 from steelyard.kobe.linking.numberwords import number_words, silent_words, telling_words
+from steelyard.kobe.linking.unitnames import glued_symbol
 from steelyard.kobe.linking.written import (
     Token,
     Value,

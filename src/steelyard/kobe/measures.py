@@ -1,0 +1,152 @@
+"""Measures of a text: numbers with their units, and spans of time in words, to compare by size.
+
+85 miles are 137 kilometres, half a year is six months, a fortnight two weeks. Sizes are compared
+where units differ: within one system exactly, between miles and metres as people round.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from steelyard.kobe.linking.wordforms import fold_text
+from steelyard.kobe.mention import Mention, Mentions
+
+_ROUNDED = 0.06  # of a size, where it was converted from one system to another
+_EXACT = 0.005  # of a size, within one: a year is 365 days or 12 months
+_DEGREES = 1.0  # of a temperature
+_GAP = 3  # characters between a number and its unit
+_TEMPERATURES = ("temperature-celsius", "temperature-fahrenheit")
+
+
+class Measure(NamedTuple):
+    """A size with its dimension, and which mentions of the text it is made of."""
+
+    kind: str
+    sizes: tuple[float, ...]
+    unit: str
+    system: str
+    mentions: tuple[int, ...]
+    start: int
+    end: int
+
+    def equals(self, other: Measure) -> bool:
+        """Tell whether it is the same size in another unit."""
+        if self.kind != other.kind or self.unit == other.unit:
+            return False
+        if self.kind == "temperature":
+            return any(abs(a - b) <= _DEGREES for a in self.sizes for b in other.sizes)
+        within = _EXACT if self.system == other.system else _ROUNDED
+        return any(
+            abs(a - b) <= within * max(abs(a), abs(b)) for a in self.sizes for b in other.sizes
+        )
+
+
+@cache
+def told() -> dict[str, dict[str, str]]:
+    """Read what stands beside this file."""
+    file = files("steelyard.kobe").joinpath("otherwords.toml")
+    found: dict[str, dict[str, str]] = tomllib.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def _sizes() -> dict[str, tuple[float, str]]:
+    return {
+        unit: (float(size), system)
+        for system, own in told()["sizes"].items()
+        for unit, _, size in (part.partition("=") for part in own.split())
+    }
+
+
+@cache
+def _spans(lang: str) -> tuple[re.Pattern[str], Mapping[str, tuple[float, str]]]:
+    """Give a pattern of the words for spans of time, and by its groups their sizes."""
+    alternatives: list[str] = []
+    sizes: dict[str, tuple[float, str]] = {}
+    for part in told()["spans"].get(lang, "").split():
+        amount, _, names = part.partition("=")
+        found = re.fullmatch(r"([\d.]+)(\w+)", amount)
+        assert found is not None
+        group = f"g{len(sizes)}"
+        sizes[group] = (float(found[1]) * _sizes()[f"duration-{found[2]}"][0], amount)
+        forms = (fold_text(name, lang).text for name in names.split("/"))
+        words = "|".join(
+            re.escape(f).replace(r"\*", r"\w*").replace("\\*", r"\w*").replace("_", r"\s+")
+            for f in forms
+        )
+        alternatives.append(rf"(?P<{group}>{words})")
+    return re.compile(rf"(?<!\w)(?:{'|'.join(alternatives) or '(?!)'})(?!\w)"), sizes
+
+
+def values(mention: Mention) -> tuple[float, ...]:
+    """Give the numbers that a mention may mean.
+
+    Examples
+    --------
+    >>> values(Mention(0, 3, "20s", "num:1920", candidates=("num:1920", "num:20")))
+    (1920.0, 20.0)
+    """
+    found = []
+    for reading in mention.readings:
+        if isinstance(reading, str) and reading.startswith("num:"):
+            number = reading.removeprefix("num:")
+            if re.fullmatch(r"-?\d+(?:\.\d+)?", number):
+                found.append(float(number))
+    return tuple(found)
+
+
+def measures(
+    text: str, mentions: Mentions, lang: str, code: Callable[[Mention], str]
+) -> list[Measure]:
+    """List the measures of a text; ``code`` names the unit of a mention (``length-mile``)."""
+    return [*_with_units(mentions, code), *_in_words(text, mentions, lang)]
+
+
+def _with_units(mentions: Mentions, code: Callable[[Mention], str]) -> Iterator[Measure]:
+    for at, unit in enumerate(mentions):
+        if unit.category != "unit" or not at:
+            continue
+        number, name = mentions[at - 1], code(unit)
+        amounts = values(number)
+        if not amounts or not 0 <= unit.start - number.end <= _GAP:
+            continue
+        kind = name.partition("-")[0]
+        place = ((at - 1, at), number.start, unit.end)
+        if name in _TEMPERATURES:
+            celsius = amounts
+            if name != _TEMPERATURES[0]:
+                celsius = tuple((a - 32) / 1.8 for a in amounts)
+            yield Measure(kind, celsius, name, "", *place)
+        elif name in _sizes():
+            size, system = _sizes()[name]
+            yield Measure(kind, tuple(a * size for a in amounts), name, system, *place)
+
+
+def _in_words(text: str, mentions: Mentions, lang: str) -> Iterator[Measure]:
+    if lang not in told()["spans"]:
+        return
+    folded = fold_text(text, lang)
+    pattern, sizes = _spans(lang)
+    for found in pattern.finditer(folded.text):
+        assert found.lastgroup is not None
+        size, name = sizes[found.lastgroup]
+        start, end = found.span()
+        if folded.places is not None:
+            start, end = folded.places[start], folded.places[end - 1] + 1
+        before = [
+            (i, m)
+            for i, m in enumerate(mentions)
+            if 0 <= start - m.end <= _GAP and values(m) and m.group == "number"
+        ]
+        inside = tuple(i for i, m in enumerate(mentions) if start <= m.start and m.end <= end)
+        if before:
+            at, number = before[-1]
+            made = tuple(value * size for value in values(number))
+            yield Measure("duration", made, name, "metric", (at, *inside), number.start, end)
+        else:
+            yield Measure("duration", (size,), name, "metric", inside, start, end)
