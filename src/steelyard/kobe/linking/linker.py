@@ -29,7 +29,6 @@ from steelyard.kobe.mention import Id, Mention, Mentions
 from steelyard.kobe.options import LinkOptions
 
 _CACHED = 500_000  # sentences
-_TRIMMED = 256  # sentences after which the words of a lexicon are counted
 _BESIDE = 2  # characters between a number and its unit
 _BESIDE_NUMBER = frozenset({"unit", "currency", "month", "weekday"})
 _OF = (" de ", " d'", " di ")  # un million d'euros
@@ -106,8 +105,7 @@ class DictionaryLinker:
             if mentions is None:
                 if len(known) > _CACHED:
                     known.clear()
-                if not len(known) % _TRIMMED:
-                    lexicon.trim()
+                lexicon.trim()
                 mentions = known[text] = self._link(text, lexicon)
             result.append(mentions)
         return result
