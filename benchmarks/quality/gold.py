@@ -12,6 +12,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from quality.measuring import (
     Context,
@@ -120,8 +121,8 @@ def linking(context: Context) -> Table | None:
             for own in (counts[group],)
         ),
         "Recall is that of kinds of the annotation, precision that of groups of mentions. Sure are "
-        "those that are wanted of an output. Addresses (URLs, @names), which are not annotated, "
-        "are not counted.",
+        "those that are wanted of an output; others may be part of a longer name, and where they "
+        "are, they are not counted. Neither are addresses (URLs, @names), which are not annotated.",
     )
 
 
@@ -140,6 +141,8 @@ def _judged(row: Row, mentions: Iterable[Mention], context: Context) -> Iterator
         span = (mention.start, mention.end)
         near = [kind for start, end, kind, surface in row["entities"]
                 if overlap(span, (start, end)) and fits(mention, kind, surface)]  # fmt: skip
+        if not near and mention.doubtful and _is_part(span, row["entities"]):
+            continue
         yield mention.group, "mention"
         if near:
             yield mention.group, "right"
@@ -150,6 +153,11 @@ def _judged(row: Row, mentions: Iterable[Mention], context: Context) -> Iterator
             yield mention.group, "sure"
             if near:
                 yield mention.group, "sure right"
+
+
+def _is_part(span: tuple[int, int], entities: Iterable[Sequence[Any]]) -> bool:
+    """Tell whether a span is part of a longer name, as a doubtful mention says of itself."""
+    return any(start <= span[0] and span[1] <= end for start, end, *_ in entities)
 
 
 # -- pairs: a good and a bad translation of hand-made sentences

@@ -20,7 +20,7 @@ from steelyard.kobe.explaining import missed_by_all
 from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities, ranked
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.languages import LanguageFilter, normalise
-from steelyard.kobe.linking.linkedtexts import Pair, chosen_linker, link_set
+from steelyard.kobe.linking.linkedtexts import Pair, chosen_linker, link_set, that_count
 from steelyard.kobe.matching import (
     Kobe,
     Mask,
@@ -93,7 +93,9 @@ def _assemble(
 ) -> tuple[ScoreTable, KobeReport]:
     found, sources = linked.output_mentions, linked.source_mentions
     blank: tuple[Mentions | None, ...] = (None,) * es.n_segments
-    matches = match(sources, {s: found.get(s, blank) for s in es.systems}, options.matching)
+    compared = pair if options.against == "src" else (pair[1], pair[1])
+    wanted, there = that_count(sources, dict(found), compared, options.link)
+    matches = match(wanted, {s: there.get(s, blank) for s in es.systems}, options.matching)
     if not len(matches.mention):
         raise DegenerateError(
             "KoBE is undefined: no entity was found in any "
@@ -109,8 +111,8 @@ def _assemble(
         system_scores=stats.corpus_scores(),
         statistics=stats,
     )
-    references = {name: own for name, own in found.items() if name not in es.outputs}
-    ceilings = statistics(match(sources, references, options.matching), formula)
+    references = {name: own for name, own in there.items() if name not in es.outputs}
+    ceilings = statistics(match(wanted, references, options.matching), formula)
     systems = ranked(_system_rows(es.systems, stats, linked.filtered))
     systems += _system_rows(tuple(references), ceilings, linked.filtered, is_reference=True)
     pairs = pair_all(sources, found)
@@ -136,7 +138,7 @@ def _assemble(
         linked=linked,
         linker=linker,
     )
-    src, tgt = pair if options.against == "src" else (pair[1], pair[1])
+    src, tgt = compared
     explained = explain_all(
         linked,
         (Forms(linker, src), Forms(linker, tgt)),

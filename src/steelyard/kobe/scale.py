@@ -31,6 +31,7 @@ from steelyard.kobe.linking.linkedtexts import (
     link_outputs,
     link_texts,
     make_linker,
+    that_count,
     with_names,
 )
 from steelyard.kobe.linking.linker import DictionaryLinker
@@ -195,7 +196,8 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
     mentions, linked = with_names(linker, keep, (other, tgt), (texts, mentions), (compared, linked))
     if task.options.counted == "entities":
         mentions, linked = each_once(mentions, linked)
-    strict = match(mentions, linked, task.options.matching)
+    counted = that_count(mentions, linked, (other, tgt), task.options.link)
+    strict = match(*counted, task.options.matching)
     loose = match(mentions, linked, "candidates")
     wanted = strict.wanted
     missed = missed_by_all(loose, [_REFERENCE + name for name in references])

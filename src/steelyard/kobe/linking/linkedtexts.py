@@ -12,9 +12,9 @@ from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
 from steelyard.formats.entityfiles import SIDES
 from steelyard.kobe.annotations import AnnotatedLinker
-from steelyard.kobe.languages import LanguageFilter, normalise
+from steelyard.kobe.languages import LanguageFilter, normalise, scripts
 from steelyard.kobe.linking.foreign import named_linker
-from steelyard.kobe.linking.nametier import NameTier, add_names
+from steelyard.kobe.linking.nametier import RULE, NameTier, add_names
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions, LinkOptions
 
@@ -178,6 +178,36 @@ def each_once(
     return tuple(map(once, sources)), {
         name: tuple(None if one is None else once(one) for one in own)
         for name, own in outputs.items()
+    }
+
+
+def that_count(
+    sources: tuple[Mentions, ...], outputs: Outputs, pair: Pair, options: LinkOptions
+) -> tuple[tuple[Mentions, ...], Outputs]:
+    """Give the mentions that a score counts.
+
+    A name that no base knows is kept by copying it where two languages share a script: that says
+    nothing of a translation, and would reward whoever copies titles. Alarms look at all mentions.
+
+    Examples
+    --------
+    >>> name = Mention(0, 5, "Weber", "name:weber", "name", "name", rule="unknown")
+    >>> for pair in (("de", "en"), ("ru", "en"), ("en", "en")):
+    ...     print(len(that_count(((name,),), {"A": ((name,),)}, pair, LinkOptions())[0][0]))
+    0
+    1
+    1
+    """
+    src, tgt = pair
+    if options.names == "on" or not src or not tgt or src == tgt or not scripts(src) & scripts(tgt):
+        return sources, outputs
+
+    def known(mentions: Mentions) -> Mentions:
+        return tuple(m for m in mentions if m.rule != RULE)
+
+    return tuple(map(known, sources)), {
+        name: tuple(None if own is None else known(own) for own in row)
+        for name, row in outputs.items()
     }
 
 
