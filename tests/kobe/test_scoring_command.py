@@ -23,7 +23,9 @@ def test_the_command_gives_scores_signature_words_and_explanations(small_kb, tmp
     found = json.loads(capsys.readouterr().out)
     assert found["systems"]["careful"]["kobe"] == 100
     order = sorted(found["systems"], key=lambda s: -found["systems"][s]["kobe"])
-    assert order == ["careful", "fluent", "hasty", "copycat"]
+    assert order[:2] == ["careful", "fluent"]
+    assert found["systems"]["fluent"]["kobe"] > 80
+    assert all(found["systems"][name]["kobe"] < 70 for name in ("hasty", "copycat"))
     assert small_kb.signature in found["signatures"]["kobe"]
     assert any("of 100" in note for note in found["notes"])
     report = found["reports"]["kobe"]

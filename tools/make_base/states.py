@@ -102,7 +102,10 @@ class StateItems:
             kept = [
                 name
                 for name in names
-                if is_taken(name) and not name.text.isupper() and not copied(name, native)
+                if is_taken(name)
+                and not name.text.isupper()
+                and not copied(name, native)
+                and not is_capital(name, found[code])
             ]
             if kept:
                 yield Entity(f"wd:{item}", "state", same_as=(f"iso:{code}",)), kept
@@ -155,6 +158,20 @@ def copied(name: Name, native: Mapping[str, set[str]]) -> bool:
     (True, False)
     """
     return name.lang not in native and any(name.text in own for own in native.values())
+
+
+def is_capital(name: Name, labels: Collection[Name]) -> bool:
+    """Whether a name is rather that of the town after which a state is called.
+
+    Examples
+    --------
+    >>> is_capital(Name("en", "Novgorod"), [Name("en", "Novgorod Oblast")])
+    True
+    >>> is_capital(Name("en", "Texas"), [Name("en", "Texas")])
+    False
+    """
+    longer = (label.text.split() for label in labels if label.lang == name.lang)
+    return any(name.text in words and len(words) > 1 for words in longer)
 
 
 def matched(

@@ -191,17 +191,16 @@ class LanguageFilter:
             return False
         if self._identify is None or len(text) < _SHORT:
             return True
-        if self._sounds_right(text):
+        if self._is_identified(text):
             return True
-        # Foreign names make a short sentence look foreign: the rest of its words decides.
-        first, *words = text.split()
-        rest = " ".join((first, *(w for w in words if w == w.lower())))
-        return len(rest) < len(text) and (len(rest) < _SHORT or self._sounds_right(rest))
+        # Names of another language do not make a text one: it is judged by its other words.
+        words = [word for word in text.split() if not any(c.isupper() for c in word)]
+        return len(words) >= _FEW and self._is_identified(" ".join(words), undecided=False)
 
-    def _sounds_right(self, text: str) -> bool:
+    def _is_identified(self, text: str, *, undecided: bool = True) -> bool:
         assert self._identify is not None
         lang, probability = self._identify.classify(text)
-        return bool(lang == self._target or probability < _SURE)
+        return bool(lang == self._target or (undecided and probability < _SURE))
 
     def apply(self, texts: Sequence[str | None], mentions: Sequence[Mentions]) -> list[Mentions]:
         """Drop the mentions of sentences, and the mentions, that are not in the target language."""

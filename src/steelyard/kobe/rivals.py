@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 
 from steelyard.kobe.languages import script_share
 from steelyard.kobe.linking.namematching import alike, find_in, pieces
-from steelyard.kobe.linking.nametier import RULE, TIER
+from steelyard.kobe.linking.nametier import RULE, TIER, UNKNOWN
 from steelyard.kobe.linking.romanise import romanise
 from steelyard.kobe.linking.unknown import find_names
 from steelyard.kobe.mention import Mention, Mentions
@@ -70,7 +70,7 @@ def strangers(
         if name.kind not in kinds or any(s < name.end and name.start < e for s, e in spans):
             continue
         if find_in(own, source, lambda: there) is None:
-            key = "name:" + " ".join(filter(None, map(romanise, name.words)))
+            key = UNKNOWN + " ".join(filter(None, map(romanise, name.words)))
             found.append(Mention(name.start, name.end, own, key, "name", TIER, (key,), RULE))
     return found
 

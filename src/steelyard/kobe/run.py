@@ -117,6 +117,7 @@ def _assemble(
     systems += _system_rows(tuple(references), ceilings, linked.filtered, is_reference=True)
     pairs = pair_all(sources, found)
     loose = match(sources, found, pairs=pairs)
+    scored = loose if wanted is sources else match(wanted, there, "candidates")
     missed = missed_by_all(loose, linked.references)
     n_missing = sum(text is None for text in linked.sources)
     said = linker.said() if isinstance(linker, AnnotatedLinker) else ()
@@ -126,8 +127,8 @@ def _assemble(
         against=options.against,
         signature=signature,
         systems=tuple(systems),
-        categories=_recalls(loose, lambda mention: mention.category),
-        groups=_recalls(loose, group_of),
+        categories=_recalls(scored, lambda mention: mention.category),
+        groups=_recalls(scored, group_of),
         lost=(),
         n_segments=matches.n_segments - n_missing,
         n_without_entities=matches.n_without_entities - n_missing,

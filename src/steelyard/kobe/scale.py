@@ -214,7 +214,7 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
     for kind, cells in (("kept", kept), ("wanted", wanted), ("found", strict.found)):
         sums = np.where(strict.known, cells, 0).sum(axis=1)
         counts[kind] = {name: int(n) for name, n in zip(strict.systems, sums, strict=True)}
-    return counts | _count_categories(loose)
+    return counts | _count_categories(match(*counted, "candidates"))
 
 
 def _count_categories(matches: Matches) -> Counts:

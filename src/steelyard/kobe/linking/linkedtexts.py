@@ -14,7 +14,7 @@ from steelyard.formats.entityfiles import SIDES
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.languages import LanguageFilter, normalise, scripts
 from steelyard.kobe.linking.foreign import named_linker
-from steelyard.kobe.linking.nametier import RULE, NameTier, add_names
+from steelyard.kobe.linking.nametier import UNKNOWN, NameTier, add_names
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions, LinkOptions
 
@@ -203,7 +203,7 @@ def that_count(
         return sources, outputs
 
     def known(mentions: Mentions) -> Mentions:
-        return tuple(m for m in mentions if m.rule != RULE)
+        return tuple(m for m in mentions if not str(m.id).startswith(UNKNOWN))
 
     return tuple(map(known, sources)), {
         name: tuple(None if own is None else known(own) for own in row)

@@ -22,6 +22,7 @@ from steelyard.kobe.linking.unknown import find_names
 from steelyard.kobe.mention import Mention, Mentions
 
 TIER, RULE = "name", "unknown"
+UNKNOWN = "name:"  # begins the ids of names that no base knows
 _ALWAYS = frozenset({"address", "code"})
 #: Kinds of names that translations keep, by the scripts of the languages.
 SURE: dict[tuple[str, str], frozenset[str]] = {
@@ -80,7 +81,7 @@ class NameTier:
         seen: set[str] = set()
         found = list(known)
         for name in names:
-            key = "name:" + " ".join(filter(None, map(romanise, name.words)))
+            key = UNKNOWN + " ".join(filter(None, map(romanise, name.words)))
             # People say "he" where a name would be repeated.
             doubtful = key in seen or not self._is_sure(name)
             if not doubtful:
