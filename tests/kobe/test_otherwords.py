@@ -8,7 +8,7 @@ import steelyard as sy
 from steelyard.kobe.explaining import ALARMS, Finding, explain
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.languages import LanguageFilter
-from steelyard.kobe.measures import measures
+from steelyard.kobe.measures import Measure, measures
 from steelyard.kobe.mention import Mention
 from steelyard.kobe.options import KobeOptions
 from steelyard.kobe.otherwords import abbreviates, as_abbreviation, is_said, number_in_words
@@ -70,7 +70,7 @@ UNITS = {"miles": "length-mile", "km": "length-kilometer", "Fuß": "length-foot"
          "lb": "mass-pound", "kg": "mass-kilogram"}  # fmt: skip
 
 
-def sizes(text: str, lang: str) -> list[object]:
+def sizes(text: str, lang: str) -> list[Measure]:
     """Give the measures of a text whose numbers and units are words of their own."""
     found, at = [], 0
     for word in text.split():
@@ -105,7 +105,7 @@ def sizes(text: str, lang: str) -> list[object]:
 )
 def test_equal_sizes(one: tuple[str, str], two: tuple[str, str]):
     own, theirs = sizes(*one), sizes(*two)
-    assert any(a.equals(b) for a in own for b in theirs)  # type: ignore[attr-defined]
+    assert any(a.equals(b) for a in own for b in theirs)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_unequal_sizes(one: tuple[str, str], two: tuple[str, str]):
     own, theirs = sizes(*one), sizes(*two)
     assert own
     assert theirs
-    assert not any(a.equals(b) for a in own for b in theirs)  # type: ignore[attr-defined]
+    assert not any(a.equals(b) for a in own for b in theirs)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,14 @@ from steelyard.data.segments import Texts
 from steelyard.formats.entityfiles import SIDES, EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.load import Source, as_evalset
 from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.linkedtexts import chosen_linker, link_set, reference_rows
+from steelyard.kobe.linking.linkedtexts import (
+    Outputs,
+    chosen_linker,
+    link_set,
+    reference_rows,
+    that_count,
+)
+from steelyard.kobe.matching import counting, pair_all
 from steelyard.kobe.mention import Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions
 
@@ -61,15 +68,18 @@ def annotate(
     pair = normalise(src), normalise(tgt)
     linker = chosen_linker(how, kb, linker)
     linked = link_set(es, pair, how, linker)
+    sources, outputs = _settled(
+        *that_count(linked.source_mentions, dict(linked.output_mentions), pair, how.link)
+    )
     rows: dict[str, tuple[Sequence[str | None], Sequence[Mentions | None]]] = {
-        "src": (linked.sources, linked.source_mentions)
+        "src": (linked.sources, sources)
     }
     for name in linked.outputs:
         if name not in linked.references:
-            rows[name] = linked.outputs[name], linked.output_mentions[name]
+            rows[name] = linked.outputs[name], outputs[name]
     if chosen is not None:
         name = reference_rows(es)[chosen]
-        rows["ref"] = linked.outputs[name], linked.output_mentions[name]
+        rows["ref"] = linked.outputs[name], outputs[name]
     systems = {
         name: tuple(
             Sentence(text or "", tuple(_written(m, linker) for m in own or ()))
@@ -78,6 +88,21 @@ def annotate(
         for name, (texts, mentions) in rows.items()
     }
     return EntityAnnotations(systems, lines=linked.ids, language_pair=es.language_pair)
+
+
+def _settled(
+    sources: tuple[Mentions, ...], outputs: Outputs
+) -> tuple[tuple[Mentions, ...], Outputs]:
+    """Leave out what is doubtful: annotations have no place for doubts."""
+    pairs = pair_all(sources, outputs, "strict")
+    kept = {
+        name: tuple(
+            None if there is None else tuple(counting(wanted, there, own))
+            for wanted, there, own in zip(sources, row, pairs[name], strict=True)
+        )
+        for name, row in outputs.items()
+    }
+    return tuple(tuple(m for m in own if not m.doubtful) for own in sources), kept
 
 
 def _need_no_scoring(options: KobeOptions) -> None:

@@ -180,7 +180,7 @@ def match(
         for at, (there, paired) in enumerate(zip(own, pairs[name], strict=True)):
             if not there:
                 continue
-            found[row, at] = len(there) - _passed_over(sources[at], there, paired)
+            found[row, at] = len(counting(sources[at], there, paired))
             if paired:
                 kept[row, starts[at] : starts[at + 1]] = [i in paired for i in places[at]]
     known = np.array([[m is not None for m in own] for own in outputs.values()], dtype=bool)
@@ -188,18 +188,25 @@ def match(
     return Matches(tuple(outputs), segment, mentions, flat, kept, found, known.reshape(found.shape))
 
 
-def _passed_over(wanted: Linked, there: Linked, pairs: Pairs) -> int:
-    """Count mentions of an output that are neither kept nor added: what is doubtful in a text.
+def counting(wanted: Linked, there: Linked, pairs: Pairs) -> list[Mention]:
+    """Give the mentions of an output that count: kept, or added.
 
-    What is doubtful in the source and not found again may be there by another name: as many others
-    of the output say nothing.
+    What is doubtful on either side says nothing. What is doubtful in the source and not found again
+    may be there by another name: as many others of the output, the last ones, say nothing either.
+
+    Examples
+    --------
+    >>> a, b = Mention(0, 1, "a", "a"), Mention(2, 3, "b", "b")
+    >>> [m.text for m in counting((a._replace(doubtful=True),), (a, b), {0: 0})]
+    ['b']
+    >>> counting((a._replace(doubtful=True),), (b,), {})
+    []
     """
-    by_doubt = sum(wanted[i].doubtful for i in pairs)
-    taken = set(pairs.values())
-    doubtful = sum(mention.doubtful and j not in taken for j, mention in enumerate(there))
-    others = len(there) - len(taken) - doubtful
+    owners = {j: wanted[i] for i, j in pairs.items()}
     renamed = sum(mention.doubtful and i not in pairs for i, mention in enumerate(wanted))
-    return by_doubt + doubtful + min(others, renamed)
+    added = [j for j, mention in enumerate(there) if j not in owners and not mention.doubtful]
+    kept = [j for j, owner in owners.items() if not owner.doubtful]
+    return [there[j] for j in sorted((*kept, *added[: max(0, len(added) - renamed)]))]
 
 
 def pair_all(

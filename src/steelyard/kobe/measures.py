@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import NamedTuple
 
 from steelyard.kobe.linking.wordforms import fold_text
@@ -20,6 +21,9 @@ _ROUNDED = 0.06  # of a size, where it was converted from one system to another
 _EXACT = 0.005  # of a size, within one: a year is 365 days or 12 months
 _DEGREES = 1.0  # of a temperature
 _GAP = 3  # characters between a number and its unit
+#: Units that are said one after the other, the larger first.
+_TOGETHER = {("length-foot", "length-inch"), ("mass-pound", "mass-ounce"),
+             ("duration-hour", "duration-minute")}  # fmt: skip
 _TEMPERATURES = ("temperature-celsius", "temperature-fahrenheit")
 
 
@@ -104,11 +108,30 @@ def measures(
     text: str, mentions: Mentions, lang: str, code: Callable[[Mention], str]
 ) -> list[Measure]:
     """List the measures of a text; ``code`` names the unit of a mention (``length-mile``)."""
-    return [*_with_units(mentions, code), *_in_words(text, mentions, lang)]
+    plain = [*_with_units(mentions, code)]
+    return [*plain, *_composite(plain), *_in_words(text, mentions, lang)]
+
+
+def _composite(found: Sequence[Measure]) -> Iterator[Measure]:
+    """Put together what is said in two units: 5 feet 6 inches."""
+    for one, two in pairwise(found):
+        if (one.unit, two.unit) in _TOGETHER and 0 <= two.start - one.end <= _GAP:
+            sizes = tuple(a + b for a in one.sizes for b in two.sizes)
+            own = (*one.mentions, *two.mentions)
+            yield Measure(one.kind, sizes, f"{one.unit}-and", one.system, own, one.start, two.end)
+
+
+def _as_unit(mention: Mention, code: Callable[[Mention], str]) -> Mention:
+    """Take a word for money that may be a weight for the weight: 375 pounds."""
+    for reading in mention.readings if mention.category == "currency" else ():
+        weight = mention._replace(id=reading, category="unit")
+        if code(weight) == "mass-pound":
+            return weight
+    return mention
 
 
 def _with_units(mentions: Mentions, code: Callable[[Mention], str]) -> Iterator[Measure]:
-    for at, unit in enumerate(mentions):
+    for at, unit in enumerate(_as_unit(mention, code) for mention in mentions):
         if unit.category != "unit" or not at:
             continue
         number, name = mentions[at - 1], code(unit)

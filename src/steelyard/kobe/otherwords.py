@@ -30,6 +30,10 @@ _SIGNS = re.compile(r"\d+(?:[./:\-–]\d+){2,}")  # several numbers with signs b
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CAPITALS = re.compile(r"(?<![^\W\d_])(?:[^\W\d_]\.){2,6}|(?<![^\W_])[^\W\d_]{2,6}(?![^\W_])")
 _HANZI = "〇一二三四五六七八九十"
+_POWERS: dict[float, tuple[str, ...]] = {
+    1e2: ("百",), 1e3: ("千",), 1e4: ("万", "萬"), 1e6: ("百万", "百萬"),
+    1e7: ("千万", "千萬"), 1e8: ("億", "亿"), 1e12: ("兆",),
+}  # fmt: skip
 _MONTHS = 12
 
 
@@ -95,11 +99,14 @@ def _said(mention: Mention) -> list[float]:
 
 def _in_hanzi(mention: Mention, text: str, linked: Spans, wanted: list[float]) -> Mention | None:
     for value in wanted:
+        signs = _POWERS.get(value, ())
         if value == int(value) and 0 <= value < len(_HANZI):
-            for sign in (_HANZI[int(value)], *("两双兩雙" if value == 2 else "")):
-                at = text.find(sign)
-                if at >= 0 and not any(s <= at < e for s, e in linked):
-                    return mention._replace(start=at, end=at + 1, text=sign, rule="literal")
+            signs = (_HANZI[int(value)], *("两双兩雙両" if value == 2 else ""))
+        for sign in signs:
+            at = text.find(sign)
+            end = at + len(sign)
+            if at >= 0 and not any(s < end and at < e for s, e in linked):
+                return mention._replace(start=at, end=end, text=sign, rule="literal")
     return None
 
 

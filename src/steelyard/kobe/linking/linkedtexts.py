@@ -100,11 +100,9 @@ def name_tier(linker: Linker, lang: str, other: str) -> NameTier | None:
 
     Other linkers and annotations find what they find.
     """
-    from steelyard.kobe.linking.linker import DictionaryLinker
-
-    if not isinstance(linker, DictionaryLinker):
+    chosen = getattr(linker, "options", None)
+    if not isinstance(chosen, LinkOptions):
         return None
-    chosen = linker.options
     if chosen.names == "off" or "core" not in chosen.tiers:
         return None
     return NameTier(normalise(lang), normalise(other), chosen.names)
