@@ -154,7 +154,9 @@ def quality(
             weighed = run(KobeOptions(weights="consensus"))[0]
             es = es.with_scores(f"{base} cons.", weighed)
             es = es.with_scores(f"{base} ref", run(KobeOptions(reference))[0])
-        for metric in ("bleu", "chrf"):
+        for metric in (
+            ("chrf",) if tgt == "ja" else ("bleu", "chrf")
+        ):  # BLEU needs a tokenizer there
             es = es.with_scores(metric, surface_table(es, metric, [reference], target=tgt))
         counts.append(count)
         agreement.append({"pair": name, **_agreement(es)})

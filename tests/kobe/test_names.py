@@ -237,3 +237,23 @@ def test_surname_after_the_full_name(own: DictionaryLinker):
 def test_ordinary_words_are_no_names(embedded: DictionaryLinker, text: str, lang: str):
     found = names(embedded, text, lang, "en" if lang != "en" else "de")
     assert [mention.text for mention in found.values() if not mention.doubtful] == []
+
+
+def listed_languages() -> list[str]:
+    """Read the languages that the page lists as supported."""
+    page = (Path(__file__).parents[2] / "docs" / "kobe-measured.md").read_text(encoding="utf-8")
+    return page.partition(":caption: languages.txt\n\n")[2].partition("```")[0].split()
+
+
+def test_languages_on_the_page_are_supported_some_of_them(embedded):
+    listed = listed_languages()
+    assert len(listed) > 250
+    some = [lang for lang in "ar bn cs de gu hi ja ko pa ru ta th zh".split() if lang in listed]
+    assert len(some) == 13
+    assert [row.lang for row in self_linked(embedded, some) if not row.supported] == []
+
+
+@pytest.mark.thorough
+def test_the_page_lists_all_supported_languages(embedded):
+    supported = [row.lang for row in self_linked(embedded) if row.supported]
+    assert listed_languages() == supported

@@ -78,8 +78,8 @@ def mostly_ordinary(word: str) -> bool:
 
     Examples
     --------
-    >>> mostly_ordinary("Orange"), mostly_ordinary("Texas"), mostly_ordinary("Google")
-    (True, False, False)
+    >>> mostly_ordinary("Orange"), mostly_ordinary("Texas")
+    (True, False)
     """
     langs = LARGE.get(script(word[:1]), ())
     small = sum(_small(word, lang) for lang in langs)

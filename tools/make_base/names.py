@@ -115,8 +115,8 @@ def known(rows: Sequence[Row]) -> float:
 
     Examples
     --------
-    >>> known([Row("en", "Joe Biden", 96.0, ("everypolitician", "xfactr"))])
-    18.2...
+    >>> known([Row("en", "Joe Biden", 96.0, ("everypolitician",))])
+    18.3...
     """
     best = 0.0
     for row in rows:

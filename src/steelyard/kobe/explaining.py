@@ -37,6 +37,7 @@ Spans = Sequence[tuple[int, int]]
 _PARTS = re.compile(r"[\s·・‧]+")  # between the parts of a person's name
 _LEAST = 3  # letters of a name that is looked for in an output as it stands
 _DERIVED, _ENDING = 5, 4  # letters that a derived word has of a name, and that it may lack
+_TERM_ENDINGS = frozenset(("", "s", "es", "n", "en", "e", "er", "em", "ns", "ens", "a", "i"))
 _COUNTED = ("ordinal", "date")  # written with letters or a dot, or without: 24th, 24.
 #: Letters of a name that may stand in capitals, and of one of several words that may lack them.
 _SHOUTED, _SEVERAL = 4, 8
@@ -421,9 +422,22 @@ def _derived(name: str, output: str, linked: Spans, mention: Mention) -> Mention
     stem = name[: max(_DERIVED, len(name) - ending)]
     for found in re.finditer(rf"\b{re.escape(stem)}\w*", output, re.IGNORECASE):
         start, end = found.span()
+        if mention.group == "term" and not _is_form(found[0][len(stem) :]):
+            continue
         if all(end <= s or e <= start for s, e in linked):
             return mention._replace(start=start, end=end, text=output[start:end], rule="literal")
     return None
+
+
+def _is_form(tail: str) -> bool:
+    """Tell whether what follows a term makes a form or a compound of it: sleds, but not sledge.
+
+    Examples
+    --------
+    >>> [_is_form(tail) for tail in ("", "s", "ge", "handbuch")]
+    [True, True, False, True]
+    """
+    return tail in _TERM_ENDINGS or len(tail) > _ENDING
 
 
 def _surnames(mention: Mention, names: Iterable[str]) -> list[str]:

@@ -6,6 +6,7 @@ which ``NOTICE`` names with their licences, and is opened by memory map where it
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from steelyard.kobe.base.leftovers import remove_leftovers
 from steelyard.kobe.base.records import Source
 
 
+@cache
 def default() -> KnowledgeBase:
-    """Open the embedded knowledge base, and clean up after versions that built theirs."""
+    """Open the embedded knowledge base, once, and clean up after versions that built theirs."""
     remove_leftovers()
     return KnowledgeBase.open(embedded())
 
