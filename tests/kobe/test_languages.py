@@ -63,3 +63,38 @@ def test_unknown_to_the_identifier():
 def test_script_share():
     assert script_share("", scripts("en")) == 1.0
     assert script_share("abвг", scripts("ru")) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("tgt", "text"),
+    [
+        ("ja", "映画「The Grass Is Always Greener Elsewhere」は何年に公開されましたか？"),
+        ("ja", "Greener Grass of Somewhereは架空の庭です。"),
+        ("ar", 'ما هو نوع فيلم "Always Greener Grass"؟'),
+        ("ar", "ما هو نوع فيلم Always Greener Grass؟"),
+        ("en", "They sang «Вечерняя песня о далёком доме» at home."),
+        ("ja", "詳しくは https://www.example.org/a/long/address/of-a-page?x=1 を。"),
+        ("hi", "जानकारी के लिए averylongnameofagallery.org पर जाएँ."),
+        ("ja", "@somebody_with_a_name うれしい"),
+        ("ja", "わーーーーい！！"),
+        ("ja", "https://www.example.org/page"),
+    ],
+)
+def test_titles_and_addresses_make_no_text_foreign(tgt: str, text: str):
+    assert LanguageFilter("ru" if tgt == "en" else "en", tgt).is_target(text)
+
+
+@pytest.mark.parametrize(
+    ("tgt", "text"),
+    [
+        ("ja", "Where is the Old Town Hall of Springfield in 日本?"),
+        ("ja", "Where Is The Old Town Hall Of Springfield (市役所)"),  # capitals throughout
+        ("ja", 'They call it "市役所" in the old town, which means "town hall".'),
+        ("ja", "Nicolas Cage"),
+        ("ja", "Please see https://www.example.org/page for more."),
+        ("ar", "What is the genre of the film العشب؟"),
+        ("en", "Они пели “Song” дома."),
+    ],
+)
+def test_other_languages_are_not_saved_by_names(tgt: str, text: str):
+    assert not LanguageFilter("ru" if tgt == "en" else "en", tgt).is_target(text)

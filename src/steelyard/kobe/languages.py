@@ -3,8 +3,8 @@
 The language filter leaves out entities of text that is not in the target language: a system that
 copies its source would otherwise be praised for keeping every name. A sentence is judged by its
 letters and, where both languages share a script, by a language identifier that may choose between
-source, target and English only. Single mentions are too short for that: they are judged by their
-script.
+source, target and English only; a title or a name in the letters of another makes no sentence one
+of it. Single mentions are too short for that: they are judged by their script.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ _OTHER_NAMES = {
 _CODE = re.compile(r"[a-z]{2,3}")
 _SHORT = 15  # characters; shorter texts can't be told
 _FEW = 3  # words without capitals that tell the language of a text full of names
+_MOST = 0.5  # of letters that must be those of the target language
+_LEAST = 0.2  # the same where all others are in titles and names
 _SURE = 0.9  # probability from which a sentence counts as another language's
 _SCRIPTS = {
     "CYRILLIC": "ab ba be bg ce cv kk ky mk mn os ru sah sr tg tt uk",
@@ -60,6 +62,15 @@ _SCRIPTS = {
     "TIBETAN": "bo dz",
     "ETHIOPIC": "am ti",
 }
+#: Addresses of pages and people, which are in no language.
+_ADDRESS = re.compile(
+    r"(?:https?://|www\.)[!-~]+|[@#][A-Za-z0-9_]+|(?<![!-~])[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:/[!-~]*)?"
+)
+#: What is in quotation marks; words with a capital, and small ones between them.
+_QUOTED = re.compile(
+    r"[\"“”„][^\"“”„]+[\"“”]|«[^«»]+»|「[^「」]+」|『[^『』]+』|《[^《》]+》|‘[^‘’]+’"
+)
+_CAPITALS = re.compile(r"[A-Z][A-Za-z'’.-]*(?:,? (?:[a-z]{1,4} ){0,3}[A-Z][A-Za-z'’.-]*)*")
 _OTHER_CODES = {"nb": "no", "fil": "tl"}  # what the identifier calls them
 
 
@@ -126,6 +137,8 @@ def script(char: str) -> str | None:
     if not char.isalpha():
         return None
     first = unicodedata.name(char, "").split(" ")[0]
+    if first == "KATAKANA-HIRAGANA":  # ー, which both have
+        return "KATAKANA"
     return "LATIN" if first in ("FULLWIDTH", "FEMININE", "MASCULINE", "MODIFIER") else first
 
 
@@ -187,7 +200,7 @@ class LanguageFilter:
 
     def _judge(self, text: str) -> bool:
         by_letters = self.allowed != {"LATIN"} or not text.isascii()
-        if by_letters and script_share(text, self.allowed) < 0.5:
+        if by_letters and not self._has_letters(text):
             return False
         if self._identify is None or len(text) < _SHORT:
             return True
@@ -196,6 +209,20 @@ class LanguageFilter:
         # Names of another language do not make a text one: it is judged by its other words.
         words = [word for word in text.split() if not any(c.isupper() for c in word)]
         return len(words) >= _FEW and self._is_identified(" ".join(words), undecided=False)
+
+    def _has_letters(self, text: str) -> bool:
+        """Whether a text is written in the letters of the target language, but for titles."""
+        share = script_share(text, self.allowed)
+        if share >= _MOST:
+            return True
+        text = _ADDRESS.sub(" ", text)
+        share = script_share(text, self.allowed)
+        if share >= _MOST or share < _LEAST:
+            return share >= _MOST
+        rest = _QUOTED.sub(" ", text)
+        if "LATIN" not in self.allowed:
+            rest = _CAPITALS.sub(" ", rest)
+        return any(map(script, rest)) and script_share(rest, self.allowed) >= _MOST
 
     def _is_identified(self, text: str, *, undecided: bool = True) -> bool:
         assert self._identify is not None
