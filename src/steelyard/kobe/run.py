@@ -14,12 +14,10 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.formats.load import Source, as_evalset
-from steelyard.kobe.alarms import explain_all
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.explaining import missed_by_all
 from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities, ranked
-from steelyard.kobe.forms import Forms
-from steelyard.kobe.languages import LanguageFilter, normalise
+from steelyard.kobe.languages import normalise
 from steelyard.kobe.linking.linkedtexts import Pair, chosen_linker, link_set, that_count
 from steelyard.kobe.matching import (
     Kobe,
@@ -33,6 +31,7 @@ from steelyard.kobe.matching import (
 )
 from steelyard.kobe.mention import LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions
+from steelyard.kobe.shown import Shown, Unexplained
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 _COVERAGE = 0.5  # of segments with entities, below which a score stands on little
@@ -119,6 +118,10 @@ def _assemble(
     loose = match(sources, found, pairs=pairs)
     scored = loose if wanted is sources else match(wanted, there, "candidates")
     missed = missed_by_all(loose, linked.references)
+    unexplained = Unexplained(
+        linked, linker, compared, pairs, _by_segment(loose, missed),
+        one_language=options.against != "src" or (pair[0] is not None and pair[0] == pair[1]),
+    )  # fmt: skip
     n_missing = sum(text is None for text in linked.sources)
     said = linker.said() if isinstance(linker, AnnotatedLinker) else ()
     report = KobeReport(
@@ -129,26 +132,14 @@ def _assemble(
         systems=tuple(systems),
         categories=_recalls(scored, lambda mention: mention.category),
         groups=_recalls(scored, group_of),
-        lost=(),
         n_segments=matches.n_segments - n_missing,
         n_without_entities=matches.n_without_entities - n_missing,
         n_source_entities=len(matches.mention),
         n_missed=int(missed.sum()),
         counted=options.counted,
         measure=options.measure,
-        linked=linked,
-        linker=linker,
+        shown=Shown(unexplained),
     )
-    src, tgt = compared
-    explained = explain_all(
-        linked,
-        (Forms(linker, src), Forms(linker, tgt)),
-        pairs,
-        _by_segment(loose, missed),
-        copies_count=report.same_language or options.against != "src",
-        is_target=LanguageFilter(src or "", tgt or "", options.language_filter).is_target,
-    )
-    report = replace(report, explained=explained).cut_at()
     return table, replace(report, warnings=(*entity_warnings(report, n_missing), *said))
 
 

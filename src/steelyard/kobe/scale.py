@@ -192,7 +192,7 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
     }
     keep = LanguageFilter(src, tgt, task.options.language_filter)
     compared = beside(texts, columns)
-    linked, filtered = link_outputs(linker, keep, compared, tgt, other)
+    linked, foreign = link_outputs(linker, keep, compared, tgt, other)
     mentions, linked = with_names(linker, keep, (other, tgt), (texts, mentions), (compared, linked))
     if task.options.counted == "entities":
         mentions, linked = each_once(mentions, linked)
@@ -210,6 +210,7 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
         "missed": int(missed.sum()),
     }
     kept = strict.per_segment(strict.kept.astype(np.float64))
+    filtered = {name: len(own) for name, own in foreign.items()}
     counts: Counts = {"size": size, "filtered": filtered}
     for kind, cells in (("kept", kept), ("wanted", wanted), ("found", strict.found)):
         sums = np.where(strict.known, cells, 0).sum(axis=1)
@@ -256,7 +257,6 @@ def merged_report(
         systems=tuple(rows),
         categories=tuple(_categories(counts, [row.system for row in rows])),
         groups=tuple(_categories(_grouped(counts), [row.system for row in rows])),
-        lost=(),
         n_segments=size["segments"],
         n_without_entities=size["bare"],
         n_source_entities=size["mentions"],
