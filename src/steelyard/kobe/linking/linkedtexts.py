@@ -201,12 +201,17 @@ def that_count(
         return sources, outputs
 
     def known(mentions: Mentions) -> Mentions:
-        return tuple(m for m in mentions if not str(m.id).startswith(UNKNOWN))
+        return tuple(filter(of_base, mentions))
 
     return tuple(map(known, sources)), {
         name: tuple(None if own is None else known(own) for own in row)
         for name, row in outputs.items()
     }
+
+
+def of_base(mention: Mention) -> bool:
+    """Tell whether a mention is no name that no base knows."""
+    return not str(mention.id).startswith(UNKNOWN)
 
 
 def once(mentions: Mentions) -> Mentions:
