@@ -23,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -329,10 +329,15 @@ class KnowledgeBase:
         for place, key in zip(places.tolist(), keys.tolist(), strict=True):
             yield place, *self.restored(key)
 
-    def names(self, entity: int) -> list[Name]:
-        """Give all names of an entity by language, the one that was read first before others."""
+    def names(self, entity: int, langs: Collection[str] | None = None) -> list[Name]:
+        """Give all names of an entity by language, the one that was read first before others.
+
+        Of some languages alone, where ``langs`` are named: how others are spelt is not read.
+        """
         found = []
         for place, lang, folded in self._named(entity):
+            if langs is not None and lang not in langs:
+                continue
             flags = int(self._flags[place]) & _STATED
             rest = not self._spellings.cases[place] & MAIN
             for number, how in enumerate(self._spellings[place]):
