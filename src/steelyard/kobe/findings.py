@@ -352,7 +352,8 @@ class KobeReport:
             notes.append(f"{len(self.alarms) - n:,} more are in the file of explanations.")
         if self.n_undecided:
             what = plural(self.n_undecided, "mention")
-            notes.append(f"{what} may be part of a longer name, and are left undecided.")
+            left = "is" if self.n_undecided == 1 else "are"
+            notes.append(f"{what} may be part of a longer name, and {left} left undecided.")
         return Table("Names and numbers to look at", columns, rows, tuple(notes))
 
     def lost_table(self, n: int = 20) -> Table:
