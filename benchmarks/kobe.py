@@ -22,15 +22,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import steelyard as sy
+from quality.linkspeed import TIMED, detected, link_rates, texts_of
 from steelyard.core.table import Column, Table
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.formats import files
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.packaged import default
 from steelyard.kobe.linking.lexicon import Lexicon
-from steelyard.kobe.linking.linker import DictionaryLinker, detect
-from steelyard.kobe.linking.tokens import tokenise
-from steelyard.kobe.linking.wordforms import fold_text
+from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.options import KobeOptions
 from steelyard.kobe.run import kobe_metric
 from steelyard.scoring.surface import surface_table
@@ -192,41 +191,18 @@ def _as_table(rows: list[dict[str, Any]]) -> Table:
 
 
 def speed(data: Path, bases: dict[str, KnowledgeBase]) -> None:
-    texts: dict[tuple[str, str], list[str]] = {}
-    for pair in ("de-en", "cs-en", "ru-en", "zh-en"):
+    rows = {}
+    for pair in TIMED:
         lines = files.read_text(data / "wmt22-text" / f"{pair}.text.jsonl.gz").splitlines()
-        rows = [json.loads(line) for line in lines]
-        src, tgt = pair.split("-")
-        texts[src, tgt] = [row["src"] for row in rows]
-        texts[tgt, src] = [next(iter(row["out"].values())) for row in rows]
+        rows[pair] = [json.loads(line) for line in lines]
+    texts = texts_of(rows)
     n = sum(map(len, texts.values()))
     for name, kb in bases.items():
-        detecting = linking = first = 0.0
-        for (lang, other), own in texts.items():
-            start = time.process_time()
-            DictionaryLinker(kb).link(own, lang, other)  # with the loading of dictionaries
-            first += time.process_time() - start
-            warm = DictionaryLinker(kb)
-            lexicon = warm.lexicon(lang, other)
-            warm.link(own, lang, other)
-            start = time.process_time()
-            for text in own:
-                _detect(text, lexicon)
-            middle = time.process_time()
-            warm.forget()
-            warm.link(own, lang, other)
-            detecting += middle - start
-            linking += time.process_time() - middle
-        print(f"{name}: mention detection {n / detecting:,.0f} sentences per CPU second (15,000 "
-              f"wanted), whole link step {n / linking:,.0f} (4,000 wanted), {n / first:,.0f} with "
-              f"everything read for the first time; {n} sentences")  # fmt: skip
+        found = link_rates(texts, kb)
+        print(f"{name}: mention detection {found.detection:,.0f} sentences per CPU second (15,000 "
+              f"wanted), whole link step {found.linking:,.0f} (4,000 wanted), {found.first:,.0f} "
+              f"with everything read for the first time; {n} sentences")  # fmt: skip
     _against_spacy(texts["en", "ru"], next(iter(bases.values())))
-
-
-def _detect(text: str, lexicon: Lexicon) -> list[Any]:
-    folded, places = fold_text(text, lexicon.lang)
-    aligned = text if places is None else "".join([text[p] for p in places[:-1]])
-    return detect(folded, aligned, tokenise(folded, lexicon.lang), lexicon)
 
 
 def _against_spacy(texts: list[str], kb: KnowledgeBase) -> None:
@@ -250,14 +226,14 @@ def _against_spacy(texts: list[str], kb: KnowledgeBase) -> None:
     matcher.add("name", list(nlp.tokenizer.pipe(names)))
     built = time.process_time() - start
     for text in texts:
-        _detect(text, lexicon)  # both are warm when they are timed
+        detected(text, lexicon)  # both are warm when they are timed
         matcher(nlp.make_doc(text))
     start = time.process_time()
     for text in texts:
         matcher(nlp.make_doc(text))
     middle = time.process_time()
     for text in texts:
-        _detect(text, lexicon)
+        detected(text, lexicon)
     end = time.process_time()
     theirs, ours = len(texts) / (middle - start), len(texts) / (end - middle)
     print(f"English, {len(names):,} names: spaCy PhraseMatcher {theirs:,.0f} sentences per CPU "

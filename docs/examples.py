@@ -2,6 +2,7 @@
 
     python docs/examples.py            # say where a page differs from what commands print now
     python docs/examples.py --update   # rewrite the output of console blocks
+    python docs/examples.py kobe.md questions/kb.md   # these pages alone
 
 A page's blocks share a folder that holds the demo's files (``steelyard-demo``): ``code-block`` with
 a caption makes a file of that name, ``console`` runs its commands, ``pycon`` is a doctest.
@@ -163,10 +164,11 @@ def check(path: Path, *, update: bool = False) -> list[str]:
 
 
 def main() -> None:
-    """Check or update all pages."""
+    """Check or update all pages, or those that are named."""
     update = "--update" in sys.argv
+    named = [DOCS / name for name in sys.argv[1:] if name != "--update"]
     count = 0
-    for path in pages():
+    for path in named or pages():
         for difference in check(path, update=update):
             count += 1
             print(f"{path.relative_to(DOCS)}:\n{difference}\n")  # noqa: T201

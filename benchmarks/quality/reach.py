@@ -14,16 +14,15 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+from quality.linkspeed import TIMED, Texts, link_rates, texts_of
 from quality.measuring import Context, linker, percent, table, text_rows
 from steelyard.core.table import Table
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import Flag
-from steelyard.kobe.linking.lexicon import Lexicon
 from steelyard.kobe.linking.linkedtexts import link_set
-from steelyard.kobe.linking.linker import DictionaryLinker, detect, tokenise
-from steelyard.kobe.linking.wordforms import fold_text
+from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.mention import GROUP
 from steelyard.kobe.options import KobeOptions
 
@@ -115,45 +114,21 @@ def speed(context: Context) -> Table:
     return table("Speed and weight", ("what", "value", "per"), rows)
 
 
-def _texts(context: Context) -> dict[tuple[str, str], list[str]]:
-    texts: dict[tuple[str, str], list[str]] = {}
-    for pair in ("de-en", "cs-en", "ru-en", "zh-en"):
-        rows = text_rows(context, "wmt22-text", pair)
-        if rows is not None:
-            src, tgt = pair.split("-")
-            texts[src, tgt] = [row["src"] for row in rows]
-            texts[tgt, src] = [next(iter(row["out"].values())) for row in rows]
-    return texts
+def _texts(context: Context) -> Texts:
+    rows = {pair: text_rows(context, "wmt22-text", pair) for pair in TIMED}
+    return texts_of({pair: own for pair, own in rows.items() if own is not None})
 
 
-def _rates(texts: dict[tuple[str, str], list[str]]) -> list[tuple[Any, ...]]:
-    """Time detection and the link step as benchmarks/kobe.py does."""
-    kb = DictionaryLinker().kb
-    n = sum(map(len, texts.values()))
-    detecting = linking = first = 0.0
-    for (lang, other), own in texts.items():
-        start = time.process_time()
-        DictionaryLinker(kb).link(own, lang, other)  # with the loading of dictionaries
-        first += time.process_time() - start
-        warm = DictionaryLinker(kb)
-        lexicon = warm.lexicon(lang, other)
-        warm.link(own, lang, other)
-        start = time.process_time()
-        for text in own:
-            _detect(text, lexicon)
-        middle = time.process_time()
-        warm.forget()
-        warm.link(own, lang, other)
-        detecting += middle - start
-        linking += time.process_time() - middle
+def _rates(texts: Texts) -> list[tuple[Any, ...]]:
+    n, found = sum(map(len, texts.values())), link_rates(texts, DictionaryLinker().kb)
     return [
-        (f"mention detection, warm, {n} sentences", n / detecting, "sentences / CPU s"),
-        ("whole link step, warm", n / linking, "sentences / CPU s"),
-        ("whole link step, everything read for the first time", n / first, "sentences / CPU s"),
+        (f"mention detection, warm, {n} sentences", found.detection, "sentences / CPU s"),
+        ("whole link step, warm", found.linking, "sentences / CPU s"),
+        ("whole link step, everything read for the first time", found.first, "sentences / CPU s"),
     ]
 
 
-def _whole_sets(texts: dict[tuple[str, str], list[str]]) -> tuple[Any, ...]:
+def _whole_sets(texts: Texts) -> tuple[Any, ...]:
     """Time what a score links, with names that no base knows: sources and one output of each."""
     by = DictionaryLinker()
     options = KobeOptions(language_filter="off")
@@ -170,12 +145,6 @@ def _whole_sets(texts: dict[tuple[str, str], list[str]]) -> tuple[Any, ...]:
         n += 2 * len(sources)
         by.forget()
     return ("sources and outputs of a set, warm", n / spent, "sentences / CPU s")
-
-
-def _detect(text: str, lexicon: Lexicon) -> list[Any]:
-    folded, places = fold_text(text, lexicon.lang)
-    aligned = text if places is None else "".join([text[p] for p in places[:-1]])
-    return detect(folded, aligned, tokenise(folded, lexicon.lang), lexicon)
 
 
 _FIRST = """

@@ -46,7 +46,7 @@ def linked(source: Mentions, outputs: dict[str, tuple[str, Mentions] | None], *r
         source_mentions=(source,),
         outputs={n: (None if own is None else own[0],) for n, own in outputs.items()},
         output_mentions={n: (None if own is None else own[1],) for n, own in outputs.items()},
-        filtered={},
+        foreign={},
         references=references,
     )
 
@@ -490,3 +490,14 @@ def test_of_several_rivals_the_likeliest_stands_in_the_place_of_what_is_lost():
     venice = Mention(20, 26, "Venice", "Q3", "entity")
     found = explain((weber, wien), "Ms Weaver flew from Venice.", (venice,))
     assert [f.kind for f in found] == ["lost", "changed"]
+
+
+def test_scores_alone_explain_nothing(small_kb):
+    bad = "On 3 May 2019 he went to Rome for 1,324 dollars."
+    report = report_of({"A": [GOOD], "B": [bad]}, small_kb)
+    asked = report.shown.what
+    assert report.scores["A"] > report.scores["B"]
+    assert "explained" not in vars(asked)
+    assert report.cut_at(0.0).n_alarms > 0
+    assert "explained" in vars(asked)  # and the report that it came from need not look again
+    assert report.explained is report.cut_at(0.0).explained

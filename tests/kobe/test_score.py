@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from steelyard.core.errors import DegenerateError, ShapeError, UsageError
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.kobe.annotations import linked
+from steelyard.kobe.linking.linkedtexts import that_count
 from steelyard.kobe.matching import (
     Kobe,
     consensus_weights,
@@ -26,6 +27,8 @@ from steelyard.kobe.matching import (
     statistics,
 )
 from steelyard.kobe.mention import Mention
+from steelyard.kobe.options import KobeOptions
+from steelyard.kobe.run import match_all
 
 SIDES = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), min_size=1, max_size=6)
 
@@ -132,6 +135,35 @@ def test_candidates_make_the_largest_matching(left, right):
     best = max(sum(edges[i, j] for i, j in enumerate(order)) for order in permutations(range(size)))
     assert len(pairs) == best
     assert match([wanted], {"A": [there]}, "candidates").kept.sum() == best
+
+
+NAMES = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "ab", "name:x", "name:y"]), st.booleans()), max_size=6
+)
+
+
+@given(NAMES, NAMES, st.sampled_from(["strict", "candidates"]), st.sampled_from(["de", "ru"]))
+def test_what_counts_is_matched_as_if_alone(left, right, matching, src):
+    sources, outputs = (
+        tuple(
+            Mention(i, i + 1, one, one[0] if one in ("ab", "a", "b") else one, doubtful=doubtful,
+                    candidates=tuple(one) if one == "ab" else ())
+            for i, (one, doubtful) in enumerate(side)
+        )
+        for side in (left, right)
+    )  # fmt: skip
+    options = KobeOptions(matching=matching)
+    found = match_all((sources,), {"A": (outputs,)}, (src, "en"), options)
+    counted = that_count((sources,), {"A": (outputs,)}, (src, "en"), options.link)
+    for own, naively in (
+        (found.counted, match(*counted, matching)),
+        (found.scored, match(*counted, "candidates")),
+        (found.loose, match((sources,), {"A": (outputs,)}, "candidates")),
+    ):
+        assert own.kept.tolist() == naively.kept.tolist()
+        assert own.mention == naively.mention
+        assert own.segment.tolist() == naively.segment.tolist()
+    assert found.counted.found.tolist() == match(*counted, matching).found.tolist()
 
 
 def test_consensus_by_hand():

@@ -16,7 +16,7 @@ from make_base.everyday import Everyday
 from make_base.famous import Famous, Nature
 from make_base.names import ORIGINS, Names, choose, given_names, read
 from make_base.places import cities
-from make_base.states import StateItems, States, subdivisions
+from make_base.states import StateItems, States, Subdivisions, subdivisions
 from steelyard.kobe.base.build import build
 from steelyard.kobe.base.records import UNSTATED, Source
 from steelyard.kobe.linking.wordforms import fold
@@ -49,6 +49,7 @@ def sources(given: argparse.Namespace) -> list[Source]:
     table = read(given.names / "names.tsv.gz")
     states = given.cldr / "subdivisions"
     taken = _places(states) | given_names(table)
+    of_states = Subdivisions(states, table)
     chosen = choose(table, taken, _nouns(given.nouns / "aliases.tsv.gz"))
     return [
         Cldr(),
@@ -59,8 +60,8 @@ def sources(given: argparse.Namespace) -> list[Source]:
         Nationalities(given.names / "names.tsv.gz"),
         Currencies(),
         GeoNames(given.geonames, [n for own in subdivisions(states).values() for n in own]),
-        States(states, table),
-        StateItems(states, table),
+        States(of_states),
+        StateItems(of_states),
         *(Names(origin, chosen) for origin in ORIGINS),
     ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -35,8 +35,8 @@ _MANY = 3  # countries that have a state of the same name: it tells nothing
 _AGREE = 3  # languages in which a Wikidata item must have the same name
 
 
-class States:
-    """The subdivisions of countries.
+class Subdivisions:
+    """The subdivisions of countries, by ISO code, and the Wikidata items that they are.
 
     Parameters
     ----------
@@ -46,22 +46,40 @@ class States:
         Rows of the table of names by id, for Wikidata items of states and more names of them.
     """
 
-    name = "cldr-subdivisions"
-    version = "CLDR 41"
-    licence = "Unicode-DFS-2016"
+    def __init__(self, folder: Path, table: Mapping[str, tuple[str, list[Row]]]) -> None:
+        self.names, self.table = subdivisions(folder), table
+
+    @cached_property
+    def items(self) -> dict[str, str]:
+        """Give the item of each subdivision that has one."""
+        return matched(self.names, self.table)
+
+
+class _OfStates:
+    """An input that names subdivisions."""
+
+    name: str
+    version: str
     position = 0
 
-    def __init__(self, folder: Path, table: Mapping[str, tuple[str, list[Row]]]) -> None:
-        self.folder, self.table = folder, table
+    def __init__(self, states: Subdivisions) -> None:
+        self.states = states
 
     def fingerprint(self) -> str:
         """Tell this input from all others."""
-        return f"{self.name} {self.version} {len(self.table)}"
+        return f"{self.name} {self.version} {len(self.states.table)}"
+
+
+class States(_OfStates):
+    """The subdivisions of countries."""
+
+    name = "cldr-subdivisions"
+    version = "CLDR 41"
+    licence = "Unicode-DFS-2016"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield each state with its names."""
-        names = subdivisions(self.folder)
-        items = matched(names, self.table)
+        names, items = self.states.names, self.states.items
         count = Counter(code[:2] for code in names)
         everywhere = _common(names)
         for code, own in sorted(names.items()):
@@ -71,33 +89,22 @@ class States:
                 same = (f"wd:{items[code]}",) if code in items else ()
                 yield (
                     Entity(f"iso:{code}", "state", prior=prior, same_as=same),
-                    [
-                        *kept,
-                        *_bare(code, kept),
-                    ],
+                    [*kept, *_bare(code, kept)],
                 )
 
 
-class StateItems:
+class StateItems(_OfStates):
     """More names that Wikidata has for states, such as spellings in Chinese."""
 
     name = "wikidata-states"
     version = "Wikidata 2020, as cut by X-FACTR c1938ec"
     licence = "CC0-1.0"
-    position = 0
-
-    def __init__(self, folder: Path, table: Mapping[str, tuple[str, list[Row]]]) -> None:
-        self.folder, self.table = folder, table
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.version} {len(self.table)}"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield the items that are states, under their ISO codes."""
-        found = subdivisions(self.folder)
-        for code, item in sorted(matched(found, self.table).items()):
-            names = [Name(row.lang, row.text) for row in self.table[item][1]]
+        found, table = self.states.names, self.states.table
+        for code, item in sorted(self.states.items.items()):
+            names = [Name(row.lang, row.text) for row in table[item][1]]
             native = natives(code, found[code])
             kept = [
                 name

@@ -177,6 +177,8 @@ def add(
     target = to or output.out
     assert target is not None
     if to is not None:
+        if not to.exists():
+            raise UsageError(f"--to {to}: no such knowledge base; --out {to} makes one")
         add_terms(terms, target)
     else:
         add_terms(terms, target, upon=EMBEDDED if onto == "default" else onto, force=force)

@@ -288,7 +288,6 @@ def explain_all(
     missed: Sequence[Collection[int]],
     *,
     copies_count: bool = False,
-    is_target: Callable[[str], bool] | None = None,
 ) -> Explained:
     """Say what happened to every entity, and how sure each alarm is.
 
@@ -302,8 +301,6 @@ def explain_all(
         Per segment, the mentions of the source that nobody keeps.
     copies_count
         Whether a form of the source is as good in the output, since they are in one language.
-    is_target
-        Tells whether an output is in the target language; asked where it has no mentions.
     """
     rows: dict[str, list[Row | None]] = {}
     for name, texts in linked.outputs.items():
@@ -317,7 +314,7 @@ def explain_all(
             elif not source and not mentions:
                 own.append(())
             else:
-                foreign = not mentions and is_target is not None and not is_target(text)
+                foreign = not mentions and at in linked.foreign.get(name, ())
                 found = explain(source, text, mentions, missed[at], copies_count=copies_count,
                                 foreign=foreign, forms=forms[1], pairs=pairs[name][at],
                                 origin=Origin(linked.sources[at] or "", forms[0]))  # fmt: skip

@@ -15,10 +15,10 @@ from steelyard.kobe.alarms import AddedEntity, Alarm, Explained, LostEntity
 from steelyard.kobe.explaining import KINDS, Finding
 from steelyard.kobe.matching import Kobe, count_penalty
 from steelyard.kobe.mention import LinkedTexts, Linker
-from steelyard.kobe.terms import TermUse, term_use, terms_table
+from steelyard.kobe.shown import Shown
+from steelyard.kobe.terms import TermUse, terms_table
 from steelyard.stats.arrays import Floats
 
-_MOST = 50  # entities or alarms that are listed
 _NAMED = 3  # systems that a row names
 
 
@@ -103,8 +103,6 @@ class KobeReport:
         Scores and counts per system; references come last, as a ceiling.
     categories, groups
         Recall by category, and by group of categories, the commonest first.
-    lost, added
-        The entities that systems lose or add, from a confidence on, the surest first.
     n_segments, n_without_entities
         How many segments take part, and in how many of them there is nothing to keep. Those
         without a source (or reference) take no part.
@@ -113,15 +111,9 @@ class KobeReport:
         most likely the linker misses them.
     counted, measure
         ``mentions``, or ``entities``, each once per segment; what of them the score is.
-    cut
-        The confidence from which alarms are shown; NaN where there are no single findings.
-    alarms, n_alarms, n_below
-        What to look at, the surest first; how many alarms there are at all, and how many of them
-        are below the cut.
-    n_undecided
-        Mentions that may be part of something else, and are not in the output: never called lost.
-    terms
-        Terms of a glossary, and whether outputs use them.
+    shown
+        What the other attributes tell of single entities: ``lost``, ``added``, ``alarms``, ``cut``
+        and so on. It is found when one of them is asked for, and takes a while.
     """
 
     src: str | None
@@ -130,25 +122,70 @@ class KobeReport:
     signature: str
     systems: tuple[SystemEntities, ...]
     categories: tuple[CategoryRecall, ...]
-    lost: tuple[LostEntity, ...]
     n_segments: int
     n_without_entities: int
     n_source_entities: int
     warnings: tuple[str, ...] = ()
-    added: tuple[AddedEntity, ...] = ()
     n_missed: int = 0
     counted: str = "mentions"
     measure: str = "recall"
     groups: tuple[CategoryRecall, ...] = ()
-    cut: float = float("nan")
-    alarms: tuple[Alarm, ...] = ()
-    n_alarms: int = 0
-    n_below: int = 0
-    n_undecided: int = 0
-    terms: tuple[TermUse, ...] = ()
-    explained: Explained | None = field(default=None, repr=False, compare=False)
-    linked: LinkedTexts | None = field(default=None, repr=False, compare=False)
-    linker: Linker | None = field(default=None, repr=False, compare=False)
+    shown: Shown = field(default_factory=Shown, repr=False, compare=False)
+
+    @property
+    def linked(self) -> LinkedTexts | None:
+        """The texts with their mentions; None of shards, which keep counts."""
+        return None if self.shown.what is None else self.shown.what.linked
+
+    @property
+    def linker(self) -> Linker | None:
+        """What found the mentions."""
+        return None if self.shown.what is None else self.shown.what.linker
+
+    @property
+    def explained(self) -> Explained | None:
+        """What happened to every entity of every output; None of shards."""
+        return self.shown.explained
+
+    @property
+    def cut(self) -> float:
+        """The confidence from which alarms are shown; NaN where there are no single findings."""
+        return self.shown.cut
+
+    @property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """What to look at, the surest first."""
+        return self.shown.alarms
+
+    @property
+    def n_alarms(self) -> int:
+        """How many alarms there are, those below the cut as well."""
+        return self.shown.n_alarms
+
+    @property
+    def n_below(self) -> int:
+        """How many alarms are below the cut."""
+        return self.shown.n_below
+
+    @property
+    def n_undecided(self) -> int:
+        """Mentions that may be part of something else, and are not in the output: never lost."""
+        return self.shown.n_undecided
+
+    @property
+    def lost(self) -> tuple[LostEntity, ...]:
+        """The entities that systems lose, from the cut on, the surest first."""
+        return self.shown.lost
+
+    @property
+    def added(self) -> tuple[AddedEntity, ...]:
+        """The entities that systems add, from the cut on, the surest first."""
+        return self.shown.added
+
+    @property
+    def terms(self) -> tuple[TermUse, ...]:
+        """Terms of a glossary, and whether outputs use them."""
+        return self.shown.terms
 
     @property
     def coverage(self) -> float:
@@ -212,31 +249,11 @@ class KobeReport:
         What is found and scored stays as it is.
         """
         bounds.share(optional=True, min_confidence=least)
-        explained, linker = self.explained, self.linker
-        if explained is None or linker is None:
-            return self
-        cut = explained.default_cut if least is None else float(least)
-        sure = [finding.confidence or 0.0 for _, _, finding in explained.alarms()]
-        return replace(
-            self,
-            cut=cut,
-            lost=tuple(explained.lost(cut, linker)[:_MOST]),
-            added=tuple(explained.added(cut, linker)[:_MOST]),
-            alarms=tuple(explained.to_look_at(cut)),
-            n_alarms=len(sure),
-            n_below=sum(one < cut for one in sure),
-            n_undecided=explained.n_undecided(),
-            terms=tuple(term_use(explained, linker)),
-        )
+        return replace(self, shown=replace(self.shown, least=least))
 
     def cut_note(self) -> str:
         """Say where alarms are cut, what they rest on, and how many are not shown."""
-        if self.explained is None or not self.n_alarms:
-            return ""
-        said = f"Alarms with a confidence of {self.cut:.2f} or more, {self.explained.rests_on}"
-        if self.n_below:
-            said += f"; {plural(self.n_below, 'alarm')} of {self.n_alarms:,} below it"
-        return said + "."
+        return self.shown.note()
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -252,38 +269,12 @@ class KobeReport:
                 {"group": c.category, "wanted": c.wanted, "recall": dict(c.recall)}
                 for c in self.groups
             ],
-            **self._told_alarms(),
+            **self.shown.to_dict(),
             "lost": [{**e._asdict(), "by_system": dict(e.by_system)} for e in self.lost],
             "added": [{**e._asdict(), "by_system": dict(e.by_system)} for e in self.added],
             "meaning": self.meaning(),
             "questions": list(self.questions()),
             "warnings": list(self.warnings),
-        }
-
-    def _told_alarms(self) -> dict[str, Any]:
-        """Give single findings; shards keep counts, and have none."""
-        if self.explained is None:
-            return {}
-        return {
-            "cut": self.cut,
-            "rests_on": self.explained.rests_on,
-            "n_alarms": self.n_alarms,
-            "n_below": self.n_below,
-            "n_undecided": self.n_undecided,
-            "alarms": [self._told(alarm) for alarm in self.alarms[:_MOST]],
-            "terms": [term.to_dict() for term in self.terms],
-        }
-
-    def _told(self, alarm: Alarm) -> dict[str, Any]:
-        return {
-            "system": alarm.system,
-            "segment": self._segment(alarm.at),
-            "what": alarm.what,
-            "group": alarm.findings[0].mention.group,
-            "source": alarm.source or None,
-            "output": alarm.output or None,
-            "confidence": round(alarm.confidence, 3),
-            "why": alarm.why,
         }
 
     def _segment(self, at: int) -> str:
@@ -361,7 +352,8 @@ class KobeReport:
             notes.append(f"{len(self.alarms) - n:,} more are in the file of explanations.")
         if self.n_undecided:
             what = plural(self.n_undecided, "mention")
-            notes.append(f"{what} may be part of a longer name, and are left undecided.")
+            left = "is" if self.n_undecided == 1 else "are"
+            notes.append(f"{what} may be part of a longer name, and {left} left undecided.")
         return Table("Names and numbers to look at", columns, rows, tuple(notes))
 
     def lost_table(self, n: int = 20) -> Table:

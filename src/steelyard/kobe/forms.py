@@ -78,7 +78,7 @@ class Forms:
     def _look_up(self, entity: int) -> _Known:
         if entity not in self._known:
             kb = self._kb
-            every = [] if kb is None else kb.names(entity)
+            every = [] if kb is None else kb.names(entity, (self._lang, UNSTATED))
             own = [n for n in every if n.lang == self._lang or (_is_code(n) and self._fits(n.text))]
             if not any(n.lang == self._lang for n in own):  # else the name of no language will do
                 own += [n for n in every if _is_main(n) and self._fits(n.text)]

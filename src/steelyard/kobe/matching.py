@@ -13,8 +13,8 @@ in the source asks for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, replace
+from itertools import accumulate, compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +138,37 @@ class Matches:
     def n_without_entities(self) -> int:
         """Segments whose source has no entity; they say nothing about recall."""
         return int((self.wanted == 0).sum())
+
+    def of(self, systems: Sequence[str]) -> Matches:
+        """Give the rows of these outputs; one that is not there has no outputs.
+
+        Examples
+        --------
+        >>> a = Mention(0, 1, "a", "a")
+        >>> found = match([(a,)], {"X": [(a,)], "Y": [()]}).of(["Z", "X"])
+        >>> found.kept.tolist(), found.known.tolist()
+        ([[False], [True]], [[False], [True]])
+        """
+        rows = [self.systems.index(name) if name in self.systems else -1 for name in systems]
+        return replace(
+            self,
+            systems=tuple(systems),
+            # The last row is that of what is not there.
+            kept=np.pad(self.kept, ((0, 1), (0, 0)))[rows],
+            found=np.pad(self.found, ((0, 1), (0, 0)))[rows],
+            known=np.pad(self.known, ((0, 1), (0, 0)))[rows],
+        )
+
+    def only(self, wanted: Callable[[Mention], bool]) -> Matches:
+        """Give the mentions that a condition holds for; outputs have what they have."""
+        mask = np.array([wanted(mention) for mention in self.mention], dtype=bool)
+        return replace(
+            self,
+            segment=self.segment[mask],
+            mention=tuple(compress(self.mention, mask)),
+            place=tuple(compress(self.place, mask)),
+            kept=self.kept[:, mask],
+        )
 
     def per_segment(self, weights: Floats) -> Floats:
         """Sum a number per system and mention over the mentions of each segment."""

@@ -89,8 +89,8 @@ class Linker(Protocol):
 class LinkedTexts:
     """Texts with their mentions: of sources, and of each output after the language filter.
 
-    Outputs that are ``references`` are human translations. ``filtered`` counts sentences that are
-    not in the target language.
+    Outputs that are ``references`` are human translations. ``foreign`` are the segments whose
+    output is not in the target language.
     """
 
     ids: tuple[str, ...]
@@ -98,8 +98,13 @@ class LinkedTexts:
     source_mentions: tuple[Mentions, ...]
     outputs: Mapping[str, tuple[str | None, ...]]
     output_mentions: Mapping[str, tuple[Mentions | None, ...]]
-    filtered: Mapping[str, int]
+    foreign: Mapping[str, frozenset[int]]
     references: tuple[str, ...] = ()
+
+    @property
+    def filtered(self) -> dict[str, int]:
+        """How many sentences of each output are not in the target language."""
+        return {name: len(own) for name, own in self.foreign.items()}
 
 
 # -- how many

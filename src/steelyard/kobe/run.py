@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,17 +15,23 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.formats.load import Source, as_evalset
-from steelyard.kobe.alarms import explain_all
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.explaining import missed_by_all
 from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities, ranked
-from steelyard.kobe.forms import Forms
-from steelyard.kobe.languages import LanguageFilter, normalise
-from steelyard.kobe.linking.linkedtexts import Pair, chosen_linker, link_set, that_count
+from steelyard.kobe.languages import normalise
+from steelyard.kobe.linking.linkedtexts import (
+    Outputs,
+    Pair,
+    chosen_linker,
+    link_set,
+    of_base,
+    that_count,
+)
 from steelyard.kobe.matching import (
     Kobe,
     Mask,
     Matches,
+    Pairs,
     consensus_weights,
     match,
     pair_all,
@@ -33,6 +40,7 @@ from steelyard.kobe.matching import (
 )
 from steelyard.kobe.mention import LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions
+from steelyard.kobe.shown import Shown, Unexplained
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 _COVERAGE = 0.5  # of segments with entities, below which a score stands on little
@@ -91,11 +99,9 @@ def kobe_metric(
 def _assemble(
     es: EvalSet, linked: LinkedTexts, pair: Pair, options: KobeOptions, linker: Linker
 ) -> tuple[ScoreTable, KobeReport]:
-    found, sources = linked.output_mentions, linked.source_mentions
-    blank: tuple[Mentions | None, ...] = (None,) * es.n_segments
     compared = pair if options.against == "src" else (pair[1], pair[1])
-    wanted, there = that_count(sources, dict(found), compared, options.link)
-    matches = match(wanted, {s: there.get(s, blank) for s in es.systems}, options.matching)
+    matched = match_all(linked.source_mentions, dict(linked.output_mentions), compared, options)
+    matches = matched.counted.of(es.systems)
     if not len(matches.mention):
         raise DegenerateError(
             "KoBE is undefined: no entity was found in any "
@@ -111,14 +117,15 @@ def _assemble(
         system_scores=stats.corpus_scores(),
         statistics=stats,
     )
-    references = {name: own for name, own in there.items() if name not in es.outputs}
-    ceilings = statistics(match(wanted, references, options.matching), formula)
+    ceilings = statistics(matched.counted.of(linked.references), formula)
     systems = ranked(_system_rows(es.systems, stats, linked.filtered))
-    systems += _system_rows(tuple(references), ceilings, linked.filtered, is_reference=True)
-    pairs = pair_all(sources, found)
-    loose = match(sources, found, pairs=pairs)
-    scored = loose if wanted is sources else match(wanted, there, "candidates")
+    systems += _system_rows(linked.references, ceilings, linked.filtered, is_reference=True)
+    loose, scored = matched.loose, matched.scored
     missed = missed_by_all(loose, linked.references)
+    unexplained = Unexplained(
+        linked, linker, compared, matched.pairs, _by_segment(loose, missed),
+        one_language=options.against != "src" or (pair[0] is not None and pair[0] == pair[1]),
+    )  # fmt: skip
     n_missing = sum(text is None for text in linked.sources)
     said = linker.said() if isinstance(linker, AnnotatedLinker) else ()
     report = KobeReport(
@@ -129,27 +136,45 @@ def _assemble(
         systems=tuple(systems),
         categories=_recalls(scored, lambda mention: mention.category),
         groups=_recalls(scored, group_of),
-        lost=(),
         n_segments=matches.n_segments - n_missing,
         n_without_entities=matches.n_without_entities - n_missing,
         n_source_entities=len(matches.mention),
         n_missed=int(missed.sum()),
         counted=options.counted,
         measure=options.measure,
-        linked=linked,
-        linker=linker,
+        shown=Shown(unexplained),
     )
-    src, tgt = compared
-    explained = explain_all(
-        linked,
-        (Forms(linker, src), Forms(linker, tgt)),
-        pairs,
-        _by_segment(loose, missed),
-        copies_count=report.same_language or options.against != "src",
-        is_target=LanguageFilter(src or "", tgt or "", options.language_filter).is_target,
-    )
-    report = replace(report, explained=explained).cut_at()
     return table, replace(report, warnings=(*entity_warnings(report, n_missing), *said))
+
+
+class Matched(NamedTuple):
+    """The mentions of texts, matched for what is made of them.
+
+    ``counted`` is what the score counts, by the matching that it asks for. By any reading:
+    ``loose``, all mentions, which alarms look at (``pairs`` are its pairs); ``scored``, those of
+    them that the score counts, which recall by group is made of.
+    """
+
+    counted: Matches
+    loose: Matches
+    scored: Matches
+    pairs: dict[str, list[Pairs]]
+
+
+def match_all(
+    sources: tuple[Mentions, ...], outputs: Outputs, compared: Pair, options: KobeOptions
+) -> Matched:
+    """Match mentions once by any reading, and once as the score asks for, where that differs."""
+    wanted, there = that_count(sources, outputs, compared, options.link)
+    pairs = pair_all(sources, outputs)
+    loose = match(sources, outputs, pairs=pairs)
+    if wanted is sources:
+        scored, known = loose, pairs if options.matching == "candidates" else None
+    else:
+        # Names that no base knows share no reading with what it knows: without them, the others
+        # are paired as they were.
+        scored, known = loose.only(of_base), None
+    return Matched(match(wanted, there, options.matching, known), loose, scored, pairs)
 
 
 def _by_segment(matches: Matches, missed: Mask) -> list[set[int]]:

@@ -31,11 +31,10 @@ from steelyard.kobe.linking.linkedtexts import (
     link_outputs,
     link_texts,
     make_linker,
-    that_count,
     with_names,
 )
 from steelyard.kobe.linking.linker import DictionaryLinker
-from steelyard.kobe.matching import Kobe, Matches, match
+from steelyard.kobe.matching import Kobe, Matches
 from steelyard.kobe.mention import GROUP, Linker
 from steelyard.kobe.options import KobeOptions, LinkOptions
 
@@ -192,15 +191,14 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
     }
     keep = LanguageFilter(src, tgt, task.options.language_filter)
     compared = beside(texts, columns)
-    linked, filtered = link_outputs(linker, keep, compared, tgt, other)
+    linked, foreign = link_outputs(linker, keep, compared, tgt, other)
     mentions, linked = with_names(linker, keep, (other, tgt), (texts, mentions), (compared, linked))
     if task.options.counted == "entities":
         mentions, linked = each_once(mentions, linked)
-    counted = that_count(mentions, linked, (other, tgt), task.options.link)
-    strict = match(*counted, task.options.matching)
-    loose = match(mentions, linked, "candidates")
+    matched = run.match_all(mentions, linked, (other, tgt), task.options)
+    strict = matched.counted
     wanted = strict.wanted
-    missed = missed_by_all(loose, [_REFERENCE + name for name in references])
+    missed = missed_by_all(matched.loose, [_REFERENCE + name for name in references])
     n_missing = sum(text is None for text in texts)
     size = {
         "segments": len(rows) - n_missing,
@@ -210,11 +208,12 @@ def _count(rows: Sequence[TextRow], task: ShardTask, linker: Linker) -> Counts:
         "missed": int(missed.sum()),
     }
     kept = strict.per_segment(strict.kept.astype(np.float64))
+    filtered = {name: len(own) for name, own in foreign.items()}
     counts: Counts = {"size": size, "filtered": filtered}
     for kind, cells in (("kept", kept), ("wanted", wanted), ("found", strict.found)):
         sums = np.where(strict.known, cells, 0).sum(axis=1)
         counts[kind] = {name: int(n) for name, n in zip(strict.systems, sums, strict=True)}
-    return counts | _count_categories(match(*counted, "candidates"))
+    return counts | _count_categories(matched.scored)
 
 
 def _count_categories(matches: Matches) -> Counts:
@@ -256,7 +255,6 @@ def merged_report(
         systems=tuple(rows),
         categories=tuple(_categories(counts, [row.system for row in rows])),
         groups=tuple(_categories(_grouped(counts), [row.system for row in rows])),
-        lost=(),
         n_segments=size["segments"],
         n_without_entities=size["bare"],
         n_source_entities=size["mentions"],

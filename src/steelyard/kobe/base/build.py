@@ -26,18 +26,10 @@ import numpy as np
 from steelyard.core import bounds
 from steelyard.core.errors import InputError, UsageError, need_extra
 from steelyard.core.provenance import installed_version
-from steelyard.kobe.base.index import (
-    Entities,
-    Index,
-    Rows,
-    index_names,
-    merge,
-    named,
-    size,
-    tables,
-)
+from steelyard.kobe.base.index import Index, index_names, named
 from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, RECORDS, folding_version
 from steelyard.kobe.base.lines import Lines, OtherInputError
+from steelyard.kobe.base.merging import Entities, Rows, merge, size, tables
 from steelyard.kobe.base.records import STATED, TIERS, UNSTATED, Name, Progress, Source
 from steelyard.kobe.base.spelling import FILES as SPELLINGS
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError, UsageError, hint, need_extra
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.kobe.base.mapped import Ids, array, trie
 from steelyard.kobe.base.records import STATED, UNSTATED, Entity, Flag, Name, rank
 from steelyard.kobe.base.spelling import MAIN, NO_PLACE, Spellings, spelt
 from steelyard.kobe.languages import primary
@@ -112,15 +113,15 @@ class KnowledgeBase:
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
         self.path, self.manifest = path, manifest
-        self._extra: NDArray[np.uint32] = _array(path, "extra")
-        self._entities: NDArray[np.uint32] = _array(path, "entities")
-        self._flags: NDArray[np.uint8] = _array(path, "flags")
-        self.prior: NDArray[np.float32] = _array(path, "prior")
-        self.category: NDArray[np.uint8] = _array(path, "category")
-        self.tier: NDArray[np.uint8] = _array(path, "tier")
-        self._ids = _Ids(path, "ids")
-        self._speech: NDArray[np.uint8] = _array(path, "speech")
-        self._tries = [_trie(path / trie_name(i)) for i in range(len(manifest["tries"]))]
+        self._extra: NDArray[np.uint32] = array(path, "extra")
+        self._entities: NDArray[np.uint32] = array(path, "entities")
+        self._flags: NDArray[np.uint8] = array(path, "flags")
+        self.prior: NDArray[np.float32] = array(path, "prior")
+        self.category: NDArray[np.uint8] = array(path, "category")
+        self.tier: NDArray[np.uint8] = array(path, "tier")
+        self._ids = Ids(path, "ids")
+        self._speech: NDArray[np.uint8] = array(path, "speech")
+        self._tries = [trie(path / trie_name(i)) for i in range(len(manifest["tries"]))]
         self._firsts = [trie["first"] for trie in manifest["tries"]]
         self._bases = [trie["base"] for trie in manifest["tries"]]
         self._spoken: dict[str, Bools] = {}
@@ -287,12 +288,12 @@ class KnowledgeBase:
     # -- explanations
 
     @cached_property
-    def _others(self) -> _Ids:
-        return _Ids(self.path, "others")
+    def _others(self) -> Ids:
+        return Ids(self.path, "others")
 
     @cached_property
     def _owners(self) -> NDArray[np.uint32]:
-        return _array(self.path, "owners") if len(self._others) else np.empty(0, np.uint32)
+        return array(self.path, "owners") if len(self._others) else np.empty(0, np.uint32)
 
     @cached_property
     def _owned(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
@@ -301,7 +302,7 @@ class KnowledgeBase:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        return Spellings(self.path, _array(self.path, "cases"), _array(self.path, "spellings"))
+        return Spellings(self.path, array(self.path, "cases"), array(self.path, "spellings"))
 
     @cached_property
     def _starts(self) -> NDArray[np.uint32]:
@@ -328,10 +329,15 @@ class KnowledgeBase:
         for place, key in zip(places.tolist(), keys.tolist(), strict=True):
             yield place, *self.restored(key)
 
-    def names(self, entity: int) -> list[Name]:
-        """Give all names of an entity by language, the one that was read first before others."""
+    def names(self, entity: int, langs: Collection[str] | None = None) -> list[Name]:
+        """Give all names of an entity by language, the one that was read first before others.
+
+        Of some languages alone, where ``langs`` are named: how others are spelt is not read.
+        """
         found = []
         for place, lang, folded in self._named(entity):
+            if langs is not None and lang not in langs:
+                continue
             flags = int(self._flags[place]) & _STATED
             rest = not self._spellings.cases[place] & MAIN
             for number, how in enumerate(self._spellings[place]):
@@ -380,7 +386,7 @@ class KnowledgeBase:
     @cached_property
     def _labels(self) -> NDArray[np.uint32]:
         """The place of each entity's main name in English, or else in any language."""
-        found: NDArray[np.uint32] = _array(self.path, "labels")
+        found: NDArray[np.uint32] = array(self.path, "labels")
         return found
 
 
@@ -409,54 +415,3 @@ class Base:
             tier, prior = int(base.tier[number]), float(base.prior[number])
             entity = Entity(id_, base.category_name(number), tier, prior, tuple(others))
             yield entity, base.names(number)
-
-
-class _Ids:
-    """Ids, sorted by their bytes; the same one may stand there several times."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self.path = folder / f"{name}.bin"
-        self.starts: NDArray[np.uint32] = _array(folder, name)
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def __getitem__(self, number: int) -> bytes:
-        part = slice(int(self.starts[number]), int(self.starts[number + 1]))
-        return self._bytes[part].tobytes()
-
-    def find(self, id_: bytes) -> int | None:
-        """Give the number of the first of these ids, or None."""
-        at = bisect_left(range(len(self)), id_, key=self.__getitem__)
-        return at if at < len(self) and self[at] == id_ else None
-
-    @cached_property
-    def _bytes(self) -> NDArray[np.uint8]:
-        try:
-            shape = (int(self.starts[-1]),)
-            return np.memmap(self.path, np.uint8, "r", shape=shape).view(np.ndarray)
-        except FileNotFoundError:
-            raise InputError("is missing: build the knowledge base again", path=self.path) from None
-        except (OSError, ValueError) as error:
-            raise InputError(f"is damaged ({error}): build it again", path=self.path) from None
-
-
-def _array(folder: Path, name: str) -> Any:
-    path = folder / f"{name}.npy"
-    try:
-        # As a plain array: memmap's own way to take an element is slow.
-        return np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
-    except FileNotFoundError:
-        raise InputError("is missing: build the knowledge base again", path=path) from None
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"is damaged ({error}): build it again", path=path) from None
-
-
-def _trie(path: Path) -> Any:
-    need_extra("kobe", "a knowledge base", "marisa_trie")
-    import marisa_trie
-
-    try:
-        return marisa_trie.Trie().mmap(str(path))
-    except (OSError, RuntimeError) as error:
-        raise InputError(f"is damaged ({error}): build it again", path=path) from None

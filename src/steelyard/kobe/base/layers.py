@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -234,11 +234,11 @@ class Layers(KnowledgeBase):
             found.setdefault(number, []).append(above)
         return found
 
-    def names(self, entity: int) -> list[Name]:
+    def names(self, entity: int, langs: Collection[str] | None = None) -> list[Name]:
         """Give all names of an entity by language, the one that was read first before others."""
-        found = self.lower.names(entity) if entity < self._entities_below else []
+        found = self.lower.names(entity, langs) if entity < self._entities_below else []
         for above in self._above.get(entity, ()):
-            found += self.upper.names(above)
+            found += self.upper.names(above, langs)
         flags: dict[tuple[str, str], int] = {}
         for lang, text, flag in found:  # spellings that fold alike are one name
             name = lang, fold(text, lang)

@@ -74,7 +74,7 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
     references = {row: es.segments.references[name] for row, name in named.items()}
     keep = LanguageFilter(src, tgt, options.language_filter)
     compared = beside(texts, rows | references)
-    mentions, filtered = link_outputs(
+    mentions, foreign = link_outputs(
         linker, keep, compared, tgt, src if source_based else tgt, named
     )
     human = () if source_based else SIDES[1:]
@@ -90,7 +90,7 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
         source_mentions=sources,
         outputs=rows | references,
         output_mentions=mentions,
-        filtered=filtered,
+        foreign=foreign,
         references=tuple(references),
     )
 
@@ -201,12 +201,17 @@ def that_count(
         return sources, outputs
 
     def known(mentions: Mentions) -> Mentions:
-        return tuple(m for m in mentions if not str(m.id).startswith(UNKNOWN))
+        return tuple(filter(of_base, mentions))
 
     return tuple(map(known, sources)), {
         name: tuple(None if own is None else known(own) for own in row)
         for name, row in outputs.items()
     }
+
+
+def of_base(mention: Mention) -> bool:
+    """Tell whether a mention is no name that no base knows."""
+    return not str(mention.id).startswith(UNKNOWN)
 
 
 def once(mentions: Mentions) -> Mentions:
@@ -266,19 +271,21 @@ def link_outputs(
     lang: str,
     other: str,
     references: Mapping[str, str] | None = None,
-) -> tuple[Outputs, dict[str, int]]:
-    """Link outputs, drop what is not in their language, and count such sentences.
+) -> tuple[Outputs, dict[str, frozenset[int]]]:
+    """Link outputs, drop what is not in their language, and say which sentences are not.
 
     ``references`` are the rows that are no system's, with the names that they have in the set.
     """
     human = references or {}
     linked: Outputs = {}
-    filtered = {}
+    foreign = {}
     for name, texts in rows.items():
         names = (human[name], *SIDES[1:]) if name in human else (name,)
         found = keep.apply(texts, link_texts(linker, texts, lang, other, *names))
         linked[name] = tuple(
             None if text is None else own for text, own in zip(texts, found, strict=True)
         )
-        filtered[name] = sum(text is not None and not keep.is_target(text) for text in texts)
-    return linked, filtered
+        foreign[name] = frozenset(
+            at for at, text in enumerate(texts) if text is not None and not keep.is_target(text)
+        )
+    return linked, foreign

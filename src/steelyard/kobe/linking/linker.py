@@ -29,6 +29,7 @@ from steelyard.kobe.mention import Id, Mention, Mentions
 from steelyard.kobe.options import LinkOptions
 
 _CACHED = 500_000  # sentences
+_TRIMMED = 64  # sentences after which a dictionary is asked whether it remembers too much
 _BESIDE = 2  # characters between a number and its unit
 _BESIDE_NUMBER = frozenset({"unit", "currency", "month", "weekday"})
 _OF = (" de ", " d'", " di ")  # un million d'euros
@@ -105,7 +106,8 @@ class DictionaryLinker:
             if mentions is None:
                 if len(known) > _CACHED:
                     known.clear()
-                lexicon.trim()
+                if not len(known) % _TRIMMED:
+                    lexicon.trim()
                 mentions = known[text] = self._link(text, lexicon)
             result.append(mentions)
         return result
