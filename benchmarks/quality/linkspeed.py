@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.linking.detection import detect
 from steelyard.kobe.linking.lexicon import Lexicon
-from steelyard.kobe.linking.linker import DictionaryLinker, detect
+from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.tokens import tokenise
 from steelyard.kobe.linking.wordforms import fold_text
 
