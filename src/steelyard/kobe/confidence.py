@@ -85,6 +85,7 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
             "doubtful": mention.doubtful,
             "new_name": finding.kind == "added" and is_stranger(mention),
             "changed_number": finding.kind == "changed" and mention.group == "number",
+            "copied_name": finding.kind == "copied" and _is_of_letters(mention),
             "changed_unknown": finding.kind == "changed" and mention.tier == "name",
             "added_number": finding.kind == "added" and mention.group == "number",
             "in_a_row": finding.kind == "lost" and mention.start in around.in_a_row,
@@ -102,6 +103,11 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
 
 def _present(told: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in told.items() if value}
+
+
+def _is_of_letters(mention: Mention) -> bool:
+    """Tell whether it is a name that many languages leave in its own letters: BlackRock, MTV."""
+    return mention.group == "name" and mention.category != "person"
 
 
 def _is_converted(mention: Mention, around: Around) -> bool:

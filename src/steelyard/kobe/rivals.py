@@ -15,6 +15,7 @@ from steelyard.kobe.linking.namematching import alike, find_in, pieces
 from steelyard.kobe.linking.nametier import RULE, TIER, UNKNOWN
 from steelyard.kobe.linking.romanise import romanise
 from steelyard.kobe.linking.unknown import find_names
+from steelyard.kobe.linking.wordforms import common, fold
 from steelyard.kobe.mention import Mention, Mentions
 
 #: Ways of writing that make a name which nothing in the source stands for. Titles, abbreviations
@@ -25,6 +26,7 @@ NEW = frozenset({"person", "single"})
 #: Places that a name may stand for which no base knows; others have names in all languages.
 _SMALL_PLACES = frozenset({"city", "place", "airport"})
 _MOST = 0.9  # of letters
+_COMPOUND = 6  # letters of a word that a longer one may begin with
 _NEARLY = 0.8  # of what makes two words one name
 
 
@@ -51,7 +53,7 @@ def strangers(
     """Give the names of an output that no base knows and nothing in the source is like.
 
     ``mentions`` are those of the output, ``taken`` the spans of what is accounted for, ``kinds``
-    the ways of writing that count.
+    the ways of writing that count. Ordinary words of a name (Lake Galilee) are translated.
 
     Examples
     --------
@@ -69,10 +71,24 @@ def strangers(
         own = output[name.start : name.end]
         if name.kind not in kinds or any(s < name.end and name.start < e for s, e in spans):
             continue
-        if find_in(own, source, lambda: there) is None:
+        bare = " ".join(w for w in name.words if not common(fold(w, lang), lang))
+        said = any(one and find_in(one, source, lambda: there) for one in (own, bare))
+        if not said and not _grown(own, source):
             key = UNKNOWN + " ".join(filter(None, map(romanise, name.words)))
             found.append(Mention(name.start, name.end, own, key, "name", TIER, (key,), RULE))
     return found
+
+
+def _grown(name: str, source: str) -> bool:
+    """Tell whether a name is a compound with a word of the source, which need not be a name there.
+
+    Examples
+    --------
+    >>> _grown("Polybdenumstab", "another polybdenum rod"), _grown("Poller", "the polls")
+    (True, False)
+    """
+    low = name.lower()
+    return any(len(w) >= _COMPOUND and low.startswith(w) for w in source.lower().split())
 
 
 def is_stranger(mention: Mention) -> bool:
@@ -144,7 +160,7 @@ def only_rivals(
 
     A doubtful mention that is lost says nothing. But where one thing of a category is not in the
     output, and one of the same category is there that the source does not have, it was changed:
-    3 days, 3 weeks.
+    3 days, 3 weeks. Of two numbers that are both doubtful (a thousand, both) this says nothing.
 
     Examples
     --------
@@ -157,6 +173,6 @@ def only_rivals(
         own = source[i]
         mine = [k for k in open_ if source[k].category == own.category]
         theirs = [m for m in there if m.category == own.category]
-        if len(mine) == len(theirs) == 1:
+        if len(mine) == len(theirs) == 1 and not (own.group == "number" and theirs[0].doubtful):
             found.append((i, theirs[0]))
     return found

@@ -225,7 +225,7 @@ def find_values(
     if spoken and words.adjective is not None:
         found = _merged(found, adjective_values(text, words))
     if lang in hanzi.LANGUAGES and hanzi.CJK_NUMBER.search(text):
-        found = _merged(found, hanzi.cjk_values(text, found))
+        found = _merged(found, hanzi.cjk_values(text, found, lang))
     if has_roman(written):
         found = _merged(found, roman_numbers(written, text))
     if lang == "en" and found and ("May" in written or "March" in written):
