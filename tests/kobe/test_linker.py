@@ -128,10 +128,10 @@ def test_authors_texts(linker: DictionaryLinker, ru_en: EntityAnnotations, share
         rows = {row["system"]: row for row in csv.DictReader(stream)}
     theirs = [float(rows[name]["score"]) for name in found]
     human = [float(rows[name]["human_z"]) for name in found]
-    # The yardstick is how well their linker does here (.914 with people): ours agrees with people as
-    # well or better, and with theirs more than theirs does with people. What is between the two
-    # linkers is no sampling error (theirs on two halves of the segments agree at .99): theirs counts
-    # what ours leaves undecided.
+    # The yardstick is how well their linker does here (.914 with people): ours agrees with people
+    # as well or better, and with theirs more than theirs does with people. What is between the two
+    # linkers is no sampling error (theirs on two halves of the segments agree at .99): theirs
+    # counts what ours leaves undecided.
     peer = np.corrcoef(theirs, human)[0, 1]
     assert np.corrcoef(scores, human)[0, 1] >= peer
     assert np.corrcoef(scores, theirs)[0, 1] >= peer

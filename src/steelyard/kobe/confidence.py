@@ -136,6 +136,7 @@ def _link(mention: Mention, forms: Forms) -> dict[str, float]:
         "city": mention.category == "city",
         "large": mention.category == "city" and forms.is_large(mention),
         "several_words": is_name and len(mention.text.split()) > 1,
+        "small_letter": is_name and _is_word(mention, forms),
         "small": mention.category == "number" and _is_small(mention),
         "in_words": mention.group == "number" and mention.text.isalpha(),
         "list_number": mention.category == "number" and mention.start == 0,
@@ -144,6 +145,12 @@ def _link(mention: Mention, forms: Forms) -> dict[str, float]:
         "alias": is_name and mention.rule == "name" and not forms.is_label(mention),
         "ambiguous": math.log2(len(mention.readings)) if is_name else 0.0,
     }
+
+
+def _is_word(mention: Mention, forms: Forms) -> bool:
+    """Tell whether a name is written as an ordinary word: the earth."""
+    label = forms.label(mention)
+    return label[:1].isupper() and mention.text == label.lower()
 
 
 def _is_small(mention: Mention) -> bool:

@@ -29,6 +29,7 @@ _OTHER_NAMES = {
 }  # fmt: skip
 _CODE = re.compile(r"[a-z]{2,3}")
 _SHORT = 15  # characters; shorter texts can't be told
+_ADDRESS = re.compile(r"https?://\S+|[@#][A-Za-z0-9_]+|[A-Za-z0-9.\-]+\.[a-z]{2,}(?![a-z])")
 _FEW = 3  # words without capitals that tell the language of a text full of names
 _SURE = 0.9  # probability from which a sentence counts as another language's
 _SCRIPTS = {
@@ -187,7 +188,8 @@ class LanguageFilter:
 
     def _judge(self, text: str) -> bool:
         by_letters = self.allowed != {"LATIN"} or not text.isascii()
-        if by_letters and script_share(text, self.allowed) < 0.5:
+        # Addresses are in Latin letters whatever the language is.
+        if by_letters and script_share(_ADDRESS.sub(" ", text), self.allowed) < 0.5:
             return False
         if self._identify is None or len(text) < _SHORT:
             return True

@@ -139,11 +139,11 @@ def shares(mentions: Mentions) -> Iterator[Measure]:
             parts = tuple(1 / size for size in sizes)
             yield Measure("share", parts, "part", "metric", (at,), own.start, own.end)
         before = mentions[at - 1] if at else None
-        if before is not None and before.category == "number":
-            if 0 <= own.start - before.end <= _BETWEEN:
-                parts = tuple(a / b for a in values(before) for b in sizes if a < b)
-                place = ((at - 1, at), before.start, own.end)
-                yield Measure("share", parts, "part", "metric", *place)
+        near = before is not None and 0 <= own.start - before.end <= _BETWEEN
+        if before is not None and near and before.category == "number":
+            parts = tuple(a / b for a in values(before) for b in sizes if a < b)
+            place = ((at - 1, at), before.start, own.end)
+            yield Measure("share", parts, "part", "metric", *place)
 
 
 def _composite(found: Sequence[Measure]) -> Iterator[Measure]:

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 
-from steelyard.kobe.linking.namematching import Piece, pieces
+from steelyard.kobe.linking.namematching import Piece, alike, pieces
 from steelyard.kobe.linking.numberwords import number_words
 from steelyard.kobe.linking.romanise import romanise
 from steelyard.kobe.linking.wordforms import common, fold, fold_text
+from steelyard.kobe.linking.written import LETTERS
 from steelyard.kobe.measures import told, values
 from steelyard.kobe.mention import Mention
 
@@ -83,7 +84,7 @@ def number_in_words(mention: Mention, text: str, lang: str, linked: Spans) -> Me
     stems = [_number_stems(lang).get(value, (frozenset(), ())) for value in wanted]
     roman = {_roman(int(v)) for v in wanted if v == int(v) and 1 < v <= _MOST}
     digits = {f"{v:g}" for v in wanted if v < 10**6}
-    for found in re.finditer(r"[^\W\d_]+|\d+(?:[.,]\d+)*", text):
+    for found in re.finditer(rf"{LETTERS}|\d+(?:[.,]\d+)*", text):
         start, end = found.span()
         if any(start < e and s < end for s, e in linked):
             continue
@@ -271,13 +272,15 @@ def heard(
     if mention.tier == "name" or any(c.isdigit() for c in mention.text):
         return None
     own = _script(mention.text)
-    there = [
-        word
-        for word in pieces(output)
-        if _script(word.text) != own and not any(word.start < e and s < word.end for s, e in linked)
-    ]
-    for name in (mention.text, *names) if there else ():
+    every = [word for word in pieces(output) if _script(word.text) != own]
+    there = [w for w in every if not any(w.start < e and s < w.end for s, e in linked)]
+    for name in (mention.text, *names) if every else ():
         parts = [part for part in re.split(r"[\s\-·・]+", name) if part]
+        span = _cut_otherwise("".join(map(romanise, parts)), every)
+        if span is not None:
+            start, end = span
+            text = output[start:end]
+            return mention._replace(start=start, end=end, text=text, rule="literal")
         if mention.group == "place" and len(parts) > 1:
             parts = [p for p in parts if not any(common(fold(p, lang), lang) for lang in langs)]
         found = _by_ear(parts, there)
@@ -289,6 +292,17 @@ def heard(
     return None
 
 
+def _cut_otherwise(whole: str, words: Sequence[Piece]) -> tuple[int, int] | None:
+    """Find a name in two words or three that are one in the base: न्यूयॉर्क, न्यू यॉर्क."""
+    for at, first in enumerate(words) if len(whole) > _TOGETHER else ():
+        joined = romanise(first.text)
+        for last in words[at + 1 : at + 3]:
+            joined += romanise(last.text)
+            if joined == whole:
+                return first.start, last.end
+    return None
+
+
 def _by_ear(parts: Sequence[str], words: Sequence[Piece]) -> list[Piece]:
     """Give the words that are spelled nearly as the parts of a name are; none if one is missing."""
     found: list[Piece] = []
@@ -296,9 +310,20 @@ def _by_ear(parts: Sequence[str], words: Sequence[Piece]) -> list[Piece]:
         free = [word for word in words if word not in found]
         best = max(free, key=lambda word: _spelled_alike(part, word.text), default=None)
         if best is None or _spelled_alike(part, best.text) < _SPELLED:
-            return []
+            return _in_a_row(parts, words)
         found.append(best)
     return found
+
+
+def _in_a_row(parts: Sequence[str], words: Sequence[Piece]) -> list[Piece]:
+    """Give words one after the other that sound as all parts of a longer name do: वर्ल्ड बैंक."""
+    n = len(parts)
+    for at in range(len(words) - n + 1) if n > 1 else ():
+        row = words[at : at + n]
+        near = all(b.start - a.end == 1 for a, b in pairwise(row))
+        if near and all(alike(part, word.text) >= 1 for part, word in zip(parts, row, strict=True)):
+            return [*row]
+    return []
 
 
 def _spelled_alike(one: str, other: str) -> float:

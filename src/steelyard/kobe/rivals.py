@@ -15,7 +15,6 @@ from steelyard.kobe.linking.namematching import alike, find_in, pieces
 from steelyard.kobe.linking.nametier import RULE, TIER, UNKNOWN
 from steelyard.kobe.linking.romanise import romanise
 from steelyard.kobe.linking.unknown import find_names
-from steelyard.kobe.linking.wordforms import common, fold
 from steelyard.kobe.mention import Mention, Mentions
 
 #: Ways of writing that make a name which nothing in the source stands for. Titles, abbreviations
@@ -53,7 +52,7 @@ def strangers(
     """Give the names of an output that no base knows and nothing in the source is like.
 
     ``mentions`` are those of the output, ``taken`` the spans of what is accounted for, ``kinds``
-    the ways of writing that count. Ordinary words of a name (Lake Galilee) are translated.
+    the ways of writing that count.
 
     Examples
     --------
@@ -71,9 +70,7 @@ def strangers(
         own = output[name.start : name.end]
         if name.kind not in kinds or any(s < name.end and name.start < e for s, e in spans):
             continue
-        bare = " ".join(w for w in name.words if not common(fold(w, lang), lang))
-        said = any(one and find_in(one, source, lambda: there) for one in (own, bare))
-        if not said and not _grown(own, source):
+        if find_in(own, source, lambda: there) is None and not _grown(own, source):
             key = UNKNOWN + " ".join(filter(None, map(romanise, name.words)))
             found.append(Mention(name.start, name.end, own, key, "name", TIER, (key,), RULE))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from steelyard.kobe.linking.dates import decade, hour_value, two_digits
 from steelyard.kobe.linking.written import Value
@@ -34,6 +35,7 @@ _COUNTERS = frozenset(
 #: What else may follow a number of several numerals in Japanese; before other Han it is a part of a
 #: word: 八百長, 八百屋.
 _AFTER = _COUNTERS | frozenset("分間以余程数目番号票席平立坪畳里弱強超前後半等万億兆割％パ")
+_GUESSES = frozenset(f"{n}-{n + 1}" for n in range(1, 9))
 _LATER = frozenset(
     "下午 晚上 傍晚 午後 夜 夕方 오후 저녁 밤".split(),
 )
@@ -128,8 +130,30 @@ def cjk_values(text: str, taken: Sequence[Value], lang: str = "zh") -> Iterator[
         else:
             assert kind is not None  # every alternative has a name
             value = _counted(text, found, kind)
+            # Without a month, 1日 is a day rather than the first.
+            if value is not None and lang == "ja" and kind == "day" and value.id == "num:1":
+                value = value._replace(doubtful=text[value.start - 1 : value.start] != "月")
         if value is not None:
             yield value
+
+
+def with_guesses(text: str, values: Sequence[Value]) -> list[Value]:
+    """Doubt numbers that are said as a guess, one after the other: 2、3杯.
+
+    Examples
+    --------
+    >>> two, three = Value(0, 1, "num:2", "number"), Value(2, 3, "num:3", "number")
+    >>> [v.doubtful for v in with_guesses("2、3杯", [two, three])]
+    [True, True]
+    """
+    found = [*values]
+    for at, (one, two) in enumerate(pairwise(values)) if "、" in text else ():
+        between = text[one.end : two.start]
+        digits = [v.id.removeprefix("num:") for v in (one, two)]
+        if between == "、" and "-".join(digits) in _GUESSES:
+            found[at] = one._replace(doubtful=True)
+            found[at + 1] = two._replace(doubtful=True)
+    return found
 
 
 def _is_word(after: str) -> bool:

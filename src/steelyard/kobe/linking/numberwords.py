@@ -7,9 +7,10 @@ from 20, ``hundreds`` from 100. ``ordinals`` are stems where there are ``ordinal
 ``inside`` those that stand within longer words. ``exact``, ``groups`` (dozen) and ``loose`` (both,
 twice) come with their value. ``loose`` ones and those of ``groups`` are said freely, ``unsure``
 words mean something else as often; they are doubtful, the latter unless after one of
-``sure_after``. ``verbs`` are forms of a verb too (give): at the end of a clause, or after a word that
-ends in ``verb_after``, they are unsure. A number of ``prefixes`` may stand before a stem of ``prefixed``. A word of
-``percent`` with a star may have any ending. Everything is folded when it is read.
+``sure_after``. ``verbs`` are forms of a verb too (give): at the end of a clause, or after a word
+that ends in ``verb_after``, they are unsure. A number of ``prefixes`` may stand before a stem of
+``prefixed``. A word of ``percent`` with a star may have any ending. Everything is folded when it is
+read.
 """
 
 from __future__ import annotations

@@ -232,6 +232,7 @@ def find_values(
         found = _merged(found, _english_months(text, written))
     if found or ((not text.isascii() or "$" in text) and SIGN.search(text)):
         found = _merged(found, currencies(text, written, lang, found))
+    found = hanzi.with_guesses(text, found)
     return _settled(text, _ranges(text, found, lang), months) if found else found
 
 
