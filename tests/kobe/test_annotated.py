@@ -355,7 +355,6 @@ def test_annotated_texts_score_as_the_texts(small_kb, tmp_path: Path, capsys) ->
         ]
         # Links from files know neither names that are as good in English (Köln) nor languages.
         counted = [{(e["id"], e["lost"]) for e in one["lost"]} for one in (first, other)]
-        print("DIFF", counted[0] - counted[1], counted[1] - counted[0], len(counted[0]))
         assert len(counted[0] & counted[1]) > 3 * len(counted[0] ^ counted[1])
     assert run(["kb", "annotate", *texts, *base, "--out", str(tmp_path / "links")]) == 2
     assert "--force overwrites it" in capsys.readouterr().err

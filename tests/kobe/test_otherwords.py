@@ -235,6 +235,7 @@ def test_names_with_other_hyphens_and_times_with_other_signs():
         ("Agra", ("アーグラ",), ("en", "ja"), "アグラに行く", "アグラ"),
         ("New York City", ("न्यूयॉर्क",), ("en", "hi"), "उनके न्यू यॉर्क शहर में", "यॉर्क"),
         ("North Holland", ("उत्तर हॉलैंड",), ("en", "hi"), "उत्तर होल्लैंड प्रांत में", "उत्तर होल्लैंड"),
+        ("Hollywood", ("ハリ・ウッド",), ("en", "ja"), "新しいハリウッドの", "ハリウッド"),
         ("Юрий Трутнев", ("Yuri Trutnev",), ("ru", "en"), "said Yury Trutnev", "Yury Trutnev"),
         ("Miami", ("मियामी",), ("en", "hi"), "मैं मुंबई जा रहा हूँ", None),
         ("Earth", ("पृथ्वी",), ("en", "hi"), "इसका अर्थ क्या है", None),  # arth is "meaning"

@@ -391,6 +391,13 @@ def test_doubtful_names(linker: DictionaryLinker, lang: str, text: str, doubtful
     assert {m.text for m in mentions if m.doubtful} == doubtful
 
 
+def test_a_currency_that_is_an_animal_needs_its_country(linker: DictionaryLinker):
+    # лев alone is a lion, or Leo: wanting Bulgaria's money of every lion costs more than it finds.
+    texts = ["5 львов", "5 левов", "5 болгарских левов", "BGN 5"]
+    found = linker.link(texts, "ru", "en")
+    assert [any(m.category == "currency" for m in own) for own in found] == [False] * 2 + [True] * 2
+
+
 @pytest.mark.parametrize(
     ("lang", "text", "sure", "doubtful"),
     [

@@ -283,7 +283,7 @@ def heard(
             return mention._replace(start=start, end=end, text=text, rule="literal")
         if mention.group == "place" and len(parts) > 1:
             parts = [p for p in parts if not any(common(fold(p, lang), lang) for lang in langs)]
-        found = _by_ear(parts, there)
+        found = _by_ear(parts, there) or _by_ear(["".join(parts)], there)
         if found:
             start, end = min(w.start for w in found), max(w.end for w in found)
             if end - start <= 2 * sum(len(w.text) for w in found):
