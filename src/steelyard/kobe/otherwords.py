@@ -26,8 +26,9 @@ _STEM = 4  # letters from which on a word may go on after a number: osmdesát-il
 _MOST = 3999  # of Roman numerals
 _SHORT = 6  # letters of an abbreviation at most
 _TOGETHER = 6  # letters of a name that may be written with other hyphens and capitals
-#: How alike two spellings of one name are in Latin letters. Of 6,900 names and translations of
-#: other sentences (en-hi, en-ja) none has a word that is more than 0.75 alike.
+#: How alike two spellings of one name are in Latin letters; chosen on WMT24: with it, 3 of 1,074
+#: names are heard in a Hindi translation of another sentence (two of them rightly), 0 to 4 of 2,400
+#: in Japanese, and 16 of 37 that a Hindi reference seems to lack.
 _SPELLED = 0.78
 _UNSPACED = "\u2e80"  # from here on scripts write words without blanks
 _LONG = 10  # letters of a word that may be made of two names
