@@ -28,8 +28,8 @@ from steelyard.kobe.explaining import Finding
 
 # -- alarms on strong systems
 
-#: Systems whose alarms were judged (tests/kobe/gold/shown.jsonl). No weight was fitted to them, but
-#: rules, and two weights that are set by hand (copied_name, small_letter), were made by reading them.
+#: Systems whose alarms were judged (tests/kobe/gold/shown.jsonl). No weight was fitted to them,
+#: but rules, and two weights set by hand (copied_name, small_letter), were made by reading them.
 STRONG = (
     ("wmt22", "cs-en", "Lan-Bridge"),
     ("wmt22", "de-en", "Online-W"),
