@@ -151,10 +151,10 @@ def test_a_surname_stands_for_a_person():
 
 def test_names_of_the_base_decide_on_copies_and_on_what_stands_there(small_kb, tmp_path):
     report = sy.kobe.score(
-        ["Prag liegt nicht in Libyen.", "NATO und Berlin", "Prag", "40 £ in Peking", "Niger"],
+        ["Wien liegt nicht in Libyen.", "NATO und Berlin", "Wien", "40 £ in Peking", "Niger"],
         {
-            "A": ["Prag is not Libyan.", "NATO and Berlin", "Prag", "GBP 40, beijing", "Nigeria"],
-            "B": ["Prague is not in Libya.", "NATO and Berlin", "Prague", "£40, Beijing", "Niger"],
+            "A": ["Wien is not Libyan.", "NATO and Berlin", "Wien", "GBP 40, beijing", "Nigeria"],
+            "B": ["Vienna is not in Libya.", "NATO and Berlin", "Vienna", "£40, Beijing", "Niger"],
         },
         src="de",
         tgt="en",
@@ -166,7 +166,7 @@ def test_names_of_the_base_decide_on_copies_and_on_what_stands_there(small_kb, t
         for system, at, f in report.findings()
         if f.source is not None
     }
-    assert kinds["A", 0, "Prag"] == "copied"  # English has a name of its own
+    assert kinds["A", 0, "Wien"] == "copied"  # English has a name of its own
     assert kinds["A", 0, "Libyen"] == "found"  # a word that is made of the name
     assert kinds["A", 1, "Berlin"] == "found"
     assert kinds["A", 3, "£"] == kinds["A", 3, "Peking"] == "found"

@@ -11,7 +11,14 @@ from steelyard.kobe.languages import LanguageFilter
 from steelyard.kobe.measures import Measure, measures
 from steelyard.kobe.mention import Mention
 from steelyard.kobe.options import KobeOptions
-from steelyard.kobe.otherwords import abbreviates, as_abbreviation, is_said, number_in_words
+from steelyard.kobe.otherwords import (
+    abbreviates,
+    as_abbreviation,
+    heard,
+    is_said,
+    number_in_words,
+    of_place,
+)
 from steelyard.kobe.rewording import Origin
 
 
@@ -36,6 +43,7 @@ def number(value: str) -> Mention:
         ("14", "en", "Louis XIV of France"),
         ("5", "es", "el quinteto de cuerda"),
         ("3", "ja", "三人の子供"),
+        ("1000", "hi", "हजारों अन्य दिनों की तरह"),
     ],
 )
 def test_numbers_inside_words(value: str, lang: str, text: str):
@@ -215,3 +223,64 @@ def test_names_with_other_hyphens_and_times_with_other_signs():
     for output, kind in (("at 5: 9 a.m.", "found"), ("at 5: 39 a.m.", "lost")):
         found = explain((time,), output, (), forms=Forms(None, "en"), origin=origin)
         assert [f.kind for f in found] == [kind]
+
+
+# -- names by ear
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "langs", "text", "found"),
+    [
+        ("Miami", ("मियामी",), ("en", "hi"), "मैं मायामी जा रहा हूँ", "मायामी"),
+        ("Agra", ("アーグラ",), ("en", "ja"), "アグラに行く", "アグラ"),
+        ("New York City", ("न्यूयॉर्क",), ("en", "hi"), "उनके न्यू यॉर्क शहर में", "यॉर्क"),
+        ("North Holland", ("उत्तर हॉलैंड",), ("en", "hi"), "उत्तर होल्लैंड प्रांत में", "उत्तर होल्लैंड"),
+        ("Hollywood", ("ハリ・ウッド",), ("en", "ja"), "新しいハリウッドの", "ハリウッド"),
+        ("Юрий Трутнев", ("Yuri Trutnev",), ("ru", "en"), "said Yury Trutnev", "Yury Trutnev"),
+        ("Miami", ("मियामी",), ("en", "hi"), "मैं मुंबई जा रहा हूँ", None),
+        ("Earth", ("पृथ्वी",), ("en", "hi"), "इसका अर्थ क्या है", None),  # arth is "meaning"
+        ("Wales", ("वेल्स",), ("en", "hi"), "रहने वाले लोग", None),
+        ("Germany", ("ドイツ",), ("en", "ja"), "そうです", None),
+        ("Wien", (), ("de", "en"), "in Wiener style", None),  # one script: not its task
+    ],
+)
+def test_names_that_are_spelled_by_ear(name, known, langs, text, found):
+    place = heard(Mention(0, len(name), name, 1, "city"), known, text, [], langs)
+    assert (place and place.text) == found
+
+
+def test_words_that_mean_something_else_are_not_heard():
+    miami = Mention(0, 5, "Miami", 1, "city")
+    assert heard(miami, ("मियामी",), "मायामी में", [(0, 6)]) is None
+
+
+def test_an_institution_of_a_place_by_its_other_name():
+    bank = Mention(0, 21, "European Central Bank", 1, "organisation")
+    europe = [(Mention(0, 5, "ヨーロッパ", 2, "region"), ["Europe"])]
+    assert of_place(bank, ["欧州中央銀行"], "ヨーロッパ中央銀行は", europe) is not None
+    assert of_place(bank, ["欧州中央銀行"], "ヨーロッパ議会は", europe) is None
+    asia = [(Mention(0, 3, "アジア", 3, "region"), ["Asia"])]
+    assert of_place(bank, ["欧州中央銀行"], "アジア中央銀行は", asia) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "equal"),
+    [
+        ([("fifth", "num:5", "ordinal", 0)], "pct:20", True),
+        ([("four", "num:4", "number", 0), ("ten", "num:10", "number", 8)], "pct:40", True),
+        ([("two", "num:2", "number", 0), ("thirds", "num:3", "ordinal", 4)], "pct:66.7", True),
+        ([("fifth", "num:5", "ordinal", 0)], "pct:25", False),
+        ([("four", "num:4", "number", 0), ("ten", "num:10", "number", 80)], "pct:40", False),
+    ],
+)
+def test_shares_in_percent(source, output, equal):
+    said = tuple(Mention(at, at + len(t), t, id_, kind) for t, id_, kind, at in source)
+    there = Mention(0, 3, "x %", output, "percent")
+    own = measures("", said, "en", str)
+    assert any(a.equals(b) for a in own for b in measures("", (there,), "ja", str)) is equal
+
+
+def test_addresses_do_not_make_a_text_foreign():
+    keep = LanguageFilter("en", "hi")
+    assert keep.is_target("गैलरी सांता मोनिका में है: tierradelsolgallery.org, https://a.de/bcdefghijkl")
+    assert not keep.is_target("The gallery is in Santa Monica में है, visit it now")

@@ -106,3 +106,30 @@ def test_a_fraction_in_words_may_be_put_otherwise():
     assert (
         sure(Finding("lost", half, None)) < model().cut["alone"] < sure(Finding("lost", one, None))
     )
+
+
+def test_a_compound_with_a_word_of_the_source_is_no_stranger():
+    source = "You have used up another polybdenum rod."
+    text = "Sie haben noch einen Polybdenumstab verbraucht."
+    assert strangers(text, source, "de", (), ()) == []
+    assert strangers(text, "You have used up another rod.", "de", (), ()) != []
+
+
+def test_two_doubtful_numbers_do_not_replace_each_other():
+    thousand = Mention(0, 8, "thousand", "num:1000", "number", doubtful=True)
+    all_four = Mention(0, 5, "चारों", "num:4", "number", doubtful=True)
+    assert only_rivals((thousand,), [0], [all_four]) == []
+    sure = all_four._replace(doubtful=False)
+    assert only_rivals((thousand,), [0], [sure]) == [(0, sure)]
+
+
+@pytest.mark.parametrize(("category", "least"), [("organisation", 0.0), ("city", 0.0)])
+def test_what_is_left_as_it_is_is_less_sure_than_what_is_lost(category, least):
+    own = Mention(0, 9, "Blackrock", 1, category)
+    nobody, around = Forms(None, None), Around(1, 0, empty=False)
+    sure = {
+        kind: model()(finding, features(finding, around, nobody, nobody))
+        for kind in ("lost", "copied")
+        for finding in [Finding(kind, own, own if kind == "copied" else None)]
+    }
+    assert least < sure["copied"] < sure["lost"]

@@ -10,7 +10,7 @@ from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.quantities import find_values
 from steelyard.kobe.linking.wordforms import fold_text
-from steelyard.kobe.linking.written import Value
+from steelyard.kobe.linking.written import LETTERS, Value
 from steelyard.kobe.matching import pair_candidates
 from steelyard.kobe.mention import Mention
 
@@ -389,3 +389,33 @@ def test_doubtful_names(linker: DictionaryLinker, lang: str, text: str, doubtful
     other = "en" if lang != "en" else "de"
     mentions = linker.link([text], lang, other)[0]
     assert {m.text for m in mentions if m.doubtful} == doubtful
+
+
+def test_a_currency_that_is_an_animal_needs_its_country(linker: DictionaryLinker):
+    # лев alone is a lion, or Leo: wanting Bulgaria's money of every lion costs more than it finds.
+    texts = ["5 львов", "5 левов", "5 болгарских левов", "BGN 5"]
+    found = linker.link(texts, "ru", "en")
+    assert [any(m.category == "currency" for m in own) for own in found] == [False] * 2 + [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "sure", "doubtful"),
+    [
+        ("hi", "मुझे कहने दो कि यह सच है", [], ["2"]),  # let me say
+        ("hi", "इसे छोड़ दो।", [], ["2"]),
+        ("hi", "दो दिन पहले", ["2"], []),
+        ("hi", "चार में से दो।", ["4", "2"], []),
+        ("hi", "पहाड़ के चारों ओर", [], ["4"]),  # all around
+        ("ja", "八百長の疑い", [], ["800"]),  # match-fixing
+        ("ja", "八百円の本", ["800"], []),
+        ("ja", "1日に二百人", ["200"], ["1"]),
+        ("ja", "紅茶を2、3杯飲んだ", [], ["2", "3"]),
+        ("ja", "2、5杯", ["2", "5"], []),
+    ],
+)
+def test_numbers_that_may_be_no_numbers(lang, text, sure, doubtful):
+    folded = fold_text(text, lang).text
+    tokens = [(m[0], *m.span()) for m in re.finditer(LETTERS, folded)]
+    values = [v for v in find_values(folded, tokens, lang) if v.id.startswith("num:")]
+    found = [[v.id[4:] for v in values if v.doubtful is own] for own in (False, True)]
+    assert found == [sure, doubtful]

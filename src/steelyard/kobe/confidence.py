@@ -85,6 +85,7 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
             "doubtful": mention.doubtful,
             "new_name": finding.kind == "added" and is_stranger(mention),
             "changed_number": finding.kind == "changed" and mention.group == "number",
+            "copied_name": finding.kind == "copied" and _is_of_letters(mention),
             "changed_unknown": finding.kind == "changed" and mention.tier == "name",
             "added_number": finding.kind == "added" and mention.group == "number",
             "in_a_row": finding.kind == "lost" and mention.start in around.in_a_row,
@@ -102,6 +103,11 @@ def features(finding: Finding, around: Around, source: Forms, target: Forms) -> 
 
 def _present(told: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in told.items() if value}
+
+
+def _is_of_letters(mention: Mention) -> bool:
+    """Tell whether it is a name that many languages leave in its own letters: BlackRock, MTV."""
+    return mention.group == "name" and mention.category != "person"
 
 
 def _is_converted(mention: Mention, around: Around) -> bool:
@@ -130,6 +136,7 @@ def _link(mention: Mention, forms: Forms) -> dict[str, float]:
         "city": mention.category == "city",
         "large": mention.category == "city" and forms.is_large(mention),
         "several_words": is_name and len(mention.text.split()) > 1,
+        "small_letter": is_name and _is_word(mention, forms),
         "small": mention.category == "number" and _is_small(mention),
         "in_words": mention.group == "number" and mention.text.isalpha(),
         "list_number": mention.category == "number" and mention.start == 0,
@@ -138,6 +145,12 @@ def _link(mention: Mention, forms: Forms) -> dict[str, float]:
         "alias": is_name and mention.rule == "name" and not forms.is_label(mention),
         "ambiguous": math.log2(len(mention.readings)) if is_name else 0.0,
     }
+
+
+def _is_word(mention: Mention, forms: Forms) -> bool:
+    """Tell whether a name is written as an ordinary word: the earth."""
+    label = forms.label(mention)
+    return label[:1].isupper() and mention.text == label.lower()
 
 
 def _is_small(mention: Mention) -> bool:

@@ -19,9 +19,11 @@ from steelyard.kobe.mention import Linker, Mention, Mentions
 from steelyard.kobe.otherwords import (
     as_abbreviation,
     digits_of_time,
+    heard,
     joined_name,
     month_number,
     number_in_words,
+    of_place,
     signs_around,
 )
 from steelyard.kobe.rewording import Origin, Outcome, equal_measures, unsaid
@@ -256,6 +258,10 @@ class _Fitting(NamedTuple):
         names = (*self.forms.of(mention), *self.origin.forms.of(mention))
         linked = [(m.start, m.end) for m in self.mentions]
         found = as_abbreviation(mention, names, self.origin.text, self.output, linked)
+        langs = (self.origin.forms.lang, self.forms.lang)
+        found = found or heard(mention, names, self.output, linked, langs)
+        places = ((m, self.origin.forms.of(m)) for m in self.mentions if m.group == "place")
+        found = found or of_place(mention, self.forms.of(mention), self.output, places)
         return found or joined_name(mention, self.output)
 
 

@@ -1,7 +1,8 @@
-"""Measures of a text: numbers with their units, and spans of time in words, to compare by size.
+"""Measures of a text: numbers with their units, spans of time in words, shares, to compare by size.
 
-85 miles are 137 kilometres, half a year is six months, a fortnight two weeks. Sizes are compared
-where units differ: within one system exactly, between miles and metres as people round.
+85 miles are 137 kilometres, half a year is six months, a fifth is 20 %, and so are two in ten.
+Sizes are compared where units differ: within one system exactly, between miles and metres as people
+round.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _GAP = 3  # characters between a number and its unit
 #: Units that are said one after the other, the larger first.
 _TOGETHER = {("length-foot", "length-inch"), ("mass-pound", "mass-ounce"),
              ("duration-hour", "duration-minute")}  # fmt: skip
+_BETWEEN = 10  # characters between the numbers of a share: four out of ten
 _TEMPERATURES = ("temperature-celsius", "temperature-fahrenheit")
 
 
@@ -87,8 +89,8 @@ def _spans(lang: str) -> tuple[re.Pattern[str], Mapping[str, tuple[float, str]]]
     return re.compile(rf"(?<!\w)(?:{'|'.join(alternatives) or '(?!)'})(?!\w)"), sizes
 
 
-def values(mention: Mention) -> tuple[float, ...]:
-    """Give the numbers that a mention may mean.
+def values(mention: Mention, kind: str = "num:") -> tuple[float, ...]:
+    """Give the numbers that a mention may mean, of one kind: ``num:`` or ``pct:``.
 
     Examples
     --------
@@ -97,8 +99,8 @@ def values(mention: Mention) -> tuple[float, ...]:
     """
     found = []
     for reading in mention.readings:
-        if isinstance(reading, str) and reading.startswith("num:"):
-            number = reading.removeprefix("num:")
+        if isinstance(reading, str) and reading.startswith(kind):
+            number = reading.removeprefix(kind)
             if re.fullmatch(r"-?\d+(?:\.\d+)?", number):
                 found.append(float(number))
     return tuple(found)
@@ -109,7 +111,39 @@ def measures(
 ) -> list[Measure]:
     """List the measures of a text; ``code`` names the unit of a mention (``length-mile``)."""
     plain = [*_with_units(mentions, code)]
-    return [*plain, *_composite(plain), *_in_words(text, mentions, lang)]
+    return [*plain, *_composite(plain), *_in_words(text, mentions, lang), *shares(mentions)]
+
+
+def shares(mentions: Mentions) -> Iterator[Measure]:
+    """Give what may be a part of a whole: percents, a fifth, two fifths, four in ten.
+
+    Whether it is one can't be seen by the numbers alone; so it is asked for where the other text
+    has the same share in another form.
+
+    Examples
+    --------
+    >>> fifth, percent = Mention(2, 7, "fifth", "num:5", "ordinal"), Mention(
+    ...     0, 3, "20%", "pct:20", "percent")
+    >>> next(shares([fifth])).equals(next(shares([percent])))
+    True
+    """
+    for at, own in enumerate(mentions):
+        percents = values(own, "pct:")
+        if percents:
+            parts = tuple(size / 100 for size in percents)
+            yield Measure("share", parts, "percent", "metric", (at,), own.start, own.end)
+        sizes = values(own)
+        if not sizes or not all(sizes) or own.category not in ("ordinal", "number"):
+            continue
+        if own.category == "ordinal":
+            parts = tuple(1 / size for size in sizes)
+            yield Measure("share", parts, "part", "metric", (at,), own.start, own.end)
+        before = mentions[at - 1] if at else None
+        near = before is not None and 0 <= own.start - before.end <= _BETWEEN
+        if before is not None and near and before.category == "number":
+            parts = tuple(a / b for a in values(before) for b in sizes if a < b)
+            place = ((at - 1, at), before.start, own.end)
+            yield Measure("share", parts, "part", "metric", *place)
 
 
 def _composite(found: Sequence[Measure]) -> Iterator[Measure]:

@@ -25,6 +25,7 @@ NEW = frozenset({"person", "single"})
 #: Places that a name may stand for which no base knows; others have names in all languages.
 _SMALL_PLACES = frozenset({"city", "place", "airport"})
 _MOST = 0.9  # of letters
+_COMPOUND = 6  # letters of a word that a longer one may begin with
 _NEARLY = 0.8  # of what makes two words one name
 
 
@@ -69,10 +70,22 @@ def strangers(
         own = output[name.start : name.end]
         if name.kind not in kinds or any(s < name.end and name.start < e for s, e in spans):
             continue
-        if find_in(own, source, lambda: there) is None:
+        if find_in(own, source, lambda: there) is None and not _grown(own, source):
             key = UNKNOWN + " ".join(filter(None, map(romanise, name.words)))
             found.append(Mention(name.start, name.end, own, key, "name", TIER, (key,), RULE))
     return found
+
+
+def _grown(name: str, source: str) -> bool:
+    """Tell whether a name is a compound with a word of the source, which need not be a name there.
+
+    Examples
+    --------
+    >>> _grown("Polybdenumstab", "another polybdenum rod"), _grown("Poller", "the polls")
+    (True, False)
+    """
+    low = name.lower()
+    return any(len(w) >= _COMPOUND and low.startswith(w) for w in source.lower().split())
 
 
 def is_stranger(mention: Mention) -> bool:
@@ -144,7 +157,7 @@ def only_rivals(
 
     A doubtful mention that is lost says nothing. But where one thing of a category is not in the
     output, and one of the same category is there that the source does not have, it was changed:
-    3 days, 3 weeks.
+    3 days, 3 weeks. Of two numbers that are both doubtful (a thousand, both) this says nothing.
 
     Examples
     --------
@@ -157,6 +170,6 @@ def only_rivals(
         own = source[i]
         mine = [k for k in open_ if source[k].category == own.category]
         theirs = [m for m in there if m.category == own.category]
-        if len(mine) == len(theirs) == 1:
+        if len(mine) == len(theirs) == 1 and not (own.group == "number" and theirs[0].doubtful):
             found.append((i, theirs[0]))
     return found

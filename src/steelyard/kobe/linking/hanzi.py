@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from steelyard.kobe.linking.dates import decade, hour_value, two_digits
 from steelyard.kobe.linking.written import Value
@@ -31,6 +32,10 @@ _COUNTERS = frozenset(
     "回階层層週周杯冊册辆輛組组届屆世代口棵座张張套项項场場句封段株羽戸軒社校室部类類级級颗顆"
     "つ秒ヶケカか公千米克吨升斤元角円圓"
 )
+#: What else may follow a number of several numerals in Japanese; before other Han it is a part of a
+#: word: 八百長, 八百屋.
+_AFTER = _COUNTERS | frozenset("分間以余程数目番号票席平立坪畳里弱強超前後半等万億兆割％パ")
+_GUESSES = frozenset(f"{n}-{n + 1}" for n in range(1, 9))
 _LATER = frozenset(
     "下午 晚上 傍晚 午後 夜 夕方 오후 저녁 밤".split(),
 )
@@ -104,10 +109,15 @@ def _western(digits: str) -> str:
     return digits.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits) else digits
 
 
-def cjk_values(text: str, taken: Sequence[Value]) -> Iterator[Value]:
+def cjk_values(text: str, taken: Sequence[Value], lang: str = "zh") -> Iterator[Value]:
     """Find values in Chinese, Japanese or Korean writing.
 
     ``taken`` are values in plain digits; longer ones found here are meant to replace them.
+
+    Examples
+    --------
+    >>> [v.doubtful for text in ("八百長", "八百円", "八百") for v in cjk_values(text, (), "ja")]
+    [True, False, False]
     """
     for found in _FIND.finditer(text):
         kind = found.lastgroup
@@ -115,11 +125,40 @@ def cjk_values(text: str, taken: Sequence[Value]) -> Iterator[Value]:
             value = _clock(found)
         elif kind == "written":
             value = _written(text, found, taken)
+            if value is not None and lang == "ja" and _is_word(text[value.end : value.end + 1]):
+                value = value._replace(doubtful=True)
         else:
             assert kind is not None  # every alternative has a name
             value = _counted(text, found, kind)
+            # Without a month, 1日 is a day rather than the first.
+            if value is not None and lang == "ja" and kind == "day" and value.id == "num:1":
+                value = value._replace(doubtful=text[value.start - 1 : value.start] != "月")
         if value is not None:
             yield value
+
+
+def with_guesses(text: str, values: Sequence[Value]) -> list[Value]:
+    """Doubt numbers that are said as a guess, one after the other: 2、3杯.
+
+    Examples
+    --------
+    >>> two, three = Value(0, 1, "num:2", "number"), Value(2, 3, "num:3", "number")
+    >>> [v.doubtful for v in with_guesses("2、3杯", [two, three])]
+    [True, True]
+    """
+    found = [*values]
+    for at, (one, two) in enumerate(pairwise(values)) if "、" in text else ():
+        between = text[one.end : two.start]
+        digits = [v.id.removeprefix("num:") for v in (one, two)]
+        if between == "、" and "-".join(digits) in _GUESSES:
+            found[at] = one._replace(doubtful=True)
+            found[at + 1] = two._replace(doubtful=True)
+    return found
+
+
+def _is_word(after: str) -> bool:
+    """Tell by what follows numerals in Japanese that they rather are the front of a word."""
+    return "\u3400" <= after <= "\u9fff" and after not in _AFTER
 
 
 def _counted(  # noqa: C901, PLR0911 - one of each kind

@@ -7,8 +7,10 @@ from 20, ``hundreds`` from 100. ``ordinals`` are stems where there are ``ordinal
 ``inside`` those that stand within longer words. ``exact``, ``groups`` (dozen) and ``loose`` (both,
 twice) come with their value. ``loose`` ones and those of ``groups`` are said freely, ``unsure``
 words mean something else as often; they are doubtful, the latter unless after one of
-``sure_after``. A number of ``prefixes`` may stand before a stem of ``prefixed``. A word of
-``percent`` with a star may have any ending. Everything is folded when it is read.
+``sure_after``. ``verbs`` are forms of a verb too (give): at the end of a clause, or after a word
+that ends in ``verb_after``, they are unsure. A number of ``prefixes`` may stand before a stem of
+``prefixed``. A word of ``percent`` with a star may have any ending. Everything is folded when it is
+read.
 """
 
 from __future__ import annotations
@@ -48,6 +50,8 @@ class NumberWords:
     and_half: tuple[str, ...] = ()
     unsure: frozenset[str] = frozenset()
     sure_after: frozenset[str] = frozenset()
+    verbs: frozenset[str] = frozenset()
+    verb_after: tuple[str, ...] = ()
     joiners: frozenset[str] = frozenset()
     joined: str = ""  # written on the front of the next number: Arabic "and"
     percent: tuple[str, ...] = ()
@@ -85,7 +89,7 @@ def number_words(lang: str) -> NumberWords:
     more = _numbered(told.get("hundreds", ""), 100, 100)
     zero = dict.fromkeys(told.get("zero", "").split(), 0)
     valued, several = ("groups", "loose", "prefixes"), ("percent", "percent_before", "and_half")
-    listed = ("half", "articles", "plus_half", "unsure", "sure_after", "joiners")
+    listed = ("half", "articles", "plus_half", "unsure", "sure_after", "verbs", "joiners")
     more_tables: dict[str, Any] = {
         **{name: _valued(told.get(name, "")) for name in valued},
         **{name: frozenset(told.get(name, "").split()) for name in listed},
@@ -104,6 +108,7 @@ def number_words(lang: str) -> NumberWords:
         adjective=_adjective(told),
         **more_tables,
         joined=told.get("joined", ""),
+        verb_after=tuple(told.get("verb_after", "").split()),
         by_twenties=told.get("by_twenties", False),
         year_pairs=told.get("year_pairs", False),
         ten_joins=told.get("ten_joins", False),

@@ -225,13 +225,14 @@ def find_values(
     if spoken and words.adjective is not None:
         found = _merged(found, adjective_values(text, words))
     if lang in hanzi.LANGUAGES and hanzi.CJK_NUMBER.search(text):
-        found = _merged(found, hanzi.cjk_values(text, found))
+        found = _merged(found, hanzi.cjk_values(text, found, lang))
     if has_roman(written):
         found = _merged(found, roman_numbers(written, text))
     if lang == "en" and found and ("May" in written or "March" in written):
         found = _merged(found, _english_months(text, written))
     if found or ((not text.isascii() or "$" in text) and SIGN.search(text)):
         found = _merged(found, currencies(text, written, lang, found))
+    found = hanzi.with_guesses(text, found)
     return _settled(text, _ranges(text, found, lang), months) if found else found
 
 

@@ -130,7 +130,7 @@ class Units:
                 return None if unit is None else (*found.span(1), unit._replace(doubtful=True))
         elif self._lang in UNSPACED or self._lang == "ko":
             found = _unspaced(self._lang).match(text, at)
-            if found is None:
+            if found is None or text.startswith("分の", at):  # 5分の1 is a fifth
                 return None
             name = _words(self._lang)[found[1]]
         else:

@@ -100,7 +100,8 @@ def word_values(text: str, tokens: Sequence[Token], lang: str) -> list[Value]:
         before = tokens[at - 1][0] if at else ""
         if word in words.magnitudes and before[-1:].isdigit() and not before.isdigit():
             continue  # N585 million: the name has the digits
-        unsure = spoken.end == at + 1 and word in words.unsure and before not in words.sure_after
+        alone = spoken.end == at + 1 and before not in words.sure_after
+        unsure = alone and (word in words.unsure or _is_verb(text, tokens, at, words))
         doubtful = spoken.doubtful or unsure or value == 0 or (spoken.ordinal and value == _SECOND)
         last = tokens[spoken.end - 1][2]
         id_ = text_of(value)
@@ -112,6 +113,15 @@ def word_values(text: str, tokens: Sequence[Token], lang: str) -> list[Value]:
             category = "ordinal" if spoken.ordinal else "number"
             found.append(Value(start, last, f"num:{id_}", category, doubtful=doubtful))
     return found
+
+
+def _is_verb(text: str, tokens: Sequence[Token], at: int, words: NumberWords) -> bool:
+    """Tell whether a number word rather is a verb, which ends its clause: it counts nothing."""
+    word, _, stop = tokens[at]
+    if word not in words.verbs or not at:
+        return False
+    last = at + 1 == len(tokens) or bool(text[stop : tokens[at + 1][1]].strip())
+    return last or tokens[at - 1][0].endswith(words.verb_after)
 
 
 def adjective_values(text: str, words: NumberWords) -> Iterator[Value]:
