@@ -24,7 +24,8 @@ from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_score
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import FITTED, SAME, ranks, rounding
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians, row_medians
+from steelyard.stats.resampling.bootstrap import bootstrap_means, row_medians
+from steelyard.stats.resampling.medians import bootstrap_medians
 from steelyard.stats.strength.bradleyterry import (
     Strengths,
     bradley_terry,

@@ -17,6 +17,8 @@ from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.permutation.tails import quick_p
 
+_DRAWN = 1 << 15  # units drawn at a time
+
 
 def segment_counts(
     n_resamples: int, n_segments: int, rng: np.random.Generator, blocks: Counts | None = None
@@ -46,10 +48,16 @@ def draw_counts(
     bounds.whole(1, n_resamples=n_resamples)
     bounds.whole(n=n)
     bounds.whole(optional=True, size=size)
-    drawn = rng.integers(0, max(n, 1), size=(n_resamples, n if size is None else size))
-    drawn += np.arange(n_resamples)[:, None] * n
-    flat = np.bincount(drawn.ravel(), minlength=n_resamples * n)
-    return flat.reshape(n_resamples, n).astype(np.float64)
+    each = n if size is None else size
+    counts = np.empty((n_resamples, n))
+    step = max(1, _DRAWN // max(each, n, 1))
+    for start in range(0, n_resamples, step):  # the same draws as all at once, in the cache
+        rows = min(step, n_resamples - start)
+        drawn = rng.integers(0, max(n, 1), size=(rows, each))
+        drawn += np.arange(rows)[:, None] * n
+        flat = np.bincount(drawn.ravel(), minlength=rows * n)
+        counts[start : start + rows] = flat.reshape(rows, n)
+    return counts
 
 
 def pair_weights(systems: Floats) -> Floats:
@@ -183,37 +191,6 @@ def row_medians(scores: Floats) -> Floats:
     result = np.full(len(scores), np.nan)
     if known.any():
         result[known] = np.nanmedian(scores[known], axis=1)
-    return result
-
-
-def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
-    """Medians of each row over its resampled known segments: resamples x rows.
-
-    ``segments`` says how often each segment occurs, resamples x segments, in whole numbers.
-
-    Examples
-    --------
-    >>> counts = np.array([[2.0, 0.0, 2.0], [1.0, 1.0, 1.0]])
-    >>> bootstrap_medians(np.array([[1.0, 5.0, 3.0]]), counts).tolist()
-    [[2.0], [3.0]]
-    """
-    result = np.full((len(segments), len(scores)), np.nan)
-    for column, row in enumerate(scores):
-        known = np.flatnonzero(~np.isnan(row))
-        if not known.size:
-            continue
-        order = known[np.argsort(row[known], kind="stable")]
-        upto = np.cumsum(segments[:, order], axis=1)
-        total = upto[:, -1]
-        # The positions of the two middle values (one and the same for an odd number), from 1.
-        low, high = np.floor((total + 1) / 2), np.ceil((total + 1) / 2)
-        first = (upto < low[:, None]).sum(axis=1)
-        second = (upto < high[:, None]).sum(axis=1)
-        some = total > 0
-        values = row[order]
-        last = len(values) - 1
-        middle = (values[np.minimum(first, last)] + values[np.minimum(second, last)]) / 2
-        result[:, column] = np.where(some, middle, np.nan)
     return result
 
 
