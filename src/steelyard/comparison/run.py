@@ -53,7 +53,7 @@ from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats, same_digits
 from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
-from steelyard.stats.paired import pairedtests
+from steelyard.stats.paired import effects, pairedtests
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.ranks import ranks
 from steelyard.stats.strength.wins import win_counts
@@ -176,16 +176,16 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     warnings += [*flips, *diagnosis.pop("warnings")]
     shown = {name: _shown(name, own, sample, data) for name, own in found.items()}
     notes += [text for own in shown.values() for text in own.notes]
-    effects = _effects(data, options.tolerance) if few else {}
+    sizes = _effects(data, options.tolerance) if few else {}
     return Comparison(
         score=chosen,
         systems=data.systems,
         n_segments=int((~np.isnan(data.scores)).any(axis=0).sum()),
         unit=data.units.effect(data.additive()),
-        aggregations=with_pairs_alone(shown, effects.get("superiority")),
+        aggregations=with_pairs_alone(shown, sizes.get("superiority")),
         tests=tests,
         tiers={name: own for name, own in tiers.items() if own is not None},
-        effects=effects,
+        effects=sizes,
         diagnosis=diagnosis,
         notes=tuple(dict.fromkeys(notes)),
         warnings=tuple(dict.fromkeys(warnings)),
@@ -231,9 +231,9 @@ def _rankings(options: CompareOptions, data: Compared) -> tuple[tuple[str, ...],
 
 def _effects(data: Compared, tolerance: float) -> dict[str, Floats]:
     return {
-        "superiority": pairedtests.superiority(data.scores, tolerance=tolerance),
-        "cliffs_delta": pairedtests.cliffs_delta(data.scores),
-        "standardised_difference": data.sign * pairedtests.standardised_difference(data.additive())
+        "superiority": effects.superiority(data.scores, tolerance=tolerance),
+        "cliffs_delta": effects.cliffs_delta(data.scores),
+        "standardised_difference": data.sign * effects.standardised_difference(data.additive())
         + 0.0,  # no -0.0
     }
 
