@@ -40,7 +40,7 @@ from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
 from steelyard.stats.outlying import outlying
-from steelyard.stats.paired import clustered, pairedtests, ranktests, unitflips
+from steelyard.stats.paired import clustered, effects, pairedtests, ranktests, unitflips
 from steelyard.stats.paired import corrections as significance
 from steelyard.stats.paired import testpower as power
 from steelyard.stats.permutation import corpus
@@ -48,7 +48,7 @@ from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.designeffect import design_effect
 from steelyard.stats.strength import bradleyterry as strength
-from steelyard.stats.strength import elo, sandwich, trueskill, wins
+from steelyard.stats.strength import elo, points, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
 from steelyard.stats.strength.strengtheffect import strength_effect
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
@@ -393,7 +393,7 @@ STATISTICAL = [
          {"level": "level"}, ("value", "error", "freedom")),
     Case(corpus.corpus_pvalues, {"stats": STATISTICS},
          {"n_resamples": "one or more", "rng": "rng", "tail": "known name"}),
-    Case(pairedtests.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
+    Case(effects.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
     Case(metametrics.TieRules, {}, {"epsilon": "at least 0?", "threshold": "at least 0?",
                                     "pa_ties": "known name"}),
     Case(pairs.count_columns, TWO, {"epsilon": "at least 0", "threshold": "at least 0"}),
@@ -433,7 +433,7 @@ STATISTICAL = [
     Case(permutation.SignFlips, {}, {
         "method": "known name", "tail": "known name", "n_resamples": "one or more",
         "step": "above 0?", "rng": "rng"}),
-    Case(wins.segment_points, {"scores": MATRIX},
+    Case(points.segment_points, {"scores": MATRIX},
          {"ties_as": "known name", "tolerance": "at least 0"}),
     Case(outlying, {"scores": MATRIX[0]}, {"cutoff": "above 0"}),
     Case(worthcurve.resampled_pairs,

@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from json.encoder import encode_basestring
 from typing import Any, Literal
 
 import numpy as np
@@ -408,6 +409,38 @@ def _plain(value: object) -> object:
     return value
 
 
+def _indented(value: object, line: str, by: str) -> str:
+    """Write JSON over several lines, as :func:`json.dumps` would: that is slow for large arrays.
+
+    ``line`` is a line break with what stands before the line.
+    """
+    inner = line + by
+    if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind == "f":
+        if not value.size:
+            return _indented(value.tolist(), line, by)
+        if value.ndim > 1:
+            parts = [_indented(part, inner, by) for part in value]
+        else:
+            parts = list(map(float.__repr__, value.tolist()))
+            for k in np.flatnonzero(~np.isfinite(value)):
+                parts[k] = "null"
+        return f"[{inner}{f',{inner}'.join(parts)}{line}]"
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _indented(value.tolist(), line, by)
+    if isinstance(value, Mapping):
+        pairs = {str(k): _indented(v, inner, by) for k, v in value.items()}
+        parts = [f"{encode_basestring(k)}: {v}" for k, v in pairs.items()]
+        return f"{{{inner}{f',{inner}'.join(parts)}{line}}}" if parts else "{}"
+    if isinstance(value, (list, tuple, set, frozenset)):
+        parts = [_indented(v, inner, by) for v in value]
+        return f"[{inner}{f',{inner}'.join(parts)}{line}]" if parts else "[]"
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, float):
+        return float.__repr__(value) if math.isfinite(value) else "null"
+    return json.dumps(value)
+
+
 #: What JSON may hold raw, and a terminal would obey.
 _STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
@@ -420,5 +453,8 @@ def dumps(value: object, *, indent: int | None = 2) -> str:
     >>> dumps({"x": float("nan"), "name": "ä"}, indent=None)
     '{"x": null, "name": "ä"}'
     """
-    written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    if indent is None:
+        written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+    else:
+        written = _indented(value, "\n", " " * indent)
     return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
