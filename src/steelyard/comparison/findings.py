@@ -24,6 +24,7 @@ from steelyard.data.independence import UnitEffect
 from steelyard.stats.arrays import Floats, same_digits
 from steelyard.stats.paired import effects, pairedtests
 from steelyard.stats.ranks import ranks
+from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,15 @@ class Findings:
     @property
     def _bt(self) -> bool:
         return "bt" in self.found and self._several
+
+    @cached_property
+    def _fit(self) -> Strengths:
+        """Give the fit of Bradley-Terry to its end: not all iterations go there."""
+        options, own = self.question.options, self.found["bt"].strengths
+        if own is not None and options.method == "newton":
+            return own
+        counts = self.question.data.wins.by(options.tolerance)
+        return bradley_terry(counts.wins, counts.ties, ties_as=options.ties, prior=options.prior)
 
     @cached_property
     def tests(self) -> dict[str, PairTest]:
@@ -131,7 +141,8 @@ class Findings:
         ]
         data, options = self.question.data, self.question.options
         if self._bt:
-            found += tie_note(data.wins.by(options.tolerance), data.systems, options)
+            counts = data.wins.by(options.tolerance)
+            found += tie_note(counts, data.systems, options, self._fit)
         found += self._of_pairing[1]
         found += [text for own in self.shown.values() for text in own.notes]
         return tuple(dict.fromkeys(found))
@@ -148,7 +159,8 @@ class Findings:
         found += pairedtests.error_note(error)
         found += [text for own in self.tiers.values() for text in own.warnings]
         if self._bt:
-            found += order_flips(data.wins.by(options.tolerance), data.systems, options)
+            counts = data.wins.by(options.tolerance)
+            found += order_flips(counts, data.systems, options, self._fit)
         found += self._explained["warnings"]
         return tuple(dict.fromkeys(found))
 

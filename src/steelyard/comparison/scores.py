@@ -25,7 +25,7 @@ from steelyard.stats.strength.wins import WinCounts, win_counts
 LEVEL = 0.95  # of all intervals
 _PART = 1 << 14  # values looked at together
 _LOOK = 64  # first scores of a system, which mostly tell it from others
-_FEW = 4  # warnings of a kind before the last one counts the rest
+FEW = 4  # warnings of a kind before the last one counts the rest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,8 +239,8 @@ def _twins(scores: Floats, systems: Sequence[str]) -> list[str]:
         found = _alike(scores, [i for group in found.values() if len(group) > 1 for i in group])
     groups = [group for group in found.values() if len(group) > 1]
     total = sum(len(group) * (len(group) - 1) // 2 for group in groups)
-    pairs = [pair for group in groups for pair in islice(combinations(group, 2), _FEW + 1)]
-    shown = sorted(pairs)[: _FEW + 1]
+    pairs = [pair for group in groups for pair in islice(combinations(group, 2), FEW + 1)]
+    shown = sorted(pairs)[: FEW + 1]
     told = [f"'{systems[i]}' and '{systems[j]}' have the same scores" for i, j in shown]
     if total > len(told):
         told[-1] += f" (and {total - len(told):,} more of this kind)"
@@ -256,8 +256,15 @@ def _alike(scores: Floats, rows: Iterable[int]) -> dict[bytes, list[int]]:
     return found
 
 
-def first_few(found: list[str]) -> list[str]:
-    """Keep a list of like warnings short."""
-    if len(found) <= _FEW + 1:
+def first_few(found: list[str], total: int | None = None) -> list[str]:
+    """Keep a list of like warnings short; there may be more of them than are listed.
+
+    Examples
+    --------
+    >>> first_few(list("abcde"), 7)
+    ['a', 'b', 'c', 'd', 'e (and 2 more of this kind)']
+    """
+    total = len(found) if total is None else total
+    if total <= FEW + 1:
         return found
-    return [*found[:_FEW], f"{found[_FEW]} (and {len(found) - _FEW - 1} more of this kind)"]
+    return [*found[:FEW], f"{found[FEW]} (and {total - FEW - 1} more of this kind)"]

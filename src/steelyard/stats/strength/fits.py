@@ -378,12 +378,11 @@ def fit_ties(wins: Floats, ties: Floats, model: str, start: Floats | None = None
     for count in range(1, _STEPS + 1):
         w, t = wins[active], ties[active]
         step, tie_step = _newton_step(chosen.slopes(theta[active], tie[active], w, t))
-        factor = _halved(
+        factor, value[active] = _halved(
             chosen, (theta[active], tie[active], value[active]), step, tie_step, (w, t)
         )
         theta[active] += factor[:, None] * step
         tie[active] += factor * tie_step
-        value[active] = chosen.value(theta[active], tie[active], w, t)
         size = np.maximum(np.abs(step).max(axis=1, initial=0), np.abs(tie_step))
         active = active[~((size < _TIES_CLOSE) | (factor == 0))]
         if not len(active):
@@ -429,8 +428,11 @@ def _halved(
     step: Floats,
     tie_step: Floats,
     data: tuple[Floats, Floats],
-) -> Floats:
-    """Find how much of a step to take: 1, 1/2, 1/4 ... until the likelihood does not fall."""
+) -> tuple[Floats, Floats]:
+    """Find how much of a step to take: 1, 1/2, 1/4 ... until the likelihood does not fall.
+
+    Gives that, and the likelihood after it.
+    """
     theta, tie, value = place
     slack = 1e-13 * np.abs(value)
     longest = np.maximum(np.abs(step).max(axis=1, initial=0), np.abs(tie_step))
@@ -442,9 +444,9 @@ def _halved(
         new = model.value(theta + factor[:, None] * step, tie + factor * tie_step, *data)
         worse = ~(new >= value - slack)
         if not worse.any():
-            return np.asarray(factor)
+            return np.asarray(factor), new
         factor = np.where(worse, factor / 2, factor)
-    return np.asarray(np.where(worse, 0.0, factor))
+    return np.where(worse, 0.0, factor), np.where(worse, value, new)
 
 
 def _covariance(slopes: _Slopes) -> Floats:
