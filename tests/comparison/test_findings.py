@@ -6,17 +6,20 @@ import copy
 import pickle
 import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.comparison import diagnosis, findings, run
+from steelyard.comparison import diagnosis, findings
 from steelyard.comparison.diagnosis import order_flips, tie_note
 from steelyard.comparison.options import RankOptions
 from steelyard.core.errors import UsageError
+from steelyard.core.provenance import Provenance
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
+from steelyard.stats.paired import effects
 from steelyard.stats.strength.wins import win_counts
 
 PARTS = ("unit", "tests", "tiers", "effects", "diagnosis", "notes", "warnings", "provenance")
@@ -40,9 +43,9 @@ def refused(*_args, **_named):
 def test_a_ranking_alone_pays_for_nothing_else(monkeypatch):
     for name in ("pair_test", "tiers_by", "tie_note", "order_flips", "diagnose", "pairing_note"):
         monkeypatch.setattr(findings, name, refused)
-    monkeypatch.setattr(findings.effects, "cliffs_delta", refused)
-    monkeypatch.setattr(findings.effects, "standardised_difference", refused)
-    monkeypatch.setattr(run.Provenance, "of", refused)
+    monkeypatch.setattr(effects, "cliffs_delta", refused)
+    monkeypatch.setattr(effects, "standardised_difference", refused)
+    monkeypatch.setattr(Provenance, "of", refused)
     found = sy.compare(a_set(documents=True), by=["mean", "bt"], intervals=None)
     assert len(found.ranking("bt")) == 6
     assert found.aggregations["bt"].alone is not None
@@ -55,7 +58,11 @@ def test_a_ranking_alone_pays_for_nothing_else(monkeypatch):
 @pytest.mark.parametrize("order", [PARTS, PARTS[::-1]])
 def test_it_makes_no_difference_what_is_looked_at_first(order):
     es = a_set(documents=True)
-    asked = {"tests": ["t", "permutation", "bootstrap", "sign"], "n_bootstrap": 50, "rng": 3}
+    asked: dict[str, Any] = {
+        "tests": ["t", "permutation", "bootstrap", "sign"],
+        "n_bootstrap": 50,
+        "rng": 3,
+    }
     expected = sy.compare(es, **asked).to_dict()
     found = sy.compare(es, **asked)
     for part in order:

@@ -46,8 +46,8 @@ from steelyard.stats.paired import testpower as power
 from steelyard.stats.permutation import corpus
 from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.gapintervals import gap_intervals
 from steelyard.stats.resampling.designeffect import design_effect
+from steelyard.stats.resampling.gapintervals import gap_intervals
 from steelyard.stats.strength import bradleyterry as strength
 from steelyard.stats.strength import elo, points, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
@@ -437,7 +437,8 @@ STATISTICAL = [
     Case(points.segment_points, {"scores": MATRIX},
          {"ties_as": "known name", "tolerance": "at least 0"}),
     Case(points.resampled_strengths,
-         {"scores": MATRIX, "counts": np.ones((2, MATRIX.shape[1])), "start": np.zeros(len(MATRIX))},
+         {"scores": MATRIX, "counts": np.ones((2, MATRIX.shape[1])),
+          "start": np.zeros(len(MATRIX))},
          {"ties_as": "known name", "tolerance": "at least 0"}, ("counts", "start")),
     Case(gap_intervals, {"replicates": MATRIX}, {"level": "level"}),
     Case(outlying, {"scores": MATRIX[0]}, {"cutoff": "above 0"}),

@@ -310,7 +310,9 @@ PARTS = st.recursive(
 )
 
 
-@given(value=PARTS, rows=st.integers(0, 3), columns=st.integers(0, 3), indent=st.sampled_from([1, 2]))
+@given(
+    value=PARTS, rows=st.integers(0, 3), columns=st.integers(0, 3), indent=st.sampled_from([1, 2])
+)
 def test_dumps_writes_what_json_would(value, rows, columns, indent):
     """Over several lines it has a writer of its own, which is faster for large arrays."""
     numbers = np.random.default_rng(rows).normal(size=(rows, columns)).round(1)
@@ -318,7 +320,5 @@ def test_dumps_writes_what_json_would(value, rows, columns, indent):
     everything = {"value": value, "array": numbers, "whole": np.arange(rows), "both": (numbers, 1)}
     plain = _plain(everything)
     expected = json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=indent)
-    raw = re.sub(
-        "[\x7f-\x9f\u2028-\u202e\u2066-\u2069]", lambda m: f"\\u{ord(m[0]):04x}", expected
-    )
+    raw = re.sub("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]", lambda m: f"\\u{ord(m[0]):04x}", expected)
     assert dumps(everything, indent=indent) == raw

@@ -203,8 +203,8 @@ def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Float
         )
     step = max(1, _CELLS // max(len(sample.scores) ** 2, 1))
     parts = []
-    for start in range(0, len(sample.counts), step):
-        counts = sample.counts[start : start + step]
+    for first in range(0, len(sample.counts), step):
+        counts = sample.counts[first : first + step]
         tables = resampled_wins(sample.scores, counts, tolerance=options.tolerance)
         fits = bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior)
         parts.append(fits.strength)

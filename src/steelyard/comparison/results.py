@@ -304,14 +304,14 @@ class Comparison(RankedSystems):
 
     score: str
     higher_is_better: bool = True
-    unit: UnitEffect = deferred()
+    unit: UnitEffect = deferred()  # noqa: RUF009 - it makes a field
     tests: Mapping[str, PairTest] = deferred()
     tiers: Mapping[str, Tiers] = deferred()
     effects: Mapping[str, Floats] = deferred()
     diagnosis: Mapping[str, Any] = deferred()
     notes: tuple[str, ...] = deferred(())
     warnings: tuple[str, ...] = deferred(())
-    provenance: Provenance | None = deferred(None)
+    provenance: Provenance | None = deferred(None)  # noqa: RUF009
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""

@@ -34,7 +34,7 @@ from steelyard.comparison.scores import (
 from steelyard.comparison.tests import TESTS, Question, fitting_tests, refuse_unfit
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.later import Later
+from steelyard.core.later import later
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
@@ -162,7 +162,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         diagnosis=parts.later("diagnosis"),
         notes=parts.later("notes"),
         warnings=parts.later("warnings"),
-        provenance=Later(
+        provenance=later(
             lambda: Provenance.of(
                 "compare", _settings(data, names, asked, options), es.inputs, rng, options
             )

@@ -1,7 +1,7 @@
 """Parts of a result that are worked out when they are first looked at, and kept from then on.
 
 A field of a frozen dataclass (without slots) that is made by :func:`deferred` takes its value, or a
-:class:`Later` that gives it. Whoever reads the field, copies the object with ``replace`` or pickles
+:func:`later` that gives it. Whoever reads the field, copies the object with ``replace`` or pickles
 it gets the value.
 """
 
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,11 @@ class Later:
     """What gives a value, once it is asked for."""
 
     work: Callable[[], Any]
+
+
+def later(work: Callable[[], T]) -> T:
+    """Give a field what is worked out once somebody reads it: to all others it is the value."""
+    return cast(T, Later(work))
 
 
 class _Deferred:
@@ -52,7 +59,7 @@ def deferred(default: Any = ...) -> Any:
     ... class Found:
     ...     score: float
     ...     tests: dict[str, float] = deferred()
-    >>> found = Found(0.5, Later(lambda: print("testing") or {"t": 0.04}))
+    >>> found = Found(0.5, later(lambda: print("testing") or {"t": 0.04}))
     >>> found.tests["t"], found.tests["t"]
     testing
     (0.04, 0.04)

@@ -415,25 +415,28 @@ def _indented(value: object, line: str, by: str) -> str:
     ``line`` is a line break with what stands before the line.
     """
     inner = line + by
-    if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind == "f":
-        if not value.size:
-            return _indented(value.tolist(), line, by)
-        if value.ndim > 1:
-            parts = [_indented(part, inner, by) for part in value]
-        else:
-            parts = list(map(float.__repr__, value.tolist()))
-            for k in np.flatnonzero(~np.isfinite(value)):
-                parts[k] = "null"
-        return f"[{inner}{f',{inner}'.join(parts)}{line}]"
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _indented(value.tolist(), line, by)
-    if isinstance(value, Mapping):
+    ends = "[]"
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f":
+        parts = list(map(float.__repr__, value.tolist()))
+        for k in np.flatnonzero(~np.isfinite(value)):
+            parts[k] = "null"
+    elif isinstance(value, Mapping):
+        ends = "{}"
         pairs = {str(k): _indented(v, inner, by) for k, v in value.items()}
         parts = [f"{encode_basestring(k)}: {v}" for k, v in pairs.items()]
-        return f"{{{inner}{f',{inner}'.join(parts)}{line}}}" if parts else "{}"
-    if isinstance(value, (list, tuple, set, frozenset)):
+    elif isinstance(value, (list, tuple, set, frozenset)) or (
+        isinstance(value, np.ndarray) and value.ndim
+    ):
         parts = [_indented(v, inner, by) for v in value]
-        return f"[{inner}{f',{inner}'.join(parts)}{line}]" if parts else "[]"
+    else:
+        return _scalar(value)
+    return f"{ends[0]}{inner}{f',{inner}'.join(parts)}{line}{ends[1]}" if parts else ends
+
+
+def _scalar(value: object) -> str:
+    """Write what has no parts."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.item()
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, float):

@@ -200,19 +200,24 @@ def _maximal_cliques(alike: Bools) -> Iterator[int | None]:
                 yield clique
             continue
         # Any maximal clique holds the pivot or an item that the pivot is not alike.
-        most, pivot, size = -1, 0, open_.bit_count()
-        for v in _bits(open_ | done):
-            shared = (open_ & neighbours[v]).bit_count()
-            if shared > most:
-                most, pivot = shared, v
-                if shared == size:
-                    break
-        for v in _bits(open_ & ~neighbours[pivot]):
+        for v in _bits(open_ & ~neighbours[_pivot(open_, done, neighbours)]):
             stack.append((clique | 1 << v, open_ & neighbours[v], done & neighbours[v]))
             open_ ^= 1 << v
             done |= 1 << v
     if stack:
         yield None
+
+
+def _pivot(open_: int, done: int, neighbours: list[int]) -> int:
+    """Give the item that is alike most of the open ones."""
+    most, pivot, size = -1, 0, open_.bit_count()
+    for v in _bits(open_ | done):
+        shared = (open_ & neighbours[v]).bit_count()
+        if shared > most:
+            most, pivot = shared, v
+            if shared == size:
+                break
+    return pivot
 
 
 def compact_letters(p: Floats, alpha: float = 0.05) -> tuple[str, ...]:

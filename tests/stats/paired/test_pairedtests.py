@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.paired import pairedtests
 from steelyard.stats.paired.pairedtests import (
     bootstrap_test,
     gap_test,

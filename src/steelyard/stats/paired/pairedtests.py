@@ -296,9 +296,7 @@ def _above_common(
     return one, two
 
 
-def _above_sorted(
-    ordered: Floats, i: Counts, j: Counts, count: Counts
-) -> tuple[Counts, Counts]:
+def _above_sorted(ordered: Floats, i: Counts, j: Counts, count: Counts) -> tuple[Counts, Counts]:
     """Count the same for systems that have the same segments, by halving: one sort serves all."""
     last = ordered.shape[1] - 1
 

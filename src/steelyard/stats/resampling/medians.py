@@ -77,12 +77,10 @@ def _below(segments: Floats, place: Counts, ends: Counts) -> Floats:
 def _window(half: Counts, away: Floats, side: int, n: Counts) -> Counts:
     """Give an end of the window of each row, some way beyond the farthest middle."""
     beyond = np.ceil(_SPREAD * np.sqrt(np.abs(away))) + _SLACK
-    return np.clip(half + away + side * beyond, 0, n).astype(np.int64)
+    return np.asarray(np.clip(half + away + side * beyond, 0, n), dtype=np.int64)
 
 
-def _reached(
-    counts: NDArray[np.int32], base: NDArray[np.int32], ends: NDArray[np.int32]
-) -> Counts:
+def _reached(counts: NDArray[np.int32], base: NDArray[np.int32], ends: NDArray[np.int32]) -> Counts:
     """Find how many places stay below each end: ends x resamples; counts are places x resamples."""
     upto = np.cumsum(counts, axis=0, dtype=np.int32)
     upto += base
