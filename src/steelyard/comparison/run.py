@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.comparison.aggregations import AGGREGATIONS, Aggregate, ranked
 from steelyard.comparison.autoranking import AutoRanking, rank_together
-from steelyard.comparison.findings import Findings
+from steelyard.comparison.beside import Findings
 from steelyard.comparison.options import AUTORANK, CompareOptions
 from steelyard.comparison.results import (
     CORPUS,

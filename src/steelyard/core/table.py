@@ -15,7 +15,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from json.encoder import encode_basestring
 from typing import Any, Literal
 
 import numpy as np
@@ -409,41 +408,6 @@ def _plain(value: object) -> object:
     return value
 
 
-def _indented(value: object, line: str, by: str) -> str:
-    """Write JSON over several lines, as :func:`json.dumps` would: that is slow for large arrays.
-
-    ``line`` is a line break with what stands before the line.
-    """
-    inner = line + by
-    ends = "[]"
-    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f":
-        parts = list(map(float.__repr__, value.tolist()))
-        for k in np.flatnonzero(~np.isfinite(value)):
-            parts[k] = "null"
-    elif isinstance(value, Mapping):
-        ends = "{}"
-        pairs = {str(k): _indented(v, inner, by) for k, v in value.items()}
-        parts = [f"{encode_basestring(k)}: {v}" for k, v in pairs.items()]
-    elif isinstance(value, (list, tuple, set, frozenset)) or (
-        isinstance(value, np.ndarray) and value.ndim
-    ):
-        parts = [_indented(v, inner, by) for v in value]
-    else:
-        return _scalar(value)
-    return f"{ends[0]}{inner}{f',{inner}'.join(parts)}{line}{ends[1]}" if parts else ends
-
-
-def _scalar(value: object) -> str:
-    """Write what has no parts."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        value = value.item()
-    if isinstance(value, str):
-        return encode_basestring(value)
-    if isinstance(value, float):
-        return float.__repr__(value) if math.isfinite(value) else "null"
-    return json.dumps(value)
-
-
 #: What JSON may hold raw, and a terminal would obey.
 _STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
@@ -456,8 +420,10 @@ def dumps(value: object, *, indent: int | None = 2) -> str:
     >>> dumps({"x": float("nan"), "name": "ä"}, indent=None)
     '{"x": null, "name": "ä"}'
     """
+    from steelyard.core.written import indented  # no help text needs it
+
     if indent is None:
         written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
     else:
-        written = _indented(value, "\n", " " * indent)
+        written = indented(value, "\n", " " * indent)
     return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

@@ -111,7 +111,8 @@ def resampled_strengths(
     Examples
     --------
     >>> scores = np.array([[3.0, 1.0, 2.0, 2.0], [2.0, 2.0, 1.0, 2.0]])
-    >>> resampled_strengths(scores, np.array([[1.0, 1, 1, 1], [0, 2, 2, 0]]), np.zeros(2)).tolist()
+    >>> counts = np.array([[1.0, 1, 1, 1], [0, 2, 2, 0]])
+    >>> resampled_strengths(scores, counts, np.zeros(2)).round(9).tolist()
     [[0.625, 0.375], [0.5, 0.5]]
     """
     n = len(scores)

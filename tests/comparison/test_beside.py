@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.comparison import diagnosis, findings
+from steelyard.comparison import beside, diagnosis
 from steelyard.comparison.diagnosis import order_flips, tie_note
 from steelyard.comparison.options import RankOptions
 from steelyard.core.errors import UsageError
@@ -42,7 +42,7 @@ def refused(*_args, **_named):
 
 def test_a_ranking_alone_pays_for_nothing_else(monkeypatch):
     for name in ("pair_test", "tiers_by", "tie_note", "order_flips", "diagnose", "pairing_note"):
-        monkeypatch.setattr(findings, name, refused)
+        monkeypatch.setattr(beside, name, refused)
     monkeypatch.setattr(effects, "cliffs_delta", refused)
     monkeypatch.setattr(effects, "standardised_difference", refused)
     monkeypatch.setattr(Provenance, "of", refused)
