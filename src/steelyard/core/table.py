@@ -420,7 +420,7 @@ def dumps(value: object, *, indent: int | None = 2) -> str:
     >>> dumps({"x": float("nan"), "name": "ä"}, indent=None)
     '{"x": null, "name": "ä"}'
     """
-    from steelyard.core.written import indented  # no help text needs it
+    from steelyard.core.jsontext import indented  # no help text needs it
 
     if indent is None:
         written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
