@@ -148,7 +148,12 @@ def _median(sample: Sample, _o: RankOptions, _r: Rng) -> Aggregate:
 def _bt(sample: Sample, options: RankOptions, _r: Rng) -> Aggregate:
     counts = sample.win_counts(options.tolerance)
     fit = bradley_terry(
-        counts.wins, counts.ties, ties_as=options.ties, method=options.method, prior=options.prior
+        counts.wins,
+        counts.ties,
+        ties_as=options.ties,
+        method=options.method,
+        prior=options.prior,
+        covariance=False,
     )
     found = bt_aggregate(fit, sample.names, pairs=sample.pairs)
     if sample.counts is None:

@@ -129,9 +129,9 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         raise UsageError('by="autorank" ranks by several scores: compare_scores takes them')
     chosen = the_score(es, score)
     check_segments(es, chosen)
-    stream, *streams, drawn = generator(rng).spawn(2 + len(AGGREGATIONS))
     data = compared(es, chosen, options.unit)
     names, notes = _rankings(options, data)
+    stream, *streams, drawn = _streams(rng, names, data, options)
     asked = fitting_tests(names, data) if options.tests is None else options.tests
     if any(TESTS[name].binary for name in asked) and not data.binary:
         raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
@@ -170,6 +170,17 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         alpha=options.alpha,
         higher_is_better=data.higher_is_better,
     )
+
+
+def _streams(
+    rng: Rng, names: Sequence[str], data: Compared, options: CompareOptions
+) -> list[np.random.Generator]:
+    """Give resamples, each ranking and tests a stream of their own; one, where nothing is drawn."""
+    own, n = generator(rng), 2 + len(AGGREGATIONS)
+    drawn = options.intervals is not None or data.statistics is not None
+    if drawn or any(AGGREGATIONS[name].in_order for name in names) or not isinstance(rng, int):
+        return own.spawn(n)
+    return [own] * n
 
 
 def _settings(

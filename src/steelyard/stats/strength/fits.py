@@ -362,7 +362,9 @@ _MODELS = {
 }
 
 
-def fit_ties(wins: Floats, ties: Floats, model: str, start: Floats | None = None) -> TieFit:
+def fit_ties(
+    wins: Floats, ties: Floats, model: str, start: Floats | None = None, *, covariance: bool = True
+) -> TieFit:
     """Fit tables in which the maximum exists: connected, with ties, and with enough wins.
 
     The covariance is given for a single table only.
@@ -388,7 +390,7 @@ def fit_ties(wins: Floats, ties: Floats, model: str, start: Floats | None = None
         if not len(active):
             theta -= theta.mean(axis=1, keepdims=True)
             spread = None
-            if len(wins) == 1:
+            if covariance and len(wins) == 1:
                 spread = _covariance(chosen.slopes(theta, tie, wins, ties))
             return TieFit(theta, np.exp(tie), value, spread, count)
     raise DegenerateError(f"the model of ties has not converged in {_STEPS} steps")
