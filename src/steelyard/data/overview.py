@@ -225,7 +225,8 @@ def sounds_lower(name: str) -> bool:
 
 def direction_warnings(name: str, table: ScoreTable) -> list[str]:
     """Ask about a direction that nobody gave and that the name speaks against."""
-    if table.direction_given or not table.higher_is_better or not sounds_lower(name):
+    asked = not (table.direction_given or not table.higher_is_better) and sounds_lower(name)
+    if not asked:
         return []
     known = table.values[~np.isnan(table.values)]
     if known.size and (known <= 0).all() and (known < 0).any():

@@ -237,8 +237,9 @@ def compact_letters(p: Floats, alpha: float = 0.05) -> tuple[str, ...]:
     groups = alike_groups(p, alpha)
     letters: list[list[str]] = [[] for _ in range(len(p))]
     for number, group in enumerate(groups):
+        letter = _letter(number)
         for item in group:
-            letters[item].append(_letter(number))
+            letters[item].append(letter)
     separator = "," if len(groups) > len(_ALPHABET) else ""
     return tuple(separator.join(own) for own in letters)
 
