@@ -95,27 +95,6 @@ def _edge_distance(t: Any, variance: Any, fourth: Any, goal: Any, normal: Any, e
 
 
 @inner
-def _add_distances(to: Array, sums: Array, laid: Array, a: int, b: int, i: int, goal: Any,
-                   normal: Any, edge: Any) -> None:  # fmt: skip
-    """Add abs(p - goal) of system pair i, for both swapped metrics, to ``to`` (2 x draws)."""
-    t, v = _HALF * (sums[0, a, i] + sums[0, b, i]), _HALF * (sums[1, a, i] + sums[1, b, i])
-    t_a, t_b, v_a, v_b = laid[0, a, i], laid[0, b, i], laid[1, a, i], laid[1, b, i]
-    one, two = to[0], to[1]
-    if len(sums) == 2:
-        for w in range(WIDTH):
-            x, y = (t_a[w] - t_b[w]) * _HALF, (v_a[w] - v_b[w]) * _HALF
-            one[w] += _distance(t + x, v + y, goal, normal)
-            two[w] += _distance(t - x, v - y, goal, normal)
-    else:
-        f, f_a, f_b = _HALF * (sums[2, a, i] + sums[2, b, i]), laid[2, a, i], laid[2, b, i]
-        for w in range(WIDTH):
-            x, y = (t_a[w] - t_b[w]) * _HALF, (v_a[w] - v_b[w]) * _HALF
-            u = (f_a[w] - f_b[w]) * _HALF
-            one[w] += _edge_distance(t + x, v + y, f + u, goal, normal, edge)
-            two[w] += _edge_distance(t - x, v - y, f - u, goal, normal, edge)
-
-
-@inner
 def _lay_out(swapped: Array, start: int, width: int, laid: Array) -> None:
     """Put some draws side by side: powers x metrics x pairs x draws."""
     n_powers, _, n_metrics, n = swapped.shape
@@ -136,9 +115,12 @@ def _add_lanes(lanes: Array, total: Array) -> None:
             total[side, w] = left + right
 
 
+# One loop: a helper that takes arrays is called again and again, and costs as much as the work.
 @kernel()
-def swapped_inputs(sums: Array, swapped: Array, goal: Array, first: Array, second: Array,
-                   order: Array, normal: Any, edge: Any, found: Array) -> None:  # fmt: skip
+def swapped_inputs(  # noqa: C901
+    sums: Array, swapped: Array, goal: Array, first: Array, second: Array, order: Array,
+    normal: Any, edge: Any, found: Array,
+) -> None:  # fmt: skip
     """Fill in differences of soft pairwise accuracy after swapping: pairs of metrics x draws.
 
     ``sums`` of powers are powers x metrics x pairs of systems, ``swapped`` those with signs, powers
@@ -157,14 +139,30 @@ def swapped_inputs(sums: Array, swapped: Array, goal: Array, first: Array, secon
             for leaf in range(len(order)):
                 begin, end, merges = order[leaf, 0], order[leaf, 1], order[leaf, 2]
                 whole = begin + (end - begin) // _LANES * _LANES
-                lanes[:] = 0
-                for i in range(begin, whole):
-                    to = lanes[(i - begin) % _LANES]
-                    _add_distances(to, sums, laid, a, b, i, goal[i], normal, edge)
                 total = stack[height]
-                _add_lanes(lanes, total)
-                for i in range(whole, end):
-                    _add_distances(total, sums, laid, a, b, i, goal[i], normal, edge)
+                lanes[:] = 0
+                for i in range(begin, end):
+                    if i == whole:
+                        _add_lanes(lanes, total)
+                    to = lanes[(i - begin) % _LANES] if i < whole else total
+                    t, t_a, t_b = sums[0, a, i] + sums[0, b, i], laid[0, a, i], laid[0, b, i]
+                    v, v_a, v_b = sums[1, a, i] + sums[1, b, i], laid[1, a, i], laid[1, b, i]
+                    t, v = _HALF * t, _HALF * v
+                    if n_powers == 2:
+                        for w in range(WIDTH):
+                            x, y = (t_a[w] - t_b[w]) * _HALF, (v_a[w] - v_b[w]) * _HALF
+                            to[0, w] += _distance(t + x, v + y, goal[i], normal)
+                            to[1, w] += _distance(t - x, v - y, goal[i], normal)
+                    else:
+                        f, f_a, f_b = sums[2, a, i] + sums[2, b, i], laid[2, a, i], laid[2, b, i]
+                        f = _HALF * f
+                        for w in range(WIDTH):
+                            x, y = (t_a[w] - t_b[w]) * _HALF, (v_a[w] - v_b[w]) * _HALF
+                            u = (f_a[w] - f_b[w]) * _HALF
+                            to[0, w] += _edge_distance(t + x, v + y, f + u, goal[i], normal, edge)
+                            to[1, w] += _edge_distance(t - x, v - y, f - u, goal[i], normal, edge)
+                if whole == end:
+                    _add_lanes(lanes, total)
                 for _ in range(merges):
                     stack[height - 1] += stack[height]
                     height -= 1
