@@ -114,3 +114,39 @@ def test_loops_are_loaded_once_numpy_has_taken_as_long(monkeypatch):
 def test_without_numba_there_are_no_loops(monkeypatch):
     monkeypatch.setattr(spaloops, "worth", lambda seconds: False)
     assert spaloops.compiled_loops(3600.0) is None
+
+
+def multiplied(monkeypatch, n_metrics):
+    """How many numbers the matrix products of all draws multiply."""
+    products = []
+    plain = np.matmul
+
+    def counted(x, y, **options):
+        products.append(x.size * y.shape[1])
+        return plain(x, y, **options)
+
+    monkeypatch.setattr(np, "matmul", counted)
+    drawn(monkeypatch, None, (n_metrics, 4, 30), "inputs", 20)
+    monkeypatch.setattr(np, "matmul", plain)
+    return sum(products)
+
+
+def test_matrix_products_grow_with_metrics_not_with_their_pairs(monkeypatch):
+    few, many = (multiplied(monkeypatch, n) for n in (4, 12))
+    assert few > 0
+    assert many == 3 * few
+
+
+def test_products_of_metrics_are_held_for_some_pairs_at_a_time(monkeypatch):
+    held = []
+    plain = swappedspa._Buffers.of
+
+    def noted(signs, n_pairs):
+        held.append(n_pairs)
+        return plain(signs, n_pairs)
+
+    monkeypatch.setattr(swappedspa._Buffers, "of", noted)
+    monkeypatch.setattr(swappedspa, "_TOGETHER", 20)
+    for n_metrics in (4, 12):
+        drawn(monkeypatch, None, (n_metrics, 3, 10), "cells", 5)
+    assert held == [6, 20]
