@@ -26,12 +26,12 @@ Singles = NDArray[np.float32]
 
 # Odd rational fits on [-5.5, 5.5]: the normal tail within 3e-7 and the first Edgeworth term within
 # 2e-8, in float32; several times faster than the exact functions inside the loop over draws.
-_LIMIT = np.float32(5.5)
-_NORMAL_FIT = (
+LIMIT = np.float32(5.5)
+NORMAL_FIT = (
     (-0.39894301, -0.065855503, -0.0065065823, -0.00046781148, -5.9025324e-06, 1.6799154e-08),
     (1.0, 0.33174425, 0.046605393, 0.0036138589, 0.00015550162),
 )
-_EDGE_FIT = (
+EDGE_FIT = (
     (-0.049867671, 0.024531459, -0.0031537656, 0.00018989402, -6.1015689e-06, 1.0208636e-07,
      -7.0366946e-10),
     (1.0, 0.34137917, 0.056133192, 0.0057948632, 0.00045164613, 1.8020823e-05, 1.3969759e-06),
@@ -464,10 +464,10 @@ def quick_p(t: Singles, variance: Singles, fourth: Singles | None = None) -> Sin
     """
     np.maximum(variance, np.float32(1e-12), out=variance)
     np.divide(t, np.sqrt(variance), out=t)
-    np.clip(t, -_LIMIT, _LIMIT, out=t)
-    p = _rational(t, _NORMAL_FIT)
+    np.clip(t, -LIMIT, LIMIT, out=t)
+    p = _rational(t, NORMAL_FIT)
     if fourth is not None:
-        correction = _rational(t, _EDGE_FIT)
+        correction = _rational(t, EDGE_FIT)
         variance *= variance
         correction *= fourth
         correction /= variance
