@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -33,17 +33,21 @@ from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.stats.arrays import Counts, Floats, real_array
-from steelyard.stats.permutation.lattice import as_lattice, declared_lattice, lattice_tails
-from steelyard.stats.permutation.tails import (
-    expansion,
-    product_tails,
-    series_tails,
-    stacked_pair_sums,
+from steelyard.stats.permutation.lattice import (
+    TAIL,
+    Z,
+    as_lattices,
+    declared_lattice,
+    lattice_tails,
 )
+from steelyard.stats.permutation.pairsums import stacked_pair_sums
+from steelyard.stats.permutation.series import pair_rows, series_tails
+from steelyard.stats.permutation.tails import expansion, product_tails
 
 _CHUNK = 4_000_000  # signs or differences held at a time
 _ALONE = 400_000  # multiplications that BLAS does in one thread
 _CACHED = 16_000  # differences that stay in the processor's cache
+_ROWS = 60_000  # ... where they are sorted, and much is done to each
 TAILS = ("mid", "ge")
 ALTERNATIVES = ("two-sided", "greater", "less")
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
@@ -143,13 +147,17 @@ def stacked_pvalues(
     # left for the characteristic function, which takes all such scores together: by a series in
     # their moments, and pair by pair where its bound is not good enough.
     found: dict[int, PairwisePValues] = {}
-    for place, x in enumerate(stack):
-        whole = as_lattice(x) if chosen.step is None else declared_lattice(x, chosen.step)
+    lattices = (
+        as_lattices(stack)
+        if chosen.step is None
+        else [declared_lattice(x, chosen.step) for x in stack]
+    )
+    for place, whole in enumerate(lattices):
         result = None if whole is None else _try_lattice(whole, blocks, chosen.tail)
         if result is not None:
             found[place] = result
     others = [place for place in range(len(stack)) if place not in found]
-    way = _Way("characteristic", product_tails, series_tails)
+    way = _Way("characteristic", partial(product_tails, series=True), series_tails, _ROWS)
     results = _assemble([stack[place] for place in others], blocks, way, chosen.tail)
     found.update(zip(others, results, strict=True))
     return [found[place] for place in range(len(stack))]
@@ -246,6 +254,10 @@ def _assemble(
         for places, alike in _alike(matrices, blocks):
             above[places], at[places], error[places] = way.quick(alike, i, j)
             units[places] = alike[0].shape[1]
+            left = np.isinf(error[places])
+            for (which, pairs), gap in pair_rows(alike, i, j, left):
+                own = np.array(places)[which], pairs
+                above[own], at[own], error[own] = way.tails(gap)
     for x, *found in zip(matrices, above, at, error, units, strict=True):
         which = np.flatnonzero(np.isinf(found[2]))
         whole = _units(x, blocks) if len(which) else None
@@ -303,16 +315,27 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
     """Transform the lattice, unless it is so fine that there is no point in it."""
     n_pairs = math.comb(len(x), 2)
     above, at, units = np.zeros(n_pairs), np.zeros(n_pairs), np.zeros(n_pairs, dtype=np.int64)
-    error, whole = 0.0, _units(x, blocks)
+    error, whole = TAIL, _units(x, blocks)
+    live = np.arange(n_pairs)
+    if whole is not None:  # sums of whole numbers tell who is beyond all doubt
+        i, j = pair_index(len(x))
+        t = whole.sum(axis=1)
+        t = t[i] - t[j]
+        products = whole @ whole.T
+        squares = products.diagonal()[i] + products.diagonal()[j] - 2 * products[i, j]
+        beyond = t * t >= Z * Z * np.maximum(squares, 1)
+        above[beyond & (t < 0)] = 1.0
+        units[:] = whole.shape[1]
+        live = np.flatnonzero(~beyond)
 
     def gaps(which: Counts) -> Iterator[Floats]:
-        for some, gap, n in _pairs(x, whole, blocks, which):
+        for some, gap, n in _pairs(x, whole, blocks, which, _ROWS):
             units[some] = n
             yield gap
 
     step = max(1, _CHUNK // max(1, x.shape[1]))
-    for start in range(0, n_pairs, step):
-        which = np.arange(start, min(start + step, n_pairs))
+    for start in range(0, len(live), step):
+        which = live[start : start + step]
         found = lattice_tails(gaps(which), ties=tail != "mid")
         if found is None:
             return None
