@@ -14,9 +14,9 @@ from hypothesis.extra import numpy as hnp
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.permutation import enumeration, lattice, tails
 from steelyard.stats.permutation import pvalues as permutation
+from steelyard.stats.permutation.enumeration import enumerate_tails
 from steelyard.stats.permutation.lattice import lattice_scale, lattice_tails
 from steelyard.stats.permutation.pvalues import block_sums, pairwise_pvalues
-from steelyard.stats.permutation.enumeration import enumerate_tails
 
 NAN = float("nan")
 SAMPLING_FREE = ("exact", "analytic", "normal")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from steelyard.stats.permutation import pairsums, tails
-from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.permutation.pairsums import stacked_pair_sums
+from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.permutation.series import series_p
 
 
