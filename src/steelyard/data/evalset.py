@@ -70,7 +70,8 @@ class ScoreTable:
     @property
     def has_segments(self) -> bool:
         """Whether any segment has a score (some metrics exist at system level only)."""
-        return not bool(np.isnan(self.values).all())
+        first = self.values[:1, :1]
+        return bool((first == first).all() and first.size) or not np.isnan(self.values).all()  # noqa: PLR0124
 
     @property
     def oriented(self) -> Floats:
