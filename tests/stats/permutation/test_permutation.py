@@ -261,7 +261,7 @@ def test_a_lattice_too_fine_is_not_transformed(monkeypatch):
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 50, (3, 24)).astype(float)
     as_lattice = pairwise_pvalues(scores)
-    monkeypatch.setattr(lattice, "_CELLS", 100)
+    monkeypatch.setattr(lattice, "CELLS", 100)
     assert lattice_tails([scores[:1] - scores[1:2]]) is None
     other = pairwise_pvalues(scores)
     assert (as_lattice.how, other.how) == ("lattice", "characteristic")

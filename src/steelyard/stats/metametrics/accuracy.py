@@ -42,6 +42,7 @@ from steelyard.stats.permutation.tails import Singles, expansion, quick_p
 from steelyard.stats.resampling import bootstrap
 
 
+Bools = NDArray[np.bool_]
 _HUMAN = "the human score"
 
 
@@ -163,33 +164,49 @@ class Spa(MetaMetric):
         if np.isnan(view.scores.human).all():
             what = f"{self.name} needs segment scores: the human score has system scores only"
             raise UsageError(what)
+        human, metrics, has = self._stacks(view)
+        terms = 1 - np.abs(human - metrics)
+        known = ~np.isnan(terms)
+        n_pairs = known.sum(axis=1)
         found = []
-        has = self._weighable(view)
-        for k in range(len(view.scores.systems)):
+        for k, own in enumerate(terms):
             if not has[k]:
                 found.append(Value(float("nan"), note=self.nothing(view, k)))
-                continue
-            agreement = soft_agreement(*self.pair_pvalues(view, k))
-            note = None if agreement.n_pairs else "fewer than two systems"
-            found.append(Value(agreement.value, note=note))
+            elif not n_pairs[k]:
+                found.append(Value(float("nan"), note="fewer than two systems"))
+            else:
+                whole = own if n_pairs[k] == len(own) else own[known[k]]
+                found.append(Value(float(whole.mean())))
         return found
 
-    def _weighable(self, view: View) -> list[bool]:
-        """Tell which metrics have scores of what people judged, of these systems."""
-        if view.whole is None or not all(self._weighable(view.whole[0])):
-            return [n_cells > 0 for n_cells in view.scores.n_cells]
-        return [n > 0 for n in (~np.isnan(view.scores.systems)).sum(axis=1)]
+    def _stacks(self, view: View) -> tuple[Floats, Floats, Bools]:
+        """p-values of all pairs i < j, metrics x pairs, and which metrics have scores to weigh."""
+        if "stacks" in view.kept:
+            found: tuple[Floats, Floats, Bools] = view.kept["stacks"]
+            return found
+        if view.whole is not None and view.method != "mtme" and all(self._stacks(view.whole[0])[2]):
+            whole, rows = view.whole
+            human, metrics, has = self._stacks(whole)
+            here = np.full((len(whole.scores.human),) * 2, -1)
+            here[pair_index(len(here))] = np.arange(human.shape[1])
+            chosen = here[np.ix_(rows, rows)][pair_index(len(rows))]
+            human, metrics = human[:, chosen], metrics[:, chosen]
+            has = (~np.isnan(view.scores.systems)).any(axis=1)
+        else:
+            i, j = pair_index(len(view.scores.human))
+            has = np.array(view.scores.n_cells) > 0
+            human, metrics = np.full((2, len(has), len(i)), np.nan)
+            for k in np.flatnonzero(has).tolist():
+                pair = self.pair_pvalues(view, k)
+                human[k], metrics[k] = pair[0][i, j], pair[1][i, j]
+        view.kept["stacks"] = human, metrics, has
+        return human, metrics, has
 
     def pair_pvalues(self, view: View, k: int) -> tuple[Floats, Floats]:
         """p-values of all pairs of systems by the human score and by a metric, on what both have.
 
-        ``p[i, j]`` is small where i beats j. It depends on these two systems alone, unless signs
-        are those of the WMT toolkit.
+        ``p[i, j]`` is small where i beats j.
         """
-        if view.whole is not None and view.method != "mtme":
-            whole, rows = view.whole
-            human, own = self.pair_pvalues(whole, k)
-            return human[np.ix_(rows, rows)], own[np.ix_(rows, rows)]
         stats = view.scores.sources[k].statistics
         if stats is not None and view.method in ("exact", "analytic"):
             own = corpus_pvalues(stats, blocks=view.blocks).p

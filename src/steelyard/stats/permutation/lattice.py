@@ -15,7 +15,8 @@ from steelyard.stats.arrays import Counts, Floats
 Z = 7.5
 TAIL = 2 * math.exp(-Z * Z / 2)
 _COUNTED = 30  # differences that are not zero up to which p-values are counts of signs
-_CELLS = 30_000_000  # distinct steps x frequencies up to which a lattice is transformed
+#: Distinct steps x frequencies up to which a lattice is transformed.
+CELLS = 30_000_000
 _TABLE = 500_000  # rows x steps up to which they are counted without sorting
 _SMALL = 16_000  # numbers at a time: fewer than what makes the allocator ask for fresh pages
 _COMMON = 16  # steps that decide whether a frequency matters
@@ -213,8 +214,8 @@ def lattice_tails(
     at = (deviation == 0).astype(np.float64) if ties else np.zeros(len(t))
     if live.any():
         reach = np.minimum(counts @ values, Z * deviation)  # T can't be further out than that
-        width = int((np.abs(t) + reach)[live].max()) // 2 + 2
-        if len(values) * (width // 2 + 1) > _CELLS:
+        width = lattice_width(t[live], reach[live] / Z)
+        if len(values) * (width // 2 + 1) > CELLS:
             return None
         used = counts[live].any(axis=0)
         some = counts[np.ix_(live, used)]
@@ -227,6 +228,11 @@ def lattice_tails(
         np.rint(at[few] * signs) / signs,
     )
     return mid - at / 2, at, TAIL + 1e-12
+
+
+def lattice_width(t: Floats | Counts, deviation: Floats) -> int:
+    """Give half the period that keeps Z deviations beyond t apart."""
+    return int((np.abs(t) + Z * deviation).max()) // 2 + 2
 
 
 def _step_counts(gaps: Iterable[Floats]) -> tuple[Counts, Floats, Counts]:

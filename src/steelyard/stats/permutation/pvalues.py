@@ -34,11 +34,13 @@ from steelyard.core.errors import ShapeError
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.stats.arrays import Counts, Floats, real_array
 from steelyard.stats.permutation.lattice import (
+    CELLS,
     TAIL,
     Z,
     as_lattices,
     declared_lattice,
     lattice_tails,
+    lattice_width,
 )
 from steelyard.stats.permutation.pairsums import stacked_pair_sums
 from steelyard.stats.permutation.series import pair_rows, series_tails
@@ -265,8 +267,10 @@ def _assemble(
             found[0][some], found[1][some], found[2][some] = way.tails(gap)
             found[3][some] = n
     return [
-        _square(size, *own, tail=tail, error=float(worst), how=way.how)
-        for *own, worst in zip(above, at, units, error.max(axis=1, initial=0), strict=True)
+        PairwisePValues(p, float(worst), way.how, n)
+        for p, n, worst in zip(
+            *_square(size, above, at, units, tail), error.max(axis=1, initial=0), strict=True
+        )
     ]
 
 
@@ -285,19 +289,19 @@ def _alike(
 
 
 def _square(
-    size: int, above: Floats, at: Floats, units: Counts, *, tail: str, **about: Any
-) -> PairwisePValues:
-    """Put the pairs into a matrix, both ways round; ``about`` are the error and how it was done."""
+    size: int, above: Floats, at: Floats, units: Counts, tail: str
+) -> tuple[Floats, Counts]:
+    """Put pairs (of some scores each) into matrices, both ways round: p-values, and units."""
     i, j = pair_index(size)
     share = 0.5 if tail == "mid" else 1.0
     above = np.where(units > 0, above, np.nan)
-    p = np.full((size, size), share)
-    p[i, j] = above + share * at
-    p[j, i] = 1 - above - (1 - share) * at
+    p = np.full((*above.shape[:-1], size, size), share)
+    p[..., i, j] = above + share * at
+    p[..., j, i] = 1 - above - (1 - share) * at
     np.minimum(np.maximum(p, 0, out=p), 1, out=p)
-    n = np.zeros((size, size), dtype=np.int64)
-    n[i, j] = n[j, i] = units
-    return PairwisePValues(p=p, n=n, **about)
+    n = np.zeros(p.shape, dtype=np.int64)
+    n[..., i, j] = n[..., j, i] = units
+    return p, n
 
 
 def sided(p: Floats, alternative: str) -> Floats:
@@ -327,6 +331,8 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
         above[beyond & (t < 0)] = 1.0
         units[:] = whole.shape[1]
         live = np.flatnonzero(~beyond)
+        if live.size and _too_fine(whole[i[live[0]]] - whole[j[live[0]]], t[live], squares[live]):
+            return None
 
     def gaps(which: Counts) -> Iterator[Floats]:
         for some, gap, n in _pairs(x, whole, blocks, which, _ROWS):
@@ -340,7 +346,14 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
         if found is None:
             return None
         above[which], at[which], error = found
-    return _square(len(x), above, at, units, tail=tail, error=error, how="lattice")
+    p, n = _square(len(x), above, at, units, tail)
+    return PairwisePValues(p, error, "lattice", n)
+
+
+def _too_fine(gap: Floats, t: Floats, squares: Floats) -> bool:
+    """Tell whether a lattice would not pay by the steps of a single pair."""
+    steps = len(np.unique(np.abs(gap))) - 1
+    return steps * lattice_width(t, np.sqrt(squares)) // 2 > CELLS
 
 
 def random_signs(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:

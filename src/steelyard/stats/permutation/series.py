@@ -32,8 +32,12 @@ NODES = 600
 _FAR = math.sqrt(-2 * math.log(SURE))  # deviations from which on Hoeffding's bound is sure enough
 _LARGE = 0.12  # deviations of T: larger differences are taken one by one
 _ROWS = 60_000  # differences held at a time: as much as the cache holds
-_CACHED = 16_000  # cosines at a time
-_SIZES = (24, 200)  # sizes, at most, that show how far the product of all cosines can rise again
+_CACHED = 50_000  # cosines at a time
+_SIZES = (
+    0,
+    24,
+    200,
+)  # sizes beyond a right angle, at most, that show how far the product of all cosines can rise again
 _BLOCKS = (18, 26, 38, 54, 76, 108, 152, 216, 300, 430, NODES)  # of nodes beyond the series
 _FLOOR = np.float32(1e-3)  # of a cosine in single precision, whose angle is good to 1e-4
 # Odd multiples of the lowest frequency: enough, up to Z deviations, for the normal transform to
@@ -67,14 +71,11 @@ def series_tails(matrices: Sequence[Floats], i: Counts, j: Counts) -> tuple[Floa
     clip_far(p, bound, t, sums[0])
     # No bound but Hoeffding's sees a product that rises again.
     near = live & (t * t < _FAR**2 * sums[0])
-    some = np.flatnonzero(near.any(axis=1))
-    steps = stepped([matrices[k] for k in some], i, j) if some.size else []
-    for k, in_steps in zip(some.tolist(), steps, strict=True):
-        own = np.flatnonzero(near[k])
-        apart = (
-            np.zeros(len(own), dtype=bool) if in_steps else scattered(matrices[k], i[own], j[own])
-        )
-        bound[k, own[~apart]] = np.inf
+    if near.any():
+        near[stepped(matrices, i, j)] = False
+        at = np.nonzero(near)
+        near[at] = scattered(matrices, at[0], i[at[1]], j[at[1]])
+        bound[live & ~near & (t * t < _FAR**2 * sums[0])] = np.inf
     unsure = near & (bound > SURE) & ~np.isinf(bound)
     for at, gap in pair_rows(matrices, i, j, unsure):
         p[at], bound[at] = split_p(gap, t[at])
@@ -238,7 +239,7 @@ def risen(sizes: Floats, t: Floats) -> Floats:
     rows = np.arange(len(sizes))
     for most in _SIZES:
         found[rows] = _sum_risen(sizes[rows], half[rows], most)
-        rows = np.flatnonzero(found > SURE / 100)
+        rows = np.flatnonzero(found > SURE / 5)
         if not rows.size:
             break
     return found
@@ -247,8 +248,9 @@ def risen(sizes: Floats, t: Floats) -> Floats:
 def _sum_risen(sizes: Floats, half: Floats, most: int) -> Floats:
     """Add up the nodes, with so many sizes beyond a right angle at most."""
     squares = np.cumsum(sizes * sizes, axis=1)
-    values, times, counts = _distinct(sizes)
-    angles = (values * half[:, None]).astype(np.float32)
+    if most:
+        values, times, counts = _distinct(sizes)
+        angles = (values * half[:, None]).astype(np.float32)
     total, late = np.zeros(len(sizes)), np.zeros(len(sizes))
     rows = np.arange(len(sizes))
     for start, stop in pairwise(_BLOCKS):
@@ -256,11 +258,11 @@ def _sum_risen(sizes: Floats, half: Floats, most: int) -> Floats:
         turned = np.pi / 2 / (odd[-1] * half)  # larger sizes are beyond a right angle in this block
         below = (sizes <= turned[:, None]).sum(axis=1)
         small = np.where(below > 0, squares[rows, below - 1], 0.0)
-        first = (values <= turned[:, None]).sum(axis=1)
-        chosen = _spread(first, counts, most)
-        powers = times if most == _SIZES[-1] else None
-        product = _bounded(angles, powers, chosen, odd.astype(np.float32)).astype(np.float64)
-        product *= np.exp(np.multiply.outer(odd * odd, -0.5 * small * half * half))
+        product = np.exp(np.multiply.outer(odd * odd, -0.5 * small * half * half))
+        if most:
+            chosen = _spread((values <= turned[:, None]).sum(axis=1), counts, most)
+            powers = times if most == _SIZES[-1] else None
+            product *= _bounded(angles, powers, chosen, odd.astype(np.float32))
         total += (1 / odd) @ product
         if 2 * start >= NODES:
             late += np.einsum("kr,kr->r", product, product)

@@ -59,9 +59,12 @@ def stepped(matrices: Sequence[Floats], i: Counts, j: Counts) -> Bools:
     return found
 
 
-def scattered(x: Floats, i: Counts, j: Counts) -> Bools:
-    """Tell which pairs' differences are no lattice, nor nearly one, by a sample of each."""
-    sample = sampled(x)
-    again, active = repeats(np.sort(np.abs(sample[i] - sample[j]), axis=-1))
-    found: Bools = (again == 0) & (2 * active > sample.shape[1])
+def scattered(matrices: Sequence[Floats], of: Counts, i: Counts, j: Counts) -> Bools:
+    """Tell which differences are no lattice, nor nearly one, by a sample of each.
+
+    They are those of systems i and j in the matrix that ``of`` says.
+    """
+    sample = np.stack([sampled(x) for x in matrices])
+    again, active = repeats(np.sort(np.abs(sample[of, i] - sample[of, j]), axis=-1))
+    found: Bools = (again == 0) & (2 * active > sample.shape[-1])
     return found

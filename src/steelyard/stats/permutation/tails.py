@@ -70,7 +70,7 @@ def product_tails(
     for row in np.flatnonzero(few):
         above[row], at[row] = enumerated(gap[row][gap[row] != 0].tobytes(), float(t[row]))
         error[row] = 0.0
-    near = np.flatnonzero(~few & steps.nearly_whole(steps.sampled(gap)))
+    near = np.flatnonzero(~few & steps.nearly_whole(steps.sampled(gap, _MANY)))
     if reach is None and near.size:
         found = _near_lattice(gap[near])
         if found is not None:
