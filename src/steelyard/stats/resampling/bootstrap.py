@@ -201,7 +201,8 @@ def bootstrap_means(scores: Floats, segments: Floats) -> Floats:
     """
     known = ~np.isnan(scores)
     sums = exact_sums(segments, np.where(known, scores, 0.0))
-    return ratio(sums, segments @ known.T.astype(np.float64))
+    some = known[:1] if (known == known[:1]).all() else known  # mostly, all rows know the same
+    return ratio(sums, segments @ some.T.astype(np.float64))
 
 
 def row_medians(scores: Floats) -> Floats:
