@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,7 @@ from steelyard.stats.ranks import ranks
 
 HINT = " (common=True weighs all metrics on what all of them have)"
 LISTED = 5  # names that a warning lists
+_CELLS = 1 << 20  # scores that are looked at together
 
 Bools = NDArray[np.bool_]
 
@@ -258,8 +260,7 @@ def _look(data: Data, human: str) -> list[str]:
     """Warn of metrics that are constant, identical, or upside down."""
     found = []
     scores = data.scores
-    lead = scores.human[:, scores.columns]
-    lead = lead - lead.mean() if lead.size else lead
+    people = scores.human[:, scores.columns]
     for name, constant, twin in uninformative(zip(data.metrics, scores.matrices, strict=True)):
         if constant is not None:
             found.append(f"'{name}' is constant: it can't tell systems apart")
@@ -267,7 +268,7 @@ def _look(data: Data, human: str) -> list[str]:
             found.append(f"'{name}' and '{twin}' are identical")
         # What goes with people, on all that they judged, does not go against them.
         k = data.places[name]
-        with_people = scores.complete[k] and np.vdot(scores.matrices[k], lead) >= 0
+        with_people = scores.complete[k] and _goes_with(scores.matrices[k], people)
         table = data.es[name]
         found += (
             direction_warnings(name, table)
@@ -278,6 +279,24 @@ def _look(data: Data, human: str) -> list[str]:
     if len(means) > 1 and means.min() == means.max():
         found.append(f"'{human}' ties all systems: agreement with it says nothing of systems")
     return found
+
+
+def _goes_with(metric: Floats, people: Floats) -> bool:
+    """Tell whether a metric surely does not go against people, from cells that both have.
+
+    What this leaves open is looked at again, with care: it works on parts, and copies nothing.
+    """
+    if not people.size:
+        return False
+    rows = max(1, _CELLS // people.shape[1])
+    parts = [slice(start, start + rows) for start in range(0, len(people), rows)]
+    middle, centre = people.mean(), metric.mean()
+    shared = sum(float(np.vdot(metric[own], people[own] - middle)) for own in parts)
+    if not shared < 0:
+        return shared >= 0
+    size = sum(float(np.square(metric[own] - centre).sum()) for own in parts)
+    spread = sum(float(np.square(people[own] - middle).sum()) for own in parts)
+    return shared * math.sqrt(people.size) > -2.5 * math.sqrt(size * spread)
 
 
 def _has(es: EvalSet, metric: str, judged: Bools) -> tuple[Bools, Bools | None]:
