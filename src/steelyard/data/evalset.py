@@ -70,8 +70,9 @@ class ScoreTable:
     @property
     def has_segments(self) -> bool:
         """Whether any segment has a score (some metrics exist at system level only)."""
-        first = self.values[:1, :1]
-        return bool((first == first).all() and first.size) or not np.isnan(self.values).all()  # noqa: PLR0124
+        first = self.values[:1, :1]  # which mostly settles it
+        known = first.size and not np.isnan(first[0, 0])
+        return bool(known) or not bool(np.isnan(self.values).all())
 
     @property
     def oriented(self) -> Floats:

@@ -107,7 +107,8 @@ def uninformative(
     """
     seen: dict[tuple[float, int], list[tuple[str, Floats]]] = {}
     for name, values in scores:
-        total, known = float(values.sum()), values
+        with np.errstate(over="ignore", invalid="ignore"):
+            total, known = float(values.sum()), values
         if math.isnan(total):
             known = values[~np.isnan(values)]
             total = float(known.sum())

@@ -113,7 +113,7 @@ class MetaEvaluation:
 
     @property
     def worth(self) -> Worth | None:
-        """What differences of the best metric are worth to people; measured when it is asked for."""
+        """What differences of the best metric are worth to people, measured when it is asked."""
         return self.later_worth()
 
     @property

@@ -215,10 +215,8 @@ def _scoring(
     Gives a, c and the log-likelihood.
     """
     shape = len(trials), len(z)
-    a, c = np.zeros(shape), np.zeros(shape)
-    if start is not None:
-        a, c = a + start[0], c + start[1]
-    a, c = a.ravel(), c.ravel()
+    begin = (0.0, 0.0) if start is None else start
+    a, c = (np.broadcast_to(own, shape).flatten() for own in begin)
     row, scale = (own.ravel() for own in np.indices(shape))
     open_ = np.arange(len(a))  # fits that still move: a few take many steps, and most take few
     for _ in range(_STEPS):

@@ -129,8 +129,9 @@ def test_pairs_far_apart_need_no_differences(monkeypatch):
 
 def test_several_scores_are_what_each_is():
     rng = np.random.default_rng(3)
-    scores = [rng.standard_t(3, size=(6, 500)), rng.normal(size=(6, 500)),
-              np.round(rng.normal(size=(6, 500)), 2), rng.integers(0, 50, (6, 500)) / 49.0 + 1e-9]  # fmt: skip
+    shape = 6, 500
+    scores = [rng.standard_t(3, shape), rng.normal(size=shape), rng.normal(size=shape).round(2)]
+    scores.append(rng.integers(0, 50, shape) / 49.0 + 1e-9)
     for own, x in zip(stacked_pvalues(scores), scores, strict=True):
         alone = pairwise_pvalues(x)
         np.testing.assert_allclose(own.p, alone.p, rtol=0, atol=1e-12)

@@ -41,7 +41,6 @@ from steelyard.stats.permutation.pvalues import (
 from steelyard.stats.permutation.tails import Singles, expansion, quick_p
 from steelyard.stats.resampling import bootstrap
 
-
 Bools = NDArray[np.bool_]
 _HUMAN = "the human score"
 
@@ -191,7 +190,7 @@ class Spa(MetaMetric):
             here[pair_index(len(here))] = np.arange(human.shape[1])
             chosen = here[np.ix_(rows, rows)][pair_index(len(rows))]
             human, metrics = human[:, chosen], metrics[:, chosen]
-            has = (~np.isnan(view.scores.systems)).any(axis=1)
+            has = np.asarray((~np.isnan(view.scores.systems)).any(axis=1))
         else:
             i, j = pair_index(len(view.scores.human))
             has = np.array(view.scores.n_cells) > 0
@@ -216,10 +215,10 @@ class Spa(MetaMetric):
             has = [k for k, n_cells in enumerate(scores.n_cells) if n_cells]
             columns = _columns(view)
             of = scores.cube if view.method == "mtme" else scores.matrices
-            own = {"metrics": [of[k] for k in has]}
+            wanted = {"metrics": [of[k] for k in has]}
             if view.raters is None:
-                own[_HUMAN] = [scores.human[:, columns]]
-            found = _pvalues(view, own, columns)
+                wanted[_HUMAN] = [scores.human[:, columns]]
+            found = _pvalues(view, wanted, columns)
             view.kept["metrics"] = dict(zip(has, found["metrics"], strict=True))
             if view.raters is None:
                 view.kept[None] = found[_HUMAN][0]

@@ -201,7 +201,10 @@ def _pairs(
         some = which[start : start + step]
         i, j = rows[some], columns[some]
         if whole is not None:
-            yield some, whole[i] - whole[j], whole.shape[1]
+            gap = np.empty((len(some), whole.shape[1]))
+            for row, a, b in zip(gap, i.tolist(), j.tolist(), strict=True):
+                np.subtract(whole[a], whole[b], out=row)
+            yield some, gap, whole.shape[1]
             continue
         gap = x[i] - x[j]
         absent = np.isnan(gap)

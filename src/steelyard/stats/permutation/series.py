@@ -33,11 +33,9 @@ _FAR = math.sqrt(-2 * math.log(SURE))  # deviations from which on Hoeffding's bo
 _LARGE = 0.12  # deviations of T: larger differences are taken one by one
 _ROWS = 60_000  # differences held at a time: as much as the cache holds
 _CACHED = 50_000  # cosines at a time
-_SIZES = (
-    0,
-    24,
-    200,
-)  # sizes beyond a right angle, at most, that show how far the product of all cosines can rise again
+# Sizes beyond a right angle, at most, that show how far the product of all cosines can rise again:
+# more of them where few say too little.
+_SIZES = (0, 24, 200)
 _BLOCKS = (18, 26, 38, 54, 76, 108, 152, 216, 300, 430, NODES)  # of nodes beyond the series
 _FLOOR = np.float32(1e-3)  # of a cosine in single precision, whose angle is good to 1e-4
 # Odd multiples of the lowest frequency: enough, up to Z deviations, for the normal transform to
@@ -128,9 +126,9 @@ def series_p(
 ) -> tuple[Floats, Floats]:
     r"""Mid-p of rows of differences that are known by sums of their powers; and a bound.
 
-    ``higher`` are sums of fourth and sixth powers, and of eighth ones if known. ``large`` are sizes
-    of differences that the sums do not hold, sizes x rows, 0 where a row has fewer; no other exceeds
-    ``most`` (else the sixth root of the sixth powers).
+    ``higher`` are sums of fourth and sixth powers, and of eighth ones if known. ``large`` are the
+    sizes of differences that the sums do not hold, sizes x rows, 0 where a row has fewer; no other
+    exceeds ``most`` (else the sixth root of the sixth powers).
 
     The nodes are those of :func:`steelyard.stats.permutation.tails.characteristic`. At each, the
     series is above the product by a share of at most a multiple of the next sum, as long as no
@@ -228,10 +226,9 @@ def _within(counts: Counts) -> Counts:
 def risen(sizes: Floats, t: Floats) -> Floats:
     r"""Bound what the nodes that a series leaves out may add, for rows of sizes in order.
 
-    No cosine exceeds :math:`\exp(-y^2/2)` up to a right angle; of those beyond it, some of different
-    sizes are computed (all, and as often as they occur, where some say too little), and the others
-    are 1 at most. That is added up over the nodes up to
-    :data:`NODES`. What lies beyond is taken to be ten times what independent terms of the size of
+    No cosine exceeds :math:`\exp(-y^2/2)` up to a right angle; beyond it, it is 1 at most. Where that
+    says too little, some cosines of different sizes are computed; then all of them, as often as
+    they occur. That is added up over the nodes up to :data:`NODES`. What lies beyond is taken to be ten times what independent terms of the size of
     the second half would give.
     """
     half = _lowest(np.sqrt(np.einsum("rs,rs->r", sizes, sizes)), t)

@@ -21,7 +21,7 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation import steps
 from steelyard.stats.permutation.enumeration import enumerated, sums_bits
 from steelyard.stats.permutation.lattice import SCALES, TAIL, Z, lattice_tails
-from steelyard.stats.permutation.pairsums import Singles
+from steelyard.stats.permutation.pairsums import Singles as Singles  # noqa: PLC0414 - known by it
 from steelyard.stats.permutation.series import NODES, SURE, clip_far, risen, split_p
 
 Bools = NDArray[np.bool_]

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.permutation.pairsums import Singles
+from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.permutation.tails import quick_p
 
 
