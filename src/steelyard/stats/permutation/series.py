@@ -226,9 +226,10 @@ def _within(counts: Counts) -> Counts:
 def risen(sizes: Floats, t: Floats) -> Floats:
     r"""Bound what the nodes that a series leaves out may add, for rows of sizes in order.
 
-    No cosine exceeds :math:`\exp(-y^2/2)` up to a right angle; beyond it, it is 1 at most. Where that
-    says too little, some cosines of different sizes are computed; then all of them, as often as
-    they occur. That is added up over the nodes up to :data:`NODES`. What lies beyond is taken to be ten times what independent terms of the size of
+    No cosine exceeds :math:`\exp(-y^2/2)` up to a right angle; beyond it, it is 1 at most. Where
+    that says too little, some cosines of different sizes are computed; then all of them, as often
+    as they occur. That is added up over the nodes up to :data:`NODES`. What lies beyond is taken to
+    be ten times what independent terms of the size of
     the second half would give.
     """
     half = _lowest(np.sqrt(np.einsum("rs,rs->r", sizes, sizes)), t)
