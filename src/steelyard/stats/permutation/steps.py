@@ -18,7 +18,7 @@ _SAMPLE = 24  # differences, at most, that are looked at to tell a lattice
 Bools = NDArray[np.bool_]
 
 
-def sampled(values: Floats, most: int = _SAMPLE) -> Floats:
+def sampled(values: Floats, most: int) -> Floats:
     """Give some columns, evenly spread, at most so many."""
     return values[..., :: values.shape[-1] // most + 1]
 
@@ -64,7 +64,7 @@ def scattered(matrices: Sequence[Floats], of: Counts, i: Counts, j: Counts) -> B
 
     They are those of systems i and j in the matrix that ``of`` says.
     """
-    sample = np.stack([sampled(x) for x in matrices])
+    sample = np.stack([sampled(x, _SAMPLE) for x in matrices])
     again, active = repeats(np.sort(np.abs(sample[of, i] - sample[of, j]), axis=-1))
     found: Bools = (again == 0) & (2 * active > sample.shape[-1])
     return found
