@@ -17,10 +17,12 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
 import argparse
+import cProfile
 import importlib
 import importlib.util
 import json
 import math
+import pstats
 import sys
 import time
 import tracemalloc
@@ -430,6 +432,80 @@ def cases(bed: Bed) -> Iterator[Case]:
         times=DRAWS,
         target=400,
     )
+    yield from front_door_cases(bed)
+
+
+def ask(es: sy.EvalSet, by: str, **options: Any) -> Any:
+    """What a user calls."""
+    return sy.meta_evaluate(es, "mqm", by=by, **{"intervals": None, **options})
+
+
+def dominated(task: Task, most: int = 3) -> str:
+    """Say which functions take most of a task, by themselves."""
+    profile = cProfile.Profile(time.process_time)
+    profile.runcall(task)
+    found = [
+        (own[2], f"{Path(file).stem}.{name}")
+        for (file, _, name), own in pstats.Stats(profile).stats.items()  # type: ignore[attr-defined]
+        if "steelyard" in file
+    ]
+    whole = sum(own[2] for own in pstats.Stats(profile).stats.values()) or 1.0  # type: ignore[attr-defined]
+    shown = [
+        f"{name} {100 * spent / whole:.0f} %" for spent, name in sorted(found)[: -most - 1 : -1]
+    ]
+    return f"dominated by {', '.join(shown)}"
+
+
+def front_door_cases(bed: Bed) -> Iterator[Case]:
+    """The same through ``sy.meta_evaluate``: what is looked at and noted on the way counts, too."""
+    h, m = bed.human, bed.metrics
+    single = next((k for k, own in enumerate(m) if _one_best(calibrate(h, own))), 0)
+    chosen = {"metrics": [f"m{single:02d}"]}
+    by_item = {"level": "seg", "group_by": "item", **chosen}
+    drawn = {"intervals": "unit", "n_bootstrap": DRAWS}
+    rows: tuple[tuple[str, Task, str, dict[str, Any], int, float], ...] = (
+        ("spa", partial(spa_table, bed), "spa", {}, 1, 40),
+        ("tau", partial(plain_tau, h, m[single]), "kendall-b", by_item, 1, 200),
+        ("calibration", partial(plain_calibration, h, m[single]), "acc-eq", chosen, 1, 200),
+        ("bootstrap", partial(bootstrap_once, bed), "spa", drawn, DRAWS, 500),
+    )
+    for key, baseline, by, options, times, target in rows:
+        ours = partial(ask, bed.evalset, by, **options)
+        task = f"meta_evaluate, {key}"
+        yield Case(
+            f"api-{key}", task, baseline, ours, times, target, check=partial(dominated, ours)
+        )
+    real = real_set()
+    if real is not None:
+        es, own = real
+        ours = partial(ask, es, "spa", metrics=["*-refA", "*-src"])
+        yield Case(
+            "api-real",
+            f"meta_evaluate, WMT23 zh-en, {len(own.metrics)} metrics",
+            partial(spa_table, own),
+            ours,
+            target=10,
+            check=lambda: f"error at most {real_error(own):.0e}; {dominated(ours)}",
+        )
+
+
+def real_set() -> tuple[sy.EvalSet, Bed] | None:
+    """WMT23 zh-en, where it is at hand: the set, and the arrays that the toolkit would see."""
+    folder = Path(os.environ.get("STEELYARD_SHARED", "../shared")) / "data" / "wmt23-metrics"
+    files = [folder / f"zh-en.{name}.csv.gz" for name in ("human", "metrics.seg")]
+    if not all(file.exists() for file in files):
+        return None
+    es = sy.load(*files)
+    kept = es.drop(systems=["refA", "synthetic_ref"])
+    judged = ~np.isnan(kept["mqm"].values).any(axis=0)
+    names = [name for name in kept.metrics if name.endswith(("-refA", "-src"))]
+    cube = np.stack([np.ascontiguousarray(kept[name].values[:, judged]) for name in names])
+    return es, Bed(np.ascontiguousarray(kept["mqm"].values[:, judged]), cube)
+
+
+def real_error(bed: Bed) -> float:
+    """The largest error that is stated of any p-value."""
+    return max(own.error for own in stacked_pvalues([bed.human, *bed.metrics]))
 
 
 def _one_best(found: Calibration) -> bool:

@@ -214,32 +214,48 @@ def _scoring(
 
     Gives a, c and the log-likelihood.
     """
-    n, h = trials[:, None, :], hits[:, None, :]
-    zero = np.zeros((len(trials), len(z)))
-    a, c = (zero, zero) if start is None else (zero + start[0], zero + start[1])
+    shape = len(trials), len(z)
+    begin = (0.0, 0.0) if start is None else start
+    a, c = (np.broadcast_to(own, shape).flatten() for own in begin)
+    row, scale = (own.ravel() for own in np.indices(shape))
+    open_ = np.arange(len(a))  # fits that still move: a few take many steps, and most take few
     for _ in range(_STEPS):
-        at = np.clip(c[..., None] + a[..., None] * z, -_FAR, _FAR)
-        p = ndtr(at)
-        density = np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)
-        spread = p * (1 - p)
-        off, bend = density * (h - n * p) / spread, n * density * density / spread
-        slope, curve = (off * z).sum(axis=-1), (bend * z * z).sum(axis=-1) + _RIDGE
-        if intercept:
-            slope_c, curve_c = off.sum(axis=-1), bend.sum(axis=-1) + _RIDGE
-            both = (bend * z).sum(axis=-1)
-            det = curve * curve_c - both * both
-            step = (curve_c * slope - both * slope_c) / det
-            step_c = (curve * slope_c - both * slope) / det
-        else:
-            step, step_c = slope / curve, np.zeros_like(slope)
-        # The first steps may lead too far, to where all is flat.
-        step, step_c = np.clip(step, -_LEAP, _LEAP), np.clip(step_c, -_LEAP, _LEAP)
-        a, c = a + step, c + step_c
-        if max(np.abs(step).max(), np.abs(step_c).max()) < _NEAR:
+        moved_a, moved_c = _step(
+            z[scale[open_]], trials[row[open_]], hits[row[open_]], a[open_], c[open_],
+            intercept=intercept,
+        )  # fmt: skip
+        a[open_] += moved_a
+        c[open_] += moved_c
+        open_ = open_[np.maximum(np.abs(moved_a), np.abs(moved_c)) >= _NEAR]
+        if not open_.size:
             break
+    a, c = a.reshape(shape), c.reshape(shape)
     at = c[..., None] + a[..., None] * z
+    n, h = trials[:, None, :], hits[:, None, :]
     likelihood = (h * log_ndtr(at) + (n - h) * log_ndtr(-at)).sum(axis=-1)
     return a, c, likelihood
+
+
+def _step(
+    z: Floats, n: Floats, h: Floats, a: Floats, c: Floats, *, intercept: bool
+) -> tuple[Floats, Floats]:
+    """Give one step of Fisher's scoring for each row, of a and of c."""
+    at = np.clip(c[:, None] + a[:, None] * z, -_FAR, _FAR)
+    p = ndtr(at)
+    density = np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)
+    spread = p * (1 - p)
+    off, bend = density * (h - n * p) / spread, n * density * density / spread
+    slope, curve = (off * z).sum(axis=-1), (bend * z * z).sum(axis=-1) + _RIDGE
+    if intercept:
+        slope_c, curve_c = off.sum(axis=-1), bend.sum(axis=-1) + _RIDGE
+        both = (bend * z).sum(axis=-1)
+        det = curve * curve_c - both * both
+        step = (curve_c * slope - both * slope_c) / det
+        step_c = (curve * slope_c - both * slope) / det
+    else:
+        step, step_c = slope / curve, np.zeros_like(slope)
+    # The first steps may lead too far, to where all is flat.
+    return np.clip(step, -_LEAP, _LEAP), np.clip(step_c, -_LEAP, _LEAP)
 
 
 def resampled_pairs(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,9 @@ from steelyard.stats.permutation.pvalues import (
 )
 from steelyard.stats.permutation.tails import quick_p
 from steelyard.stats.resampling import bootstrap
+
+Bools = NDArray[np.bool_]
+_HUMAN = "the human score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +164,43 @@ class Spa(MetaMetric):
         if np.isnan(view.scores.human).all():
             what = f"{self.name} needs segment scores: the human score has system scores only"
             raise UsageError(what)
+        human, metrics, has = self._stacks(view)
+        terms = 1 - np.abs(human - metrics)
+        known = ~np.isnan(terms)
+        n_pairs = known.sum(axis=1)
         found = []
-        for k, own in enumerate(view.scores.cube):
-            if np.isnan(own).all():
+        for k, own in enumerate(terms):
+            if not has[k]:
                 found.append(Value(float("nan"), note=self.nothing(view, k)))
-                continue
-            agreement = soft_agreement(*self.pair_pvalues(view, k))
-            note = None if agreement.n_pairs else "fewer than two systems"
-            found.append(Value(agreement.value, note=note))
+            elif not n_pairs[k]:
+                found.append(Value(float("nan"), note="fewer than two systems"))
+            else:
+                whole = own if n_pairs[k] == len(own) else own[known[k]]
+                found.append(Value(float(whole.mean())))
         return found
+
+    def _stacks(self, view: View) -> tuple[Floats, Floats, Bools]:
+        """p-values of all pairs i < j, metrics x pairs, and which metrics have scores to weigh."""
+        if "stacks" in view.kept:
+            found: tuple[Floats, Floats, Bools] = view.kept["stacks"]
+            return found
+        if view.whole is not None and view.method != "mtme" and all(self._stacks(view.whole[0])[2]):
+            whole, rows = view.whole
+            human, metrics, has = self._stacks(whole)
+            here = np.full((len(whole.scores.human),) * 2, -1)
+            here[pair_index(len(here))] = np.arange(human.shape[1])
+            chosen = here[np.ix_(rows, rows)][pair_index(len(rows))]
+            human, metrics = human[:, chosen], metrics[:, chosen]
+            has = np.asarray((~np.isnan(view.scores.systems)).any(axis=1))
+        else:
+            i, j = pair_index(len(view.scores.human))
+            has = np.array(view.scores.n_cells) > 0
+            human, metrics = np.full((2, len(has), len(i)), np.nan)
+            for k in np.flatnonzero(has).tolist():
+                pair = self.pair_pvalues(view, k)
+                human[k], metrics[k] = pair[0][i, j], pair[1][i, j]
+        view.kept["stacks"] = human, metrics, has
+        return human, metrics, has
 
     def pair_pvalues(self, view: View, k: int) -> tuple[Floats, Floats]:
         """p-values of all pairs of systems by the human score and by a metric, on what both have.
@@ -179,24 +211,33 @@ class Spa(MetaMetric):
         if stats is not None and view.method in ("exact", "analytic"):
             own = corpus_pvalues(stats, blocks=view.blocks).p
             return self._human_p(view, stats.known), own
-        human = self._human_p(view, ~np.isnan(view.scores.cube[k]))
+        scores = view.scores
         if "metrics" not in view.kept:  # those of all metrics are computed at once
-            has = [k for k, own in enumerate(view.scores.cube) if not np.isnan(own).all()]
-            view.kept["metrics"] = dict(
-                zip(has, _pvalues(view, "metrics", list(view.scores.cube[has])), strict=True)
-            )
+            has = [k for k, n_cells in enumerate(scores.n_cells) if n_cells]
+            columns = _columns(view)
+            of = scores.cube if view.method == "mtme" else scores.matrices
+            wanted = {"metrics": [of[k] for k in has]}
+            if view.raters is None:
+                wanted[_HUMAN] = [scores.human[:, columns]]
+            found = _pvalues(view, wanted, columns)
+            view.kept["metrics"] = dict(zip(has, found["metrics"], strict=True))
+            if view.raters is None:
+                view.kept[None] = found[_HUMAN][0]
+        human = self._human_p(view, None if scores.complete[k] else ~np.isnan(scores.cube[k]))
         return human, view.kept["metrics"][k]
 
-    def _human_p(self, view: View, known: NDArray[np.bool_]) -> Floats:
-        """p-values of the human score on the cells that a metric has, computed once for each."""
-        key = np.packbits(known).tobytes()
+    def _human_p(self, view: View, known: NDArray[np.bool_] | None) -> Floats:
+        """p-values of the human score on the cells that a metric has (None: all), computed once."""
+        key = None if known is None else np.packbits(known).tobytes()
         if key not in view.kept:
-            scores = np.where(known, view.scores.human, np.nan)
+            columns = _columns(view) if known is None else slice(None)
+            scores = view.scores.human
+            scores = scores if known is None else np.where(known, scores, np.nan)
             by_rater = view.raters is not None
             view.kept[key] = (
                 _by_rater(view, scores)
                 if by_rater
-                else _pvalues(view, "the human score", [scores])[0]
+                else _pvalues(view, {_HUMAN: [scores[:, columns]]}, columns)[_HUMAN][0]
             )
         found: Floats = view.kept[key]
         return found
@@ -246,17 +287,33 @@ class Spa(MetaMetric):
 
     def null(self, view: View, chosen: Sequence[int], swaps: Swaps) -> Null:
         """Draw the differences of metrics whose scores are swapped."""
-        human = self._human_p(view, ~np.isnan(view.scores.human))
+        human = self._human_p(view, None)
         return null_spa(human, view.scores.additive[list(chosen)], swaps)
 
 
-def _pvalues(view: View, whose: str, scores: list[Floats]) -> list[Floats]:
+def _columns(view: View) -> Counts | slice:
+    """Places of the segments that p-values are made of.
+
+    The WMT toolkit adds up floats as they lie in memory: it is given all.
+    """
+    return slice(None) if view.method == "mtme" else view.scores.columns
+
+
+def _pvalues(
+    view: View, scores: dict[str, list[Floats]], columns: Counts | slice
+) -> dict[str, list[Floats]]:
     """p-values of pairs of systems; keep the error of exact ones where it is not small."""
-    found = stacked_pvalues(scores, SignFlips(method=view.method), blocks=view.blocks)
-    error = max((own.error for own in found), default=0.0)
-    if view.method == "exact" and error > 1e-6:
-        view.kept.setdefault("errors", {}).setdefault(whose, error)
-    return [own.p for own in found]
+    blocks = None if view.blocks is None else view.blocks[columns]
+    every = [x for own in scores.values() for x in own]
+    found = iter(stacked_pvalues(every, SignFlips(method=view.method), blocks=blocks))
+    result = {}
+    for whose, matrices in scores.items():
+        own = list(islice(found, len(matrices)))
+        error = max((one.error for one in own), default=0.0)
+        if view.method == "exact" and error > 1e-6:
+            view.kept.setdefault("errors", {}).setdefault(whose, error)
+        result[whose] = [one.p for one in own]
+    return result
 
 
 def _by_rater(view: View, scores: Floats) -> Floats:
