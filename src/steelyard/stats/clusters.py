@@ -160,23 +160,39 @@ def alike_groups(p: Floats, alpha: float = 0.05) -> tuple[tuple[int, ...], ...]:
     differ = _significant(p, alpha)
     alike = ~(differ | differ.T)
     np.fill_diagonal(alike, False)
-    neighbours = [set(np.flatnonzero(row).tolist()) for row in alike]
     found: list[tuple[int, ...]] = []
-    for clique in _maximal_cliques(neighbours):
+    for clique in _maximal_cliques(_bits(alike)):
         if len(found) == MAX_LETTERS:
             raise DegenerateError(
                 f"the {len(alike)} items form more than {MAX_LETTERS:,} groups without a "
                 "significant difference; letters can't sum them up, clusters can"
             )
-        found.append(tuple(sorted(clique)))
+        found.append(tuple(_items(clique)))
     return tuple(sorted(found))
 
 
-def _maximal_cliques(neighbours: list[set[int]]) -> Iterator[set[int]]:
-    """Bron and Kerbosch's search with a pivot, on a stack: a clique may be deeper than Python's."""
+def _bits(rows: NDArray[np.bool_]) -> list[int]:
+    """Give each row as a number whose bit k stands for column k."""
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+def _items(bits: int) -> Iterator[int]:
+    """Go through the bits that are set, from the lowest."""
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+def _maximal_cliques(neighbours: list[int]) -> Iterator[int]:
+    """Bron and Kerbosch's search with a pivot, on a stack: a clique may be deeper than Python's.
+
+    Sets of items are numbers, a bit for each item: tens of times as fast as sets.
+    """
     if not neighbours:
         return
-    stack: list[tuple[set[int], set[int], set[int]]] = [(set(), set(range(len(neighbours))), set())]
+    stack = [(0, (1 << len(neighbours)) - 1, 0)]
     while stack:
         clique, open_, done = stack.pop()
         if not open_:
@@ -184,11 +200,20 @@ def _maximal_cliques(neighbours: list[set[int]]) -> Iterator[set[int]]:
                 yield clique
             continue
         # Any maximal clique holds the pivot or an item that the pivot is not alike.
-        pivot = max(open_ | done, key=lambda v: (len(open_ & neighbours[v]), -v))
-        for v in sorted(open_ - neighbours[pivot]):
-            stack.append((clique | {v}, open_ & neighbours[v], done & neighbours[v]))
-            open_.discard(v)
-            done.add(v)
+        most, pivot = -1, 0
+        rest = open_ | done
+        while rest:
+            low = rest & -rest
+            own = neighbours[low.bit_length() - 1]
+            shared = (open_ & own).bit_count()
+            if shared > most:
+                most, pivot = shared, own
+            rest ^= low
+        for v in _items(open_ & ~pivot):
+            own, bit = neighbours[v], 1 << v
+            stack.append((clique | bit, open_ & own, done & own))
+            open_ ^= bit
+            done |= bit
 
 
 def compact_letters(p: Floats, alpha: float = 0.05) -> tuple[str, ...]:
@@ -208,8 +233,9 @@ def compact_letters(p: Floats, alpha: float = 0.05) -> tuple[str, ...]:
     groups = alike_groups(p, alpha)
     letters: list[list[str]] = [[] for _ in range(len(p))]
     for number, group in enumerate(groups):
+        letter = _letter(number)
         for item in group:
-            letters[item].append(_letter(number))
+            letters[item].append(letter)
     separator = "," if len(groups) > len(_ALPHABET) else ""
     return tuple(separator.join(own) for own in letters)
 

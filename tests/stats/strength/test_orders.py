@@ -88,6 +88,9 @@ class Recorder:
     Its state tells systems and orders apart: 10 * order + system.
     """
 
+    seconds = 0.0
+    alone = 0
+
     def __init__(self) -> None:
         self.log: list[Any] = []
 
