@@ -147,9 +147,10 @@ def read_log(
     )
 
     def count(*, by_unit: bool) -> CountedLog:
+        drawn = options.intervals is not None
+        how = {"by_unit": by_unit, "in_order": in_order, "held": held, "drawn": drawn}
         if isinstance(log, BattleLog):
-            return from_log(log, by_unit=by_unit, in_order=in_order, held=held)
-        how = {"by_unit": by_unit, "in_order": in_order, "held": held}
+            return from_log(log, **how)
         return read_counts(log, columns, **how, workers=workers)
 
     counted = count(by_unit=options.unit != BATTLE)

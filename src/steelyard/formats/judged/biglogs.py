@@ -2,7 +2,8 @@
 
 :class:`RowTask` counts battles: DuckDB reads the rows whatever the file is, names become codes,
 outcomes numbers, battles counts per pair; the battles of units (prompts, segments) are written to
-disk in parts, each with all battles of its units, by the hash of their names. :class:`GatherTask`
+disk in parts, each with all battles of its units, by the hash of their names, which is made once of
+each name. :class:`GatherTask`
 counts the battles of a part by unit, and :class:`DrawTask` draws resamples of parts. How rows and
 units are split makes no difference to the numbers.
 """
@@ -35,6 +36,7 @@ from steelyard.stats.strength.battlelog import Battles
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
 _ROWS = 2**40  # more than a file has
+_WRONG = "l = r OR o IS NULL OR no_time OR NOT coalesce(w >= 0 AND isfinite(w), false)"
 _ARRAYS = ("key", "start", "cell", "count")  # of a part, a file each
 
 
@@ -50,6 +52,8 @@ class RowTask(NamedTuple):
         Battles of units are written to this folder, in so many parts; None: not at all.
     more_than
         They are if there are more battles than this.
+    drawn
+        Whether units will be drawn, which takes keys that are the same everywhere and ever.
     threads
         Of DuckDB; None for as many as there are cores.
     """
@@ -60,6 +64,7 @@ class RowTask(NamedTuple):
     folder: Path | None = None
     parts: int = 1
     more_than: int = 0
+    drawn: bool = True
     threads: int | None = None
 
 
@@ -68,7 +73,7 @@ def count_rows(task: RowTask) -> dict[str, Any]:
     with scanned(task.paths, task.columns, task.rows, task.threads) as scan:
         if scan.rankings:
             return {"rankings": str(scan.rankings[0])}
-        size, bad, whole, units = scan.check()
+        size, bad, whole = scan.check()
         if bad is not None:
             return {"bad": list(bad)}
         systems = scan.systems()
@@ -77,6 +82,7 @@ def count_rows(task: RowTask) -> dict[str, Any]:
             found["counts"] = scan.counts()
         wanted = whole and all(scan.has_units) and size > task.more_than
         if task.folder is not None and wanted:
+            units = scan.keys(drawn=task.drawn)
             cells = 3 * len(systems) ** 2 * units
             scan.split(task.folder, task.parts, alike=cells < size)
     return found
@@ -125,6 +131,7 @@ class LogScan:
     def __init__(self, connection: Any, columns: LogColumns) -> None:
         self.run, self.columns = connection.execute, columns
         self.names: list[BattleColumns] = []
+        self.key = ""
         self.rankings: list[Path] = []
 
     @property
@@ -163,22 +170,24 @@ class LogScan:
         self.run(f"{into} SELECT {', '.join(shown)} FROM {scan.source}{where}")
         self.names.append(names)
 
-    def check(self) -> tuple[int, tuple[int, int] | None, bool, int]:
-        """Count battles, find the first bad one (file and row), tell whether all are whole.
-
-        The last number is that of units, about.
-        """
-        blank = " OR ".join(sql_blank(name) for name in "lru")
-        bad = (
-            f"{blank} OR l = r OR o IS NULL OR no_time OR "
-            "NOT coalesce(w >= 0 AND isfinite(w), false)"
-        )
-        size, place, whole, units = self.run(
-            f"SELECT count(*), min(file * {_ROWS}::BIGINT + row) FILTER ({bad}), "
-            "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true), approx_count_distinct(u) "
-            "FROM log"
+    def check(self) -> tuple[int, tuple[int, int] | None, bool]:
+        """Count battles, find the first bad one (file and row), tell whether all are whole."""
+        size, wrong, whole = self.run(
+            f"SELECT count(*), coalesce(bool_or({_WRONG}), false), "
+            "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM log"
         ).fetchone()
-        return size, None if place is None else divmod(place, _ROWS), whole, units
+        # A name is looked at once, however many battles have it.
+        names = " UNION ALL ".join(f"(SELECT DISTINCT {name} AS name FROM log)" for name in "lru")
+        [(blank,)] = self.run(
+            f"SELECT coalesce(bool_or({sql_blank('name')}), false) FROM ({names})"
+        ).fetchall()
+        if not (wrong or blank):
+            return size, None, whole
+        bad = " OR ".join([_WRONG, *(sql_blank(name) for name in "lru")])
+        [(place,)] = self.run(
+            f"SELECT min(file * {_ROWS}::BIGINT + row) FROM log WHERE {bad}"
+        ).fetchall()
+        return size, divmod(place, _ROWS), whole
 
     def systems(self) -> list[str]:
         """Give all systems a code, in the order of their names; give the names."""
@@ -189,6 +198,19 @@ class LogScan:
         """Give all units a code, in the order of their names; count them."""
         self._number("unit", "SELECT DISTINCT u AS name FROM log")
         return int(self.run("SELECT count(*) FROM unit").fetchone()[0])
+
+    def keys(self, *, drawn: bool) -> int:
+        """Give all units 64 bits that stand for their names; count them.
+
+        Those by which units are ``drawn`` never change; else it is enough that they differ.
+        """
+        self.key = "unit_key.key" if drawn else "hash(u)"
+        key = "md5_number_lower(name)" if drawn else "hash(name)"
+        self.run(
+            f"CREATE TEMP TABLE unit_key AS SELECT name, {key} AS key FROM "
+            "(SELECT DISTINCT u AS name FROM log)"
+        )
+        return int(self.run("SELECT count(*) FROM unit_key").fetchone()[0])
 
     def _number(self, table: str, names: str) -> None:
         self.run(
@@ -221,21 +243,28 @@ class LogScan:
     def split(self, folder: Path, parts: int, *, alike: bool) -> None:
         """Write the battles of units: both codes, twice the outcome, and the key of the unit.
 
-        Where many are ``alike``, those are written once, with their number (w). A scheduler may
-        repeat a task whose worker died after it, while others read what it wrote: a folder that is
-        there was renamed when it was whole, so it stays.
+        Where many are ``alike``, those are written once, with their number (w); u are the keys of
+        all units. A scheduler may repeat a task whose worker died after it, while others read what
+        it wrote: a folder that is there was renamed when it was whole, so it stays.
         """
         import duckdb
 
         aside = folder.with_name(f".{folder.name}.{uuid4().hex}")
+        source = _JOINED + ("" if self.key == "hash(u)" else " JOIN unit_key ON unit_key.name = u")
         try:
-            self.run(
-                "COPY (SELECT a.code AS a, b.code AS b, CAST(2 * o AS UTINYINT) AS o, "
-                f"md5_number_lower(u) AS h, CAST(h % {parts} AS INTEGER) AS part"
-                f"{', CAST(count(*) AS DOUBLE) AS w' if alike else ''} FROM {_JOINED}"
-                f"{' GROUP BY ALL' if alike else ''}) "
-                f"TO {literal(str(aside))} (FORMAT parquet, PARTITION_BY (part))"
-            )
+            found = self.run(
+                f"SELECT a.code AS a, b.code AS b, CAST(2 * o AS UTINYINT) AS o, {self.key} AS h"
+                f"{', CAST(count(*) AS DOUBLE) AS w' if alike else ''} FROM {source}"
+                f"{' GROUP BY ALL' if alike else ''}"
+            ).fetchnumpy()
+            keys = np.sort(self.run("SELECT key FROM unit_key").fetchnumpy()["key"])
+            aside.mkdir(parents=True)
+            part, of_key = found["h"] % np.uint64(parts), keys % np.uint64(parts)
+            for k in range(parts):
+                own = slice(None) if parts == 1 else np.flatnonzero(part == k)
+                for name, values in found.items():
+                    np.save(_path(aside, k, name), values[own])
+                np.save(_path(aside, k, "u"), keys[of_key == k])
             if not folder.is_dir():
                 aside.rename(folder)
         except (duckdb.Error, OSError) as error:  # the log was read before: this is not its fault
@@ -271,13 +300,17 @@ def _outcome(column: Column) -> str:
 
 
 class GatherTask(NamedTuple):
-    """One part: where its battles are, with the codes of the systems in each place."""
+    """One part: where its battles are, with the codes of the systems in each place.
+
+    What is not ``drawn`` is counted, and not kept.
+    """
 
     part: int
     folder: Path
     sources: tuple[tuple[Path, NDArray[np.int32]], ...]
     pairs: NDArray[np.int64]
     n: int
+    drawn: bool = True
 
 
 class DrawTask(NamedTuple):
@@ -293,34 +326,28 @@ class DrawTask(NamedTuple):
 
 def gather_part(task: GatherTask) -> dict[str, Any]:
     """Count the battles of a part by unit, and write that down."""
-    with duck.connect(threads=1) as connection:
-        found = [
-            _read_part(sorted((folder / f"part={task.part}").glob("*.parquet")), codes, connection)
-            for folder, codes in task.sources
-        ]
-    left, right, outcome, key = (
-        np.concatenate([own[name] for own in found]) for name in ("a", "b", "o", "h")
+    found = [_read_part(folder, task.part, codes) for folder, codes in task.sources]
+    left, right, outcome, key, units = (
+        np.concatenate([own[name] for own in found]) for name in ("a", "b", "o", "h", "u")
     )
     often = None
     if any("w" in own for own in found):
         often = np.concatenate([own.get("w", np.ones(len(own["h"]))) for own in found])
-    battles = Battles(left, right, outcome, task.n, often)
-    return keep_part(task.part, task.folder, battles, key, task.pairs)
+    battles = Battles(left, right, outcome / 2, task.n, often)
+    units = units if len(found) == 1 else np.unique(units)
+    counted = KeyedUnits.of(battles, key, task.pairs, units)
+    return keep_part(task.part, task.folder if task.drawn else None, battles, counted)
 
 
 def keep_part(
-    part: int,
-    folder: Path,
-    battles: Battles,
-    key: NDArray[np.uint64],
-    pairs: NDArray[np.int64],
+    part: int, folder: Path | None, battles: Battles, units: KeyedUnits
 ) -> dict[str, Any]:
-    """Write a part: battles with the keys of their units, and the codes of all pairs that met.
+    """Write a part, if there is a folder, and tell what is in it.
 
     Weights of battles are whole numbers: how many there are of the kind.
     """
-    units = KeyedUnits.of(battles, key, pairs)
-    for name in _ARRAYS:
+    for name in _ARRAYS if folder is not None else ():
+        assert folder is not None
         save = partial(np.save, arr=getattr(units, name))
         write_whole(_path(folder, part, name), save)
     first, second = units.ahead()
@@ -328,17 +355,16 @@ def keep_part(
     return {"battles": size, "units": units.n_units, "first": first, "second": second}
 
 
-def _read_part(
-    files: Sequence[Path], codes: NDArray[np.int32], connection: Any
-) -> dict[str, NDArray[Any]]:
-    """Read battles of a part: codes of both, the outcome, the key of the unit; how many (w)."""
-    if not files:
-        none = np.empty(0, dtype=np.int32)
-        return {"a": none, "b": none, "o": none.astype(float), "h": none.astype(np.uint64)}
-    listed = ", ".join(duck.literal(duck.exactly(file)) for file in files)
-    found: dict[str, NDArray[Any]] = connection.execute(
-        f"SELECT * REPLACE (o / 2.0 AS o) FROM read_parquet([{listed}], hive_partitioning=false)"
-    ).fetchnumpy()
+def _read_part(folder: Path, part: int, codes: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+    """Read battles of a part: codes of both, twice the outcome, the key of the unit; how many."""
+    try:
+        found = {
+            name: np.load(_path(folder, part, name), allow_pickle=False)
+            for name in ("a", "b", "o", "h", "u", "w")
+            if name != "w" or _path(folder, part, name).exists()
+        }
+    except (OSError, ValueError) as error:
+        raise gone(folder.parent) from error
     return found | {"a": codes[found["a"]], "b": codes[found["b"]]}
 
 

@@ -34,6 +34,7 @@ Update = Callable[[Floats, Floats, Floats | None, bool], None]
 Rated_co = TypeVar("Rated_co", covariant=True)
 _FASTER = 4  # times that many orders together are faster than plain Python, at least
 _ROWS = 2**20  # battles of one order prepared at a time
+_LOOK = 2**14  # battles that are looked at for who plays, until everybody does
 _CELLS = 300_000  # results of a log prepared at a time: they stay in the cache
 _SEATS = 8_000_000  # numbers of seats drawn at a time
 _TOGETHER = 64_000  # and so do ratings that are played at a time
@@ -235,6 +236,8 @@ class _Log(NamedTuple):
 
     def rows(self, part: Counts | slice) -> Rows:
         """Give some battles as loops take them."""
+        if not isinstance(part, slice):
+            part = part.astype(np.intp, copy=False)
         return Rows(
             self.left[part].astype(np.int32),
             self.right[part].astype(np.int32),
@@ -248,13 +251,17 @@ def _play_apart(
 ) -> Bools:
     """Play a log, one order after the other; the same as :func:`_play_battles`."""
     played = np.zeros((battles.n, len(order)), dtype=bool)
-    log = _Log.of(battles)
+    log, all_met = _Log.of(battles), battles.met
     for o, row in enumerate(order):
         own, met = np.ascontiguousarray(state[:, :, o]), np.zeros(battles.n, dtype=bool)
         for start in range(0, len(row), _ROWS):
             part = row[start : start + _ROWS]
             rows = log.rows(part[part >= 0] if part.min() < 0 else part)
-            met[rows.left] = met[rows.right] = True
+            for at in range(0, len(rows.left), _LOOK):
+                if (met == all_met).all():
+                    break
+                some = slice(at, at + _LOOK)
+                met[rows.left[some]] = met[rows.right[some]] = True
             rating.play(own, rows, o, order.size * rating.seconds)
         state[:, :, o], played[:, o] = own, met
     return played
