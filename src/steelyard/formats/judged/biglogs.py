@@ -36,6 +36,7 @@ from steelyard.stats.strength.battlelog import Battles
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
 _ROWS = 2**40  # more than a file has
+_MOST_COUNTED = 2_000  # systems up to which all pairs are counted in a table
 _WRONG = "l = r OR o IS NULL OR no_time OR NOT coalesce(w >= 0 AND isfinite(w), false)"
 _ARRAYS = ("key", "start", "cell", "count")  # of a part, a file each
 
@@ -78,13 +79,13 @@ def count_rows(task: RowTask) -> dict[str, Any]:
             return {"bad": list(bad)}
         systems = scan.systems()
         found = {"size": size, "whole": whole, "units": scan.has_units, "systems": systems}
-        if whole:
-            found["counts"] = scan.counts()
         wanted = whole and all(scan.has_units) and size > task.more_than
         if task.folder is not None and wanted:
             units = scan.keys(drawn=task.drawn)
             cells = 3 * len(systems) ** 2 * units
-            scan.split(task.folder, task.parts, alike=cells < size)
+            found["counts"] = scan.split(task.folder, task.parts, alike=cells < size)
+        elif whole:
+            found["counts"] = scan.counts()
     return found
 
 
@@ -177,7 +178,9 @@ class LogScan:
             "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM log"
         ).fetchone()
         # A name is looked at once, however many battles have it.
-        names = " UNION ALL ".join(f"(SELECT DISTINCT {name} AS name FROM log)" for name in "lru")
+        self.run("CREATE TEMP TABLE unit_name AS SELECT DISTINCT u AS name FROM log")
+        sides = "SELECT DISTINCT l AS name FROM log UNION SELECT DISTINCT r FROM log"
+        names = f"{sides} UNION ALL FROM unit_name"
         [(blank,)] = self.run(
             f"SELECT coalesce(bool_or({sql_blank('name')}), false) FROM ({names})"
         ).fetchall()
@@ -206,10 +209,7 @@ class LogScan:
         """
         self.key = "unit_key.key" if drawn else "hash(u)"
         key = "md5_number_lower(name)" if drawn else "hash(name)"
-        self.run(
-            f"CREATE TEMP TABLE unit_key AS SELECT name, {key} AS key FROM "
-            "(SELECT DISTINCT u AS name FROM log)"
-        )
+        self.run(f"CREATE TEMP TABLE unit_key AS SELECT name, {key} AS key FROM unit_name")
         return int(self.run("SELECT count(*) FROM unit_key").fetchone()[0])
 
     def _number(self, table: str, names: str) -> None:
@@ -240,8 +240,10 @@ class LogScan:
         rows = Battles(found["a"], found["b"], found["o"], n, found.get("w"))
         return rows, found["v"] if by_unit else None
 
-    def split(self, folder: Path, parts: int, *, alike: bool) -> None:
+    def split(self, folder: Path, parts: int, *, alike: bool) -> dict[str, NDArray[Any]]:
         """Write the battles of units: both codes, twice the outcome, and the key of the unit.
+
+        Gives what :meth:`counts` does.
 
         Where many are ``alike``, those are written once, with their number (w); u are the keys of
         all units. A scheduler may repeat a task whose worker died after it, while others read what
@@ -249,11 +251,14 @@ class LogScan:
         """
         import duckdb
 
+        [(n,)] = self.run("SELECT count(*) FROM system").fetchall()
+        small = "USMALLINT" if n <= 2**16 else "INTEGER"
         aside = folder.with_name(f".{folder.name}.{uuid4().hex}")
         source = _JOINED + ("" if self.key == "hash(u)" else " JOIN unit_key ON unit_key.name = u")
         try:
             found = self.run(
-                f"SELECT a.code AS a, b.code AS b, CAST(2 * o AS UTINYINT) AS o, {self.key} AS h"
+                f"SELECT a.code::{small} AS a, b.code::{small} AS b, (2 * o)::UTINYINT AS o, "
+                f"{self.key} AS h"
                 f"{', CAST(count(*) AS DOUBLE) AS w' if alike else ''} FROM {source}"
                 f"{' GROUP BY ALL' if alike else ''}"
             ).fetchnumpy()
@@ -275,6 +280,20 @@ class LogScan:
             ) from error
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+        return self.counts() if n > _MOST_COUNTED else _counted(found, n)
+
+
+def _counted(found: dict[str, NDArray[Any]], n: int) -> dict[str, NDArray[Any]]:
+    """Count battles that are alike, as :meth:`LogScan.counts` does."""
+    code = found["a"] * np.int64(n)
+    code += found["b"]
+    code *= 3
+    code += found["o"]
+    number = np.bincount(code, found.get("w"), 3 * n * n)
+    kinds = np.flatnonzero(number)
+    pair, doubled = np.divmod(kinds, 3)
+    left, right = np.divmod(pair, n)
+    return {"a": left, "b": right, "o": doubled / 2, "w": number[kinds].astype(np.float64)}
 
 
 def _is_plain(column: Column) -> bool:
