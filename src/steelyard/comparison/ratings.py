@@ -25,7 +25,7 @@ from steelyard.stats.strength.orders import (
 _PLACES = 40_000_000  # places of orders held at a time
 _RESAMPLES, _ORDERS = 400, 5  # of ratings that depend on the order: resamples, orders of each
 
-Orders = NDArray[np.int64]
+Orders = NDArray[np.integer[Any]]
 
 
 class Played(NamedTuple):

@@ -1,26 +1,26 @@
 """Loops in which every step needs the one before: compiled where numba is there, else as they are.
 
 A kernel is a plain function of numbers and of sequences of numbers, which it reads and changes by
-index or by ``zip``: arithmetic, :mod:`math`, functions that are :func:`inner`, nothing else. Without numba (extra
-``fast``) it runs on lists as Python does it; with numba the same lines run on arrays, a hundred
-times as fast. Both give the same bits: nothing is reordered, and functions are those of the C
-library. So it is a matter of time alone which of them runs, and only much work is worth the import
-of numba. ``STEELYARD_COMPILED=0`` in the environment leaves numba aside.
+index or by ``zip``: arithmetic, :mod:`math`, functions that are :func:`inner`, nothing else.
+Without numba (extra ``fast``) it runs on lists as Python does it; with numba the same lines run on
+arrays, thirty times as fast. Both give the same bits: nothing is reordered, and functions are those
+of the C library. So it is a matter of time alone which of them runs, and only much work is worth
+the import of numba. ``STEELYARD_COMPILED=0`` in the environment leaves numba aside.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import cache, update_wrapper
+from functools import cache
 from importlib.util import find_spec
 from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
 
-#: Seconds of plain Python from which the import of numba, and to load what it compiled, is worth it.
-_WORTH = 0.3
+#: Seconds of plain Python from which it is worth it to import numba, and load what it compiled.
+_WORTH = 0.25
 _OFF = "STEELYARD_COMPILED"
 _INNER = "is_inner_of_kernels"
 Called = TypeVar("Called", bound=Callable[..., Any])
@@ -32,7 +32,7 @@ class Kernel:
     def __init__(self, plain: Callable[..., None], changed: int) -> None:
         self.plain, self.changed = plain, changed
         self._fast: Any = None
-        update_wrapper(self, plain)
+        self.__doc__ = plain.__doc__
 
     def run(self, *given: Any, seconds: float) -> None:
         """Change the first arrays in place; ``seconds`` is what plain Python would take, about."""

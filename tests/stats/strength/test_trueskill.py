@@ -14,9 +14,9 @@ from scipy.special import erfcx
 from scipy.stats import norm
 
 from steelyard.core.errors import UsageError
+from steelyard.stats.strength import truncation
 from steelyard.stats.strength.battlelog import Battles, score_battles
 from steelyard.stats.strength.orders import battles_in_orders, scores_in_orders, sequences
-from steelyard.stats.strength import truncation
 from steelyard.stats.strength.trueskill import (
     TrueSkillOptions,
     trueskill_probability,

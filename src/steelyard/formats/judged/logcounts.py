@@ -207,7 +207,9 @@ def read_counts(
     """
     given = [Path(one) for one in ([log] if isinstance(log, (str, Path)) else log)]
     columns, workers = columns or LogColumns(), workers or Workers()
-    how: dict[str, bool] = dict(by_unit=by_unit, in_order=in_order, held=held, drawn=drawn)
+    how: dict[str, Any] = {
+        "by_unit": by_unit, "in_order": in_order, "held": held, "drawn": drawn,
+    }  # fmt: skip
     foreign = read_foreign(given, columns)
     if foreign is not None:
         own = from_log(foreign.value, **how, form=foreign.form)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,7 +71,7 @@ class EloOptions:
 
     def play(self, state: Floats, rows: Rows, order: int, seconds: float) -> None:  # noqa: ARG002
         """Play battles in the order of the log."""
-        weight = np.ones(len(rows.result)) if rows.weight is None else rows.weight
+        weight = _ones(len(rows.result)) if rows.weight is None else rows.weight
         given = (rows.left, rows.right, rows.result, weight, self.slope, float(self.k))
         _play.run(state[0], *given, seconds=seconds)
 
@@ -79,8 +80,14 @@ class EloOptions:
         return np.where(played, self.initial + state[0].astype(np.float64), np.nan).T
 
 
+@lru_cache(maxsize=1)
+def _ones(size: int) -> Floats:
+    """Give weights of battles that have none: parts of a log are of one size, but for the last."""
+    return np.ones(size)
+
+
 @kernel(changed=1)
-def _play(  # noqa: PLR0917 - a loop of plain numbers
+def _play(
     points: Floats, left: Floats, right: Floats, result: Floats, weight: Floats, slope: float,
     k: float,
 ) -> None:  # fmt: skip
@@ -166,7 +173,8 @@ def elo_ratings(battles: Battles, options: EloOptions | None = None) -> Floats:
     >>> elo_ratings(log).round(3).tolist()
     [1509.425, 1490.575, nan]
     """
-    return battles_in_time(options or EloOptions(), battles)[0]
+    found: Floats = battles_in_time(options or EloOptions(), battles)
+    return np.asarray(found[0])
 
 
 def elo_probability(rating: ArrayLike, options: EloOptions | None = None) -> Floats:

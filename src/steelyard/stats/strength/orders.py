@@ -33,7 +33,8 @@ Bools = NDArray[np.bool_]
 Update = Callable[[Floats, Floats, Floats | None, bool], None]
 Rated_co = TypeVar("Rated_co", covariant=True)
 _FASTER = 4  # times that many orders together are faster than plain Python, at least
-_ROWS = 2**20  # battles of one order prepared at a time
+_ROWS = 2**19  # battles of one order prepared at a time
+_CODE = 15  # bits of the code of a system: two, and a result, are 32
 _LOOK = 2**14  # battles that are looked at for who plays, until everybody does
 _CELLS = 300_000  # results of a log prepared at a time: they stay in the cache
 _SEATS = 8_000_000  # numbers of seats drawn at a time
@@ -218,32 +219,46 @@ def scores_in_orders(
 
 
 class _Log(NamedTuple):
-    """A log in small numbers, which are gathered from anywhere without leaving the cache."""
+    """A log whose rows are gathered from anywhere, as many as fit into a number each.
+
+    ``packed`` holds both codes and the result, where there are no other results than three.
+    """
 
     left: Codes
     right: Codes
-    result: NDArray[Any]
+    result: Floats
     weight: Floats | None
+    packed: NDArray[np.uint32] | None
 
     @classmethod
     def of(cls, battles: Battles) -> _Log:
-        small = np.uint16 if battles.n <= 2**16 else np.int32
         result = 2 * battles.outcome - 1
         whole = result.astype(np.int8)
-        if (whole == result).all():
-            result = whole
-        return cls(battles.left.astype(small), battles.right.astype(small), result, battles.weight)
+        packed = None
+        if battles.n < 2**_CODE and (whole == result).all():
+            packed = battles.left.astype(np.uint32) << np.uint32(_CODE)
+            packed |= battles.right.astype(np.uint32)
+            packed <<= np.uint32(2)
+            packed |= (whole + 1).astype(np.uint32)
+        return cls(battles.left, battles.right, result, battles.weight, packed)
 
-    def rows(self, part: Counts | slice) -> Rows:
+    def rows(self, part: NDArray[np.integer[Any]] | slice) -> Rows:
         """Give some battles as loops take them."""
         if not isinstance(part, slice):
             part = part.astype(np.intp, copy=False)
-        return Rows(
-            self.left[part].astype(np.int32),
-            self.right[part].astype(np.int32),
-            self.result[part].astype(np.float64),
-            None if self.weight is None else self.weight[part],
-        )
+        weight = None if self.weight is None else self.weight[part]
+        if self.packed is None or isinstance(part, slice):
+            left, right = (
+                side[part].astype(np.int32, copy=False) for side in (self.left, self.right)
+            )
+            return Rows(left, right, self.result[part], weight)
+        code = self.packed.take(part)
+        result = (code & np.uint32(3)).astype(np.float64)
+        result -= 1
+        code >>= np.uint32(2)
+        right = (code & np.uint32(2**_CODE - 1)).view(np.int32)
+        code >>= np.uint32(_CODE)
+        return Rows(code.view(np.int32), right, result, weight)
 
 
 def _play_apart(
@@ -348,7 +363,7 @@ def _play_scores(
         flat[:, places] = own[:, :n]
 
 
-def _play_scores_apart(  # noqa: PLR0917
+def _play_scores_apart(
     play: Callable[[Floats, Rows, int], None],
     state: Floats,
     columns: Floats,

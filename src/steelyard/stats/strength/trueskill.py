@@ -114,7 +114,7 @@ class TrueSkillOptions:
 
 
 @kernel(changed=2)
-def _play(
+def _play(  # noqa: PLR0917 - a loop of plain numbers
     mu: Floats, variance: Floats, left: Floats, right: Floats, result: Floats, terms: Floats,
     noise: float, dynamic: float, margin: float,
 ) -> None:  # fmt: skip

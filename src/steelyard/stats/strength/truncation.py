@@ -12,10 +12,10 @@ and a tie at a lead t within the margin e, with :math:`h = e - |t|`, :math:`l = 
 .. math:: a_h = \frac{1}{1 / v(h) - r / v(l)}, \quad a_l = r a_h, \quad v = a_l - a_h, \quad
           w = v^2 + h a_h - l a_l.
 
-So v(x) is all that is needed. It is a table of polynomials, each of which holds for 1/2048, right to
-1e-15, and beyond -20 a continued fraction. Arithmetic alone, in the same order for one duel
-(:func:`shift`, :func:`tied`) and for many (:func:`won_all`, :func:`tied_all`): the same bits, on any
-machine.
+So v(x) is all that is needed. It is a table of polynomials, each of which holds for 1/2048, right
+to 1e-15, and beyond -20 a continued fraction. Arithmetic, and an exponential of the C library, in
+the same order for one duel (:func:`shift`, :func:`tied`) and for many (:func:`won_all`,
+:func:`tied_all`): the same bits.
 """
 
 from __future__ import annotations
