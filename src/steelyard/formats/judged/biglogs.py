@@ -36,6 +36,7 @@ from steelyard.stats.strength.battlelog import Battles
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
 _ROWS = 2**40  # more than a file has
+_BLOCK = 2**18  # battles counted at a time
 _MOST_COUNTED = 2_000  # systems up to which all pairs are counted in a table
 _WRONG = "l = r OR o IS NULL OR no_time OR NOT coalesce(w >= 0 AND isfinite(w), false)"
 _ARRAYS = ("key", "start", "cell", "count")  # of a part, a file each
@@ -285,15 +286,19 @@ class LogScan:
 
 def _counted(found: dict[str, NDArray[Any]], n: int) -> dict[str, NDArray[Any]]:
     """Count battles that are alike, as :meth:`LogScan.counts` does."""
-    code = found["a"] * np.int64(n)
-    code += found["b"]
-    code *= 3
-    code += found["o"]
-    number = np.bincount(code, found.get("w"), 3 * n * n)
+    number = np.zeros(3 * n * n)
+    for start in range(0, len(found["a"]), _BLOCK):
+        left, right, doubled, *often = (values[start : start + _BLOCK] for name, values
+                                        in found.items() if name != "h")  # fmt: skip
+        code = left * np.int64(n)
+        code += right
+        code *= 3
+        code += doubled
+        number += np.bincount(code, *often, minlength=len(number))
     kinds = np.flatnonzero(number)
     pair, doubled = np.divmod(kinds, 3)
     left, right = np.divmod(pair, n)
-    return {"a": left, "b": right, "o": doubled / 2, "w": number[kinds].astype(np.float64)}
+    return {"a": left, "b": right, "o": doubled / 2, "w": number[kinds]}
 
 
 def _is_plain(column: Column) -> bool:

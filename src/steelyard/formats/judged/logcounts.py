@@ -41,7 +41,7 @@ from steelyard.stats.strength.wins import PairWins, WinCounts, pair_tables
 _LONG = 8_000_000  # bytes of text from which a log is counted out of core, packed or not
 _MANY = 50_000  # battles up to which units are held in memory, and drawn with replacement
 _PART = 2_000_000  # battles of a part
-_ROWS = 20_000_000  # rows of a task
+_ROWS = 10_000_000  # rows of a task: 13 bytes of each are held
 _TOGETHER = 1_000_000  # rows of files that are a task together
 _FILE = 10_000  # rows that take as long as to open a file
 _ROW = 20  # bytes of a battle in a text, about
