@@ -433,7 +433,7 @@ def test_few_units_of_many_battles(tmp_path: Path) -> None:
     with scanned([tmp_path / "log.parquet"], LogColumns()) as scan:
         scan.check()
         scan.systems()
-        assert scan.keys(drawn=True) == 3
+        assert scan.keys(drawn=True, shared=True) == 3
         counts = [
             scan.split(tmp_path / f"split {alike}", 1, alike=alike) for alike in (True, False)
         ]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,8 +55,9 @@ class RowTask(NamedTuple):
         Battles of units are written to this folder, in so many parts; None: not at all.
     more_than
         They are if there are more battles than this.
-    drawn
-        Whether units will be drawn, which takes keys that are the same everywhere and ever.
+    drawn, shared
+        Whether units will be drawn, which takes keys that are the same ever; and whether other
+        tasks have battles of the same units, which takes keys that are the same everywhere.
     threads
         Of DuckDB; None for as many as there are cores.
     """
@@ -67,6 +69,7 @@ class RowTask(NamedTuple):
     parts: int = 1
     more_than: int = 0
     drawn: bool = True
+    shared: bool = True
     threads: int | None = None
 
 
@@ -82,7 +85,7 @@ def count_rows(task: RowTask) -> dict[str, Any]:
         found = {"size": size, "whole": whole, "units": scan.has_units, "systems": systems}
         wanted = whole and all(scan.has_units) and size > task.more_than
         if task.folder is not None and wanted:
-            units = scan.keys(drawn=task.drawn)
+            units = scan.keys(drawn=task.drawn, shared=task.shared)
             cells = 3 * len(systems) ** 2 * units
             found["counts"] = scan.split(task.folder, task.parts, alike=cells < size)
         elif whole:
@@ -178,20 +181,21 @@ class LogScan:
             f"SELECT count(*), coalesce(bool_or({_WRONG}), false), "
             "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM log"
         ).fetchone()
-        # A name is looked at once, however many battles have it.
-        self.run("CREATE TEMP TABLE unit_name AS SELECT DISTINCT u AS name FROM log")
-        sides = "SELECT DISTINCT l AS name FROM log UNION SELECT DISTINCT r FROM log"
-        names = f"{sides} UNION ALL FROM unit_name"
-        [(blank,)] = self.run(
-            f"SELECT coalesce(bool_or({sql_blank('name')}), false) FROM ({names})"
-        ).fetchall()
-        if not (wrong or blank):
+        if not (wrong or any(self._has_blank(name) for name in "lru")):
             return size, None, whole
         bad = " OR ".join([_WRONG, *(sql_blank(name) for name in "lru")])
         [(place,)] = self.run(
             f"SELECT min(file * {_ROWS}::BIGINT + row) FROM log WHERE {bad}"
         ).fetchall()
         return size, divmod(place, _ROWS), whole
+
+    def _has_blank(self, name: str) -> bool:
+        """Tell whether a column has a blank name: few begin like one, so few are looked at."""
+        [(found,)] = self.run(
+            f"SELECT coalesce(bool_or({sql_blank(name)}), false) FROM log "
+            f"WHERE {name} IS NULL OR {name} < '!' OR {name} >= chr(127)"
+        ).fetchall()
+        return bool(found)
 
     def systems(self) -> list[str]:
         """Give all systems a code, in the order of their names; give the names."""
@@ -203,14 +207,20 @@ class LogScan:
         self._number("unit", "SELECT DISTINCT u AS name FROM log")
         return int(self.run("SELECT count(*) FROM unit").fetchone()[0])
 
-    def keys(self, *, drawn: bool) -> int:
+    def keys(self, *, drawn: bool, shared: bool) -> int:
         """Give all units 64 bits that stand for their names; count them.
 
-        Those by which units are ``drawn`` never change; else it is enough that they differ.
+        Keys that other tasks ``share``, or by which units are ``drawn``, are those of the MD5; else
+        it is enough that they differ. Rows have the faster ones as far as they can.
         """
-        self.key = "unit_key.key" if drawn else "hash(u)"
-        key = "md5_number_lower(name)" if drawn else "hash(name)"
-        self.run(f"CREATE TEMP TABLE unit_key AS SELECT name, {key} AS key FROM unit_name")
+        if shared:
+            self.key = "unit_key.key"
+            made = "SELECT u AS name, md5_number_lower(u) AS key FROM (SELECT DISTINCT u FROM log)"
+        else:
+            self.key = "hash(u)"
+            ever = ", md5_number_lower(any_value(u)) AS ever" if drawn else ""
+            made = f"SELECT hash(u) AS key{ever} FROM log GROUP BY hash(u)"
+        self.run(f"CREATE TEMP TABLE unit_key AS {made}")
         return int(self.run("SELECT count(*) FROM unit_key").fetchone()[0])
 
     def _number(self, table: str, names: str) -> None:
@@ -247,8 +257,9 @@ class LogScan:
         Gives what :meth:`counts` does.
 
         Where many are ``alike``, those are written once, with their number (w); u are the keys of
-        all units. A scheduler may repeat a task whose worker died after it, while others read what
-        it wrote: a folder that is there was renamed when it was whole, so it stays.
+        all units, and e those by which they are drawn, if these are others. A scheduler may repeat
+        a task whose worker died after it, while others read what it wrote: a folder that is there
+        was renamed when it was whole, so it stays.
         """
         import duckdb
 
@@ -263,14 +274,19 @@ class LogScan:
                 f"{', CAST(count(*) AS DOUBLE) AS w' if alike else ''} FROM {source}"
                 f"{' GROUP BY ALL' if alike else ''}"
             ).fetchnumpy()
-            keys = np.sort(self.run("SELECT key FROM unit_key").fetchnumpy()["key"])
+            units = self.run("FROM unit_key").fetchnumpy()
+            order = np.argsort(units["key"])
+            keys = {"u": units["key"][order]}
+            if "ever" in units:
+                keys["e"] = units["ever"][order]
             aside.mkdir(parents=True)
-            part, of_key = found["h"] % np.uint64(parts), keys % np.uint64(parts)
+            part, of_key = found["h"] % np.uint64(parts), keys["u"] % np.uint64(parts)
             for k in range(parts):
                 own = slice(None) if parts == 1 else np.flatnonzero(part == k)
                 for name, values in found.items():
                     np.save(_path(aside, k, name), values[own])
-                np.save(_path(aside, k, "u"), keys[of_key == k])
+                for name, values in keys.items():
+                    np.save(_path(aside, k, name), values[of_key == k])
             if not folder.is_dir():
                 aside.rename(folder)
         except (duckdb.Error, OSError) as error:  # the log was read before: this is not its fault
@@ -288,13 +304,12 @@ def _counted(found: dict[str, NDArray[Any]], n: int) -> dict[str, NDArray[Any]]:
     """Count battles that are alike, as :meth:`LogScan.counts` does."""
     number = np.zeros(3 * n * n)
     for start in range(0, len(found["a"]), _BLOCK):
-        left, right, doubled, *often = (values[start : start + _BLOCK] for name, values
-                                        in found.items() if name != "h")  # fmt: skip
-        code = left * np.int64(n)
-        code += right
+        own = {name: values[start : start + _BLOCK] for name, values in found.items()}
+        code = own["a"] * np.int64(n)
+        code += own["b"]
         code *= 3
-        code += doubled
-        number += np.bincount(code, *often, minlength=len(number))
+        code += own["o"]
+        number += np.bincount(code, own.get("w"), len(number))
     kinds = np.flatnonzero(number)
     pair, doubled = np.divmod(kinds, 3)
     left, right = np.divmod(pair, n)
@@ -360,6 +375,8 @@ def gather_part(task: GatherTask) -> dict[str, Any]:
     battles = Battles(left, right, outcome / 2, task.n, often)
     units = units if len(found) == 1 else np.unique(units)
     counted = KeyedUnits.of(battles, key, task.pairs, units)
+    if "e" in found[0]:  # the only ones
+        counted = replace(counted, key=found[0]["e"])
     return keep_part(task.part, task.folder if task.drawn else None, battles, counted)
 
 
@@ -384,8 +401,8 @@ def _read_part(folder: Path, part: int, codes: NDArray[np.int32]) -> dict[str, N
     try:
         found = {
             name: np.load(_path(folder, part, name), allow_pickle=False)
-            for name in ("a", "b", "o", "h", "u", "w")
-            if name != "w" or _path(folder, part, name).exists()
+            for name in ("a", "b", "o", "h", "u", "w", "e")
+            if name not in "we" or _path(folder, part, name).exists()
         }
     except (OSError, ValueError) as error:
         raise gone(folder.parent) from error

@@ -406,10 +406,10 @@ class _LongLog:
         fewest = _MANY if len(chosen) == 1 else 0
         parts = max(1, -(-total // _PART))
         # What tells units apart in one database need not do so in another.
-        by_name = drawn or len(chosen) > 1 or self.workers.resume is not None
+        shared = len(chosen) > 1 or self.workers.resume is not None
         return [
             RowTask(tuple(paths), self.columns, rows, folder and folder / str(k), parts, fewest,
-                    by_name, None if alone else 1)
+                    drawn, shared, None if alone else 1)
             for k, (paths, rows) in enumerate(chosen)
         ]  # fmt: skip
 

@@ -62,7 +62,10 @@ class EloOptions:
         """Take any log, and scores."""
 
     def start(self, n: int, n_orders: int) -> Floats:
-        """Give what :mod:`~steelyard.stats.strength.orders` updates: points above the first."""
+        """Give what :mod:`~steelyard.stats.strength.orders` updates: points above the first.
+
+        In single precision it is half the log odds of a win, whose expectation is a tanh.
+        """
         return np.zeros((1, n, n_orders))
 
     def update(self) -> Update:
@@ -77,7 +80,10 @@ class EloOptions:
 
     def finish(self, state: Floats, played: NDArray[np.bool_]) -> Floats:
         """Give ratings, orders x systems; NaN for systems that an order does not have."""
-        return np.where(played, self.initial + state[0].astype(np.float64), np.nan).T
+        points = state[0].astype(np.float64)
+        if state.dtype == np.float32:
+            points *= 2 / self.slope
+        return np.where(played, self.initial + points, np.nan).T
 
 
 @lru_cache(maxsize=1)
@@ -105,20 +111,21 @@ def _updating(slope: float, k: float | Floats) -> Update:
     In double precision, the steps are those of the loop, and so are the bits; in single precision
     tanh is four times as fast.
     """
+    half_odds = k * slope / 4
 
     def update(own: Floats, result: Floats, weight: Floats | None, _tied: bool) -> None:  # noqa: FBT001
         first, second = own[0, 0], own[0, 1]
         move = first - second
         if move.dtype == np.float32:
-            move *= slope / 2
             np.subtract(result, np.tanh(move, out=move), out=move)
-            move *= 0.5
+            step = half_odds
         else:
             move *= slope
             outcome = result + 1
             outcome *= 0.5
-            move = np.subtract(outcome, expit(move, out=move), out=move)
-        move *= k if weight is None else k * weight
+            np.subtract(outcome, expit(move, out=move), out=move)
+            step = k
+        move *= step if weight is None else step * weight
         first += move
         second -= move
 
