@@ -13,6 +13,7 @@ from steelyard.cli.emit import (
     emit,
     note,
     plot_option,
+    shown_progress,
     wanted_figures,
     workers_with_progress,
     write_figures,
@@ -161,7 +162,8 @@ def score(
         return
     plots = wanted_figures(plot, output, PLOTS if texts.kobe else PLOTS[1:])
     es, links = texts.load(inputs, options)
-    found = texts.score(es, options, links)
+    with shown_progress("scoring", output):
+        found = texts.score(es, options, links)
     least = 0.0 if how.every else how.min_confidence
     if least is not None:
         found = _cut_at(found, least)
