@@ -107,11 +107,13 @@ def table(given: argparse.Namespace) -> None:
             rows.append(row)
             print(" | ".join(cell for cell in cells(row) if cell), flush=True)
     facts = about(revision(), begun, versions())
+    written = {
+        "table.json": json.dumps({"about": facts, "rows": rows}, indent=1, ensure_ascii=False),
+        "table.md": markdown(rows, facts),
+    }
     given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "table.json").write_text(
-        json.dumps({"about": facts, "rows": rows}, indent=1, ensure_ascii=False) + "\n", "utf-8"
-    )
-    (given.out / "table.md").write_text(markdown(rows, facts), "utf-8")
+    for name, text in written.items():
+        (given.out / name).write_text(f"{text.rstrip()}\n", "utf-8")
     goals = [row["reached"] for row in rows if row.get("reached") is not None]
     print(f"{sum(goals)} of {len(goals)} targets reached; {facts['minutes']:.1f} minutes; "
           f"{given.out}/table.md")  # fmt: skip

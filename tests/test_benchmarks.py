@@ -45,7 +45,8 @@ def test_every_row_of_meta_evaluation_runs_and_agrees_with_the_plain_algorithms(
     found = measured(load, setting, "meta")
     assert list(found) == [
         "spa", "spa-analytic", "spa-mtme", "spa-wmt", "test-spa-inputs", "test-spa-cells",
-        "test-spa-300", "calibration", "calibration-none", "tau", "bootstrap", "spa-memory",
+        "test-spa-300", "calibration", "calibration-several", "calibration-none", "tau",
+        "bootstrap", "spa-memory",
     ]  # fmt: skip
     assert found["spa-wmt"]["skipped"] == "no STEELYARD_SHARED"
     for key in ("spa", "test-spa-cells", "calibration", "tau", "bootstrap"):

@@ -10,6 +10,7 @@ from harness.dominant import dominant
 from harness.work import Spent, Work
 
 SECONDS = "s"
+_LONG = 60.0  # seconds, beyond which nothing is run once more to be watched
 _ENOUGH = 0.3  # seconds after which short work has been measured often enough
 
 
@@ -101,7 +102,8 @@ def measure(
     remark = None
     if row.check is not None and (peers or row.theirs is None):
         remark = row.check(best.result, None if peer is None else peer.result)
-    stats = row.ours.profile() if watch and row.watched else None
+    short = row.unit == SECONDS and best.amount < _LONG
+    stats = row.ours.profile() if watch and row.watched and short else None
     return told | {
         "peer_amount": amount,
         "extrapolated": row.times if row.times != 1 and amount is not None else None,
