@@ -21,7 +21,7 @@ MEMORY = """
 import resource, numpy as np, steelyard as sy
 rng = np.random.default_rng(0)
 n = {segments}
-values = {{name: rng.normal(size=(10, n)).round(3) for name in ("mqm", "a", "b")}}
+values = {{name: rng.normal(size=(10, n)) for name in ("mqm", "a", "b")}}
 size = sum(v.nbytes for v in values.values())
 kinds = {{"mqm": "human"}}
 scores = {{k: sy.ScoreTable(v, kind=kinds.get(k, "metric")) for k, v in values.items()}}
