@@ -40,7 +40,7 @@ from steelyard.stats.arrays import Counts, Floats, ratio, real_array
 CELLS = 64  #: groups of pairs of about the same difference that curves are fitted to, at most
 _SCALES = 2.0 ** np.arange(-6, 7)  # of s, in medians of differences
 _STEPS = 100  # of Fisher's scoring, at most
-_NEAR = 1e-8  # of its last step
+_NEAR = 1e-8  # of the last step of a fit: parameters are that near to the best ones
 _LEAP = 2.0  # of any step
 _FAR = 7.0  # standard deviations beyond which a chance is 0 or 1
 _RIDGE = 1e-9  # keeps a step finite where all differences are alike
@@ -212,34 +212,36 @@ def _scoring(
 ) -> tuple[Floats, Floats, Floats]:
     """Fit a chance of ``Phi(c + a z)`` for rows x scales; c is 0 without an intercept.
 
-    Gives a, c and the log-likelihood.
+    Every fit ends with its own last step (few of a thousand take more than ten), so that none
+    depends on those beside it. Gives a, c and the log-likelihood.
     """
     shape = len(trials), len(z)
-    begin = (0.0, 0.0) if start is None else start
-    a, c = (np.broadcast_to(own, shape).flatten() for own in begin)
-    row, scale = (own.ravel() for own in np.indices(shape))
-    open_ = np.arange(len(a))  # fits that still move: a few take many steps, and most take few
+    zero = np.zeros(shape)
+    begin = (zero, zero) if start is None else (zero + start[0], zero + start[1])
+    a, c = (own.reshape(-1).copy() for own in begin)
+    row, scale = np.divmod(np.arange(a.size), shape[1])
+    going = np.arange(a.size)
+    at, n, h = z[scale], trials[row], hits[row]
     for _ in range(_STEPS):
-        moved_a, moved_c = _step(
-            z[scale[open_]], trials[row[open_]], hits[row[open_]], a[open_], c[open_],
-            intercept=intercept,
-        )  # fmt: skip
-        a[open_] += moved_a
-        c[open_] += moved_c
-        open_ = open_[np.maximum(np.abs(moved_a), np.abs(moved_c)) >= _NEAR]
-        if not open_.size:
+        step, step_c = _fisher_step(at, n, h, a[going], c[going], intercept=intercept)
+        a[going] += step
+        c[going] += step_c
+        still = np.maximum(np.abs(step), np.abs(step_c)) >= _NEAR
+        if not still.any():
             break
+        if not still.all():
+            going, at, n, h = going[still], at[still], n[still], h[still]
     a, c = a.reshape(shape), c.reshape(shape)
-    at = c[..., None] + a[..., None] * z
+    found = c[..., None] + a[..., None] * z
     n, h = trials[:, None, :], hits[:, None, :]
-    likelihood = (h * log_ndtr(at) + (n - h) * log_ndtr(-at)).sum(axis=-1)
+    likelihood = (h * log_ndtr(found) + (n - h) * log_ndtr(-found)).sum(axis=-1)
     return a, c, likelihood
 
 
-def _step(
+def _fisher_step(
     z: Floats, n: Floats, h: Floats, a: Floats, c: Floats, *, intercept: bool
 ) -> tuple[Floats, Floats]:
-    """Give one step of Fisher's scoring for each row, of a and of c."""
+    """Give the next step of a and of c: fits x cells of places, trials and hits."""
     at = np.clip(c[:, None] + a[:, None] * z, -_FAR, _FAR)
     p = ndtr(at)
     density = np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)
