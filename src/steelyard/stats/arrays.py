@@ -54,7 +54,7 @@ def row_means(x: Floats) -> Floats:
     """
     total = x.sum(axis=-1)
     if x.shape[-1] and not np.isnan(total).any():
-        return total / x.shape[-1]
+        return np.asarray(total / x.shape[-1], dtype=np.float64)
     return ratio(np.nansum(x, axis=-1), (~np.isnan(x)).sum(axis=-1))
 
 
