@@ -3,14 +3,19 @@
 #   make test    installs Steelyard with its test tools and runs the tests
 # make test-all adds the thorough ones (all pages of the docs, fuzzing, every real file) and draws
 # the examples of property tests anew.
+#   make bench   times the work against other packages, and writes benchmarks/results
+#   make bench-compare REV=main    says what has become faster, or slower, since a commit
+# MTME=FOLDER names a checkout of mt-metrics-eval, ONLY=spa,elo the rows to measure.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+BENCH_VENV ?= .venv-bench
+BENCH = $(BENCH_VENV)/bin/python benchmarks/bench.py $(if $(MTME),--mtme $(MTME)) $(if $(ONLY),--only $(ONLY))
 
 # Tests start many commands, and workers: compiled modules are kept for the next of them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all mutants lint docs docs-check clean
+.PHONY: demo test test-all mutants bench bench-compare lint docs docs-check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/steelyard demo
@@ -24,6 +29,14 @@ test-all: $(VENV)/.test-installed
 # Which changes of a hundred, drawn at random, the tests of statistics do not notice.
 mutants: $(VENV)/.test-installed
 	$(BIN)/python tools/mutants.py
+
+# Other packages, and the versions of numpy that they want, stay out of the environment of the tests.
+bench: $(BENCH_VENV)/.installed
+	$(BENCH)
+
+bench-compare: $(BENCH_VENV)/.installed
+	@test -n "$(REV)" || { echo "name a commit: make bench-compare REV=main"; exit 2; }
+	$(BENCH) --against $(REV)
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check src tests benchmarks docs tools
@@ -52,5 +65,10 @@ $(VENV)/.dev-installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[all,dev]'
 	@touch $(VENV)/.test-installed $@
 
+$(BENCH_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[all,bench]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

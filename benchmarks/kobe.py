@@ -6,8 +6,7 @@ DATA is the folder with wmt22-text, wmt22-da, wmt23-metrics and wmt24-esa. Cells
 are Pearson's r, r without outliers, and SPA (not of WMT22: whose segments can't be told).
 COMET of WMT24 is CometKiwi. --full names a knowledge base with a
 concept tier, made by: steelyard kb build table aliases.tsv.gz --onto default --out KB
-The speed is given in sentences per CPU second; the ratio to spaCy's PhraseMatcher needs spaCy
-(extra `bench`).
+The speed is given in sentences per CPU second; bench.py has the ratio to spaCy's PhraseMatcher.
 """
 
 from __future__ import annotations
@@ -15,20 +14,18 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import steelyard as sy
-from quality.linkspeed import TIMED, detected, link_rates, texts_of
+from quality.linkspeed import TIMED, link_rates, texts_of
 from steelyard.core.table import Column, Table
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.formats import files
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.packaged import default
-from steelyard.kobe.linking.lexicon import Lexicon
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.options import KobeOptions
 from steelyard.kobe.run import kobe_metric
@@ -202,43 +199,6 @@ def speed(data: Path, bases: dict[str, KnowledgeBase]) -> None:
         print(f"{name}: mention detection {found.detection:,.0f} sentences per CPU second (15,000 "
               f"wanted), whole link step {found.linking:,.0f} (4,000 wanted), {found.first:,.0f} "
               f"with everything read for the first time; {n} sentences")  # fmt: skip
-    _against_spacy(texts["en", "ru"], next(iter(bases.values())))
-
-
-def _against_spacy(texts: list[str], kb: KnowledgeBase) -> None:
-    """The same English texts and dictionary, tokenised and matched by spaCy."""
-    try:
-        import spacy
-        from spacy.matcher import PhraseMatcher
-    except ImportError:
-        print("no spaCy here: no ratio to its PhraseMatcher")
-        return
-    lexicon = Lexicon(kb, "en", "ru", DictionaryLinker(kb).options)
-    names = sorted({
-        n.text
-        for entity in np.flatnonzero(kb.shared("en", "ru")).tolist()
-        for n in kb.names(entity)
-        if n.lang in ("en", "mul") and n.text.isascii()
-    })  # fmt: skip
-    nlp = spacy.blank("en")
-    matcher = PhraseMatcher(nlp.vocab, attr="LOWER")
-    start = time.process_time()
-    matcher.add("name", list(nlp.tokenizer.pipe(names)))
-    built = time.process_time() - start
-    for text in texts:
-        detected(text, lexicon)  # both are warm when they are timed
-        matcher(nlp.make_doc(text))
-    start = time.process_time()
-    for text in texts:
-        matcher(nlp.make_doc(text))
-    middle = time.process_time()
-    for text in texts:
-        detected(text, lexicon)
-    end = time.process_time()
-    theirs, ours = len(texts) / (middle - start), len(texts) / (end - middle)
-    print(f"English, {len(names):,} names: spaCy PhraseMatcher {theirs:,.0f} sentences per CPU "
-          f"second (built in {built:.0f} s), ours {ours:,.0f}: ratio {ours / theirs:.1f} "
-          "(5 wanted)")  # fmt: skip
 
 
 def main() -> None:

@@ -1,73 +1,205 @@
-"""The benchmark of meta-evaluation runs, and what it compares agrees."""
+"""The benchmarks: every row runs, on data so small that it takes seconds; the table tells it."""
 
 from __future__ import annotations
 
-import importlib.util
+import cProfile
+import importlib
 import json
-import os
+import pstats
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[1]
-TINY = ["--quick", "--systems", "4", "--segments", "50", "--metrics", "3"]
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+OWN = ("bench", "beds", "exactness", "harness", "mtme", "rows")
 
 
-@pytest.fixture(scope="module")
-def bench():
-    spec = importlib.util.spec_from_file_location("meta_bench", ROOT / "benchmarks" / "meta.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["meta_bench"] = module
-    environment = dict(os.environ)  # the benchmark asks for one BLAS thread
-    spec.loader.exec_module(module)
-    os.environ.clear()
-    os.environ.update(environment)
-    yield module
-    del sys.modules["meta_bench"]
+@pytest.fixture
+def load(monkeypatch, tmp_path):
+    """Import a module of the benchmarks, which are no package."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.setenv("STEELYARD_BENCH_CACHE", str(tmp_path))
+    before = set(sys.modules)
+    yield importlib.import_module
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] in (*OWN, "mt_metrics_eval", "apache_beam"):
+            del sys.modules[name]
 
 
-def test_a_tiny_run_as_a_table(bench, capsys):
-    bench.main(TINY)
-    shown = capsys.readouterr().out
-    assert shown.startswith("CPU seconds, 4 systems x 50 segments, 3 metrics\n")
-    assert "\npeer: not given\n" in shown
-    assert "one draw of 3,000 of the baseline was timed" in shown
-    assert "SPA of 3 metrics, mtme: p-values equal the baseline's bit for bit" in shown
+@pytest.fixture
+def setting(load, tmp_path):
+    return load("harness.setting").Setting(tmp_path, small=True)
 
 
-def test_a_tiny_run_as_json(bench, capsys):
-    bench.main([*TINY, "--json", "--only", "spa,tau,bootstrap"])
-    result = json.loads(capsys.readouterr().out)
-    assert (result["shape"], result["peer"]) == ([3, 4, 50], None)
-    assert [row["task"] for row in result["rows"]] == [
-        "SPA of 3 metrics, exact",
-        "SPA of 3 metrics, analytic",
-        "SPA of 3 metrics, mtme",
-        "tau-b by item, one metric",
-        "SPA of 3 metrics, bootstrap of segments",
+def measured(load, setting, group, skip=(), **how):
+    measure = load("harness.row").measure
+    rows = load("rows").rows_of(group, setting)
+    found = [measure(row, rounds=1, **how) for row in rows if row.key not in skip]
+    return {row["key"]: row for row in found}
+
+
+def test_every_row_of_meta_evaluation_runs_and_agrees_with_the_plain_algorithms(load, setting):
+    found = measured(load, setting, "meta")
+    assert list(found) == [
+        "spa", "spa-analytic", "spa-mtme", "spa-wmt", "test-spa-inputs", "test-spa-cells",
+        "test-spa-300", "calibration", "calibration-several", "calibration-none", "tau",
+        "bootstrap", "spa-memory",
+    ]  # fmt: skip
+    assert found["spa-wmt"]["skipped"] == "no STEELYARD_SHARED"
+    for key in ("spa", "test-spa-cells", "calibration", "tau", "bootstrap"):
+        row = found[key]
+        assert row["peer"] == "MTME's algorithm"
+        assert row["ratio"] == pytest.approx(row["peer_amount"] / row["ours"])
+    assert found["test-spa-inputs"]["extrapolated"] == 3000
+    assert found["spa"]["extrapolated"] is None
+    assert found["spa-mtme"]["remark"] == "p-values equal the peer's bit for bit"
+    assert found["spa"]["remark"].startswith("error ")
+    assert found["spa-memory"]["unit"] == "x data"
+    assert "/" in found["test-spa-cells"]["dominant"]  # a function of ours
+
+
+@pytest.mark.parametrize(
+    ("group", "keys"),
+    [
+        ("systems", {"bt-scores", "bt-scores-package", "compare-default", "compare-many"}),
+        ("battles", {"bt-log", "bt-log-choix", "elo-2000", "elo-5000", "elo-orders", "trueskill",
+                     "trueskill-orders", "battles-none", "battles-100"}),
+        ("inputs", {"load-csv", "load-native"}),
+    ],
+)  # fmt: skip
+def test_every_row_of_systems_battles_and_inputs_runs(load, setting, group, keys):
+    found = measured(load, setting, group, watch=False)
+    assert set(found) == keys
+    for key, row in found.items():
+        assert "skipped" in row or row["ours"] > 0, key
+
+
+def test_rows_without_data_or_peers_say_why(load, setting, monkeypatch):
+    commands = measured(load, setting, "commands", skip=("help", "demo"))
+    assert commands["report"]["skipped"] == "no STEELYARD_SHARED"
+    assert commands["import"]["reached"] in (True, False)
+    texts = measured(load, setting, "texts")
+    assert texts["bleu"]["skipped"] == "no STEELYARD_SHARED"
+    monkeypatch.setitem(sys.modules, "evalica", None)
+    row = next(iter(load("rows").rows_of("battles", setting)))
+    assert row.skip == "evalica is not installed"
+
+
+def test_the_help_of_every_command_is_a_row(load):
+    found = load("rows.commands").every_command()
+    assert {(), ("compare",), ("kb", "link"), ("study", "power")} <= set(found)
+
+
+def test_targets_are_reached_or_not(load):
+    row, work = load("harness.row"), load("harness.work")
+
+    def made(**more):
+        return row.Row(key="x", work="x", ours=work.Call(lambda: sum(range(20_000))), **more)
+
+    slow = row.measure(made(theirs=work.Call(lambda: None), peer="p", least=2), rounds=2)
+    assert (slow["target"], slow["reached"]) == (">= 2x", False)
+    fast = row.measure(made(most=5, times=3, theirs=work.Call(lambda: None)), rounds=1)
+    assert (fast["target"], fast["reached"], fast["extrapolated"]) == ("<= 5 s", True, 3)
+    both = made(least=1e9, most=5, theirs=work.Call(lambda: None))
+    assert row.measure(both, rounds=1)["reached"] is False
+    alone = row.measure(both, rounds=1, peers=False)
+    assert (alone["ratio"], alone["reached"]) == (None, None)
+    assert row.measure(made(skip="no reason"))["skipped"] == "no reason"
+
+
+def test_a_check_that_fails_is_an_error(load):
+    row, work = load("harness.row"), load("harness.work")
+
+    def wrong(ours, theirs):
+        raise ValueError(f"{ours} is not {theirs}")
+
+    bad = row.Row(key="x", work="x", ours=work.Call(lambda: 1), theirs=work.Call(lambda: 2),
+                  check=wrong)  # fmt: skip
+    with pytest.raises(ValueError, match="1 is not 2"):
+        row.measure(bad, rounds=1)
+
+
+def test_a_command_that_fails_says_what_it_said(load):
+    command = load("harness.work").Command(("compare", "no-such-file.csv"))
+    with pytest.raises(RuntimeError, match=r"exit 2: error: no-such-file\.csv"):
+        command.measure()
+
+
+def test_time_of_others_counts_for_those_of_ours_that_called_them(load):
+    from steelyard.core.table import dumps
+
+    dominant = load("harness.dominant")
+    profile = cProfile.Profile()
+    profile.runcall(dumps, {"x": list(range(20_000))})
+    shares = dominant.folded(pstats.Stats(profile))
+    assert max(shares, key=shares.get) == "core/table._plain"
+    assert {"core/table.dumps", "core/table._plain"} <= set(shares)
+    assert not any("json" in name for name in shares)
+    assert dominant.dominant(pstats.Stats(profile)).startswith("core/table._plain ")
+
+
+ROW = {"key": "a", "work": "a | b", "peer": "p", "target": ">= 2x", "peer_amount": 4.0,
+       "extrapolated": 10, "ours": 0.5, "unit": "s", "megabytes": None, "ratio": 8.0,
+       "reached": True, "remark": "right", "dominant": "x.y 50 %"}  # fmt: skip
+
+
+def test_the_table(load):
+    table = load("harness.table")
+    failed = {"key": "f", "work": "f", "peer": "", "target": "", "failed": "ValueError: no"}
+    about = table.about("abc", 0.0, {"numpy": "2"})
+    text = table.markdown([ROW, ROW | {"reached": False}, failed], about).splitlines()
+    assert text[2] == r"| a \| b | p | 4 s* | 0.5 s | 8.00x | >= 2x | yes | x.y 50 %; right |"
+    assert "| **no** |" in text[3]
+    assert "failed: ValueError: no" in text[4]
+    assert "at abc" in text[-1]
+
+
+def test_changes_between_revisions(load):
+    table = load("harness.table")
+    before = [ROW | {"ours": 1.0}, ROW | {"key": "b", "ours": 0.25}]
+    after = [ROW, ROW | {"key": "b"}, ROW | {"key": "c"}]
+    lines = table.changes(before, after, "main").splitlines()[2:]
+    assert [line.split(" | ")[-1] for line in lines] == [
+        "2.00x faster |",
+        "2.00x slower |",
+        "new |",
     ]
-    for row in result["rows"]:
-        assert row["ratio"] == pytest.approx(row["baseline"] / row["ours"])
-        assert row["met"] is None  # targets are for the full size
-    assert result["rows"][-1]["extrapolated_from_one_of"] == 1000
 
 
-def test_targets_are_met_or_not(bench):
-    case = bench.Case("x", "nothing", lambda: sum(range(9)), lambda: sum(range(20_000)), target=2)
-    row = bench.measure(case, 1, None, full=True)
-    assert (row["target"], row["met"]) == (">= 2x", False)
-    case = bench.Case("x", "a lot", lambda: sum(range(20_000)), lambda: None, times=9, limit=5)
-    row = bench.measure(case, 1, (lambda: None, 3), full=True)
-    assert (row["target"], row["met"]) == ("< 5 s", True)
-    assert row["peer_ratio"] == row["peer"] / row["ours"]
+def test_a_run_writes_both_files(load, tmp_path, capsys):
+    bench = load("bench")
+    bench.main(["--small", "--quick", "--only", "load", "--out", str(tmp_path / "out")])
+    assert "0 of 0 targets reached" in capsys.readouterr().out
+    rows = json.loads((tmp_path / "out" / "table.json").read_text())["rows"]
+    assert [row["key"] for row in rows] == ["load-csv", "load-native"]
+    assert (tmp_path / "out" / "table.md").read_text().startswith("| work | peer |")
 
 
-def test_the_test_bed_is_like_mqm(bench):
-    bed = bench.make_bed(14, 1315, 5)
+def test_against_another_revision(load, tmp_path, monkeypatch, capsys):
+    bench = load("bench")
+    tree = tmp_path / "repository"
+    (tree / "src").mkdir(parents=True)
+    (tree / "src" / "steelyard").symlink_to(BENCHMARKS.parent / "src" / "steelyard")
+    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=x", "-c", "user.email=x",
+                                                  "commit", "-qm", "x"]):  # fmt: skip
+        subprocess.run(["git", "-C", str(tree), *words], check=True)
+    monkeypatch.setattr(bench, "ROOT", tree)
+    bench.main(["--small", "--quick", "--only", "load-csv", "--against", "HEAD"])
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == "| work | HEAD | here | change |"
+    assert shown[2].startswith("| load 3 metrics of 4 x 50, .csv.gz |")
+    listed = ["git", "-C", str(tree), "worktree", "list"]
+    left = subprocess.run(listed, capture_output=True, check=True)
+    assert len(left.stdout.splitlines()) == 1
+    with pytest.raises(SystemExit, match="error: git worktree"):
+        bench.main(["--only", "load-csv", "--against", "no-such-revision"])
+
+
+def test_the_test_bed_is_like_mqm(load):
+    bed = load("beds").make_bed(14, 1315, 5)
     assert np.mean(bed.human == 0) == pytest.approx(0.61, abs=0.02)
     assert bed.human.min() == -25
     assert bed.human.max() == 0
@@ -76,13 +208,14 @@ def test_the_test_bed_is_like_mqm(bench):
     assert np.unique(bed.metrics[1]).size == bed.metrics[1].size
 
 
-def test_the_reference_against_all_signs(bench):
+def test_the_reference_against_all_signs(load):
+    slow_p = load("exactness").slow_p
     rng = np.random.default_rng(0)
     signs = 2 * ((np.arange(2**12)[:, None] >> np.arange(12)) & 1) - 1
     for gap in (rng.integers(-9, 10, 12) / 10, rng.integers(-3, 4, 12).astype(float)):
         null, t = signs @ np.rint(gap * 10), np.rint(gap * 10).sum()
         truth = np.mean(null > t) + np.mean(null == t) / 2
-        assert bench.slow_p(gap) == pytest.approx(truth, abs=1e-12)
+        assert slow_p(gap) == pytest.approx(truth, abs=1e-12)
 
 
 STANDIN = """
@@ -94,12 +227,11 @@ class PermutationSigDiffParams:
     def __init__(self, block_size): ...
 def PairwiseConfidenceError(gold, metric, num_sys): ...
 def PermutationSigDiff(corr1, corr2, corr_fcn, average_by, k, params): ...
-def PairwisePermutationSigDiff(corr1, corr2, variant, average_by, k, params, eps1, eps2): ...
 def KendallWithTiesOpt(gold, metric, variant, num_sys, average_by, sample_rate): ...
 """
 
 
-def test_the_toolkit_is_called_from_a_checkout(bench, tmp_path, monkeypatch, capsys):
+def test_the_toolkit_is_called_from_a_checkout(load, tmp_path, monkeypatch):
     # A stand-in with the signatures that are used: the toolkit itself is on no package index.
     folder = tmp_path / "mt_metrics_eval"
     folder.mkdir()
@@ -107,17 +239,13 @@ def test_the_toolkit_is_called_from_a_checkout(bench, tmp_path, monkeypatch, cap
     (folder / "stats.py").write_text(STANDIN)
     (folder / "pce.py").write_text("def compute_pairwise_p_values(scores, num_permutations): ...\n")
     monkeypatch.setattr(sys, "path", sys.path.copy())
-    bench.main([*TINY, "--only", "test-spa,calibration", "--peer", str(tmp_path)])
-    shown = capsys.readouterr().out
-    for name in [name for name in sys.modules if name.startswith(("mt_metrics", "apache_beam"))]:
-        del sys.modules[name]
-    assert f"\npeer: {tmp_path}\n" in shown
-    assert "peer ratio" in shown.splitlines()[1]
+    setting = load("harness.setting").Setting(tmp_path, mtme=tmp_path, small=True)
+    found = measured(load, setting, "meta", skip=("spa-memory", "test-spa-300"), watch=False)
+    assert {row["peer"] for row in found.values()} - {""} == {"MTME"}
+    assert found["test-spa-inputs"]["extrapolated"] == 300  # ten draws at a time
 
 
-def test_too_little_and_no_toolkit(bench, tmp_path, capsys):
+def test_no_toolkit_there(load, tmp_path, capsys):
     with pytest.raises(SystemExit):
-        bench.main(["--systems", "1"])
-    assert "needs two systems" in capsys.readouterr().err
-    with pytest.raises(SystemExit, match=f"error: {tmp_path}: no checkout of mt-metrics-eval"):
-        bench.main([*TINY, "--peer", str(tmp_path)])
+        load("bench").main(["--mtme", str(tmp_path)])
+    assert f"{tmp_path}: no checkout of mt-metrics-eval" in capsys.readouterr().err

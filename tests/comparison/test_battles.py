@@ -16,6 +16,7 @@ from steelyard.comparison.logs import BattleComparison, compare_battles, n_order
 from steelyard.core.errors import UsageError
 from steelyard.data.judgements import encode
 from steelyard.formats.judged import logcounts
+from steelyard.stats.strength import elo, trueskill
 from steelyard.stats.strength.battlelog import Battles, battle_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry
 
@@ -321,15 +322,14 @@ def test_elo_over_random_orders():
 
 
 def test_few_orders_are_played_one_by_one(monkeypatch):
-    from steelyard.comparison import ratings as battleaggregation
-
     log = simulated(n=4, n_units=10)
     together = compare_battles(log, by=["elo", "trueskill"], orders=5, intervals=None)
-    monkeypatch.setattr(battleaggregation, "_ONE_BY_ONE", 0)
+    for rating in (elo, trueskill):
+        monkeypatch.setattr(rating, "_ALONE", 0)
     apart = compare_battles(log, by=["elo", "trueskill"], orders=5, intervals=None)
     for name, own in together.aggregations.items():
-        np.testing.assert_allclose(own.scores, apart.aggregations[name].scores, atol=1e-8)
-        np.testing.assert_allclose(own.pairwise, apart.aggregations[name].pairwise, atol=1e-8)
+        np.testing.assert_array_equal(own.scores, apart.aggregations[name].scores)
+        np.testing.assert_array_equal(own.pairwise, apart.aggregations[name].pairwise)
 
 
 def test_long_logs_get_fewer_orders_and_no_intervals_of_elo(monkeypatch):

@@ -40,15 +40,16 @@ from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
 from steelyard.stats.outlying import outlying
-from steelyard.stats.paired import clustered, pairedtests, ranktests, unitflips
+from steelyard.stats.paired import clustered, effects, pairedtests, ranktests, unitflips
 from steelyard.stats.paired import corrections as significance
 from steelyard.stats.paired import testpower as power
 from steelyard.stats.permutation import corpus
 from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.designeffect import design_effect
+from steelyard.stats.resampling.gapintervals import gap_intervals
 from steelyard.stats.strength import bradleyterry as strength
-from steelyard.stats.strength import elo, sandwich, trueskill, wins
+from steelyard.stats.strength import elo, points, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
 from steelyard.stats.strength.strengtheffect import strength_effect
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
@@ -393,7 +394,7 @@ STATISTICAL = [
          {"level": "level"}, ("value", "error", "freedom")),
     Case(corpus.corpus_pvalues, {"stats": STATISTICS},
          {"n_resamples": "one or more", "rng": "rng", "tail": "known name"}),
-    Case(pairedtests.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
+    Case(effects.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
     Case(metametrics.TieRules, {}, {"epsilon": "at least 0?", "threshold": "at least 0?",
                                     "pa_ties": "known name"}),
     Case(pairs.count_columns, TWO, {"epsilon": "at least 0", "threshold": "at least 0"}),
@@ -433,8 +434,13 @@ STATISTICAL = [
     Case(permutation.SignFlips, {}, {
         "method": "known name", "tail": "known name", "n_resamples": "one or more",
         "step": "above 0?", "rng": "rng"}),
-    Case(wins.segment_points, {"scores": MATRIX},
+    Case(points.segment_points, {"scores": MATRIX},
          {"ties_as": "known name", "tolerance": "at least 0"}),
+    Case(points.resampled_strengths,
+         {"scores": MATRIX, "counts": np.ones((2, MATRIX.shape[1])),
+          "start": np.zeros(len(MATRIX))},
+         {"ties_as": "known name", "tolerance": "at least 0"}, ("counts", "start")),
+    Case(gap_intervals, {"replicates": MATRIX}, {"level": "level"}),
     Case(outlying, {"scores": MATRIX[0]}, {"cutoff": "above 0"}),
     Case(worthcurve.resampled_pairs,
          {"sets": np.zeros(1, int), "first": np.zeros(1, int), "second": np.ones(1, int),
@@ -464,7 +470,8 @@ STATISTICAL = [
     Case(wins.expected_wins, {"counts": TABLE}, {"ties_as": "known name"}),
     Case(wins.win_share, {"counts": TABLE}, {"ties_as": "known name"}),
     Case(strength.bradley_terry, {"wins": TABLE.wins, "ties": TABLE.ties},
-         {"ties_as": "known name", "method": "known name", "prior": "at least 0"}),
+         {"ties_as": "known name", "method": "known name", "prior": "at least 0",
+          "covariance": "flag"}),
     Case(sandwich.bt_by_block, {"scores": MATRIX, "blocks": BLOCKS},
          {"ties_as": "known name", "prior": "at least 0", "tolerance": "at least 0"}),
     Case(sandwich.bt_by_unit, {"units": UNITS}, {"ties_as": "known name", "prior": "at least 0"}),

@@ -431,9 +431,17 @@ def test_few_units_of_many_battles(tmp_path: Path) -> None:
     made = random_log(6000, 4, 3)
     save(made, tmp_path / "log.parquet")
     with scanned([tmp_path / "log.parquet"], LogColumns()) as scan:
+        scan.check()
         scan.systems()
-        for alike in (True, False):
-            scan.split(tmp_path / f"split {alike}", 1, alike=alike)
+        assert scan.keys(drawn=True, shared=True) == 3
+        counts = [
+            scan.split(tmp_path / f"split {alike}", 1, alike=alike) for alike in (True, False)
+        ]
+        counts.append(scan.counts())
+    for own in counts:
+        assert {name: values.tolist() for name, values in own.items()} == {
+            name: values.tolist() for name, values in counts[-1].items()
+        }
     sizes = [rows_in(tmp_path / f"split {alike}") for alike in (True, False)]
     assert sizes == [3 * 12 * 3, 6000]
     found, expected = read_counts(tmp_path / "log.parquet"), from_log(made)
@@ -442,9 +450,29 @@ def test_few_units_of_many_battles(tmp_path: Path) -> None:
 
 
 def rows_in(folder: Path) -> int:
-    with duck.connect() as connection:
-        files = duck.literal(f"{folder}/*/*.parquet")
-        return int(connection.execute(f"SELECT count(*) FROM {files}").fetchone()[0])
+    return sum(len(np.load(path)) for path in folder.glob("*.a.npy"))
+
+
+@pytest.mark.usefixtures("parted")
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_units_that_are_never_drawn_are_counted_alike(tmp_path: Path, suffix: str) -> None:
+    """Whoever asks for no intervals gets the same counts, and no unit is hashed for ever."""
+    made = random_log(3000, 4, 70)
+    save(made, tmp_path / f"log.{suffix}")
+    ways = [
+        read_counts(tmp_path / f"log.{suffix}"),
+        read_counts(tmp_path / f"log.{suffix}", drawn=False),
+        from_log(made),
+        from_log(made, drawn=False),
+    ]
+    for own in ways:
+        assert own.units is not None
+        assert own.n_units == 70
+        for side, expected in zip(own.units.ahead(), ways[0].units.ahead(), strict=True):  # type: ignore[union-attr]
+            np.testing.assert_array_equal(side, expected)
+        np.testing.assert_array_equal(own.pairs.wins_i, ways[0].pairs.wins_i)
+    assert sorted(path.name for path in ways[0].units.folder.iterdir())  # type: ignore[union-attr]
+    assert not list(ways[1].units.folder.iterdir())  # type: ignore[union-attr]
 
 
 @pytest.mark.usefixtures("parted")

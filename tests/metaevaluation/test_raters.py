@@ -160,7 +160,7 @@ def rejections(runs, unit):
             values = [codes.value[codes.system == i] for i in range(2)]
             p = unpaired_means_test(values, raters)
             asked = MetaOptions(unit=unit)
-            _, (known, _) = people_behind(es, "people", asked, data, data)
+            _, known = people_behind(es, "people", asked, data)
             one = Run.of(known, catalogue.chosen("spa")[0], asked)
             assert isinstance(one.meta, Spa)
             assert one.meta.pair_pvalues(one.view, 0)[0][0, 1] == pytest.approx(p[0, 1])

@@ -374,3 +374,14 @@ def test_never_split_is_the_walk_of_wmt24(n, seed):
         if until <= i:
             number += 1
     assert clusters.never_split_clusters(p).tolist() == expected
+
+
+def test_the_search_for_groups_is_bounded(monkeypatch):
+    """At worst it is exponential; it ends after so many steps for each group that can be told."""
+    p = np.full((6, 6), 0.5)
+    p[0, 3] = p[1, 4] = p[2, 5] = 0.01
+    assert len(clusters.alike_groups(p)) == 8
+    monkeypatch.setattr(clusters, "MAX_LETTERS", 8)
+    monkeypatch.setattr(clusters, "_STEPS", 1)  # eight steps, and fewer groups than that
+    with pytest.raises(DegenerateError, match="letters can't sum them up"):
+        clusters.alike_groups(p)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from steelyard.cli.emit import emit, progress_of, said
 from steelyard.cli.options import (
@@ -23,10 +22,10 @@ from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError, harmless
 from steelyard.core.table import Column, Table, dumps
 from steelyard.core.words import plural
-from steelyard.data.judgements import BattleLog, Rankings, Ratings
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
+    from steelyard.data.judgements import Rankings, Ratings
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -106,6 +105,10 @@ def _shown(value: Any) -> str:
 
 def judgement_facts(value: Any) -> dict[str, Any]:
     """Count what is in raw judgements or annotations."""
+    import numpy as np
+
+    from steelyard.data.judgements import BattleLog, Rankings, Ratings
+
     if isinstance(value, Ratings):
         facts: dict[str, Any] = _sizes(value) | {"ratings": len(value)}
         if value.item is not None:

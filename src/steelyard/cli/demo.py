@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, note
+from steelyard.cli.emit import emit, note, shown_progress
 from steelyard.cli.options import OutputOptions, output_options
 from steelyard.core.errors import MissingDependencyError
+from steelyard.core.telling import tell
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
@@ -34,10 +35,15 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
 
     es = embedded.demo_set()
     view = overview(es, "mqm")
-    # One computation for the terminal and for the page, with the draws that the commands make.
-    weighed = meta_evaluate(es, "mqm", significance=True, rng=output.seed)
-    compared = compare(es, "mqm", by=["mean", "bt"], rng=output.seed)
     texts = {lp: embedded.demo_texts(lp) for lp in embedded.ENTITY_PAIRS}
+    with shown_progress("weighing, comparing, linking", output):
+        # One computation for the terminal and for the page, with the draws that the commands make.
+        tell(0, 3)
+        weighed = meta_evaluate(es, "mqm", significance=True, rng=output.seed)
+        tell(1, 3)
+        compared = compare(es, "mqm", by=["mean", "bt"], rng=output.seed)
+        tell(2, 3)
+        linked = _entities(texts["de-en"])
     result: dict[str, Any] = {
         "data": view.to_dict(),
         "compare": compared.to_dict(),
@@ -45,13 +51,11 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
         "sentences": {lp: es.n_segments for lp, es in texts.items()},
         "warnings": [*view.warnings, *weighed.warnings],
     }
-    try:
-        entities = _entities(texts["de-en"])
-    except MissingDependencyError as error:
-        names = f"({error})"
+    if isinstance(linked, MissingDependencyError):
+        names = f"({linked})"
     else:
-        result["kobe"] = entities.to_dict()
-        names = entities.table().text()
+        result["kobe"] = linked.to_dict()
+        names = linked.table().text()
     count = sum(es.n_segments for es in texts.values())
     sentences = (
         f"demo sentences: {count} with the outputs of {texts['de-en'].n_systems} translators, "
@@ -72,7 +76,8 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
     if not no_report:
         from steelyard.report.page import make_report
 
-        made = make_report(es, "mqm", comparison=compared, meta=weighed, rng=output.seed)
+        with shown_progress("making the report", output):
+            made = make_report(es, "mqm", comparison=compared, meta=weighed, rng=output.seed)
         made.save(page)
         result["report"] = str(page)
         text += f"\n\nAll of it in one page (steelyard report): open {page} in a browser"
@@ -84,9 +89,12 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
         note(f"copied the demo's files to {export}", output)
 
 
-def _entities(es: EvalSet) -> KobeReport:
-    """Score the sentences with the embedded knowledge."""
+def _entities(es: EvalSet) -> KobeReport | MissingDependencyError:
+    """Score the sentences with the embedded knowledge, if what reads it is installed."""
     from steelyard.kobe.base.packaged import default
     from steelyard.kobe.run import kobe_metric
 
-    return kobe_metric(es, "de", "en", default())[1]
+    try:
+        return kobe_metric(es, "de", "en", default())[1]
+    except MissingDependencyError as error:
+        return error

@@ -20,6 +20,7 @@ from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError, printable, shown_path
 from steelyard.core.provenance import taken_alike
 from steelyard.core.table import Table, dumps
+from steelyard.core.telling import told
 from steelyard.formats import files
 
 if TYPE_CHECKING:
@@ -151,10 +152,13 @@ def write_figures(
 
 @contextmanager
 def progress_of(
-    title: str, output: OutputOptions, *, in_bytes: bool = False
+    title: str, output: OutputOptions, *, in_bytes: bool = False, aloud: bool = True
 ) -> Iterator[Callable[[int, int | None], None] | None]:
-    """Give a function to call with how much is done and how much there is, or None if quiet."""
-    if output.quiet:
+    """Give a function to call with how much is done and how much there is, or None if quiet.
+
+    Where standard error is no terminal, a line says what is done; none unless ``aloud``.
+    """
+    if output.quiet or not (aloud or sys.stderr.isatty()):
         yield None
     elif not sys.stderr.isatty():
         said: list[str] = []
@@ -179,6 +183,13 @@ def progress_of(
         with bar:
             task = bar.add_task(escape(printable(title)), total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def shown_progress(title: str, output: OutputOptions) -> Iterator[None]:
+    """Show, on a terminal, how far the work inside has come, and how long it will still take."""
+    with progress_of(title, output, aloud=False) as progress, told(progress):
+        yield
 
 
 @contextmanager

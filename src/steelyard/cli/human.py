@@ -22,7 +22,7 @@ from steelyard.cli.options import (
     output_options,
 )
 from steelyard.core.errors import UsageError
-from steelyard.formats import files, tables
+from steelyard.formats import files
 from steelyard.human.options import PROTOCOLS, HumanOptions
 
 PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.figures.people draws
@@ -105,6 +105,8 @@ def human(
         save(result.battles, pairs)
         note(f"wrote {pairs}", output)
     if ranks is not None:
+        from steelyard.formats import tables
+
         tables.write(ranks, result.rank_table().to_columns())
         note(f"wrote {ranks}", output)
     if output.out is not None and _written(result, output.out):
@@ -121,6 +123,7 @@ def _draw(result: Any, name: str) -> Any:
 
 def _written(result: Any, out: Path) -> bool:
     """Write scores of outputs, or of systems where there are none; False for the ranking."""
+    from steelyard.formats import tables
     from steelyard.formats.save import save
 
     if files.suffix(out) not in TABLES:

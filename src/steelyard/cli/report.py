@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.emit import note, said
+from steelyard.cli.emit import note, said, shown_progress
 from steelyard.cli.fields import from_fields
 from steelyard.cli.options import (
     InputOptions,
@@ -68,7 +68,8 @@ def report(
         notes = explorer.not_shown(entities, es)
         given = Given(explorer.read_mistakes(entities, es), notes=notes)
     shown = ReportOptions.of(settings)
-    made = write_report(es, options.human, shown, given, output.seed, spoken)
+    with shown_progress("making the report", output):
+        made = write_report(es, options.human, shown, given, output.seed, spoken)
     result = said({"out": str(output.out), **made.to_dict()}, output)
     made.save(output.out)
     note(f"wrote {output.out}", output)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from steelyard.cli.emit import (
     emit,
     note,
     plot_option,
+    shown_progress,
     wanted_figures,
     workers_with_progress,
     write_figures,
@@ -34,7 +34,6 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.core.errors import UsageError
-from steelyard.core.parallel import Workers
 from steelyard.formats import files
 
 if TYPE_CHECKING:
@@ -163,7 +162,8 @@ def score(
         return
     plots = wanted_figures(plot, output, PLOTS if texts.kobe else PLOTS[1:])
     es, links = texts.load(inputs, options)
-    found = texts.score(es, options, links)
+    with shown_progress("scoring", output):
+        found = texts.score(es, options, links)
     least = 0.0 if how.every else how.min_confidence
     if least is not None:
         found = _cut_at(found, least)
@@ -202,6 +202,7 @@ def _score_in_shards(
     if output.out is not None and files.suffix(output.out) in ("jsonl", "parquet"):
         raise UsageError(f"--out {output.out}: shards have no scores of segments; expected a table "
                          f"(.json .csv .md), not {' '.join(TABLES)}")  # fmt: skip
+    from steelyard.core.parallel import Workers
     from steelyard.formats.textshards import find_shards
     from steelyard.kobe.scale import score_shards
     from steelyard.scoring.fidelity import Kobe
@@ -255,6 +256,8 @@ def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str
 
     A reference that metrics compare outputs with is no system.
     """
+    import numpy as np
+
     used = {text for name in metrics for text in es[name].uses}
     kept = ~np.isnan(es[human].system_means()) & [system not in used for system in es.systems]
     scores = {}

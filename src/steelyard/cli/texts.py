@@ -12,9 +12,9 @@ import click
 
 from steelyard.cli.options import InputOptions, Names, Parsed, as_object
 from steelyard.core.errors import UsageError
-from steelyard.data.evalset import EvalSet
 
 if TYPE_CHECKING:
+    from steelyard.data.evalset import EvalSet
     from steelyard.formats.entityfiles import EntityAnnotations
     from steelyard.scoring.metric import Metric
     from steelyard.scoring.run import Scores
@@ -133,6 +133,7 @@ def _load_or_annotations(
     inputs: tuple[str, ...], options: InputOptions
 ) -> tuple[EvalSet, EntityAnnotations | None]:
     """Load inputs; of entity annotations among them, the texts are a set, and they come along."""
+    from steelyard.data.evalset import EvalSet
     from steelyard.formats.entityfiles import EntityAnnotations, merged
     from steelyard.formats.load import JudgementsError
 

@@ -24,14 +24,17 @@ from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_score
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import FITTED, SAME, ranks, rounding
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians, row_medians
+from steelyard.stats.resampling.bootstrap import bootstrap_means, row_medians
+from steelyard.stats.resampling.gapintervals import gap_intervals
+from steelyard.stats.resampling.medians import bootstrap_medians
 from steelyard.stats.strength.bradleyterry import (
     Strengths,
     bradley_terry,
     bradley_terry_batch,
     win_probability,
 )
-from steelyard.stats.strength.wins import resampled_wins, win_counts
+from steelyard.stats.strength.points import POINTS, resampled_strengths
+from steelyard.stats.strength.wins import resampled_wins
 
 NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
@@ -143,9 +146,14 @@ def _median(sample: Sample, _o: RankOptions, _r: Rng) -> Aggregate:
 
 
 def _bt(sample: Sample, options: RankOptions, _r: Rng) -> Aggregate:
-    counts = win_counts(sample.scores, tolerance=options.tolerance)
+    counts = sample.win_counts(options.tolerance)
     fit = bradley_terry(
-        counts.wins, counts.ties, ties_as=options.ties, method=options.method, prior=options.prior
+        counts.wins,
+        counts.ties,
+        ties_as=options.ties,
+        method=options.method,
+        prior=options.prior,
+        covariance=False,
     )
     found = bt_aggregate(fit, sample.names, pairs=sample.pairs)
     if sample.counts is None:
@@ -155,7 +163,7 @@ def _bt(sample: Sample, options: RankOptions, _r: Rng) -> Aggregate:
     replicates = np.full((len(sample.counts), len(found.scores)), np.nan)
     if len(inside) > 1:
         part = replace(sample, scores=sample.scores[inside])
-        replicates[:, inside] = _bt_replicates(part, options)
+        replicates[:, inside] = _bt_replicates(part, options, fit.log_strength[inside])
     return replace(found, replicates=replicates)
 
 
@@ -187,12 +195,21 @@ def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ..
     return tuple(f"{text} (comparison graph not strongly connected)" for text in found)
 
 
-def _bt_replicates(sample: Sample, options: RankOptions) -> Floats:
+def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Floats:
     assert sample.counts is not None
+    alike = options.ties in POINTS and not options.prior and not np.isnan(sample.scores).any()
+    if alike:  # every pair meets equally often: sums of points are all that counts
+        return resampled_strengths(
+            sample.scores,
+            sample.counts,
+            start,
+            ties_as=options.ties,
+            tolerance=options.tolerance,
+        )
     step = max(1, _CELLS // max(len(sample.scores) ** 2, 1))
     parts = []
-    for start in range(0, len(sample.counts), step):
-        counts = sample.counts[start : start + step]
+    for first in range(0, len(sample.counts), step):
+        counts = sample.counts[first : first + step]
         tables = resampled_wins(sample.scores, counts, tolerance=options.tolerance)
         fits = bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior)
         parts.append(fits.strength)
@@ -289,8 +306,10 @@ def with_intervals(found: Aggregate, level: float | Floats, *, average: bool) ->
     n = len(found.scores)
     gap_low = gap_high = pair_low = pair_high = None
     if n <= MOST_SHOWN:
-        gap_low, gap_high = _pair_intervals(lead, replicates, level)
-        if found.against is not None and found.pairwise.size:
+        gap_low, gap_high = _gap_intervals(replicates, level)
+        if found.against is lead:  # what is said of a pair is the gap itself
+            pair_low, pair_high = (gap_low, gap_high) if found.pairwise.size else (None, None)
+        elif found.against is not None and found.pairwise.size:
             pair_low, pair_high = _pair_intervals(found.against, replicates, level)
     return replace(
         own,
@@ -315,6 +334,13 @@ def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats
         columns = np.flatnonzero(level == own)
         low[columns], high[columns] = bootstrap.interval(replicates[:, columns], float(own))
     return low, high
+
+
+def _gap_intervals(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats]:
+    """Intervals of the lead of row over column."""
+    if isinstance(level, float) and len(replicates) and not np.isnan(replicates).any():
+        return gap_intervals(replicates, level)
+    return _pair_intervals(lead, replicates, level)
 
 
 def _pair_intervals(

@@ -6,7 +6,6 @@ And what would change the order by Bradley-Terry: other treatments of ties, a sy
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from steelyard.comparison.aggregations import Aggregate
 from steelyard.comparison.options import TIES, RankOptions
 from steelyard.comparison.results import MOST_SHOWN
-from steelyard.comparison.scores import Compared, first_few
+from steelyard.comparison.scores import FEW, Compared, first_few
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats
 from steelyard.stats.instances.scorespread import pairing_strength
@@ -24,6 +23,7 @@ from steelyard.stats.strength.wins import WinCounts
 
 _NAMED = 5  # segments, or pairs, that are named at most
 _GRID = 256
+_ALIKE = ("half", "davidson")  # treatments of ties that may know a system by its points
 _MOST = 60  # systems up to which every one is left out in turn
 
 
@@ -46,17 +46,18 @@ def diagnose(es: EvalSet, data: Compared, ranks: Mapping[str, Aggregate]) -> dic
         shown = "; ".join(f"{name}: {', '.join(own)}" for name, own in best.items() if own)
         warnings.append(f"rankings disagree on the best system ({shown})")
     found = []
-    for i, j in combinations(range(len(systems) if len(systems) <= MOST_SHOWN else 0), 2):
-        signs = {name: _ahead(ranks[name], i, j) for name in names}
-        if {1, -1} <= set(signs.values()):
+    if names and len(systems) <= MOST_SHOWN:
+        ahead = np.stack([_ahead(ranks[name]) for name in names])
+        apart = np.triu((ahead > 0).any(axis=0) & (ahead < 0).any(axis=0), 1)
+        for i, j in np.argwhere(apart).tolist():
+            signs = dict(zip(names, ahead[:, i, j].tolist(), strict=True))
             found.append(_explain(es, data, (i, j), signs))
     return {"best": best, "disagreements": found, "warnings": warnings}
 
 
-def _ahead(found: Aggregate, i: int, j: int) -> int:
-    """1 where i ranks above j, -1 below, 0 where neither (or unknown)."""
-    gap = found.ranks[j] - found.ranks[i]
-    return 0 if np.isnan(gap) else int(np.sign(gap))
+def _ahead(found: Aggregate) -> Floats:
+    """1 where the row ranks above the column, -1 below, 0 where neither (or unknown)."""
+    return np.nan_to_num(np.sign(found.ranks[None, :] - found.ranks[:, None]))
 
 
 def _explain(
@@ -175,13 +176,12 @@ def _domains(es: EvalSet, gap: Floats, two: CorpusStatistics | None) -> dict[str
 
 def _fit(counts: WinCounts, options: RankOptions, ties: str | None = None) -> Strengths:
     ties = options.ties if ties is None else ties
-    return bradley_terry(counts.wins, counts.ties, ties_as=ties, prior=options.prior)
+    return bradley_terry(
+        counts.wins, counts.ties, ties_as=ties, prior=options.prior, covariance=False
+    )
 
 
-def _order(
-    counts: WinCounts, systems: Sequence[str], options: RankOptions, ties: str
-) -> list[tuple[float, str]]:
-    fit = _fit(counts, options, ties)
+def _order(fit: Strengths, systems: Sequence[str]) -> list[tuple[float, str]]:
     return sorted((float(r), s) for r, s in zip(fit.ranks, systems, strict=True) if not np.isnan(r))
 
 
@@ -206,17 +206,38 @@ def pairing_note(scores: Floats) -> tuple[dict[str, Any] | None, list[str]]:
     return {"correlation": correlation, "unpaired_needs": gain}, [told]
 
 
-def tie_note(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> list[str]:
-    """Say whether the order changes under other treatments of ties."""
+def _by_points(counts: WinCounts, options: RankOptions) -> bool:
+    """Tell whether two treatments of ties order systems by their points, hence alike.
+
+    Where all pairs met equally often, wins and half of the ties are all that Davidson's likelihood
+    knows of a system, as with ties as half a win; and who has more of them is stronger. There is a
+    finite fit of both where every system has beaten every other.
+    """
+    off = ~np.eye(len(counts.wins), dtype=bool)
+    met = counts.met[off]
+    return not options.prior and bool((met == met[:1]).all() and (counts.wins[off] > 0).all())
+
+
+def tie_note(
+    counts: WinCounts,
+    systems: Sequence[str],
+    options: RankOptions,
+    fit: Strengths | None = None,
+) -> list[str]:
+    """Say whether the order changes under other treatments of ties.
+
+    ``fit`` is that of the options, where it was made before.
+    """
     share = counts.ties.sum() / max(counts.met.sum(), 1)
     if not share:
         return ["bt: no ties"]
-    own = _order(counts, systems, options, options.ties)
+    own = _order(_fit(counts, options) if fit is None else fit, systems)
     moved = []
+    alike = _ALIKE if options.ties in _ALIKE and _by_points(counts, options) else (options.ties,)
     for policy in TIES:
-        if policy in (options.ties, "second"):
+        if policy in (*alike, "second"):
             continue
-        other = _order(counts, systems, options, policy)
+        other = _order(_fit(counts, options, policy), systems)
         if [s for _, s in other] != [s for _, s in own]:
             place = {s: r for r, s in own}
             names = [s for r, s in other if place.get(s) != r]
@@ -233,19 +254,25 @@ def tie_note(counts: WinCounts, systems: Sequence[str], options: RankOptions) ->
     return [f"{shown}; the order differs: {'; '.join(moved)}"]
 
 
-def order_flips(counts: WinCounts, systems: Sequence[str], options: RankOptions) -> list[str]:
+def order_flips(
+    counts: WinCounts,
+    systems: Sequence[str],
+    options: RankOptions,
+    fit: Strengths | None = None,
+) -> list[str]:
     """Warn where the joint ranking contradicts a pair alone, or leaving a system out flips one."""
-    found = []
-    fit = _fit(counts, options)
+    fit = _fit(counts, options) if fit is None else fit
     half = counts.wins + counts.ties / 2
     joint = np.sign(fit.ranks[None, :] - fit.ranks[:, None])
     alone = np.sign(half - half.T)
     against = np.triu((joint * alone < 0) | ((joint == 0) & (alone != 0)), 1)
-    for i, j in np.argwhere(against):
+    pairs = np.argwhere(against)
+    found = []
+    for i, j in pairs[: FEW + 1]:
         first, second = (i, j) if alone[i, j] > 0 else (j, i)
         won = f"{systems[first]} beats {systems[second]} head to head"
         found.append(f"{won}, but ranks {'below' if joint[i, j] else 'with'} it among all")
-    found = first_few(found)
+    found = first_few(found, len(pairs))
     if not 2 < len(systems) <= _MOST:
         return found
     flips = []

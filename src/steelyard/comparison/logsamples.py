@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -147,9 +147,12 @@ def read_log(
     )
 
     def count(*, by_unit: bool) -> CountedLog:
+        drawn = options.intervals is not None
+        how: dict[str, Any] = {
+            "by_unit": by_unit, "in_order": in_order, "held": held, "drawn": drawn,
+        }  # fmt: skip
         if isinstance(log, BattleLog):
-            return from_log(log, by_unit=by_unit, in_order=in_order, held=held)
-        how = {"by_unit": by_unit, "in_order": in_order, "held": held}
+            return from_log(log, **how)
         return read_counts(log, columns, **how, workers=workers)
 
     counted = count(by_unit=options.unit != BATTLE)

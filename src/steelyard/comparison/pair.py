@@ -39,7 +39,7 @@ from steelyard.data.overview import direction_warnings
 from steelyard.data.worth import Worth
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.paired import pairedtests, unitflips
+from steelyard.stats.paired import effects, pairedtests, unitflips
 from steelyard.stats.paired.testpower import MOST, permutation_needed
 from steelyard.stats.permutation.corpus import bootstrap_scores, corpus_test, pseudo_values
 from steelyard.stats.permutation.pvalues import block_sums
@@ -271,7 +271,7 @@ def decide(
     ci = (low, high) if sign > 0 else (0.0 - high, 0.0 - low)
     means_apart = Reading(sign * lead + 0.0, ci)
     asked = level if several else math.nan
-    effect = pairedtests.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]
+    effect = effects.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]
     card = Decision(
         score=two.score,
         pair=pair,
@@ -285,7 +285,7 @@ def decide(
         losses=losses,
         p=p,
         p_sign=_p_of_wins(two),
-        superiority=float(pairedtests.superiority(both)[0, 1]),
+        superiority=float(effects.superiority(both)[0, 1]),
         effect=sign * float(effect) + 0.0,
         needed=needed,
         power=options.power,

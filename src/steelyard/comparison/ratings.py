@@ -22,11 +22,10 @@ from steelyard.stats.strength.orders import (
     sequences,
 )
 
-_ONE_BY_ONE = 16  # orders up to which each is played by itself
 _PLACES = 40_000_000  # places of orders held at a time
 _RESAMPLES, _ORDERS = 400, 5  # of ratings that depend on the order: resamples, orders of each
 
-Orders = NDArray[np.int64]
+Orders = NDArray[np.integer[Any]]
 
 
 class Played(NamedTuple):
@@ -172,13 +171,7 @@ def rate_log(
     """Rate by a log of battles, in random orders or in that of time."""
 
     def play(order: Orders, _rng: np.random.Generator, *, single: bool = False) -> Played:  # noqa: ARG001
-        if len(order) > _ONE_BY_ONE or (order < 0).any():
-            return rating.of_log(battles, order)
-        played = [rating.in_time(battles.take(row)) for row in order]
-        sigmas = [one.sigma for one in played if one.sigma is not None]
-        return Played(
-            np.array([one.scores for one in played]), np.array(sigmas) if sigmas else None
-        )
+        return rating.of_log(battles, order)
 
     if options.orders:
         return in_orders(len(battles), options.orders, play, rng, resampling)

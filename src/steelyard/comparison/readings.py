@@ -18,6 +18,7 @@ import numpy as np
 from steelyard.core.words import listed
 from steelyard.stats.arrays import Floats, beyond_rounding
 from steelyard.stats.resampling import bootstrap
+from steelyard.stats.resampling.medians import bootstrap_medians
 
 _CELLS = 4_000_000  # resampled segments held at a time
 _DRAWS = 2_000  # resamples that suffice for the intervals of medians
@@ -95,7 +96,7 @@ def read_difference(
 def _medians(rows: Floats, counts: Floats) -> Floats:
     step = max(1, _CELLS // rows.shape[1])
     parts = range(0, len(counts), step)
-    return np.concatenate([bootstrap.bootstrap_medians(rows, counts[k : k + step]) for k in parts])
+    return np.concatenate([bootstrap_medians(rows, counts[k : k + step]) for k in parts])
 
 
 def where_readings_disagree(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from steelyard.core.deferred import deferred
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
@@ -289,9 +290,12 @@ class RankedSystems(ABC):
         return tables
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison(RankedSystems):
     """Systems against systems on the same segments.
+
+    Rankings are there; tests, tiers, effects, and what is said of them, are worked out when they
+    are first looked at.
 
     Numbers are those of the score itself, also where less is better (``higher_is_better``); ranks
     count from the best. ``effects`` of who is better (``superiority``, ``cliffs_delta``) are that
@@ -299,8 +303,15 @@ class Comparison(RankedSystems):
     """
 
     score: str
-    diagnosis: Mapping[str, Any] = field(default_factory=dict)
     higher_is_better: bool = True
+    unit: UnitEffect = deferred()  # noqa: RUF009 - it makes a field
+    tests: Mapping[str, PairTest] = deferred()
+    tiers: Mapping[str, Tiers] = deferred()
+    effects: Mapping[str, Floats] = deferred()
+    diagnosis: Mapping[str, Any] = deferred()
+    notes: tuple[str, ...] = deferred(())
+    warnings: tuple[str, ...] = deferred(())
+    provenance: Provenance | None = deferred(None)  # noqa: RUF009
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""

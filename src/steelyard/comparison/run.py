@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.comparison.aggregations import AGGREGATIONS, Aggregate, ranked
 from steelyard.comparison.autoranking import AutoRanking, rank_together
-from steelyard.comparison.diagnosis import diagnose, order_flips, pairing_note, tie_note
+from steelyard.comparison.beside import Findings
 from steelyard.comparison.options import AUTORANK, CompareOptions
 from steelyard.comparison.results import (
     CORPUS,
@@ -19,9 +19,7 @@ from steelyard.comparison.results import (
     PROPORTION,
     SENTENCES,
     Comparison,
-    PairTest,
     Ranked,
-    Tiers,
     with_pairs_alone,
 )
 from steelyard.comparison.scores import (
@@ -33,16 +31,9 @@ from steelyard.comparison.scores import (
     draw_sample,
     the_score,
 )
-from steelyard.comparison.tests import (
-    TESTS,
-    Question,
-    Verdicts,
-    fitting,
-    fitting_tests,
-    pair_test,
-    tiers_by,
-)
+from steelyard.comparison.tests import TESTS, Question, fitting_tests, refuse_unfit
 from steelyard.core import bounds
+from steelyard.core.deferred import later
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
@@ -50,13 +41,10 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.stats.arrays import Floats, same_digits
+from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
-from steelyard.stats.paired import pairedtests
 from steelyard.stats.paired.corrections import wilson_interval
-from steelyard.stats.ranks import ranks
-from steelyard.stats.strength.wins import win_counts
 
 DEFAULT = ("mean", "median", "bt")
 
@@ -141,60 +129,58 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         raise UsageError('by="autorank" ranks by several scores: compare_scores takes them')
     chosen = the_score(es, score)
     check_segments(es, chosen)
-    stream, *streams, drawn = generator(rng).spawn(2 + len(AGGREGATIONS))
     data = compared(es, chosen, options.unit)
     names, notes = _rankings(options, data)
+    stream, *streams, drawn = _streams(rng, names, data, options)
     asked = fitting_tests(names, data) if options.tests is None else options.tests
     if any(TESTS[name].binary for name in asked) and not data.binary:
         raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
     several, few = len(data.systems) > 1, len(data.systems) <= MOST_SHOWN
     sample = draw_sample(data, options, stream, pairs=few or options.tests is not None)
+    question = Question(data, sample, options, drawn)
+    for name in asked if several else ():
+        refuse_unfit(name, question)
     chance = dict(zip(AGGREGATIONS, streams, strict=True))
     found = {name: AGGREGATIONS[name].rank(sample, options, chance[name]) for name in names}
-    question = Question(data, sample, options, drawn)
-    tests = {name: pair_test(name, question) for name in asked if several}
-    tiers = {name: _tiers(name, found[name].ranks, tests, question) for name in names}
-    told = any(note.endswith(SENTENCES) for note in notes)  # which is said once
-    notes += [
-        test.reason.removesuffix(f" (on {SENTENCES})") if told else test.reason
-        for test in tests.values()
-    ]
-    flips = []
-    if "bt" in names and several:
-        counts = win_counts(data.scores, tolerance=options.tolerance)
-        notes += tie_note(counts, data.systems, options)
-        flips = order_flips(counts, data.systems, options)
-    diagnosis = diagnose(es, data, found)
-    diagnosis["pairing"], told_of_pairing = pairing_note(data.scores)
-    notes += told_of_pairing
-    warnings = [*data.warnings, *sample.warnings]
-    warnings += [text for test in tests.values() for text in test.told]
-    warnings += [text for own in found.values() for text in own.warnings]
-    warnings += _unofficial(es, data, found.get("mean"))
-    warnings += pairedtests.error_note(max((t.error for t in tests.values()), default=0.0))
-    warnings += [text for own in tiers.values() if own is not None for text in own.warnings]
-    warnings += [*flips, *diagnosis.pop("warnings")]
     shown = {name: _shown(name, own, sample, data) for name, own in found.items()}
-    notes += [text for own in shown.values() for text in own.notes]
-    effects = _effects(data, options.tolerance) if few else {}
+    if "bootstrap" not in asked:  # resamples are large, and nothing else looks at them again
+        question = replace(question, sample=replace(sample, counts=None))
+    found = {name: replace(own, replicates=None, against=None) for name, own in found.items()}
+    parts = Findings(es, question, found, shown, tuple(asked), tuple(notes))
+    alone = None
+    if few and not all(own.average for own in shown.values()):
+        alone = parts.superiority
     return Comparison(
         score=chosen,
         systems=data.systems,
-        n_segments=int((~np.isnan(data.scores)).any(axis=0).sum()),
-        unit=data.units.effect(data.additive()),
-        aggregations=with_pairs_alone(shown, effects.get("superiority")),
-        tests=tests,
-        tiers={name: own for name, own in tiers.items() if own is not None},
-        effects=effects,
-        diagnosis=diagnosis,
-        notes=tuple(dict.fromkeys(notes)),
-        warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of(
-            "compare", _settings(data, names, asked, options), es.inputs, rng, options
+        n_segments=data.n_segments,
+        unit=parts.later("unit"),
+        aggregations=with_pairs_alone(shown, alone),
+        tests=parts.later("tests"),
+        tiers=parts.later("tiers"),
+        effects=parts.later("effects"),
+        diagnosis=parts.later("diagnosis"),
+        notes=parts.later("notes"),
+        warnings=parts.later("warnings"),
+        provenance=later(
+            lambda: Provenance.of(
+                "compare", _settings(data, names, asked, options), es.inputs, rng, options
+            )
         ),
         alpha=options.alpha,
         higher_is_better=data.higher_is_better,
     )
+
+
+def _streams(
+    rng: Rng, names: Sequence[str], data: Compared, options: CompareOptions
+) -> list[np.random.Generator]:
+    """Give resamples, each ranking and tests a stream of their own; one, where nothing is drawn."""
+    own, n = generator(rng), 2 + len(AGGREGATIONS)
+    drawn = options.intervals is not None or data.statistics is not None
+    if drawn or any(AGGREGATIONS[name].in_order for name in names) or not isinstance(rng, int):
+        return own.spawn(n)
+    return [own] * n
 
 
 def _settings(
@@ -229,15 +215,6 @@ def _rankings(options: CompareOptions, data: Compared) -> tuple[tuple[str, ...],
     return names, notes
 
 
-def _effects(data: Compared, tolerance: float) -> dict[str, Floats]:
-    return {
-        "superiority": pairedtests.superiority(data.scores, tolerance=tolerance),
-        "cliffs_delta": pairedtests.cliffs_delta(data.scores),
-        "standardised_difference": data.sign * pairedtests.standardised_difference(data.additive())
-        + 0.0,  # no -0.0
-    }
-
-
 def _shown(by: str, found: Aggregate, sample: Sample, data: Compared) -> Ranked:
     """Give a ranking with its intervals, in the numbers of the score itself."""
     result = ranked(by, found, sample.level)
@@ -255,40 +232,6 @@ def _shown(by: str, found: Aggregate, sample: Sample, data: Compared) -> Ranked:
         told = "proportion: Wilson's 95 % intervals; those of ranks are of resamples"
         result = replace(result, low=low, high=high, notes=(told,))
     return replace(result, of=PROPORTION)
-
-
-def _unofficial(es: EvalSet, data: Compared, found: Aggregate | None) -> list[str]:
-    """Warn where means of segments stand in for official scores that are something else."""
-    table = es[data.name]
-    if found is None or data.statistics is not None or table.system_scores is None:
-        return []
-    rows = [es.systems.index(system) for system in data.systems]
-    official = data.sign * table.system_scores[rows]
-    if same_digits(official, found.scores):
-        return []
-    told = (
-        f"mean ranks by means of segment scores, which the official system scores of "
-        f"'{data.name}' are not"
-    )
-    moved = [
-        f"{system} is {int(here)}, officially {int(there)}"
-        for system, here, there in zip(data.systems, found.ranks, ranks(official), strict=True)
-        if not np.isnan(there) and here != there
-    ]
-    if not moved:
-        return [f"{told}; the order is the same"]
-    more = f" (and {len(moved) - 4} more)" if len(moved) > 4 else ""
-    return [f"{told}; the places differ: {'; '.join(moved[:4])}{more}"]
-
-
-def _tiers(by: str, ranks: Floats, tests: Mapping[str, PairTest], asked: Question) -> Tiers | None:
-    """Put systems into tiers by the test that fits the ranking, or else by the first."""
-    fits = fitting(by, asked.data)
-    name = fits if fits in tests else next(iter(tests), None)
-    if name is None:
-        return None
-    found = Verdicts(name, tests[name], TESTS[name].ahead(asked.data))
-    return tiers_by(by, ranks, asked.data.systems, found, asked.options.alpha)
 
 
 @dataclass(frozen=True, slots=True)

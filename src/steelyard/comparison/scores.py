@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 
@@ -20,9 +20,26 @@ from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.unitfreedom import unit_level
+from steelyard.stats.strength.wins import WinCounts, win_counts
 
 LEVEL = 0.95  # of all intervals
-_FEW = 4  # warnings of a kind before the last one counts the rest
+_PART = 1 << 14  # values looked at together
+_LOOK = 64  # first scores of a system, which mostly tell it from others
+FEW = 4  # warnings of a kind before the last one counts the rest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wins:
+    """Wins and ties of all pairs, by the tolerance of a tie; each is counted once."""
+
+    scores: Floats
+    _known: dict[float, WinCounts] = field(default_factory=dict, init=False, repr=False)
+
+    def by(self, tolerance: float) -> WinCounts:
+        """Count, or give what was counted before."""
+        if tolerance not in self._known:
+            self._known[tolerance] = win_counts(self.scores, tolerance=tolerance)
+        return self._known[tolerance]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +58,14 @@ class Compared:
     statistics: CorpusStatistics | None = None
     warnings: tuple[str, ...] = ()
     units: Units = field(default_factory=lambda: Units(SEGMENT, 0))
+    n_segments: int = 0  # those that any system has
+    wins: Wins = field(init=False, repr=False)
+    binary: bool = field(init=False)  # segments are right or wrong: every score is 0 or 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wins", Wins(self.scores))
+        right = self.statistics is None and is_binary(self.scores, self.sign)
+        object.__setattr__(self, "binary", right)
 
     @property
     def blocks(self) -> Counts | None:
@@ -51,11 +76,6 @@ class Compared:
     def sign(self) -> float:
         """1 where higher is better, else -1."""
         return 1.0 if self.higher_is_better else -1.0
-
-    @property
-    def binary(self) -> bool:
-        """Whether segments are right or wrong: every score is 0 or 1."""
-        return self.statistics is None and is_binary(self.sign * self.scores)
 
     def additive(self) -> Floats:
         """Segment scores whose means are the scores of systems (of a corpus score: nearly)."""
@@ -83,6 +103,11 @@ class Sample:
     pairs: bool = True
     level: float | Floats = LEVEL
     warnings: tuple[str, ...] = ()
+    wins: Wins | None = None  # of the same scores, where others count them, too
+
+    def win_counts(self, tolerance: float) -> WinCounts:
+        """Count wins and ties of all pairs."""
+        return (self.wins or Wins(self.scores)).by(tolerance)
 
 
 def draw_sample(
@@ -91,7 +116,12 @@ def draw_sample(
     """Draw resamples of the segments, or of whole units, where intervals are wanted."""
     blocks = data.blocks
     sample = Sample(
-        data.scores, data.systems, blocks=blocks, statistics=data.statistics, pairs=pairs
+        data.scores,
+        data.systems,
+        blocks=blocks,
+        statistics=data.statistics,
+        pairs=pairs,
+        wins=data.wins,
     )
     if options.intervals is None:
         return sample
@@ -140,66 +170,101 @@ def check_segments(es: EvalSet, score: str) -> None:
 def compared(es: EvalSet, name: str, unit: str) -> Compared:
     """Take one score of the systems that have it, and say what was noticed on the way."""
     table = es[name]
-    values = table.oriented
-    some = np.asarray((~np.isnan(values)).any(axis=1))
+    kept, systems = table.oriented, es.systems
+    present = ~np.isnan(kept)
+    complete = bool(present.all())
+    stats = table.statistics
     warnings = [*es.notes, *direction_warnings(name, table)]
-    lost = [s for s, known in zip(es.systems, some, strict=True) if not known]
-    if lost:
-        warnings.append(
-            f"{plural(len(lost), 'system')} without '{name}' left out: {listed(lost, 30)}"
-        )
-    systems = tuple(s for s, known in zip(es.systems, some, strict=True) if known)
-    kept = values[some]
-    missing = int(np.isnan(kept).sum())
-    if missing:
-        shared = int((~np.isnan(kept)).all(axis=0).sum())
-        warnings.append(
-            f"{missing:,} of {kept.size:,} scores are missing: pairs are compared on the segments "
-            f"both have, means and medians over what each has ({shared:,} segments are complete)"
-        )
+    if not complete:
+        some = np.asarray(present.any(axis=1))
+        lost = [s for s, known in zip(systems, some, strict=True) if not known]
+        if lost:
+            warnings.append(
+                f"{plural(len(lost), 'system')} without '{name}' left out: {listed(lost, 30)}"
+            )
+            systems = tuple(s for s, known in zip(systems, some, strict=True) if known)
+            kept, present = kept[some], present[some]
+            stats = None if stats is None else stats.select(systems=np.flatnonzero(some))
+        missing = int(present.size - present.sum())
+        if missing:
+            shared = int(present.all(axis=0).sum())
+            warnings.append(
+                f"{missing:,} of {kept.size:,} scores are missing: pairs are compared on the "
+                "segments both have, means and medians over what each has "
+                f"({shared:,} segments are complete)"
+            )
     if not systems:
         raise UsageError(f"no system has a '{name}' score")
     if len(systems) == 1:
         warnings.append(f"one system ({systems[0]}): there is nothing to compare it with")
     warnings += _twins(kept, systems)
-    stats = table.statistics
-    if stats is not None:
-        stats = stats.select(systems=np.flatnonzero(some))
-    units = units_of(es.segments, unit, np.asarray((~np.isnan(kept)).any(axis=0)))
+    used = np.ones(kept.shape[1], dtype=bool) if complete else np.asarray(present.any(axis=0))
+    units = units_of(es.segments, unit, used)
     warnings += units.warnings
-    return Compared(name, systems, kept, table.higher_is_better, stats, tuple(warnings), units)
+    return Compared(
+        name=name,
+        systems=systems,
+        scores=kept,
+        higher_is_better=table.higher_is_better,
+        statistics=stats,
+        warnings=tuple(warnings),
+        units=units,
+        n_segments=int(used.sum()),
+    )
 
 
-def is_binary(values: Floats) -> bool:
-    """Tell whether all known values are 0 or 1; zeros alone may be anything.
+def is_binary(values: Floats, right: float = 1.0) -> bool:
+    """Tell whether all known values are 0 or 1 (or another number); zeros alone may be anything.
 
     Examples
     --------
     >>> is_binary(np.array([0.0, 1.0, np.nan])), is_binary(np.array([0.0, 0.0]))
     (True, False)
     """
-    known = values[~np.isnan(values)]
-    right = known == 1
-    return bool((right | (known == 0)).all() and right.any())
+    some = False
+    flat = values.ravel()
+    for start in range(0, flat.size, _PART):  # the first few values mostly settle it
+        part = flat[start : start + _PART]
+        found = part == right
+        if not (found | (part == 0) | np.isnan(part)).all():
+            return False
+        some = some or bool(found.any())
+    return some
 
 
 def _twins(scores: Floats, systems: Sequence[str]) -> list[str]:
     """Name systems with the same scores; found by their bytes, since there may be many systems."""
-    found: dict[bytes, list[int]] = {}
-    for i, row in enumerate(scores + 0.0):  # no -0.0
-        found.setdefault(np.where(np.isnan(row), np.nan, row).tobytes(), []).append(i)
+    found = _alike(scores[:, :_LOOK], range(len(systems)))
+    if any(len(group) > 1 for group in found.values()):  # else the first scores tell all apart
+        found = _alike(scores, [i for group in found.values() if len(group) > 1 for i in group])
     groups = [group for group in found.values() if len(group) > 1]
     total = sum(len(group) * (len(group) - 1) // 2 for group in groups)
-    pairs = [pair for group in groups for pair in islice(combinations(group, 2), _FEW + 1)]
-    shown = sorted(pairs)[: _FEW + 1]
+    pairs = [pair for group in groups for pair in islice(combinations(group, 2), FEW + 1)]
+    shown = sorted(pairs)[: FEW + 1]
     told = [f"'{systems[i]}' and '{systems[j]}' have the same scores" for i, j in shown]
     if total > len(told):
         told[-1] += f" (and {total - len(told):,} more of this kind)"
     return told
 
 
-def first_few(found: list[str]) -> list[str]:
-    """Keep a list of like warnings short."""
-    if len(found) <= _FEW + 1:
+def _alike(scores: Floats, rows: Iterable[int]) -> dict[bytes, list[int]]:
+    """Gather rows of the same bytes; missing is missing, and no 0 is -0."""
+    found: dict[bytes, list[int]] = {}
+    for i in rows:
+        row = scores[i] + 0.0
+        found.setdefault(np.where(np.isnan(row), np.nan, row).tobytes(), []).append(i)
+    return found
+
+
+def first_few(found: list[str], total: int | None = None) -> list[str]:
+    """Keep a list of like warnings short; there may be more of them than are listed.
+
+    Examples
+    --------
+    >>> first_few(list("abcde"), 7)
+    ['a', 'b', 'c', 'd', 'e (and 2 more of this kind)']
+    """
+    total = len(found) if total is None else total
+    if total <= FEW + 1:
         return found
-    return [*found[:_FEW], f"{found[_FEW]} (and {len(found) - _FEW - 1} more of this kind)"]
+    return [*found[:FEW], f"{found[FEW]} (and {total - FEW - 1} more of this kind)"]

@@ -23,7 +23,6 @@ from steelyard.stats.permutation.corpus import corpus_test
 from steelyard.stats.resampling.unitfreedom import unit_sizes, widened_p
 from steelyard.stats.strength import sandwich
 from steelyard.stats.strength.bradleyterry import bradley_terry
-from steelyard.stats.strength.wins import win_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,7 @@ def _permutation(asked: Question) -> tuple[Floats, float]:
 
 def _bootstrap(asked: Question) -> tuple[Floats, float]:
     own, drawn = means(asked.sample)
-    if drawn is None:
-        raise UsageError("the bootstrap test needs resamples: choose intervals=...")
+    assert drawn is not None
     side, blocks = asked.options.alternative, asked.data.blocks
     p = pairedtests.bootstrap_test(own, drawn, alternative=side)
     if blocks is None:
@@ -75,8 +73,6 @@ def _bootstrap(asked: Question) -> tuple[Floats, float]:
 
 
 def _mood(asked: Question) -> tuple[Floats, float]:
-    if asked.options.alternative != "two-sided":
-        raise UsageError("mood's test is two-sided; choose another tests=... for one side")
     blocks = asked.data.blocks
     if blocks is None:
         return pairedtests.mood_test(asked.data.scores), 0.0
@@ -85,8 +81,6 @@ def _mood(asked: Question) -> tuple[Floats, float]:
 
 def _bt_gap(asked: Question) -> tuple[Floats, float]:
     options = asked.options
-    if options.ties in TIE_MODELS:
-        raise UsageError(f"bt-gap: there are no errors by unit for ties as {options.ties}")
     found = sandwich.bt_by_block(
         asked.data.scores,
         asked.data.blocks,
@@ -97,23 +91,33 @@ def _bt_gap(asked: Question) -> tuple[Floats, float]:
     return sandwich.bt_gap_test(found, alternative=options.alternative), 0.0
 
 
-def _strengths(scores: Floats) -> Floats:
-    counts = win_counts(scores)
+def _sign(asked: Question) -> tuple[Floats, float]:
+    data, options = asked.data, asked.options
+    if data.blocks is None and not options.tolerance:
+        counts = data.wins.by(0.0)
+        side = options.alternative
+        return pairedtests.sign_test_counts(counts.wins, counts.met > 0, alternative=side), 0.0
+    return _of_scores(pairedtests.sign_test, unitflips.sign, "tolerance")(asked)
+
+
+def _strengths(data: Compared) -> Floats:
+    counts = data.wins.by(0.0)
     own = bradley_terry(counts.wins, counts.ties).log_strength
     return np.nan_to_num(own[:, None] - own)
 
 
-def _sums(scores: Floats) -> Floats:
-    return np.array([np.nansum(own - scores, axis=1) for own in scores])
+def _sums(data: Compared) -> Floats:
+    return np.array([np.nansum(own - data.scores, axis=1) for own in data.scores])
 
 
-def _medians(scores: Floats) -> Floats:
-    middle = np.nanmedian(scores, axis=1)
+def _medians(data: Compared) -> Floats:
+    middle = np.nanmedian(data.scores, axis=1)
     return np.asarray(middle[:, None] - middle)
 
 
-def _wins(scores: Floats) -> Floats:
-    return np.array([(own > scores).sum(axis=1) - (own < scores).sum(axis=1) for own in scores])
+def _wins(data: Compared) -> Floats:
+    wins = data.wins.by(0.0).wins
+    return np.asarray(wins - wins.T)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,7 @@ class PairwiseTest:
 
     reason: str
     p: Callable[[Question], tuple[Floats, float]]
-    lead: Callable[[Floats], Floats] = _sums
+    lead: Callable[[Compared], Floats] = _sums
     of_corpus: str | None = None
     binary: bool = False
     exact: bool = True
@@ -145,7 +149,7 @@ class PairwiseTest:
         """Who is ahead of whom in the eyes of the test: the sign of what it tests, for pairs."""
         if self.of_corpus and data.statistics is not None:
             return np.sign(corpus_gaps(data.statistics))
-        return np.sign(self.lead(data.scores))
+        return np.sign(self.lead(data))
 
 
 SIGN = "sign tests who wins more segments, as bt, elo and trueskill rank"
@@ -174,9 +178,7 @@ TESTS = {
         _medians,
         by_unit="mood tests medians by swapping what two systems have",
     ),
-    "sign": PairwiseTest(
-        SIGN, _of_scores(pairedtests.sign_test, unitflips.sign, "tolerance"), _wins
-    ),
+    "sign": PairwiseTest(SIGN, _sign, _wins),
     "wilcoxon": PairwiseTest(
         "wilcoxon weighs wins by the rank of their size: between mean and bt",
         _of_scores(pairedtests.wilcoxon_test, unitflips.wilcoxon),
@@ -217,14 +219,25 @@ def fitting(by: str, data: Compared) -> str:
     return name if TESTS[name].exact or not data.units.few else "permutation"
 
 
+def refuse_unfit(name: str, asked: Question) -> None:
+    """Refuse a test that the data, or the other options, have no answer for."""
+    options = asked.options
+    if asked.data.units.few and not TESTS[name].exact:
+        exact = ", ".join(own for own, other in TESTS.items() if other.exact)
+        few = asked.data.units.too_few()
+        raise UsageError(f"{name}: {few} for it; exact tests are {exact}")
+    if name == "bootstrap" and asked.sample.counts is None:
+        raise UsageError("the bootstrap test needs resamples: choose intervals=...")
+    if name == "mood" and options.alternative != "two-sided":
+        raise UsageError("mood's test is two-sided; choose another tests=... for one side")
+    if name == "bt-gap" and options.ties in TIE_MODELS:
+        raise UsageError(f"bt-gap: there are no errors by unit for ties as {options.ties}")
+
+
 def pair_test(name: str, asked: Question) -> PairTest:
     """Test all pairs; where a corpus score is compared, some tests are of sentence scores."""
     test = TESTS[name]
     of = test.of(asked.data)
-    if asked.data.units.few and not test.exact:
-        exact = ", ".join(own for own, other in TESTS.items() if other.exact)
-        few = asked.data.units.too_few()
-        raise UsageError(f"{name}: {few} for it; exact tests are {exact}")
     p, error = test.p(asked)
     p, told = _without_few(name, p, asked.data)
     reason = test.of_corpus if of == CORPUS and test.of_corpus else test.reason

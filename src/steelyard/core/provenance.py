@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from steelyard.core.options import Options
 from steelyard.core.words import listed
 
 
+@cache
 def installed_version() -> str:
     """Give the version of Steelyard that is installed."""
     from importlib.metadata import version

@@ -11,16 +11,17 @@ import html
 import json
 import math
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.core.errors import MissingDependencyError, UsageError, hint, printable
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Cell = str | int | float | bool | None
 _WIDTH = 2 * 1.959964  # standard errors that a 95 % interval is wide
@@ -285,6 +286,8 @@ def interval_decimals(values: ArrayLike, low: ArrayLike, high: ArrayLike) -> int
     >>> interval_decimals([0.81571, 0.80712], [0.807, 0.798], [0.824, 0.816])
     4
     """
+    import numpy as np  # every command has tables, and its --help needs none
+
     width = np.asarray(high, dtype=np.float64) - np.asarray(low, dtype=np.float64)
     width = width[np.isfinite(width) & (width > 0)]
     if not width.size:
@@ -395,10 +398,9 @@ def escape_latex(text: str) -> str:
 
 def _plain(value: object) -> object:
     """Make numpy values and tuples into what JSON knows; NaN becomes null."""
-    if isinstance(value, np.ndarray):
+    numpy = sys.modules.get("numpy")  # where it was never loaded, no value is of it
+    if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
         return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return _plain(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -420,5 +422,10 @@ def dumps(value: object, *, indent: int | None = 2) -> str:
     >>> dumps({"x": float("nan"), "name": "ä"}, indent=None)
     '{"x": null, "name": "ä"}'
     """
-    written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    from steelyard.core.jsontext import indented  # no help text needs it
+
+    if indent is None:
+        written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+    else:
+        written = indented(value, "\n", " " * indent)
     return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

@@ -70,7 +70,9 @@ class ScoreTable:
     @property
     def has_segments(self) -> bool:
         """Whether any segment has a score (some metrics exist at system level only)."""
-        return not bool(np.isnan(self.values).all())
+        first = self.values[:1, :1]  # which mostly settles it
+        known = first.size and not np.isnan(first[0, 0])
+        return bool(known) or not bool(np.isnan(self.values).all())
 
     @property
     def oriented(self) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -104,15 +105,20 @@ def uninformative(
     >>> list(uninformative([("a", a), ("b", b), ("c", a.copy())]))
     [('a', None, None), ('b', 3.0, None), ('c', None, 'a')]
     """
-    seen: dict[bytes, str] = {}
+    seen: dict[tuple[float, int], list[tuple[str, Floats]]] = {}
     for name, values in scores:
-        known = values[~np.isnan(values)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            total, known = float(values.sum()), values
+        if math.isnan(total):
+            known = values[~np.isnan(values)]
+            total = float(known.sum())
         if not known.size:
             continue
-        constant = float(known[0]) if known.min() == known.max() else None
-        key = np.where(np.isnan(values), np.nan, values + 0.0).tobytes()
-        yield name, constant, seen.get(key)
-        seen.setdefault(key, name)
+        constant = float(known.flat[0]) if known.min() == known.max() else None
+        alike = seen.setdefault((total, known.size), [])  # the same numbers have the same sum
+        twins = (twin for twin, own in alike if np.array_equal(own, values, equal_nan=True))
+        yield name, constant, next(twins, None)
+        alike.append((name, values))
 
 
 def _twin_systems(es: EvalSet) -> Found:

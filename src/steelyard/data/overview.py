@@ -225,9 +225,11 @@ def sounds_lower(name: str) -> bool:
 
 def direction_warnings(name: str, table: ScoreTable) -> list[str]:
     """Ask about a direction that nobody gave and that the name speaks against."""
-    known = table.values[~np.isnan(table.values)]
     asked = not (table.direction_given or not table.higher_is_better) and sounds_lower(name)
-    if not asked or (known.size and (known <= 0).all() and (known < 0).any()):
+    if not asked:
+        return []
+    known = table.values[~np.isnan(table.values)]
+    if known.size and (known <= 0).all() and (known < 0).any():
         return []  # what is never positive was turned round already
     asking = f'lower_is_better=["{name}"], or higher_is_better=["{name}"] to say that it is meant'
     return [f"'{name}' sounds as if lower were better; taken as higher is better: {asking}"]

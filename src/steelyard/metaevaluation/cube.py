@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,15 +16,23 @@ from steelyard.core.words import listed, plural
 from steelyard.data.choosing import chosen_metrics, need_moments
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import uninformative
-from steelyard.data.overview import score_facts
+from steelyard.data.overview import direction_warnings, score_facts
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult
 from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.metametrics.base import MetaMetric, Scores, Source, TieRules, View
+from steelyard.stats.metametrics.base import (
+    MetaMetric,
+    Scores,
+    Source,
+    TieRules,
+    View,
+    judged_cells,
+)
 from steelyard.stats.ranks import ranks
 
 HINT = " (common=True weighs all metrics on what all of them have)"
 LISTED = 5  # names that a warning lists
+_CELLS = 1 << 20  # scores that are looked at together
 
 Bools = NDArray[np.bool_]
 
@@ -31,12 +40,6 @@ Bools = NDArray[np.bool_]
 def quoted(names: Sequence[str]) -> str:
     """Name a few metrics, and count the others."""
     return listed([f"'{name}'" for name in names], LISTED, rest="other")
-
-
-def judged_cells(human: Floats) -> Bools:
-    """Tell which outputs people scored; all, where they scored whole systems alone."""
-    known: Bools = ~np.isnan(human)
-    return known if known.any() else np.ones_like(known)
 
 
 @dataclass(frozen=True)
@@ -54,20 +57,23 @@ class Data:
     def scores(self) -> Scores:
         """All scores as arrays, made once."""
         judged = judged_cells(self.human)
-        cube = np.empty((len(self.metrics), *self.human.shape))
-        systems = np.empty((len(self.metrics), len(self.human)))
-        sources = []
+        systems = np.full((len(self.metrics), len(self.human)), np.nan)
+        sources, means = [], []
         for k, name in enumerate(self.metrics):
             table, sign = self.es.scores[name], self.sign(name)
             cells, official, stats = table.oriented, table.system_scores, table.statistics
-            cube[k] = np.where(judged, cells, np.nan)
             if stats is not None:  # the score of what people scored
                 stats = stats.masked(judged)
                 systems[k] = sign * stats.corpus_scores()
+            elif official is not None:
+                systems[k] = sign * official
             else:
-                systems[k] = row_means(cube[k]) if official is None else sign * official
+                means.append(k)
             sources.append(Source(cells, official is not None, table.has_segments, stats, sign))
-        return Scores(self.human, self.human_systems, cube, systems, tuple(sources))
+        found = Scores(self.human, self.human_systems, systems, tuple(sources))
+        for k in means:
+            systems[k] = row_means(found.matrices[k])
+        return found
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -98,11 +104,16 @@ class Data:
 
     def n_systems(self, metric: str) -> int:
         """How many systems have a score of people and of a metric."""
-        return int((~np.isnan(self.human_systems + self.systems(metric))).sum())
+        return int(self._n_systems[self.places[metric]])
+
+    @cached_property
+    def _n_systems(self) -> Counts:
+        known: Counts = (~np.isnan(self.human_systems + self.scores.systems)).sum(axis=1)
+        return known
 
     def n_cells(self, metric: str) -> int:
         """How many outputs have a segment score of people and of a metric."""
-        return int((~np.isnan(self.segments(metric))).sum())
+        return self.scores.n_cells[self.places[metric]]
 
     def coverage(self, metric: str) -> str | None:
         """Say how much of what people judged a metric has, None if that is all."""
@@ -110,7 +121,7 @@ class Data:
         parts = []
         if systems < len(self.human_systems):
             parts.append(f"{systems} of {len(self.human_systems)} systems")
-        judged = int(judged_cells(self.human).sum())
+        judged = int(self.scores.judged.sum())
         if cells < judged and self.es.scores[metric].has_segments:
             parts.append(f"{cells:,} of {judged:,} segment scores")
         return ", ".join(parts) or None
@@ -248,17 +259,44 @@ def prepare(
 def _look(data: Data, human: str) -> list[str]:
     """Warn of metrics that are constant, identical, or upside down."""
     found = []
-    for name, constant, twin in uninformative((n, data.segments(n)) for n in data.metrics):
+    scores = data.scores
+    people = scores.human[:, scores.columns]
+    for name, constant, twin in uninformative(zip(data.metrics, scores.matrices, strict=True)):
         if constant is not None:
             found.append(f"'{name}' is constant: it can't tell systems apart")
         if twin is not None:
             found.append(f"'{name}' and '{twin}' are identical")
-        facts = score_facts(name, data.es[name], data.es[human])
-        found += facts.doubts(human)
+        # What goes with people, on all that they judged, does not go against them.
+        k = data.places[name]
+        with_people = scores.complete[k] and _goes_with(scores.matrices[k], people)
+        table = data.es[name]
+        found += (
+            direction_warnings(name, table)
+            if with_people
+            else score_facts(name, table, data.es[human]).doubts(human)
+        )
     means = data.human_systems[~np.isnan(data.human_systems)]
     if len(means) > 1 and means.min() == means.max():
         found.append(f"'{human}' ties all systems: agreement with it says nothing of systems")
     return found
+
+
+def _goes_with(metric: Floats, people: Floats) -> bool:
+    """Tell whether a metric surely does not go against people, from cells that both have.
+
+    What this leaves open is looked at again, with care: it works on parts, and copies nothing.
+    """
+    if not people.size:
+        return False
+    rows = max(1, _CELLS // people.shape[1])
+    parts = [slice(start, start + rows) for start in range(0, len(people), rows)]
+    middle, centre = people.mean(), metric.mean()
+    shared = sum(float(np.vdot(metric[own], people[own] - middle)) for own in parts)
+    if not shared < 0:
+        return shared >= 0
+    size = sum(float(np.square(metric[own] - centre).sum()) for own in parts)
+    spread = sum(float(np.square(people[own] - middle).sum()) for own in parts)
+    return shared * math.sqrt(people.size) > -2.5 * math.sqrt(size * spread)
 
 
 def _has(es: EvalSet, metric: str, judged: Bools) -> tuple[Bools, Bools | None]:
@@ -280,7 +318,9 @@ def _lacking(data: Data) -> list[str]:
     es, judged = data.es, judged_cells(data.human)
     systems: dict[tuple[str, ...], list[str]] = {}
     cells: dict[bytes, tuple[Bools, list[str]]] = {}
-    for name in data.metrics:
+    for name, whole in zip(data.metrics, data.scores.complete, strict=True):
+        if whole:
+            continue
         scored, known = _has(es, name, judged)
         if not scored.any():
             continue  # no value; its note says why

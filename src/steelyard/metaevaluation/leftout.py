@@ -13,10 +13,8 @@ import numpy as np
 
 from steelyard.core.words import plural
 from steelyard.metaevaluation.cube import Data, Run, quoted
-from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.metaevaluation.results import MetaResult
-from steelyard.stats.arrays import Counts
 from steelyard.stats.ranks import ranks, whole
 
 _SHOWN = 3  # metrics whose values a warning gives
@@ -29,20 +27,19 @@ def without(data: Data, systems: Collection[str]) -> Data:
     return Data(es, data.human[kept], data.human_systems[kept], data.metrics)
 
 
-def beside(
-    run: Run, found: Sequence[MetaResult], rest: Data, options: MetaOptions, blocks: Counts | None
-) -> list[MetaResult]:
-    """Give results the value and place that they have without the outliers."""
-    other = {result.metric: result for result in Run.of(rest, run.meta, options, blocks).results()}
-    names = [result.metric for result in found]
+def beside(run: Run, found: Sequence[MetaResult], systems: Collection[str]) -> list[MetaResult]:
+    """Give results the value and place that they have without these systems."""
+    kept = [i for i, name in enumerate(run.data.es.systems) if name not in systems]
+    part = run.view.part(np.array(kept, dtype=np.int64))
+    places = run.places([result.metric for result in found])
+    values = run.meta.values(part)
+    other = [values[k].value for k in places]
+    n_systems = (~np.isnan(part.scores.human_systems + part.scores.systems)).sum(axis=1)
     here = whole(ranks([result.value for result in found]))
-    there = whole(ranks([other[name].value for name in names]))
+    there = whole(ranks(other))
     return [
-        replace(
-            result,
-            without_outliers=Without(other[name].value, there[k], here[k], other[name].n_systems),
-        )
-        for k, (name, result) in enumerate(zip(names, found, strict=True))
+        replace(result, without_outliers=Without(value, low, high, int(n_systems[k])))
+        for result, value, low, high, k in zip(found, other, there, here, places, strict=True)
     ]
 
 

@@ -80,7 +80,8 @@ def find_outliers(
     '1 of 6 systems is an outlier by da (F -22.7; robust deviations from the median, beyond 2.5)'
     """
     found = outlying(scores, cutoff)
-    far = {name: float(found.deviations[i]) for i, name in enumerate(systems) if found.flags[i]}
+    flags = found.flags
+    far = {name: float(found.deviations[i]) for i, name in enumerate(systems) if flags[i]}
     ordered = sorted(far, key=lambda name: (-abs(far[name]), name))
     return Outliers(
         human=human,

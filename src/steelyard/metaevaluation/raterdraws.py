@@ -118,13 +118,11 @@ def judgements(data: Data, human: str, ratings: Ratings) -> Judgements:
 
 
 def people_behind(
-    es: EvalSet, human: str, options: MetaOptions, data: Data, rest: Data
-) -> tuple[Ratings | None, tuple[Data, Data]]:
+    es: EvalSet, human: str, options: MetaOptions, data: Data
+) -> tuple[Ratings | None, Data]:
     """Give the ratings, where raters are asked for, and data that know them if they are units."""
     ratings = _ratings_behind(es, human, options)
-    known = _with_raters(data, human, ratings, options.unit)
-    other = known if rest is data else _with_raters(rest, human, ratings, options.unit)
-    return ratings, (known, other)
+    return ratings, _with_raters(data, human, ratings, options.unit)
 
 
 def _with_raters(data: Data, human: str, ratings: Ratings | None, unit: str) -> Data:

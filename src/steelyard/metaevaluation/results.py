@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.later import Later, known
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import listed, plural
@@ -31,8 +32,8 @@ def units(intervals: str, unit: str = SEGMENT) -> str:
     ('segments', 'documents', 'runs of 5 segments and systems')
     """
     drawn = many(unit)
-    known = {"system": "systems", "both": f"{drawn} and systems", RATER: "raters"}
-    return known.get(intervals, drawn)
+    named = {"system": "systems", "both": f"{drawn} and systems", RATER: "raters"}
+    return named.get(intervals, drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,12 @@ class MetaEvaluation:
     by_coarser: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     n_cells: int | None = None  # outputs (system, segment) that people scored
     outliers: Outliers | None = None  # by people's scores of systems
-    worth: Worth | None = None  # of differences of the best metric, to people
+    later_worth: Later[Worth | None] = field(default=known(None), compare=False, repr=False)
+
+    @property
+    def worth(self) -> Worth | None:
+        """What differences of the best metric are worth to people, measured when it is asked."""
+        return self.later_worth()
 
     @property
     def resampled_units(self) -> str:
@@ -124,11 +130,11 @@ class MetaEvaluation:
         if self.unit.name != SEGMENT:
             drawn = ", intervals" if self.resampled in ("unit", "both") else ""
             return [f"{self.unit.sentence()} (of values{drawn} and tests)"]
-        known = self.unit.coarser
-        if known is None:
+        coarser = self.unit.coarser
+        if coarser is None:
             return []
         alone = "segments are taken as independent"
-        told = [f"{alone}; {self.human} has a {known.shown()} over {known.counted()}"]
+        told = [f"{alone}; {self.human} has a {coarser.shown()} over {coarser.counted()}"]
         for by, values in self.by_coarser.items():
             here = self.values(by)
             moved = [m for m in values if not np.isnan(values[m] - here[m])]
@@ -136,7 +142,7 @@ class MetaEvaluation:
             if moved:
                 shown = ", ".join(f"{m} {values[m]:.3f} ({here[m]:.3f} here)" for m in moved[:3])
                 what = "moves most for " if len(moved) > 3 else "is "
-                told.append(f'unit="{known.name}": {by} {what}{shown}')
+                told.append(f'unit="{coarser.name}": {by} {what}{shown}')
         return told
 
     @property
@@ -147,9 +153,9 @@ class MetaEvaluation:
 
     def values(self, by: str) -> dict[str, float]:
         """Give the value of each metric under one meta-metric."""
-        known = dict.fromkeys(result.by for result in self.results)
-        if by not in known:
-            raise UsageError(f"no meta-metric '{by}' in this result; {hint(str(by), known)}")
+        names = dict.fromkeys(result.by for result in self.results)
+        if by not in names:
+            raise UsageError(f"no meta-metric '{by}' in this result; {hint(str(by), names)}")
         return {result.metric: result.value for result in self.results if result.by == by}
 
     def to_dict(self) -> dict[str, Any]:
@@ -298,5 +304,6 @@ class _Board:
             same = ", people's scores averaged anew, metrics and outputs as they are"
             notes.append(told + (same if whole.resampled == RATER else ", of sets of this size"))
         # How large a difference counts; the place of all that is measured of differences.
-        notes += [] if whole.worth is None else [f"a difference: {whole.worth.in_short()}"]
+        worth = whole.worth
+        notes += [] if worth is None else [f"a difference: {worth.in_short()}"]
         return notes + [f"{by}: chance level {level:.3f}" for by, level in whole.chance.items()]

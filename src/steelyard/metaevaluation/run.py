@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
+from steelyard.core.later import Later
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.words import listed
@@ -143,15 +145,13 @@ def evaluate(
         es, human, metrics, keep_references=options.keep_references, common=options.common
     )
     options.check_unit()
-    far, rest = _far(data, human, options)
-    if options.outliers == "drop":
-        data = rest
+    far, data = _far(data, human, options)
     n_segments, asked, own_unit = len(data.judged), options.level, segment_unit(options.unit)
     if asked in POOLED:  # from here on, documents or domains are what segments are elsewhere
         check_levels(metas, asked)
         data, told = pooled(data, human, asked)
         warnings += told
-    ratings, (data, rest) = people_behind(es, human, options, data, rest)
+    ratings, data = people_behind(es, human, options, data)
     units, options = item_units(data, options) or (judged_units(data, own_unit), options)
     warnings += _said_of(units, data, options)
     stream, resampling = generator(rng).spawn(2)
@@ -178,13 +178,14 @@ def evaluate(
         level = meta.chance(run.view)
         chance |= {} if level is None else {meta.name: level}
         if far.systems and run.view.level == "sys" and options.outliers == "both":
-            found = beside(run, found, rest, options, judged_units(rest, own_unit).codes)
+            found = beside(run, found, far.systems)
         results += [replace(r, level=asked) for r in found] if asked in POOLED else found
         if known is not None and known.n > 1 and meta.on_cells and run.view.level == "sys":
             other = Run.of(data, meta, options, known.codes).results()
             coarser[meta.name] = {result.metric: result.value for result in other}
     warnings += [*without_value(results), *outlier_warnings(far, results)]
     shown = options.provenance(human, [meta.name for meta in metas])
+    own_draws = generator(rng).spawn(4)[3]
     return MetaEvaluation(
         human=human,
         n_systems=data.es.n_systems,
@@ -200,18 +201,20 @@ def evaluate(
         by_coarser=coarser,
         n_cells=int((~np.isnan(data.human)).sum()),
         outliers=far,
-        worth=worth_of_best(
-            data, human, results, segment_unit(options.unit), generator(rng).spawn(4)[3]
+        later_worth=Later(
+            partial(worth_of_best, data, human, results, segment_unit(options.unit), own_draws)
         ),
     )
 
 
 def _far(data: Data, human: str, options: MetaOptions) -> tuple[Outliers, Data]:
-    """Find the outlying systems, and what is left without them."""
+    """Find the outlying systems, and what is left without them if they are to go."""
     far = find_outliers(human, data.es.systems, data.human_systems,
                         cutoff=options.outlier_cutoff, handling=options.outliers)  # fmt: skip
-    rest = without(data, far.systems) if far.systems else data
-    if options.outliers == "drop" and not rest.es.n_systems:
+    if not far.systems or options.outliers != "drop":
+        return far, data
+    rest = without(data, far.systems)
+    if not rest.es.n_systems:
         raise UsageError(f'{far.sentence()}: outliers="drop" leaves no system')
     return far, rest
 

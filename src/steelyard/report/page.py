@@ -20,6 +20,7 @@ from steelyard.core.errors import UsageError, printable
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.table import dumps
+from steelyard.core.telling import tell
 from steelyard.core.words import plural
 from steelyard.data.choosing import chosen_metrics
 from steelyard.data.evalset import EvalSet
@@ -41,6 +42,8 @@ from steelyard.report.explorer import (
 from steelyard.report.options import ReportOptions
 from steelyard.report.summary import Summary, summarise
 
+#: How much is done after each part of the work, of a whole of 100: about what they take.
+_COMPARED, _WEIGHED, _PACKED, _WHOLE = 5, 65, 80, 100
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
@@ -171,9 +174,11 @@ def write_report(
     rivals = chosen_metrics(es, asked, human=gold)
     chosen = None if options.metrics is None else rivals
     settings: dict[str, Any] = {"score": main, "human": gold, "alpha": alpha}
+    tell(0, _WHOLE)
     if found is None and main is not None and es[main].has_segments:
         found = compare(es, main, alpha=alpha, n_bootstrap=options.n_bootstrap, rng=rng)
         settings["bootstrap"] = options.n_bootstrap
+    tell(_COMPARED, _WHOLE)
     if meta is None and gold is not None and rivals:
         settings |= {"bootstrap": options.n_bootstrap, "resamples": options.n_resamples}
         meta = meta_evaluate(
@@ -187,6 +192,7 @@ def write_report(
             rng=rng,
             **_levels(es, gold),
         )
+    tell(_WEIGHED, _WHOLE)
     many = _many(es if found is None else es.select(systems=found.systems), main, rivals, alpha)
     first = [*options.explored, *(name for name in (gold, main) if name is not None)]
     names = _explored(es, first, meta, rivals)
@@ -211,6 +217,7 @@ def write_report(
         speak=speak,
     )
     told = summarise(es, found, meta)
+    tell(_PACKED, _WHOLE)
     return Report(
         html=_page(content, told, options.title),
         summary=told,

@@ -47,8 +47,9 @@ from steelyard.reproduction.search import Data, Places
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.points import segment_points
 from steelyard.stats.strength.triples import overturned_pairs
-from steelyard.stats.strength.wins import segment_points, win_counts
+from steelyard.stats.strength.wins import win_counts
 from steelyard.studies.results import Progress, Study
 from steelyard.studies.systems import disagreement as units
 from steelyard.studies.systems.disagreement import MEASURES, Rules, Setup

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 from steelyard.core.provenance import installed_version
+from steelyard.core.telling import each
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.scoring.metric import Scored, chosen_references, nearest, target_language
 from steelyard.stats.arrays import Floats
@@ -76,7 +77,7 @@ def eed(pairs: Sequence[Pair], target: str | None = None) -> Floats:
     outputs, references = ([eed_preprocess(pair[k], target) for pair in pairs] for k in range(2))
     result = np.empty(len(pairs))
     order = sorted(range(len(pairs)), key=lambda i: (len(references[i]), len(outputs[i])))
-    for part in _batches(order, [len(text) for text in outputs]):
+    for part in each(_batches(order, [len(text) for text in outputs])):
         result[part] = _eed_batch([outputs[i] for i in part], [references[i] for i in part])
     return result
 
@@ -160,7 +161,8 @@ def character(pairs: Sequence[Pair]) -> Floats:
     >>> character([("bbbb aaaa", "aaaa bbbb"), ("", "a"), ("a", "")]).round(4).tolist()
     [0.4444, 1.0, 1.0]
     """
-    return np.array([_character(output.split(), ref.split()) for output, ref in pairs], np.float64)
+    found = [_character(output.split(), ref.split()) for output, ref in each(pairs)]
+    return np.array(found, np.float64)
 
 
 def _character(output: list[str], reference: list[str]) -> float:

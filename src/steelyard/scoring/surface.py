@@ -22,6 +22,7 @@ import numpy as np
 from steelyard.core import bounds
 from steelyard.core.errors import MissingDependencyError, ShapeError, UsageError, hint
 from steelyard.core.provenance import installed_version
+from steelyard.core.telling import each
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Texts
 from steelyard.scoring.metric import Scored, chosen_references, output_rows, target_language
@@ -83,7 +84,7 @@ def corpus_statistics(
     metric = _metric(name, [[texts[i] for i in scored] for texts in references], target, options)
     formula = _formula(metric)
     values = np.full((len(outputs), lengths.pop(), formula.width), np.nan)
-    for segment, reference in zip(scored, metric._ref_cache, strict=True):
+    for segment, reference in each(zip(scored, metric._ref_cache, strict=True)):
         found: dict[str, list[float]] = {}  # systems often agree on short segments
         for system, texts in enumerate(outputs):
             text = texts[segment]

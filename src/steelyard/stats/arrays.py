@@ -52,6 +52,9 @@ def row_means(x: Floats) -> Floats:
     >>> row_means(np.array([[1.0, 3.0], [5.0, np.nan], [np.nan, np.nan]])).tolist()
     [2.0, 5.0, nan]
     """
+    total = x.sum(axis=-1)
+    if x.shape[-1] and not np.isnan(total).any():
+        return np.asarray(total / x.shape[-1], dtype=np.float64)
     return ratio(np.nansum(x, axis=-1), (~np.isnan(x)).sum(axis=-1))
 
 
@@ -239,7 +242,9 @@ def check_size(what: str, numbers: Floats) -> None:
     Traceback (most recent call last):
     steelyard.core.errors.UsageError: scores of 'chrF': 3e+40 is beyond 1e+30 in size; divide them
     """
-    most, least = (float(f.reduce(numbers, axis=None, initial=0.0)) for f in (np.fmax, np.fmin))
+    most, least = float(numbers.max(initial=0.0)), float(numbers.min(initial=0.0))
+    if np.isnan(most):
+        most, least = (float(f.reduce(numbers, axis=None, initial=0.0)) for f in (np.fmax, np.fmin))
     size = max(most, -least)
     if size > LARGEST:
         raise UsageError(f"{what}: {size:.4g} is beyond {LARGEST:g} in size; divide them")

@@ -29,6 +29,7 @@ from steelyard.core.errors import DegenerateError, ShapeError
 from steelyard.stats.arrays import Counts, Floats
 
 MAX_LETTERS = 10_000
+_STEPS = 50  # of the search for groups, for each that can be told
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 Bools = NDArray[np.bool_]
@@ -160,35 +161,63 @@ def alike_groups(p: Floats, alpha: float = 0.05) -> tuple[tuple[int, ...], ...]:
     differ = _significant(p, alpha)
     alike = ~(differ | differ.T)
     np.fill_diagonal(alike, False)
-    neighbours = [set(np.flatnonzero(row).tolist()) for row in alike]
     found: list[tuple[int, ...]] = []
-    for clique in _maximal_cliques(neighbours):
-        if len(found) == MAX_LETTERS:
+    for clique in _maximal_cliques(alike):
+        if clique is None or len(found) == MAX_LETTERS:
             raise DegenerateError(
                 f"the {len(alike)} items form more than {MAX_LETTERS:,} groups without a "
                 "significant difference; letters can't sum them up, clusters can"
             )
-        found.append(tuple(sorted(clique)))
+        found.append(tuple(_bits(clique)))
     return tuple(sorted(found))
 
 
-def _maximal_cliques(neighbours: list[set[int]]) -> Iterator[set[int]]:
-    """Bron and Kerbosch's search with a pivot, on a stack: a clique may be deeper than Python's."""
+def _bits(items: int) -> Iterator[int]:
+    """List the items of a set, which is a number with a bit for each."""
+    while items:
+        lowest = items & -items
+        yield lowest.bit_length() - 1
+        items ^= lowest
+
+
+def _maximal_cliques(alike: Bools) -> Iterator[int | None]:
+    """Bron and Kerbosch's search with a pivot, on a stack: a clique may be deeper than Python's.
+
+    Sets are numbers with a bit for each item. At worst the search is exponential: it gives up with
+    None once it has taken many more steps than groups can be told.
+    """
+    packed = np.packbits(alike, axis=1, bitorder="little")
+    neighbours = [int.from_bytes(row.tobytes(), "little") for row in packed]
     if not neighbours:
         return
-    stack: list[tuple[set[int], set[int], set[int]]] = [(set(), set(range(len(neighbours))), set())]
-    while stack:
+    stack = [(0, (1 << len(neighbours)) - 1, 0)]
+    for _ in range(_STEPS * MAX_LETTERS):
+        if not stack:
+            return
         clique, open_, done = stack.pop()
         if not open_:
             if not done:  # else it is part of a clique that was seen before
                 yield clique
             continue
         # Any maximal clique holds the pivot or an item that the pivot is not alike.
-        pivot = max(open_ | done, key=lambda v: (len(open_ & neighbours[v]), -v))
-        for v in sorted(open_ - neighbours[pivot]):
-            stack.append((clique | {v}, open_ & neighbours[v], done & neighbours[v]))
-            open_.discard(v)
-            done.add(v)
+        for v in _bits(open_ & ~neighbours[_pivot(open_, done, neighbours)]):
+            stack.append((clique | 1 << v, open_ & neighbours[v], done & neighbours[v]))
+            open_ ^= 1 << v
+            done |= 1 << v
+    if stack:
+        yield None
+
+
+def _pivot(open_: int, done: int, neighbours: list[int]) -> int:
+    """Give the item that is alike most of the open ones."""
+    most, pivot, size = -1, 0, open_.bit_count()
+    for v in _bits(open_ | done):
+        shared = (open_ & neighbours[v]).bit_count()
+        if shared > most:
+            most, pivot = shared, v
+            if shared == size:
+                break
+    return pivot
 
 
 def compact_letters(p: Floats, alpha: float = 0.05) -> tuple[str, ...]:
@@ -208,8 +237,9 @@ def compact_letters(p: Floats, alpha: float = 0.05) -> tuple[str, ...]:
     groups = alike_groups(p, alpha)
     letters: list[list[str]] = [[] for _ in range(len(p))]
     for number, group in enumerate(groups):
+        letter = _letter(number)
         for item in group:
-            letters[item].append(_letter(number))
+            letters[item].append(letter)
     separator = "," if len(groups) > len(_ALPHABET) else ""
     return tuple(separator.join(own) for own in letters)
 

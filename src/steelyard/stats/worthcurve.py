@@ -40,7 +40,7 @@ from steelyard.stats.arrays import Counts, Floats, ratio, real_array
 CELLS = 64  #: groups of pairs of about the same difference that curves are fitted to, at most
 _SCALES = 2.0 ** np.arange(-6, 7)  # of s, in medians of differences
 _STEPS = 100  # of Fisher's scoring, at most
-_NEAR = 1e-8  # of its last step
+_NEAR = 1e-8  # of the last step of a fit: parameters are that near to the best ones
 _LEAP = 2.0  # of any step
 _FAR = 7.0  # standard deviations beyond which a chance is 0 or 1
 _RIDGE = 1e-9  # keeps a step finite where all differences are alike
@@ -212,34 +212,52 @@ def _scoring(
 ) -> tuple[Floats, Floats, Floats]:
     """Fit a chance of ``Phi(c + a z)`` for rows x scales; c is 0 without an intercept.
 
-    Gives a, c and the log-likelihood.
+    Every fit ends with its own last step (few of a thousand take more than ten), so that none
+    depends on those beside it. Gives a, c and the log-likelihood.
     """
-    n, h = trials[:, None, :], hits[:, None, :]
-    zero = np.zeros((len(trials), len(z)))
-    a, c = (zero, zero) if start is None else (zero + start[0], zero + start[1])
+    shape = len(trials), len(z)
+    zero = np.zeros(shape)
+    begin = (zero, zero) if start is None else (zero + start[0], zero + start[1])
+    a, c = (own.reshape(-1).copy() for own in begin)
+    row, scale = np.divmod(np.arange(a.size), shape[1])
+    going = np.arange(a.size)
+    at, n, h = z[scale], trials[row], hits[row]
     for _ in range(_STEPS):
-        at = np.clip(c[..., None] + a[..., None] * z, -_FAR, _FAR)
-        p = ndtr(at)
-        density = np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)
-        spread = p * (1 - p)
-        off, bend = density * (h - n * p) / spread, n * density * density / spread
-        slope, curve = (off * z).sum(axis=-1), (bend * z * z).sum(axis=-1) + _RIDGE
-        if intercept:
-            slope_c, curve_c = off.sum(axis=-1), bend.sum(axis=-1) + _RIDGE
-            both = (bend * z).sum(axis=-1)
-            det = curve * curve_c - both * both
-            step = (curve_c * slope - both * slope_c) / det
-            step_c = (curve * slope_c - both * slope) / det
-        else:
-            step, step_c = slope / curve, np.zeros_like(slope)
-        # The first steps may lead too far, to where all is flat.
-        step, step_c = np.clip(step, -_LEAP, _LEAP), np.clip(step_c, -_LEAP, _LEAP)
-        a, c = a + step, c + step_c
-        if max(np.abs(step).max(), np.abs(step_c).max()) < _NEAR:
+        step, step_c = _fisher_step(at, n, h, a[going], c[going], intercept=intercept)
+        a[going] += step
+        c[going] += step_c
+        still = np.maximum(np.abs(step), np.abs(step_c)) >= _NEAR
+        if not still.any():
             break
-    at = c[..., None] + a[..., None] * z
-    likelihood = (h * log_ndtr(at) + (n - h) * log_ndtr(-at)).sum(axis=-1)
+        if not still.all():
+            going, at, n, h = going[still], at[still], n[still], h[still]
+    a, c = a.reshape(shape), c.reshape(shape)
+    found = c[..., None] + a[..., None] * z
+    n, h = trials[:, None, :], hits[:, None, :]
+    likelihood = (h * log_ndtr(found) + (n - h) * log_ndtr(-found)).sum(axis=-1)
     return a, c, likelihood
+
+
+def _fisher_step(
+    z: Floats, n: Floats, h: Floats, a: Floats, c: Floats, *, intercept: bool
+) -> tuple[Floats, Floats]:
+    """Give the next step of a and of c: fits x cells of places, trials and hits."""
+    at = np.clip(c[:, None] + a[:, None] * z, -_FAR, _FAR)
+    p = ndtr(at)
+    density = np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)
+    spread = p * (1 - p)
+    off, bend = density * (h - n * p) / spread, n * density * density / spread
+    slope, curve = (off * z).sum(axis=-1), (bend * z * z).sum(axis=-1) + _RIDGE
+    if intercept:
+        slope_c, curve_c = off.sum(axis=-1), bend.sum(axis=-1) + _RIDGE
+        both = (bend * z).sum(axis=-1)
+        det = curve * curve_c - both * both
+        step = (curve_c * slope - both * slope_c) / det
+        step_c = (curve * slope_c - both * slope) / det
+    else:
+        step, step_c = slope / curve, np.zeros_like(slope)
+    # The first steps may lead too far, to where all is flat.
+    return np.clip(step, -_LEAP, _LEAP), np.clip(step_c, -_LEAP, _LEAP)
 
 
 def resampled_pairs(

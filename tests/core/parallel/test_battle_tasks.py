@@ -193,7 +193,7 @@ def test_another_log_is_another_run(
 def test_tasks_that_a_scheduler_repeats(log: Path, alone: str, tmp_path: Path) -> None:
     """A task whose worker dies after it is done again, while others read what it wrote."""
     compared(log, resume=tmp_path)
-    rows = {path: path.stat().st_mtime_ns for path in tmp_path.glob("rows/*/*/*.parquet")}
+    rows = {path: path.stat().st_mtime_ns for path in tmp_path.glob("rows/*/*.npy")}
     assert rows
     done = [*tmp_path.glob("battles.*.npz"), *tmp_path.glob("units.*.npz")]
     assert len(done) == 9  # four of rows, five of units
@@ -202,5 +202,5 @@ def test_tasks_that_a_scheduler_repeats(log: Path, alone: str, tmp_path: Path) -
     reader = np.load(tmp_path / "units" / "part-0.count.npy", mmap_mode="r")
     before = reader.copy()
     assert compared(log, resume=tmp_path) == alone
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("rows/*/*/*.parquet")} == rows
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("rows/*/*.npy")} == rows
     np.testing.assert_array_equal(reader, before)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.metametrics import accuracy, correlations, swapping
+from steelyard.stats.metametrics import correlations, swappedspa, swapping
 from steelyard.stats.metametrics.accuracy import pairwise_accuracy, soft_agreement
 from steelyard.stats.metametrics.swapping import (
     Swaps,
@@ -24,7 +24,7 @@ NAN = float("nan")
 
 
 def null_spa(p_human, metrics, **asked):
-    return accuracy.null_spa(p_human, metrics, Swaps(**asked))
+    return swappedspa.null_spa(p_human, metrics, Swaps(**asked))
 
 
 def null_system_scores(statistic, metrics, **asked):

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.paired import pairedtests
 from steelyard.stats.paired.pairedtests import (
     bootstrap_test,
     gap_test,
@@ -273,20 +272,6 @@ def test_bad_arguments():
         t_test(np.zeros((2, 2)), alternative="more")
     with pytest.raises(UsageError, match="systems x segments"):
         t_test(np.zeros(3))
-
-
-@given(scores=GRID)
-def test_effects_by_hand(scores):
-    delta, better = pairedtests.cliffs_delta(scores), pairedtests.superiority(scores)
-    gap = scores[0] - scores[1]
-    cross = np.sign(scores[0][:, None] - scores[1][None, :])
-    assert delta[0, 1] == pytest.approx(cross.mean(), abs=1e-12)
-    assert better[0, 1] == pytest.approx(((gap > 0) + 0.5 * (gap == 0)).mean(), abs=1e-12)
-    d = pairedtests.standardised_difference(scores)
-    if gap.std() > 0:
-        assert d[0, 1] == pytest.approx(gap.mean() / gap.std(ddof=1))
-    else:
-        assert np.isnan(d[0, 1])
 
 
 def resampled(test):

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from steelyard.stats.permutation import tails
+from steelyard.stats.permutation import pairsums, tails
+from steelyard.stats.permutation.pairsums import stacked_pair_sums
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.stats.permutation.tails import series_p, stacked_pair_sums
+from steelyard.stats.permutation.series import series_p
 
 
 def pair_sums(x, i, j):
@@ -50,7 +51,7 @@ def test_sums_in_parts(monkeypatch):
     x = np.random.default_rng(1).normal(size=(6, 101))
     i, j = pair_index(6)
     whole = pair_sums(x, i, j)
-    monkeypatch.setattr(tails, "_CELLS", 60)
+    monkeypatch.setattr(pairsums, "_CELLS", 60)
     for part, own in zip(pair_sums(x, i, j), whole, strict=True):
         np.testing.assert_allclose(part, own, rtol=1e-6, atol=1e-12)
 
@@ -66,7 +67,7 @@ def test_single_precision_moves_no_p_value(n, segments, weight, alike, scale, se
     i, j = pair_index(n)
     ours = tails.expansion(*pair_sums(x, i, j))[0]
     np.testing.assert_allclose(
-        ours, tails.expansion(*naive_sums(x, i, j))[0], rtol=0, atol=tails.ROUNDING
+        ours, tails.expansion(*naive_sums(x, i, j))[0], rtol=0, atol=pairsums.ROUNDING
     )
 
 
@@ -75,7 +76,7 @@ def test_several_matrices_at_once():
     x = rng.normal(size=(3, 4, 50)) ** 3
     x[1] *= 1e6
     i, j = pair_index(4)
-    together = tails.stacked_pair_sums(list(x), i, j)
+    together = stacked_pair_sums(list(x), i, j)
     for place, matrix in enumerate(x):
         for part, own in zip(together, pair_sums(matrix, i, j), strict=True):
             np.testing.assert_array_equal(part[place], own)

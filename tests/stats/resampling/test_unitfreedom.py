@@ -12,6 +12,7 @@ from scipy import stats
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.resampling import bootstrap
+from steelyard.stats.resampling.medians import bootstrap_medians
 from steelyard.stats.resampling.unitfreedom import (
     expanded_level,
     freedom_of_counts,
@@ -131,7 +132,7 @@ class Population:
             if k < middles:
                 own = np.repeat(self.start[drawn] - np.cumsum(size) + size, size)
                 row = self.scores[:1, own + np.arange(len(own))]
-                found = bootstrap.bootstrap_medians(row, counts[:, blocks])
+                found = bootstrap_medians(row, counts[:, blocks])
                 hits["median"] += within(found, middle, level).tolist()
             tables = self.tables[drawn]
             if k < fitted and (fit := bradley_terry(tables.sum(axis=0))).connected:

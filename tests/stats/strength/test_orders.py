@@ -88,6 +88,9 @@ class Recorder:
     Its state tells systems and orders apart: 10 * order + system.
     """
 
+    seconds = 0.0
+    alone = 0
+
     def __init__(self) -> None:
         self.log: list[Any] = []
 
@@ -107,7 +110,10 @@ class Recorder:
 
         return update
 
-    def finish(self, state, played):
+    def play(self, state, rows, order, seconds):
+        raise AssertionError("played alone")
+
+    def finish(self, state, played) -> Any:
         assert (state == self.start(*state.shape[1:])).all()
         return played
 

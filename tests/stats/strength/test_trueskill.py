@@ -10,17 +10,15 @@ import trueskill
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.special import erfcx
 from scipy.stats import norm
 
 from steelyard.core.errors import UsageError
+from steelyard.stats.strength import truncation
 from steelyard.stats.strength.battlelog import Battles, score_battles
 from steelyard.stats.strength.orders import battles_in_orders, scores_in_orders, sequences
 from steelyard.stats.strength.trueskill import (
     TrueSkillOptions,
-    _tied,
-    _tied_all,
-    _won,
-    _won_all,
     trueskill_probability,
     trueskill_ratings,
 )
@@ -83,25 +81,50 @@ def truncated(low, high, t):
     return mean - t, 1 - square
 
 
+def won(x):
+    v = truncation.shift(x, truncation.table().tolist())
+    return v, min(v * (v + x), 1.0)
+
+
+def tied(t, e):
+    return truncation.tied(t, e, truncation.table().tolist())
+
+
 @settings(max_examples=40)
 @given(st.floats(-4, 4), st.floats(0.05, 2))
 def test_moments_of_truncated_normals(t, margin):
-    assert _won(t - margin) == pytest.approx(truncated(margin, t + 12, t), abs=1e-7)
-    assert _tied(t, margin) == pytest.approx(truncated(-margin, margin, t), abs=1e-7)
+    assert won(t - margin) == pytest.approx(truncated(margin, t + 12, t), abs=1e-7)
+    assert tied(t, margin) == pytest.approx(truncated(-margin, margin, t), abs=1e-7)
 
 
 @given(st.floats(-60, 60), st.floats(1e-6, 5))
 def test_one_and_many_agree_to_the_far_ends(t, margin):
-    one, many = _won(t), _won_all(np.array([t, -1.0]))
-    np.testing.assert_allclose([many[0][0], many[1][0]], one, rtol=1e-9, atol=1e-12)
+    one, many = won(t), truncation.won_all(np.array([t, -1.0]))
+    assert (many[0][0], many[1][0]) == one
     assert 0 <= one[1] <= 1
-    one, many = _tied(t, margin), _tied_all(np.array([t]), np.array([margin]))
-    np.testing.assert_allclose([many[0][0], many[1][0]], one, rtol=1e-6, atol=1e-8)
-    near, several = _tied_all(np.array([t]), np.array([margin])), np.array([t, -t])
-    mirrored = _tied_all(several, np.array([margin, margin]))
-    np.testing.assert_allclose(mirrored[0], [near[0][0], -near[0][0]], rtol=1e-9, atol=1e-12)
+    one, many = tied(t, margin), truncation.tied_all(np.array([t, -t]), np.array([margin, margin]))
+    assert (many[0][0], many[1][0]) == one
+    if t:
+        assert (-many[0][1], many[1][1]) == one
     if t < -25:  # a hopeless win moves the mean to the margin, whatever was believed
-        assert _won(t)[0] == pytest.approx(-t, rel=2e-3)
+        assert won(t)[0] == pytest.approx(-t, rel=2e-3)
+
+
+@given(st.floats(-60, 12))
+def test_the_table_is_right_to_the_last_digits(x):
+    v, w = won(x)
+    exact = math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2))
+    assert v == pytest.approx(exact, rel=1e-15, abs=1e-15)
+    assert w == pytest.approx(exact * (exact + x), abs=1e-11)
+    assert math.isnan(won(NAN)[0])
+    assert np.isnan(truncation.won_all(np.array([NAN, x]))[0]).tolist() == [True, False]
+
+
+@given(st.floats(-8, 8), st.floats(1e-9, 1e-3))
+def test_a_narrow_tie_is_nearly_an_equation(t, margin):
+    v, w = tied(t, margin)
+    assert v == pytest.approx(-t, abs=max(1e-11, 3 * margin**2))
+    assert w == pytest.approx(1, abs=max(1e-10, margin**2))
 
 
 @given(st.integers(0, 2**32), st.booleans())
@@ -114,8 +137,8 @@ def test_many_orders_of_a_log_are_many_logs(seed, resample):
     for o, row in enumerate(order):
         k = row[row >= 0]
         own = trueskill_ratings(Battles(log.left[k], log.right[k], log.outcome[k], log.n))
-        np.testing.assert_allclose(skills.mu[o], own.mu, rtol=1e-10)
-        np.testing.assert_allclose(skills.sigma[o], own.sigma, rtol=1e-10)
+        np.testing.assert_array_equal(skills.mu[o], own.mu)
+        np.testing.assert_array_equal(skills.sigma[o], own.sigma)
 
 
 def test_orders_of_scores_by_hand():

@@ -2,7 +2,8 @@
 
 :class:`RowTask` counts battles: DuckDB reads the rows whatever the file is, names become codes,
 outcomes numbers, battles counts per pair; the battles of units (prompts, segments) are written to
-disk in parts, each with all battles of its units, by the hash of their names. :class:`GatherTask`
+disk in parts, each with all battles of its units, by the hash of their names, which is made once of
+each name. :class:`GatherTask`
 counts the battles of a part by unit, and :class:`DrawTask` draws resamples of parts. How rows and
 units are split makes no difference to the numbers.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +37,9 @@ from steelyard.stats.strength.battlelog import Battles
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
 _ROWS = 2**40  # more than a file has
+_BLOCK = 2**18  # battles counted at a time
+_MOST_COUNTED = 2_000  # systems up to which all pairs are counted in a table
+_WRONG = "l = r OR o IS NULL OR no_time OR NOT coalesce(w >= 0 AND isfinite(w), false)"
 _ARRAYS = ("key", "start", "cell", "count")  # of a part, a file each
 
 
@@ -50,6 +55,9 @@ class RowTask(NamedTuple):
         Battles of units are written to this folder, in so many parts; None: not at all.
     more_than
         They are if there are more battles than this.
+    drawn, shared
+        Whether units will be drawn, which takes keys that are the same ever; and whether other
+        tasks have battles of the same units, which takes keys that are the same everywhere.
     threads
         Of DuckDB; None for as many as there are cores.
     """
@@ -60,6 +68,8 @@ class RowTask(NamedTuple):
     folder: Path | None = None
     parts: int = 1
     more_than: int = 0
+    drawn: bool = True
+    shared: bool = True
     threads: int | None = None
 
 
@@ -68,17 +78,18 @@ def count_rows(task: RowTask) -> dict[str, Any]:
     with scanned(task.paths, task.columns, task.rows, task.threads) as scan:
         if scan.rankings:
             return {"rankings": str(scan.rankings[0])}
-        size, bad, whole, units = scan.check()
+        size, bad, whole = scan.check()
         if bad is not None:
             return {"bad": list(bad)}
         systems = scan.systems()
         found = {"size": size, "whole": whole, "units": scan.has_units, "systems": systems}
-        if whole:
-            found["counts"] = scan.counts()
         wanted = whole and all(scan.has_units) and size > task.more_than
         if task.folder is not None and wanted:
+            units = scan.keys(drawn=task.drawn, shared=task.shared)
             cells = 3 * len(systems) ** 2 * units
-            scan.split(task.folder, task.parts, alike=cells < size)
+            found["counts"] = scan.split(task.folder, task.parts, alike=cells < size)
+        elif whole:
+            found["counts"] = scan.counts()
     return found
 
 
@@ -125,6 +136,7 @@ class LogScan:
     def __init__(self, connection: Any, columns: LogColumns) -> None:
         self.run, self.columns = connection.execute, columns
         self.names: list[BattleColumns] = []
+        self.key = ""
         self.rankings: list[Path] = []
 
     @property
@@ -163,22 +175,27 @@ class LogScan:
         self.run(f"{into} SELECT {', '.join(shown)} FROM {scan.source}{where}")
         self.names.append(names)
 
-    def check(self) -> tuple[int, tuple[int, int] | None, bool, int]:
-        """Count battles, find the first bad one (file and row), tell whether all are whole.
-
-        The last number is that of units, about.
-        """
-        blank = " OR ".join(sql_blank(name) for name in "lru")
-        bad = (
-            f"{blank} OR l = r OR o IS NULL OR no_time OR "
-            "NOT coalesce(w >= 0 AND isfinite(w), false)"
-        )
-        size, place, whole, units = self.run(
-            f"SELECT count(*), min(file * {_ROWS}::BIGINT + row) FILTER ({bad}), "
-            "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true), approx_count_distinct(u) "
-            "FROM log"
+    def check(self) -> tuple[int, tuple[int, int] | None, bool]:
+        """Count battles, find the first bad one (file and row), tell whether all are whole."""
+        size, wrong, whole = self.run(
+            f"SELECT count(*), coalesce(bool_or({_WRONG}), false), "
+            "coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM log"
         ).fetchone()
-        return size, None if place is None else divmod(place, _ROWS), whole, units
+        if not (wrong or any(self._has_blank(name) for name in "lru")):
+            return size, None, whole
+        bad = " OR ".join([_WRONG, *(sql_blank(name) for name in "lru")])
+        [(place,)] = self.run(
+            f"SELECT min(file * {_ROWS}::BIGINT + row) FROM log WHERE {bad}"
+        ).fetchall()
+        return size, divmod(place, _ROWS), whole
+
+    def _has_blank(self, name: str) -> bool:
+        """Tell whether a column has a blank name: few begin like one, so few are looked at."""
+        [(found,)] = self.run(
+            f"SELECT coalesce(bool_or({sql_blank(name)}), false) FROM log "
+            f"WHERE {name} IS NULL OR {name} < '!' OR {name} >= chr(127)"
+        ).fetchall()
+        return bool(found)
 
     def systems(self) -> list[str]:
         """Give all systems a code, in the order of their names; give the names."""
@@ -189,6 +206,22 @@ class LogScan:
         """Give all units a code, in the order of their names; count them."""
         self._number("unit", "SELECT DISTINCT u AS name FROM log")
         return int(self.run("SELECT count(*) FROM unit").fetchone()[0])
+
+    def keys(self, *, drawn: bool, shared: bool) -> int:
+        """Give all units 64 bits that stand for their names; count them.
+
+        Keys that other tasks ``share``, or by which units are ``drawn``, are those of the MD5; else
+        it is enough that they differ. Rows have the faster ones as far as they can.
+        """
+        if shared:
+            self.key = "unit_key.key"
+            made = "SELECT u AS name, md5_number_lower(u) AS key FROM (SELECT DISTINCT u FROM log)"
+        else:
+            self.key = "hash(u)"
+            ever = ", md5_number_lower(any_value(u)) AS ever" if drawn else ""
+            made = f"SELECT hash(u) AS key{ever} FROM log GROUP BY hash(u)"
+        self.run(f"CREATE TEMP TABLE unit_key AS {made}")
+        return int(self.run("SELECT count(*) FROM unit_key").fetchone()[0])
 
     def _number(self, table: str, names: str) -> None:
         self.run(
@@ -218,24 +251,42 @@ class LogScan:
         rows = Battles(found["a"], found["b"], found["o"], n, found.get("w"))
         return rows, found["v"] if by_unit else None
 
-    def split(self, folder: Path, parts: int, *, alike: bool) -> None:
+    def split(self, folder: Path, parts: int, *, alike: bool) -> dict[str, NDArray[Any]]:
         """Write the battles of units: both codes, twice the outcome, and the key of the unit.
 
-        Where many are ``alike``, those are written once, with their number (w). A scheduler may
-        repeat a task whose worker died after it, while others read what it wrote: a folder that is
-        there was renamed when it was whole, so it stays.
+        Gives what :meth:`counts` does.
+
+        Where many are ``alike``, those are written once, with their number (w); u are the keys of
+        all units, and e those by which they are drawn, if these are others. A scheduler may repeat
+        a task whose worker died after it, while others read what it wrote: a folder that is there
+        was renamed when it was whole, so it stays.
         """
         import duckdb
 
+        [(n,)] = self.run("SELECT count(*) FROM system").fetchall()
+        small = "USMALLINT" if n <= 2**16 else "INTEGER"
         aside = folder.with_name(f".{folder.name}.{uuid4().hex}")
+        source = _JOINED + ("" if self.key == "hash(u)" else " JOIN unit_key ON unit_key.name = u")
         try:
-            self.run(
-                "COPY (SELECT a.code AS a, b.code AS b, CAST(2 * o AS UTINYINT) AS o, "
-                f"md5_number_lower(u) AS h, CAST(h % {parts} AS INTEGER) AS part"
-                f"{', CAST(count(*) AS DOUBLE) AS w' if alike else ''} FROM {_JOINED}"
-                f"{' GROUP BY ALL' if alike else ''}) "
-                f"TO {literal(str(aside))} (FORMAT parquet, PARTITION_BY (part))"
-            )
+            found = self.run(
+                f"SELECT a.code::{small} AS a, b.code::{small} AS b, (2 * o)::UTINYINT AS o, "
+                f"{self.key} AS h"
+                f"{', CAST(count(*) AS DOUBLE) AS w' if alike else ''} FROM {source}"
+                f"{' GROUP BY ALL' if alike else ''}"
+            ).fetchnumpy()
+            units = self.run("FROM unit_key").fetchnumpy()
+            order = np.argsort(units["key"])
+            keys = {"u": units["key"][order]}
+            if "ever" in units:
+                keys["e"] = units["ever"][order]
+            aside.mkdir(parents=True)
+            part, of_key = found["h"] % np.uint64(parts), keys["u"] % np.uint64(parts)
+            for k in range(parts):
+                own = slice(None) if parts == 1 else np.flatnonzero(part == k)
+                for name, values in found.items():
+                    np.save(_path(aside, k, name), values[own])
+                for name, values in keys.items():
+                    np.save(_path(aside, k, name), values[of_key == k])
             if not folder.is_dir():
                 aside.rename(folder)
         except (duckdb.Error, OSError) as error:  # the log was read before: this is not its fault
@@ -246,6 +297,23 @@ class LogScan:
             ) from error
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+        return self.counts() if n > _MOST_COUNTED else _counted(found, n)
+
+
+def _counted(found: dict[str, NDArray[Any]], n: int) -> dict[str, NDArray[Any]]:
+    """Count battles that are alike, as :meth:`LogScan.counts` does."""
+    number = np.zeros(3 * n * n)
+    for start in range(0, len(found["a"]), _BLOCK):
+        own = {name: values[start : start + _BLOCK] for name, values in found.items()}
+        code = own["a"] * np.int64(n)
+        code += own["b"]
+        code *= 3
+        code += own["o"]
+        number += np.bincount(code, own.get("w"), len(number))
+    kinds = np.flatnonzero(number)
+    pair, doubled = np.divmod(kinds, 3)
+    left, right = np.divmod(pair, n)
+    return {"a": left, "b": right, "o": doubled / 2, "w": number[kinds]}
 
 
 def _is_plain(column: Column) -> bool:
@@ -271,13 +339,17 @@ def _outcome(column: Column) -> str:
 
 
 class GatherTask(NamedTuple):
-    """One part: where its battles are, with the codes of the systems in each place."""
+    """One part: where its battles are, with the codes of the systems in each place.
+
+    What is not ``drawn`` is counted, and not kept.
+    """
 
     part: int
     folder: Path
     sources: tuple[tuple[Path, NDArray[np.int32]], ...]
     pairs: NDArray[np.int64]
     n: int
+    drawn: bool = True
 
 
 class DrawTask(NamedTuple):
@@ -293,34 +365,30 @@ class DrawTask(NamedTuple):
 
 def gather_part(task: GatherTask) -> dict[str, Any]:
     """Count the battles of a part by unit, and write that down."""
-    with duck.connect(threads=1) as connection:
-        found = [
-            _read_part(sorted((folder / f"part={task.part}").glob("*.parquet")), codes, connection)
-            for folder, codes in task.sources
-        ]
-    left, right, outcome, key = (
-        np.concatenate([own[name] for own in found]) for name in ("a", "b", "o", "h")
+    found = [_read_part(folder, task.part, codes) for folder, codes in task.sources]
+    left, right, outcome, key, units = (
+        np.concatenate([own[name] for own in found]) for name in ("a", "b", "o", "h", "u")
     )
     often = None
     if any("w" in own for own in found):
         often = np.concatenate([own.get("w", np.ones(len(own["h"]))) for own in found])
-    battles = Battles(left, right, outcome, task.n, often)
-    return keep_part(task.part, task.folder, battles, key, task.pairs)
+    battles = Battles(left, right, outcome / 2, task.n, often)
+    units = units if len(found) == 1 else np.unique(units)
+    counted = KeyedUnits.of(battles, key, task.pairs, units)
+    if "e" in found[0]:  # the only ones
+        counted = replace(counted, key=found[0]["e"])
+    return keep_part(task.part, task.folder if task.drawn else None, battles, counted)
 
 
 def keep_part(
-    part: int,
-    folder: Path,
-    battles: Battles,
-    key: NDArray[np.uint64],
-    pairs: NDArray[np.int64],
+    part: int, folder: Path | None, battles: Battles, units: KeyedUnits
 ) -> dict[str, Any]:
-    """Write a part: battles with the keys of their units, and the codes of all pairs that met.
+    """Write a part, if there is a folder, and tell what is in it.
 
     Weights of battles are whole numbers: how many there are of the kind.
     """
-    units = KeyedUnits.of(battles, key, pairs)
-    for name in _ARRAYS:
+    for name in _ARRAYS if folder is not None else ():
+        assert folder is not None
         save = partial(np.save, arr=getattr(units, name))
         write_whole(_path(folder, part, name), save)
     first, second = units.ahead()
@@ -328,17 +396,16 @@ def keep_part(
     return {"battles": size, "units": units.n_units, "first": first, "second": second}
 
 
-def _read_part(
-    files: Sequence[Path], codes: NDArray[np.int32], connection: Any
-) -> dict[str, NDArray[Any]]:
-    """Read battles of a part: codes of both, the outcome, the key of the unit; how many (w)."""
-    if not files:
-        none = np.empty(0, dtype=np.int32)
-        return {"a": none, "b": none, "o": none.astype(float), "h": none.astype(np.uint64)}
-    listed = ", ".join(duck.literal(duck.exactly(file)) for file in files)
-    found: dict[str, NDArray[Any]] = connection.execute(
-        f"SELECT * REPLACE (o / 2.0 AS o) FROM read_parquet([{listed}], hive_partitioning=false)"
-    ).fetchnumpy()
+def _read_part(folder: Path, part: int, codes: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+    """Read battles of a part: codes of both, twice the outcome, the key of the unit; how many."""
+    try:
+        found = {
+            name: np.load(_path(folder, part, name), allow_pickle=False)
+            for name in ("a", "b", "o", "h", "u", "w", "e")
+            if name not in "we" or _path(folder, part, name).exists()
+        }
+    except (OSError, ValueError) as error:
+        raise gone(folder.parent) from error
     return found | {"a": codes[found["a"]], "b": codes[found["b"]]}
 
 

@@ -34,17 +34,19 @@ from steelyard.formats.judged.biglogs import DrawTask, GatherTask, RowTask, scan
 from steelyard.formats.judged.foreignlogs import read_foreign
 from steelyard.formats.streams import kept, on_disk
 from steelyard.stats.arrays import Floats
+from steelyard.stats.resampling.keyed import KeyedUnits
 from steelyard.stats.strength.battlelog import Battles, UnitCounts, battle_pairs
 from steelyard.stats.strength.wins import PairWins, WinCounts, pair_tables
 
 _LONG = 8_000_000  # bytes of text from which a log is counted out of core, packed or not
 _MANY = 50_000  # battles up to which units are held in memory, and drawn with replacement
 _PART = 2_000_000  # battles of a part
-_ROWS = 20_000_000  # rows of a task
+_ROWS = 10_000_000  # rows of a task: 13 bytes of each are held
 _TOGETHER = 1_000_000  # rows of files that are a task together
 _FILE = 10_000  # rows that take as long as to open a file
 _ROW = 20  # bytes of a battle in a text, about
 _PACKED = 8  # times that gzip packs it
+_APART = 32  # bits that codes of units are moved up by, to be keys
 _HELD = 250_000_000  # bytes of resamples of all tasks together
 _SUFFIXES = ("csv", "tsv", "jsonl", "ndjson", "parquet", "pq")
 
@@ -178,6 +180,7 @@ def read_counts(
     by_unit: bool = True,
     in_order: bool = False,
     held: bool = False,
+    drawn: bool = True,
     workers: Workers | None = None,
 ) -> CountedLog:
     """Count the battles of a log or of rankings, in any kind of table.
@@ -196,16 +199,20 @@ def read_counts(
         Give the battles in their order, too.
     held
         Hold the units of battles in memory, however many there are.
+    drawn
+        Whether resamples of the units may be asked for; without them, many units are counted and
+        forgotten.
     workers
         What long logs are counted on.
     """
     given = [Path(one) for one in ([log] if isinstance(log, (str, Path)) else log)]
     columns, workers = columns or LogColumns(), workers or Workers()
+    how: dict[str, Any] = {
+        "by_unit": by_unit, "in_order": in_order, "held": held, "drawn": drawn,
+    }  # fmt: skip
     foreign = read_foreign(given, columns)
     if foreign is not None:
-        own = from_log(
-            foreign.value, by_unit=by_unit, in_order=in_order, held=held, form=foreign.form
-        )
+        own = from_log(foreign.value, **how, form=foreign.form)
         return replace(own, inputs=foreign.files, notes=foreign.notes)
     paths = [own for path in given for own in log_files(path)]
     asked = workers.cluster is not None or workers.resume is not None
@@ -213,7 +220,7 @@ def read_counts(
         seen = [on_disk(each) for each in paths]  # as other processes see them
         try:
             long = _LongLog(seen, columns, workers)
-            counted = long.counted(by_unit=by_unit, in_order=in_order, held=held)
+            counted = long.counted(**how)
         except InputError as error:
             if error.path != str(seen[0]) or seen[0] == given[0]:
                 raise
@@ -221,7 +228,7 @@ def read_counts(
         if counted is not None:
             return counted
     whole, form = _read(paths[0], columns)
-    return from_log(whole, by_unit=by_unit, in_order=in_order, held=held, form=form)
+    return from_log(whole, **how, form=form)
 
 
 def _is_long(path: Path) -> bool:
@@ -246,6 +253,7 @@ def from_log(
     by_unit: bool = True,
     in_order: bool = False,
     held: bool = False,
+    drawn: bool = True,
     form: str = "battle log",
 ) -> CountedLog:
     """Count the battles of a log that is in memory.
@@ -269,7 +277,7 @@ def from_log(
     units: UnitCounts | UnitParts | None
     many = len(rows) > _MANY and not held
     if unit is not None and log.units is not None and many and _whole(rows):
-        pairs, units = _hashed(rows, log.units, unit)
+        pairs, units = _hashed(rows, log.units if drawn else None, unit)
         unit = None
     else:
         pairs, units = _counts(rows, unit)
@@ -297,15 +305,19 @@ def _whole(rows: Battles) -> bool:
 
 
 def _hashed(
-    rows: Battles, names: Sequence[str], unit: NDArray[np.int32]
+    rows: Battles, names: Sequence[str] | None, unit: NDArray[np.int32]
 ) -> tuple[PairWins, UnitParts]:
-    """Count by unit as in a long file: in a part, the only one."""
+    """Count by unit as in a long file: in a part, the only one; None for units never drawn."""
     rows = Battles(rows.left, rows.right, rows.outcome, rows.n)
     pairs = battle_pairs(rows)
-    keys = np.array([unit_key(name) for name in names], dtype=np.uint64)
+    if names is None:
+        keys = np.arange(int(unit.max(initial=-1)) + 1, dtype=np.uint64) << np.uint64(_APART)
+    else:
+        keys = np.array([unit_key(name) for name in names], dtype=np.uint64)
+    units = KeyedUnits.of(rows, keys[unit], pairs.codes)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="steelyard-")))
-        part = biglogs.keep_part(0, folder, rows, keys[unit], pairs.codes)
+        part = biglogs.keep_part(0, None if names is None else folder, rows, units)
         return pairs, UnitParts(stack.pop_all(), folder, pairs, [part], Workers(), {})
 
 
@@ -329,7 +341,9 @@ class _LongLog:
         self.columns, self.workers = columns, workers
         self.about: dict[str, Any] = {}
 
-    def counted(self, *, by_unit: bool, in_order: bool, held: bool) -> CountedLog | None:
+    def counted(
+        self, *, by_unit: bool, in_order: bool, held: bool, drawn: bool
+    ) -> CountedLog | None:
         """Count everything; None for rankings, which are no battles yet."""
         if self.workers.resume is not None:
             named = self.columns
@@ -337,9 +351,10 @@ class _LongLog:
                 "inputs": [[path.name, provenance.sha256([path])] for path in self.paths],
                 "columns": [*named.named, *named.where, *named.ignore],
                 "by_unit": by_unit,
+                "drawn": drawn,
             }
         with self._folder("rows") as folder:
-            tasks = self._tasks(folder if by_unit else None)
+            tasks = self._tasks(folder if by_unit else None, drawn=drawn)
             found = self.workers.run(biglogs.count_rows, tasks, step="battles", about=self.about)
             if len(self.paths) == 1 and "rankings" in found[0]:
                 return None
@@ -352,7 +367,7 @@ class _LongLog:
             codes = [np.array([code[name] for name in own["systems"]], np.int32) for own in found]
             pairs = _merged(found, codes, len(systems)) if whole else None
             if known and pairs is not None and size > _MANY and not held:
-                units = self._units(tasks, codes, pairs)
+                units = self._units(tasks, codes, pairs, drawn=drawn)
                 played = self._played(len(systems)) if in_order else None
                 return CountedLog(tuple(systems), size, units.n_units, pairs, units, played)
         return self._held(tuple(systems), size, pairs, by_unit=known, in_order=in_order)
@@ -368,7 +383,7 @@ class _LongLog:
             files.make_folder(kept)
             yield kept
 
-    def _tasks(self, folder: Path | None) -> list[RowTask]:
+    def _tasks(self, folder: Path | None, *, drawn: bool) -> list[RowTask]:
         """Take so many rows for a task, of one long Parquet file or of several short files."""
         chosen: list[tuple[list[Path], tuple[int, int] | None]] = []
         total, room = 0, 0
@@ -390,9 +405,11 @@ class _LongLog:
         alone = len(chosen) == 1 or (self.workers.jobs == 1 and self.workers.cluster is None)
         fewest = _MANY if len(chosen) == 1 else 0
         parts = max(1, -(-total // _PART))
+        # What tells units apart in one database need not do so in another.
+        shared = len(chosen) > 1 or self.workers.resume is not None
         return [
             RowTask(tuple(paths), self.columns, rows, folder and folder / str(k), parts, fewest,
-                    None if alone else 1)
+                    drawn, shared, None if alone else 1)
             for k, (paths, rows) in enumerate(chosen)
         ]  # fmt: skip
 
@@ -417,7 +434,12 @@ class _LongLog:
         return True in having
 
     def _units(
-        self, tasks: Sequence[RowTask], codes: Sequence[NDArray[np.int32]], pairs: PairWins
+        self,
+        tasks: Sequence[RowTask],
+        codes: Sequence[NDArray[np.int32]],
+        pairs: PairWins,
+        *,
+        drawn: bool,
     ) -> UnitParts:
         """Gather the battles of each unit from wherever they are."""
         sources = tuple(
@@ -428,7 +450,9 @@ class _LongLog:
         with ExitStack() as stack:
             folder = stack.enter_context(self._folder("units"))
             met = pairs.codes
-            parts = [GatherTask(k, folder, sources, met, pairs.n) for k in range(tasks[0].parts)]
+            parts = [
+                GatherTask(k, folder, sources, met, pairs.n, drawn) for k in range(tasks[0].parts)
+            ]
             found = self.workers.run(biglogs.gather_part, parts, step="units", about=self.about)
             if sum(own["battles"] for own in found) != pairs.met.sum():
                 raise biglogs.gone(sources[0][0].parent)

@@ -22,7 +22,7 @@ from steelyard.report.figures.pairmatrices import (
     size_of,
 )
 from steelyard.report.figures.panels import Intervals, Matrix, cell_size, interval_panel, name_axes
-from steelyard.report.figures.style import Chart, alt, finish, labels, limited, number, plot
+from steelyard.report.figures.style import Chart, alt, finish, labels, limited, number, plot, typed
 from steelyard.report.figures.versus import draw_pair, segment_label, wins
 from steelyard.stats.arrays import Floats
 
@@ -227,9 +227,9 @@ def _slopes(
     y = alt.Y("place:Q", **how)
     colour = alt.condition("datum.moved", alt.value(style.RED), alt.value("#BBBBBB"))
     base = plot(rows, width=90 * len(by), height=height)
-    lines = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="i:O", color=colour)
+    lines = base.mark_line(strokeWidth=1.6).encode(**typed(x=x, y=y, detail="i:O", color=colour))
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        x=x, y=y, color=colour, tooltip=["system:N", "by:N", "place:Q"]
+        **typed(x=x, y=y, color=colour, tooltip=["system:N", "by:N", "place:Q"])
     )
     last = [row for row in rows if row["by"] == by[-1]]
     spread = np.argsort(np.argsort([float(row["place"] or 0) for row in last], kind="stable"))
@@ -238,7 +238,7 @@ def _slopes(
     text = (
         plot(last)
         .mark_text(align="left", dx=10, fontSize=11, color=style.INK)
-        .encode(x=x, y=alt.Y("at:Q", **how), text="system:N")
+        .encode(**typed(x=x, y=alt.Y("at:Q", **how), text="system:N"))
     )
     return alt.layer(lines, points, text)
 
@@ -255,19 +255,21 @@ def _odd_matrix(
     blank = [{"row": a, "column": b, "alone": None} for a in names for b in names if a != b]
     x, y = name_axes(names, names)
     base = plot(blank, width=height, height=height)
-    ground = base.mark_rect(color=style.PALE, stroke="white").encode(x=x, y=y)
+    ground = base.mark_rect(color=style.PALE, stroke="white").encode(**typed(x=x, y=y))
     boxes = (
         plot(both)
         .mark_rect(stroke="white")
         .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                "alone:N",
-                title="stands alone" if len(by) > 2 else "disagree",
-                scale=alt.Scale(domain=kinds, range=colours),
-            ),
-            tooltip=["row:N", "column:N", "alone:N"],
+            **typed(
+                x=x,
+                y=y,
+                color=alt.Color(
+                    "alone:N",
+                    title="stands alone" if len(by) > 2 else "disagree",
+                    scale=alt.Scale(domain=kinds, range=colours),
+                ),
+                tooltip=["row:N", "column:N", "alone:N"],
+            )
         )
     )
     return style.titled(alt.layer(ground, boxes), "pairs of systems")

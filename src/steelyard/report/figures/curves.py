@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard.core.errors import UsageError, printable
-from steelyard.report.figures.style import Chart, alt, labels, plot
+from steelyard.report.figures.style import Chart, alt, labels, plot, typed
 from steelyard.reproduction.reproduction import VERDICTS, Reproduction
 from steelyard.studies.results import Curve
 
@@ -71,14 +71,18 @@ def _panel(curve: Curve) -> Chart:
     x: dict[str, Any] = {"title": curve.x_label, "sort": _places(curve)}
     offset = {} if numeric else {"xOffset": alt.XOffset("line:N", sort=names)}
     base = plot(curve_points(curve), width=280, height=190, title=printable(curve.title)).encode(
-        x=alt.X("x:O", axis=alt.Axis(labelAngle=0 if numeric else -40), **x),
-        color=alt.Color("line:N", title=None, sort=names),
-        **offset,
+        **typed(
+            x=alt.X("x:O", axis=alt.Axis(labelAngle=0 if numeric else -40), **x),
+            color=alt.Color("line:N", title=None, sort=names),
+            **offset,
+        )
     )
     y = alt.Y("y:Q", title=curve.y_label, scale=alt.Scale(zero=False))
-    bars = base.mark_rule(opacity=0.6).encode(y=alt.Y("low:Q", title=curve.y_label), y2="high:Q")
+    bars = base.mark_rule(opacity=0.6).encode(
+        **typed(y=alt.Y("low:Q", title=curve.y_label), y2="high:Q")
+    )
     points = base.mark_line(point=True) if numeric else base.mark_point(filled=True)
-    return alt.layer(bars, points.encode(y=y))
+    return alt.layer(bars, points.encode(**typed(y=y)))
 
 
 def draw_reproduction(found: Reproduction) -> Chart:
@@ -97,15 +101,17 @@ def draw_reproduction(found: Reproduction) -> Chart:
         plot(rows, width=180, height=180)
         .mark_point(filled=True, opacity=0.7)
         .encode(
-            x=alt.X("published:Q", scale=scale),
-            y=alt.Y("ours:Q", scale=scale),
-            color=alt.Color("verdict:N", title=None, sort=list(VERDICTS)),
-            tooltip=["what:N", "published:Q", "ours:Q"],
+            **typed(
+                x=alt.X("published:Q", scale=scale),
+                y=alt.Y("ours:Q", scale=scale),
+                color=alt.Color("verdict:N", title=None, sort=list(VERDICTS)),
+                tooltip=["what:N", "published:Q", "ours:Q"],
+            )
         )
     )
     ends = [{"published": least, "ours": least}, {"published": 1, "ours": 1}]
     line = plot(ends).mark_line(color="grey", strokeDash=[4, 3])
-    diagonal = line.encode(x="published:Q", y="ours:Q")
+    diagonal = line.encode(**typed(x="published:Q", y="ours:Q"))
     parts = list(dict.fromkeys(row["part"] for row in rows))
     panels = [
         alt.layer(

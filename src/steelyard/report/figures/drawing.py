@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.formats import files
-from steelyard.report.figures.style import Chart, need_plots
+from steelyard.report.figures.style import Chart, held_rows, need_plots
 
 SUFFIXES = ("png", "svg", "pdf")
 _ELEMENTS = frozenset(
@@ -62,8 +62,9 @@ def draw(make: Callable[[], Chart], name: str) -> Drawing:
     need_plots()
     vl_convert: Any = import_module("vl_convert")
     # Checking every part of a chart against the schema takes longer than drawing it.
-    with import_module("altair.utils.schemapi").debug_mode(False):
+    with import_module("altair.utils.schemapi").debug_mode(False), held_rows() as rows:
         spec = make().to_dict(validate=False)
+    spec["datasets"] = {**spec.get("datasets", {}), **rows}
     spec["config"] = {**spec.get("config", {}), "background": "transparent"}
     titles = spec.pop("title", {})
     titles = titles if isinstance(titles, dict) else {"text": titles}

@@ -23,7 +23,17 @@ from steelyard.report.figures.panels import (
     heat,
     interval_panel,
 )
-from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, number, plot
+from steelyard.report.figures.style import (
+    Chart,
+    alt,
+    finish,
+    label,
+    labels,
+    limited,
+    number,
+    plot,
+    typed,
+)
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import pearson
 from steelyard.stats.kendall.calibration import Calibration, calibrate
@@ -210,10 +220,14 @@ def calibration(found: Mapping[str, Calibration], *, by: str = "acc-eq") -> Char
         right = own.epsilon < own.epsilons[place[-1]] / 2
         aside = {"align": "left", "dx": 8} if right else {"align": "right", "dx": -8}
         panel = alt.layer(
-            line.encode(x=x, y=y),
-            base.mark_rule(color=style.RED, strokeDash=[4, 3]).encode(x=x),
-            base.mark_point(filled=True, size=60, color=style.RED, opacity=1).encode(x=x, y=y),
-            base.mark_text(dy=-10, color=style.INK, **aside).encode(x=x, y=y, text="text:N"),
+            line.encode(**typed(x=x, y=y)),
+            base.mark_rule(color=style.RED, strokeDash=[4, 3]).encode(**typed(x=x)),
+            base.mark_point(filled=True, size=60, color=style.RED, opacity=1).encode(
+                **typed(x=x, y=y)
+            ),
+            base.mark_text(dy=-10, color=style.INK, **aside).encode(
+                **typed(x=x, y=y, text="text:N")
+            ),
         )
         panels.append(style.titled(panel, label(name)))
     return finish(

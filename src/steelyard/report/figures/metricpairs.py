@@ -17,7 +17,7 @@ from steelyard.core.words import plural
 from steelyard.metaevaluation.results import MetaEvaluation, Significance
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import boundaries, cell_size, name_axes
-from steelyard.report.figures.style import Chart, alt, finish, labels, limited, number, plot
+from steelyard.report.figures.style import Chart, alt, finish, labels, limited, number, plot, typed
 from steelyard.studies.metrics.discernment import same_values
 
 Standings = Mapping[str, tuple[float, int | None]]  # value and cluster of each metric
@@ -162,10 +162,12 @@ class _Panel:
             plot(self.cells, width=width, height=width)
             .mark_rect(stroke="white", strokeWidth=0.7)
             .encode(
-                x=x,
-                y=y,
-                color=alt.Color("level:N", scale=colour, title="row better than column"),
-                tooltip=["row:N", "column:N", "p:Q"],
+                **typed(
+                    x=x,
+                    y=y,
+                    color=alt.Color("level:N", scale=colour, title="row better than column"),
+                    tooltip=["row:N", "column:N", "p:Q"],
+                )
             )
         )
         layers = [boxes, *self._tied(ties), *self._stair()]
@@ -182,8 +184,8 @@ class _Panel:
         x0, y0 = alt.X("column:N", bandPosition=0), alt.Y("row:N", bandPosition=0)
         top, left = alt.Y("top:N", bandPosition=0), alt.Y2("row:N", bandPosition=0)
         return [
-            rule.encode(x=x0, x2=alt.X2("right:N", bandPosition=1), y=y0),
-            rule.encode(x=x0, y=top, y2=left),
+            rule.encode(**typed(x=x0, x2=alt.X2("right:N", bandPosition=1), y=y0)),
+            rule.encode(**typed(x=x0, y=top, y2=left)),
         ]
 
     def _tied(self, ties: Sequence[Sequence[str]]) -> list[Chart]:
@@ -194,6 +196,6 @@ class _Panel:
             places = [self.places[name] for own in groups for name in own if name in self.places]
             at = [{"row": self.rows[k], "column": self.columns[k]} for k in places]
             if at:
-                base = plot(at).encode(x="column:N", y="row:N")
+                base = plot(at).encode(**typed(x="column:N", y="row:N"))
                 layers += [base.mark_rect(color=colour), base.mark_text(text="=", color=style.INK)]
         return layers

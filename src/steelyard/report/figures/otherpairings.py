@@ -10,7 +10,7 @@ from steelyard.comparison.pair import shown_p
 from steelyard.core.rng import Rng, generator
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import heat, histogram
-from steelyard.report.figures.style import Chart, alt, finish, label, number, plot
+from steelyard.report.figures.style import Chart, alt, finish, label, number, plot, typed
 from steelyard.stats.arrays import Floats
 from steelyard.stats.paired.arrangements import Arrangement, arrange, rearranged, win_range
 
@@ -76,7 +76,7 @@ def _panel(
     diagonal = (
         plot(ends)
         .mark_line(color=style.INK, strokeWidth=1)
-        .encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
+        .encode(**typed(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale)))
     )
     cells = heat(a, b, (edges, edges), titles=titles, size=(_SIDE, _SIDE))
     grid = alt.vconcat(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.report.figures import style
-from steelyard.report.figures.style import Chart, alt, number, plot, titled
+from steelyard.report.figures.style import Chart, alt, number, plot, titled, typed
 from steelyard.stats.arrays import Floats
 
 _CHARACTER = 6.2  # pixels that a character of a label takes, at most
@@ -76,22 +76,24 @@ def interval_panel(
 
     height = cell_size(n, most=22, least=13, whole=640) * n
     base = plot([drawn.row(i) for i in range(n)], width=width, height=height).encode(
-        y=y, color=of_groups(alt.Color, style.BLUE, style.RED)
+        **typed(y=y, color=of_groups(alt.Color, style.BLUE, style.RED))
     )
     layers = []
     if drawn.span is not None:
         rule = base.mark_rule(strokeWidth=2, opacity=0.75)
-        layers.append(rule.encode(x=across("low:Q"), x2="high:Q"))
+        layers.append(rule.encode(**typed(x=across("low:Q"), x2="high:Q")))
     layers.append(
         base.mark_point(filled=True, size=55, opacity=1).encode(
-            x=across("value:Q"),
-            shape=of_groups(alt.Shape, "circle", "diamond"),
-            tooltip=["name:N", "value:Q", "low:Q", "high:Q", "group:Q"],
+            **typed(
+                x=across("value:Q"),
+                shape=of_groups(alt.Shape, "circle", "diamond"),
+                tooltip=["name:N", "value:Q", "low:Q", "high:Q", "group:Q"],
+            )
         )
     )
     if drawn.groups is not None and any(group is not None for group in drawn.groups):
         numbers = base.mark_text(align="left", dx=5, fontSize=10)
-        layers.append(numbers.encode(x=alt.value(width), text="label:N"))
+        layers.append(numbers.encode(**typed(x=alt.value(width), text="label:N")))
     return titled(alt.layer(*layers), title)
 
 
@@ -144,18 +146,22 @@ class Matrix:
         scale = alt.Scale(domain=spaced, range=list(colours), clamp=True)
         x, y = name_axes(rows, columns, labels=self.row_labels, labelAngle=self.angle)
         legend = None if self.legend is None else alt.Legend(title=self.legend, gradientLength=110)
-        base = plot(data, width=side * len(columns), height=side * len(rows)).encode(x=x, y=y)
+        base = plot(data, width=side * len(columns), height=side * len(rows)).encode(
+            **typed(x=x, y=y)
+        )
         layers = [
             base.mark_rect(stroke="white", strokeWidth=1).encode(
-                color=alt.Color("value:Q", scale=scale, legend=legend),
-                tooltip=["row:N", "column:N", "value:Q", "text:N"],
+                **typed(
+                    color=alt.Color("value:Q", scale=scale, legend=legend),
+                    tooltip=["row:N", "column:N", "value:Q", "text:N"],
+                )
             )
         ]
         if self.numbers and any(row["text"] for row in data):
             dark = "abs(datum.far) > 0.7" if self.diverging else "datum.far > 0.3"
             colour = alt.condition(dark, alt.value("white"), alt.value(style.INK))
             text = base.mark_text(fontSize=min(10.5, side / 2.6))
-            layers.append(text.encode(text="text:N", color=colour))
+            layers.append(text.encode(**typed(text="text:N", color=colour)))
         return titled(alt.layer(*layers), self.title)
 
 
@@ -230,14 +236,14 @@ def cloud(
     layers = [
         plot(rows, width=width, height=height)
         .mark_point(filled=True, size=45, color=style.BLUE, opacity=0.9)
-        .encode(x=horizontal, y=vertical, tooltip=["name:N", "x:Q", "y:Q"])
+        .encode(**typed(x=horizontal, y=vertical, tooltip=["name:N", "x:Q", "y:Q"]))
     ]
     for dx, dy, align in sorted({tuple(spot) for spot in spots.values()}):
         own = [row for row in rows if spots.get(row["name"]) == [dx, dy, align]]
         layers.append(
             plot(own)
             .mark_text(dx=dx, dy=dy, align=align, baseline="middle", fontSize=10, color=style.INK)
-            .encode(x=horizontal, y=vertical, text="name:N")
+            .encode(**typed(x=horizontal, y=vertical, text="name:N"))
         )
     return titled(alt.layer(*layers), title)
 
@@ -272,12 +278,14 @@ def heat(
         plot(rows, width=size[0], height=size[1])
         .mark_rect()
         .encode(
-            x=alt.X("x:Q", title=titles[0], scale=_whole(across)),
-            x2="x2:Q",
-            y=alt.Y("y:Q", title=titles[1], scale=_whole(up)),
-            y2="y2:Q",
-            color=alt.Color("n:Q", scale=scale, legend=alt.Legend(title=legend, **below)),
-            tooltip=["n:Q"],
+            **typed(
+                x=alt.X("x:Q", title=titles[0], scale=_whole(across)),
+                x2="x2:Q",
+                y=alt.Y("y:Q", title=titles[1], scale=_whole(up)),
+                y2="y2:Q",
+                color=alt.Color("n:Q", scale=scale, legend=alt.Legend(title=legend, **below)),
+                tooltip=["n:Q"],
+            )
         )
     )
 
@@ -300,8 +308,10 @@ def histogram(values: Floats, edges: Floats, *, upright: bool, length: int) -> C
     base = plot(rows).mark_rect(color=style.FAINT, stroke="white", strokeWidth=0.5)
     if upright:
         return base.properties(width=_MARGIN, height=length).encode(
-            y=alt.Y("from:Q", **along), y2="to:Q", x=alt.X("n:Q", **across), x2=alt.datum(0)
+            **typed(
+                y=alt.Y("from:Q", **along), y2="to:Q", x=alt.X("n:Q", **across), x2=alt.datum(0)
+            )
         )
     return base.properties(width=length, height=_MARGIN).encode(
-        x=alt.X("from:Q", **along), x2="to:Q", y=alt.Y("n:Q", **across), y2=alt.datum(0)
+        **typed(x=alt.X("from:Q", **along), x2="to:Q", y=alt.Y("n:Q", **across), y2=alt.datum(0))
     )

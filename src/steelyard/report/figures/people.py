@@ -11,7 +11,7 @@ from steelyard.core.errors import UsageError
 from steelyard.human.results import HumanScores, defined_coefficients
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import Intervals, interval_panel
-from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, plot
+from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, plot, typed
 
 #: Names of the figures of ``human``; the first is drawn where none is named.
 FIGURES = ("ranking", "severity", "agreement", "thresholds")
@@ -82,7 +82,7 @@ def severity(raters: Mapping[str, Sequence[Any]]) -> Chart:
         panel = interval_panel(drawn, title=title, axis=axis, first=k == 0)
         if name == "bias":
             zero = plot([{"at": 0}]).mark_rule(strokeDash=[4, 3])
-            panel = alt.layer(zero.encode(x="at:Q"), panel)
+            panel = alt.layer(zero.encode(**typed(x="at:Q")), panel)
         panels.append(panel)
     most = limited(len([x for x in key if np.isfinite(x)]), "raters")
     text = "severe raters stand below" if shown[0] == "bias" else ""
@@ -121,10 +121,12 @@ def threshold_curve(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Char
         plot(rows, width=420, height=280)
         .mark_line(point=True)
         .encode(
-            x=alt.X("threshold:Q", title="difference of human scores that decides a pair"),
-            y=alt.Y("pairs:Q", title="pairs kept", scale=alt.Scale(zero=True)),
-            color=alt.Color("set:N", title=None, scale=alt.Scale(domain=names)),
-            strokeDash=alt.condition("datum.mean", alt.value([6, 3]), alt.value([1, 0])),
+            **typed(
+                x=alt.X("threshold:Q", title="difference of human scores that decides a pair"),
+                y=alt.Y("pairs:Q", title="pairs kept", scale=alt.Scale(zero=True)),
+                color=alt.Color("set:N", title=None, scale=alt.Scale(domain=names)),
+                strokeDash=alt.condition("datum.mean", alt.value([6, 3]), alt.value([1, 0])),
+            )
         )
     )
     return finish(chart)

@@ -9,7 +9,17 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import Matrix
-from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, number, plot
+from steelyard.report.figures.style import (
+    Chart,
+    alt,
+    finish,
+    label,
+    labels,
+    limited,
+    number,
+    plot,
+    typed,
+)
 from steelyard.stats.correlation import pearson
 
 _FEW = 5  # systems up to which categories are bars
@@ -50,13 +60,13 @@ def entities_per_sentence(histograms: Mapping[str, Sequence[tuple[int, int]]]) -
     panels = [
         plot([row for row in rows if row["set"] == name], width=300, height=160)
         .mark_bar(color=style.PALETTE[0])
-        .encode(
+        .encode(**typed(
             x=alt.X("entities:O", title="entities in a sentence",
                     scale=alt.Scale(domain=list(range(most + 1))),
                     axis=alt.Axis(labelAngle=0, labelOverlap=True)),
             y=alt.Y("sentences:Q", title="sentences"),
             tooltip=["set:N", "entities:O", "sentences:Q"],
-        )
+        ))
         .properties(title=name)
         for name in names[: style.MOST]
     ]  # fmt: skip
@@ -85,17 +95,20 @@ def _bars(
             rows.append({"category": name, "side": side, "n": n, "text": text})
     colours = [style.GREY, *style.PALETTE[:6]][: len(sides)]
     scale = alt.Scale(domain=sides, range=colours)
-    base = plot(rows, width=420).encode(
+    base = plot(rows, width=420).encode(**typed(
         y=alt.Y("category:N", scale=alt.Scale(domain=names, paddingInner=0.25), title=None,
                 axis=alt.Axis(labelOverlap=False)),
         yOffset=alt.YOffset("side:N", scale=alt.Scale(domain=sides)),
         x=alt.X("n:Q", title="entities",
                 scale=alt.Scale(zero=True, domainMax=1.2 * max(source.values()))),
-    ).properties(height=len(names) * (14 * len(sides) + 8))  # fmt: skip
+    )).properties(height=len(names) * (14 * len(sides) + 8))  # fmt: skip
     bars = base.mark_bar().encode(
-        color=alt.Color("side:N", scale=scale, title=None), tooltip=["category:N", "side:N", "n:Q"]
+        **typed(
+            color=alt.Color("side:N", scale=scale, title=None),
+            tooltip=["category:N", "side:N", "n:Q"],
+        )
     )
-    text = base.mark_text(align="left", dx=4, fontSize=10).encode(text="text:N")
+    text = base.mark_text(align="left", dx=4, fontSize=10).encode(**typed(text="text:N"))
     return finish(
         alt.layer(bars, text),
         "Entities by category",
@@ -156,18 +169,18 @@ def beside_people(scores: Mapping[str, Mapping[str, float]], human: str) -> Char
     colours.insert(people, style.BLUE)
     shapes = ["square", "triangle-up", "diamond", "cross", "triangle-down"]
     shapes.insert(people, "circle")
-    base = plot(rows, width=max(240, 34 * len(shown)), height=300).encode(
+    base = plot(rows, width=max(240, 34 * len(shown)), height=300).encode(**typed(
         x=alt.X("system:N", scale=alt.Scale(domain=shown), title=None,
                 axis=alt.Axis(labelAngle=-50, labelOverlap=False)),
         y=alt.Y("value:Q", title="standard deviations from the mean", scale=alt.Scale(zero=False)),
         color=alt.Color("score:N", title=None,
                         scale=alt.Scale(domain=names, range=colours[: len(names)])),
-    )  # fmt: skip
+    ))  # fmt: skip
     shape = alt.Shape(
         "score:N", title=None, scale=alt.Scale(domain=names, range=shapes[: len(names)])
     )
     points = base.mark_point(filled=True, size=65, opacity=1).encode(
-        shape=shape, tooltip=["system:N", "score:N", "value:Q"]
+        **typed(shape=shape, tooltip=["system:N", "score:N", "value:Q"])
     )
     return finish(
         alt.layer(base.mark_line(opacity=0.5), points),

@@ -8,7 +8,9 @@ names of fields and never in expressions.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
@@ -78,9 +80,51 @@ def labels(names: Iterable[str], longest: int = _LONGEST) -> list[str]:
     return list(found)
 
 
+#: Rows of the charts that are being drawn, by the names under which charts know them.
+_HELD: ContextVar[dict[str, Sequence[Any]] | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def held_rows() -> Iterator[dict[str, Sequence[Any]]]:
+    """Keep rows of charts that are made meanwhile beside them, where they can be had by name.
+
+    Altair copies a chart, with all of its rows, whenever it becomes part of another one.
+    """
+    held: dict[str, Sequence[Any]] = {}
+    token = _HELD.set(held)
+    try:
+        yield held
+    finally:
+        _HELD.reset(token)
+
+
 def plot(rows: Sequence[Any], **about: Any) -> Chart:
     """Begin a chart of rows; Altair would check an object of its own row by row."""
-    return alt.Chart({"values": rows}, **about)
+    held = _HELD.get()
+    if held is None:
+        return alt.Chart({"values": rows}, **about)
+    name = f"rows-{len(held)}"
+    held[name] = rows
+    return alt.Chart({"name": name}, **about)
+
+
+def typed(**channels: Any) -> dict[str, Any]:
+    """Give channels of a chart as objects of their classes: ``x2="end:Q"`` as ``alt.X2("end:Q")``.
+
+    For a string or a dictionary, Altair compares all classes it has, which takes longer than the
+    rest of the chart.
+    """
+    return {name: _of_class(name[0].upper() + name[1:], own) for name, own in channels.items()}
+
+
+def _of_class(name: str, given: Any) -> Any:
+    if isinstance(given, list):
+        return [_of_class(name, own) for own in given]
+    if isinstance(given, str):
+        return getattr(alt, name)(given)
+    if isinstance(given, dict):
+        return getattr(alt, f"{name}Value" if "value" in given else f"{name}Datum")(**given)
+    return given
 
 
 def label(name: str) -> str:

@@ -13,7 +13,17 @@ from steelyard.core.rng import Rng
 from steelyard.report.figures import style
 from steelyard.report.figures.otherpairings import draw_pairings
 from steelyard.report.figures.panels import Matrix, cell_size, heat, histogram
-from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, number, plot
+from steelyard.report.figures.style import (
+    Chart,
+    alt,
+    finish,
+    label,
+    labels,
+    limited,
+    number,
+    plot,
+    typed,
+)
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.wins import win_counts
 
@@ -119,17 +129,19 @@ def density(
         corner = high if above > below else low
         rows = [{"x": low, "y": low, "y2": corner}, {"x": high, "y": high, "y2": corner}]
         area = plot(rows).mark_area(color="#FBE7B5", opacity=0.75)
-        layers.append(area.encode(x=x, y=y, y2="y2:Q"))
+        layers.append(area.encode(**typed(x=x, y=y, y2="y2:Q")))
     layers.append(heat(a, b, (edges, edges), titles=titles, size=(_SIDE, _SIDE)))
     ends = [{"x": low, "y": low}, {"x": high, "y": high}]
-    layers.append(plot(ends).mark_line(color=style.INK, strokeWidth=1).encode(x=x, y=y))
+    layers.append(plot(ends).mark_line(color=style.INK, strokeWidth=1).encode(**typed(x=x, y=y)))
     middles = {"mean": (a.mean(), b.mean()), "median": (np.median(a), np.median(b))}
     for (u, v), look in zip(middles.values(), _LINES, strict=True):
         one = plot([{"x": number(u), "y": number(v)}])
         layers += [
-            one.mark_rule(**look).encode(x=x),
-            one.mark_rule(**look).encode(y=y),
-            one.mark_point(filled=True, size=60, opacity=1, color=look["color"]).encode(x=x, y=y),
+            one.mark_rule(**look).encode(**typed(x=x)),
+            one.mark_rule(**look).encode(**typed(y=y)),
+            one.mark_point(filled=True, size=60, opacity=1, color=look["color"]).encode(
+                **typed(x=x, y=y)
+            ),
         ]
     centre = alt.layer(*layers)
     grid = alt.vconcat(
@@ -174,24 +186,26 @@ def differences(
         plot(difference_bars(gap, kinds), width=460, height=250)
         .mark_rect()
         .encode(
-            x=alt.X("from:Q", title=f"{first} minus {second} ({label(score)})"),
-            x2="to:Q",
-            y=alt.Y("base:Q", title="segments"),
-            y2="top:Q",
-            color=alt.Color(
-                "kind:N",
-                scale=alt.Scale(domain=kinds, range=[style.BLUE, style.GREY, style.ORANGE]),
-                title=None,
-            ),
-            tooltip=["kind:N", "n:Q", "from:Q", "to:Q"],
+            **typed(
+                x=alt.X("from:Q", title=f"{first} minus {second} ({label(score)})"),
+                x2="to:Q",
+                y=alt.Y("base:Q", title="segments"),
+                y2="top:Q",
+                color=alt.Color(
+                    "kind:N",
+                    scale=alt.Scale(domain=kinds, range=[style.BLUE, style.GREY, style.ORANGE]),
+                    title=None,
+                ),
+                tooltip=["kind:N", "n:Q", "from:Q", "to:Q"],
+            )
         )
     )
     marks = {"mean": float(gap.mean()), "median": float(np.median(gap))}
     lines = [
-        plot([{"at": number(v)}]).mark_rule(**look).encode(x="at:Q")
+        plot([{"at": number(v)}]).mark_rule(**look).encode(**typed(x="at:Q"))
         for v, look in zip(marks.values(), _LINES, strict=True)
     ]
-    zero = plot([{"at": 0}]).mark_rule(color=style.INK).encode(x="at:Q")
+    zero = plot([{"at": 0}]).mark_rule(color=style.INK).encode(**typed(x="at:Q"))
     lead = gap if higher_is_better else -gap
     counts = f"{(lead > 0).sum():,} wins, {(lead == 0).sum():,} ties, {(lead < 0).sum():,} losses"
     counts += "" if higher_is_better else " (lower is better)"
@@ -250,20 +264,22 @@ def wins(systems: Sequence[str], scores: Floats) -> Chart:
     left = alt.Axis(grid=False, labelOverlap=False)
     y = alt.Y("system:N", scale=alt.Scale(domain=names), title=None, axis=left)
     height = cell_size(len(names), most=24, least=14, whole=640) * len(names)
-    base = plot(rows, width=420, height=height).encode(y=y)
+    base = plot(rows, width=420, height=height).encode(**typed(y=y))
     scale = alt.Scale(domain=list(kinds), range=[style.BLUE, style.FAINT, style.ORANGE])
     bars = base.mark_bar().encode(
-        x=alt.X(
-            "from:Q",
-            title="share of comparisons with other systems",
-            axis=alt.Axis(format="%"),
-            scale=alt.Scale(domain=[0, 1]),
-        ),
-        x2="to:Q",
-        color=alt.Color("kind:N", scale=scale, title=None),
-        tooltip=["system:N", "kind:N", "n:Q"],
+        **typed(
+            x=alt.X(
+                "from:Q",
+                title="share of comparisons with other systems",
+                axis=alt.Axis(format="%"),
+                scale=alt.Scale(domain=[0, 1]),
+            ),
+            x2="to:Q",
+            color=alt.Color("kind:N", scale=scale, title=None),
+            tooltip=["system:N", "kind:N", "n:Q"],
+        )
     )
     dark = alt.condition("datum.kind == 'wins'", alt.value("white"), alt.value(style.INK))
-    text = base.mark_text(fontSize=10).encode(x="middle:Q", text="text:N", color=dark)
+    text = base.mark_text(fontSize=10).encode(**typed(x="middle:Q", text="text:N", color=dark))
     more = limited(len(systems), "systems")
     return finish(alt.layer(bars, text), "Wins, ties and losses in percent", [more])

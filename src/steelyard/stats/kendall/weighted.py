@@ -42,14 +42,19 @@ class TieWidths:
 
         Differences of at most ``rounding`` are ties as well.
         """
-        size_h, size_m = np.abs(h), np.abs(m)
-        strict = self.threshold > rounding[0]
-        clear_h = size_h >= self.threshold if strict else size_h > rounding[0]
-        clear_m = size_m > max(self.epsilon, rounding[1])
+        clear_h = self.clear_human(h, rounding[0])
+        clear_m = np.abs(m) > max(self.epsilon, rounding[1])
         both = clear_h & clear_m
         agree = both & ((h > 0) == (m > 0))
         net = 2 * agree.astype(np.float32) - both
         return (*(x.astype(np.float32) for x in (~np.isnan(h), clear_h, clear_m, both)), net)
+
+    def clear_human(self, gap: Floats, rounding: float) -> Bools:
+        """Tell which differences of people's scores are no ties."""
+        size = np.abs(gap)
+        strict = self.threshold > rounding
+        clear: Bools = size >= self.threshold if strict else size > rounding
+        return clear
 
 
 def parts(n: int, width: int, limit: int | None = None) -> Iterator[slice]:

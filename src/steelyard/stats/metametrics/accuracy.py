@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +28,8 @@ from steelyard.stats.metametrics.base import (
     View,
 )
 from steelyard.stats.metametrics.copies import Copies, Pairs
-from steelyard.stats.metametrics.swapping import Null, Signs, Swaps, standardise
+from steelyard.stats.metametrics.swappedspa import null_spa
+from steelyard.stats.metametrics.swapping import Null, Swaps
 from steelyard.stats.paired.unpaired import unpaired_means_test
 from steelyard.stats.permutation.corpus import corpus_pvalues
 from steelyard.stats.permutation.pvalues import (
@@ -37,8 +39,11 @@ from steelyard.stats.permutation.pvalues import (
     pairwise_pvalues,
     stacked_pvalues,
 )
-from steelyard.stats.permutation.tails import Singles, expansion, quick_p
+from steelyard.stats.permutation.tails import quick_p
 from steelyard.stats.resampling import bootstrap
+
+Bools = NDArray[np.bool_]
+_HUMAN = "the human score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,15 +164,43 @@ class Spa(MetaMetric):
         if np.isnan(view.scores.human).all():
             what = f"{self.name} needs segment scores: the human score has system scores only"
             raise UsageError(what)
+        human, metrics, has = self._stacks(view)
+        terms = 1 - np.abs(human - metrics)
+        known = ~np.isnan(terms)
+        n_pairs = known.sum(axis=1)
         found = []
-        for k, own in enumerate(view.scores.cube):
-            if np.isnan(own).all():
+        for k, own in enumerate(terms):
+            if not has[k]:
                 found.append(Value(float("nan"), note=self.nothing(view, k)))
-                continue
-            agreement = soft_agreement(*self.pair_pvalues(view, k))
-            note = None if agreement.n_pairs else "fewer than two systems"
-            found.append(Value(agreement.value, note=note))
+            elif not n_pairs[k]:
+                found.append(Value(float("nan"), note="fewer than two systems"))
+            else:
+                whole = own if n_pairs[k] == len(own) else own[known[k]]
+                found.append(Value(float(whole.mean())))
         return found
+
+    def _stacks(self, view: View) -> tuple[Floats, Floats, Bools]:
+        """p-values of all pairs i < j, metrics x pairs, and which metrics have scores to weigh."""
+        if "stacks" in view.kept:
+            found: tuple[Floats, Floats, Bools] = view.kept["stacks"]
+            return found
+        if view.whole is not None and view.method != "mtme" and all(self._stacks(view.whole[0])[2]):
+            whole, rows = view.whole
+            human, metrics, has = self._stacks(whole)
+            here = np.full((len(whole.scores.human),) * 2, -1)
+            here[pair_index(len(here))] = np.arange(human.shape[1])
+            chosen = here[np.ix_(rows, rows)][pair_index(len(rows))]
+            human, metrics = human[:, chosen], metrics[:, chosen]
+            has = np.asarray((~np.isnan(view.scores.systems)).any(axis=1))
+        else:
+            i, j = pair_index(len(view.scores.human))
+            has = np.array(view.scores.n_cells) > 0
+            human, metrics = np.full((2, len(has), len(i)), np.nan)
+            for k in np.flatnonzero(has).tolist():
+                pair = self.pair_pvalues(view, k)
+                human[k], metrics[k] = pair[0][i, j], pair[1][i, j]
+        view.kept["stacks"] = human, metrics, has
+        return human, metrics, has
 
     def pair_pvalues(self, view: View, k: int) -> tuple[Floats, Floats]:
         """p-values of all pairs of systems by the human score and by a metric, on what both have.
@@ -178,24 +211,33 @@ class Spa(MetaMetric):
         if stats is not None and view.method in ("exact", "analytic"):
             own = corpus_pvalues(stats, blocks=view.blocks).p
             return self._human_p(view, stats.known), own
-        human = self._human_p(view, ~np.isnan(view.scores.cube[k]))
+        scores = view.scores
         if "metrics" not in view.kept:  # those of all metrics are computed at once
-            has = [k for k, own in enumerate(view.scores.cube) if not np.isnan(own).all()]
-            view.kept["metrics"] = dict(
-                zip(has, _pvalues(view, "metrics", list(view.scores.cube[has])), strict=True)
-            )
+            has = [k for k, n_cells in enumerate(scores.n_cells) if n_cells]
+            columns = _columns(view)
+            of = scores.cube if view.method == "mtme" else scores.matrices
+            wanted = {"metrics": [of[k] for k in has]}
+            if view.raters is None:
+                wanted[_HUMAN] = [scores.human[:, columns]]
+            found = _pvalues(view, wanted, columns)
+            view.kept["metrics"] = dict(zip(has, found["metrics"], strict=True))
+            if view.raters is None:
+                view.kept[None] = found[_HUMAN][0]
+        human = self._human_p(view, None if scores.complete[k] else ~np.isnan(scores.cube[k]))
         return human, view.kept["metrics"][k]
 
-    def _human_p(self, view: View, known: NDArray[np.bool_]) -> Floats:
-        """p-values of the human score on the cells that a metric has, computed once for each."""
-        key = np.packbits(known).tobytes()
+    def _human_p(self, view: View, known: NDArray[np.bool_] | None) -> Floats:
+        """p-values of the human score on the cells that a metric has (None: all), computed once."""
+        key = None if known is None else np.packbits(known).tobytes()
         if key not in view.kept:
-            scores = np.where(known, view.scores.human, np.nan)
+            columns = _columns(view) if known is None else slice(None)
+            scores = view.scores.human
+            scores = scores if known is None else np.where(known, scores, np.nan)
             by_rater = view.raters is not None
             view.kept[key] = (
                 _by_rater(view, scores)
                 if by_rater
-                else _pvalues(view, "the human score", [scores])[0]
+                else _pvalues(view, {_HUMAN: [scores[:, columns]]}, columns)[_HUMAN][0]
             )
         found: Floats = view.kept[key]
         return found
@@ -245,17 +287,33 @@ class Spa(MetaMetric):
 
     def null(self, view: View, chosen: Sequence[int], swaps: Swaps) -> Null:
         """Draw the differences of metrics whose scores are swapped."""
-        human = self._human_p(view, ~np.isnan(view.scores.human))
+        human = self._human_p(view, None)
         return null_spa(human, view.scores.additive[list(chosen)], swaps)
 
 
-def _pvalues(view: View, whose: str, scores: list[Floats]) -> list[Floats]:
+def _columns(view: View) -> Counts | slice:
+    """Places of the segments that p-values are made of.
+
+    The WMT toolkit adds up floats as they lie in memory: it is given all.
+    """
+    return slice(None) if view.method == "mtme" else view.scores.columns
+
+
+def _pvalues(
+    view: View, scores: dict[str, list[Floats]], columns: Counts | slice
+) -> dict[str, list[Floats]]:
     """p-values of pairs of systems; keep the error of exact ones where it is not small."""
-    found = stacked_pvalues(scores, SignFlips(method=view.method), blocks=view.blocks)
-    error = max((own.error for own in found), default=0.0)
-    if view.method == "exact" and error > 1e-6:
-        view.kept.setdefault("errors", {}).setdefault(whose, error)
-    return [own.p for own in found]
+    blocks = None if view.blocks is None else view.blocks[columns]
+    every = [x for own in scores.values() for x in own]
+    found = iter(stacked_pvalues(every, SignFlips(method=view.method), blocks=blocks))
+    result = {}
+    for whose, matrices in scores.items():
+        own = list(islice(found, len(matrices)))
+        error = max((one.error for one in own), default=0.0)
+        if view.method == "exact" and error > 1e-6:
+            view.kept.setdefault("errors", {}).setdefault(whose, error)
+        result[whose] = [one.p for one in own]
+    return result
 
 
 def _by_rater(view: View, scores: Floats) -> Floats:
@@ -273,207 +331,3 @@ def _by_rater(view: View, scores: Floats) -> Floats:
     p = unpaired_means_test(values, *units)
     np.fill_diagonal(p, 0.5)
     return p
-
-
-def null_spa(p_human: Floats, metrics: Floats, swaps: Swaps) -> Null:
-    """Draw differences of soft pairwise accuracy between all pairs of metrics.
-
-    Parameters
-    ----------
-    p_human
-        p-values of the human score, systems x systems (see
-        :mod:`steelyard.stats.permutation.pvalues`).
-    metrics
-        Metrics x systems x segments, higher is better; NaN cells take no part.
-    swaps
-        What is swapped together, and how often.
-
-    p-values inside the draws are normal (for ``inputs`` with an Edgeworth term where there are
-    fewer than 500 segments).
-    Segments that any system or metric lacks take no part, except for ``inputs``, which drops them
-    pair by pair.
-    """
-    if metrics.ndim != 3 or p_human.shape != (metrics.shape[1],) * 2:
-        raise ShapeError(f"metrics {metrics.shape} do not fit p-values {p_human.shape}")
-    scheme, blocks = swaps.scheme, swaps.blocks
-    z = standardise(metrics).astype(np.float32)
-    if scheme != "inputs":
-        complete = ~np.isnan(z).any(axis=(0, 1))
-        own = None if blocks is None else blocks[complete]
-        z = np.ascontiguousarray(_block_sums(z[:, :, complete], own))
-    n = z.shape[1]
-    i, j = pair_index(n)
-    known = ~np.isnan(p_human[i, j])
-    i, j = i[known], j[known]
-    goal = p_human[i, j].astype(np.float32)
-    gaps = z[:, i] - z[:, j]
-    compared = (~np.isnan(gaps)).any(axis=-1)  # whether a metric has both systems of a pair
-    gaps = np.nan_to_num(gaps, nan=0.0)
-    if scheme == "inputs":
-        gaps = _block_sums(gaps, blocks)
-    s = gaps.shape[-1]
-    edge = s < 500 and scheme == "inputs"
-    first = gaps.sum(axis=-1)
-    powers = [gaps * gaps]
-    if edge:
-        powers.append(powers[0] * powers[0])
-    sums = [first, *(power.sum(axis=-1) for power in powers)]
-    values = _spa_values(sums, goal, compared)
-    chosen = swaps.pairs(len(z))
-    batches = []
-    for signs in swaps.signs(n, s):
-        if scheme == "inputs":
-            assert signs.columns is not None
-            swapped = [_column_sums(signs.columns, part) for part in (gaps, *powers)]
-            batches.append(_swapped_inputs(sums, swapped, goal, chosen))
-        elif scheme == "systems":
-            assert signs.rows is not None
-            batches.append(_swapped_systems(z, (i, j), goal, signs.rows, chosen))
-        else:
-            batches.append(_swapped_cells(z, (i, j), goal, _cell_signs(signs, s), chosen))
-    return Null(values, np.concatenate(batches), scheme)
-
-
-def _block_sums(values: Singles, blocks: Counts | None) -> Singles:
-    """Add up within blocks, in double precision."""
-    return (
-        values
-        if blocks is None
-        else block_sums(values.astype(np.float64), blocks).astype(np.float32)
-    )
-
-
-def _column_sums(signs: Singles, values: Singles) -> Singles:
-    """Sum values over segments with signs: (draws, metrics, pairs)."""
-    flat = values.reshape(-1, values.shape[-1])
-    result: Singles = (signs @ flat.T).reshape(len(signs), *values.shape[:-1])
-    return result
-
-
-def _spa_values(sums: list[Singles], goal: Singles, compared: NDArray[np.bool_]) -> Floats:
-    exact = [part.astype(np.float64) for part in sums]
-    p, _ = expansion(*exact)
-    lost = np.where(compared, np.abs(p - goal), 0.0).sum(axis=-1)
-    return 1 - ratio(lost, compared.sum(axis=-1))
-
-
-def _penalty(t: Singles, variance: Singles, fourth: Singles | None, goal: Singles) -> Singles:
-    """Sum abs(p - goal) over the last axis, p from sums of powers; overwrites t and variance."""
-    p = quick_p(t, variance, fourth)
-    p -= goal
-    np.abs(p, out=p)
-    total: Singles = p.sum(axis=-1)
-    return total
-
-
-def _swapped_inputs(
-    sums: list[Singles], swapped: list[Singles], goal: Singles, chosen: list[tuple[int, int]]
-) -> Singles:
-    """Differences of soft pairwise accuracy after swapping: draws x pairs of metrics."""
-    half = np.float32(0.5)
-    columns = []
-    for a, b in chosen:
-        plus, minus = [], []
-        for whole, signed in zip(sums, swapped, strict=True):
-            middle = half * (whole[a] + whole[b])
-            shift = signed[:, a] - signed[:, b]
-            shift *= half
-            plus.append(middle + shift)
-            minus.append(middle - shift)
-        fourth = (plus[2], minus[2]) if len(plus) > 2 else (None, None)
-        lost_a = _penalty(plus[0], plus[1], fourth[0], goal)
-        lost_b = _penalty(minus[0], minus[1], fourth[1], goal)
-        columns.append((lost_b - lost_a) / np.float32(len(goal)))
-    return np.stack(columns, axis=1)
-
-
-def _swapped_systems(
-    z: Singles,
-    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
-    goal: Singles,
-    rows: Singles,
-    chosen: list[tuple[int, int]],
-) -> Singles:
-    """Differences as :func:`_swapped_inputs` gives them, where whole systems are swapped.
-
-    Each system of a pair has the scores of the one metric or of the other, so there are four
-    p-values of the pair, and a draw only chooses among them.
-    """
-    i, j = pairs
-    other = (rows < 0).astype(np.int64)  # draws x systems: whose scores the first metric has
-    own, theirs = other[:, i], other[:, j]
-    at = np.arange(len(i))
-    columns = []
-    for a, b in chosen:
-        both = z[[a, b]]
-        far = np.empty((2, 2, len(i)), dtype=np.float32)  # abs(p - goal)
-        for x, y in np.ndindex(2, 2):
-            gaps = both[x][i] - both[y][j]
-            p = quick_p(gaps.sum(axis=-1), (gaps * gaps).sum(axis=-1), None)
-            far[x, y] = np.abs(p - goal)
-        lost_a = far[own, theirs, at].sum(axis=-1)
-        lost_b = far[1 - own, 1 - theirs, at].sum(axis=-1)
-        columns.append((lost_b - lost_a) / np.float32(len(goal)))
-    return np.stack(columns, axis=1)
-
-
-def _cell_signs(signs: Signs, n_segments: int) -> Singles:
-    """Give the sign of every cell, (systems, draws, segments)."""
-    columns, rows, cells = signs
-    if cells is None:
-        assert rows is not None
-        ones = np.ones((len(rows), n_segments), dtype=np.float32)
-        cells = rows[:, :, None] * (ones if columns is None else columns)[:, None, :]
-    return np.ascontiguousarray(cells.transpose(1, 0, 2))
-
-
-def _swapped_cells(
-    z: Singles,
-    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
-    goal: Singles,
-    signs: Singles,
-    chosen: list[tuple[int, int]],
-) -> Singles:
-    """Differences as :func:`_swapped_inputs` gives them, for signs that differ between systems.
-
-    For systems i, j and metrics a, b the squared differences after swapping are sums of products of
-    two scores with K_i, K_j or K_i K_j. Only the products of different metrics, a_i b_j, need a
-    matrix product with a column per pair of metrics; the others need one per metric.
-    """
-    a, b = (np.array(side, dtype=np.int64) for side in zip(*chosen, strict=True))
-    own = np.stack([k @ x.T for k, x in zip(signs, z.transpose(1, 0, 2), strict=True)])
-    squares = np.stack([k @ (x * x).T for k, x in zip(signs, z.transpose(1, 0, 2), strict=True)])
-    lost = np.zeros((signs.shape[1], len(a)), dtype=np.float32)
-    total = z.sum(axis=-1)
-    half = np.float32(0.5)
-    for q, (i, j) in enumerate(zip(*pairs, strict=True)):
-        x, y = z[:, i], z[:, j]
-        same = x * y
-        cross, turned = x[a] * y[b], x[b] * y[a]
-        both = signs[i] * signs[j]
-        fixed = half * ((x * x + y * y - same).sum(axis=-1))
-        together = both @ same.T
-        sides = signs[i] + signs[j]
-        single = squares[i] + squares[j] - sides @ same.T
-        np.subtract(turned, cross, out=turned)
-        apart = (signs[i] - signs[j]) @ turned.T
-        cross *= 2
-        cross += turned  # a_i b_j + b_i a_j
-        crossed = both @ cross.T
-        crossed -= cross.sum(axis=-1)
-        variance = fixed[a] + fixed[b] + half * crossed
-        variance -= half * (together[:, a] + together[:, b])
-        shift = half * (single[:, a] - single[:, b] + apart)
-        middle = half * ((total[:, i] - total[:, j])[a] + (total[:, i] - total[:, j])[b])
-        move = own[i] - own[j]
-        lead = half * (move[:, a] - move[:, b])
-        here = goal[q : q + 1]
-        lost += _distance(middle - lead, variance - shift, here)
-        lost -= _distance(middle + lead, variance + shift, here)
-    lost /= np.float32(len(goal))
-    return lost
-
-
-def _distance(t: Singles, variance: Singles, goal: Singles) -> Singles:
-    """Give abs(p - goal) for each element, p by the normal approximation."""
-    return _penalty(t[..., None], variance[..., None], None, goal)

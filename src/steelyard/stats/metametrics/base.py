@@ -19,6 +19,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
@@ -31,6 +32,7 @@ from steelyard.stats.metametrics.swapping import MetricComparison, Null, Swaps
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores, pseudo_values
 from steelyard.stats.resampling import bootstrap
 
+Bools = NDArray[np.bool_]
 LEVELS = ("sys", "seg")
 PA_TIES = ("strict", "drop-human")
 
@@ -75,6 +77,12 @@ class GroupValues:
         return float((self.values[known] * weights).sum() / weights.sum())
 
 
+def judged_cells(human: Floats) -> Bools:
+    """Tell which outputs people scored; all, where they scored whole systems alone."""
+    known: Bools = ~np.isnan(human)
+    return known if known.any() else np.ones_like(known)
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where the system scores of a metric come from; higher is better throughout."""
@@ -92,9 +100,78 @@ class Scores:
 
     human: Floats  # systems x segments
     human_systems: Floats
-    cube: Floats  # metrics x systems x segments, on the cells that people scored
     systems: Floats  # metrics x systems: official, else over what people scored
-    sources: tuple[Source, ...]
+    whole: tuple[Source, ...]  # of all systems, of which these are
+    chosen: Counts | None = None  # some, or all
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """Where the scores of these systems come from."""
+        rows = self.chosen
+        if rows is None:
+            return self.whole
+        return tuple(
+            replace(
+                own,
+                cells=own.cells[rows],
+                statistics=None if own.statistics is None else own.statistics.select(rows),
+            )
+            for own in self.whole
+        )
+
+    @cached_property
+    def judged(self) -> Bools:
+        """Tell which outputs people scored; all, where they scored whole systems alone."""
+        return judged_cells(self.human)
+
+    @cached_property
+    def columns(self) -> Counts | slice:
+        """Places of the segments that people scored, or of all if they scored some for a few."""
+        some: Bools = np.asarray(self.judged.any(axis=0))
+        if some.all() or not (self.judged == some).all():
+            return slice(None)
+        return np.flatnonzero(some)
+
+    @cached_property
+    def matrices(self) -> list[Floats]:
+        """Scores of each metric on the cells that people scored, systems x :attr:`columns`."""
+        columns = self.columns
+        if isinstance(columns, slice):
+            every = bool(self.judged.all())
+            return [own.cells if every else np.where(self.judged, own.cells, np.nan)
+                    for own in self.sources]  # fmt: skip
+        return [np.take(own.cells, columns, axis=1) for own in self.sources]
+
+    @cached_property
+    def complete(self) -> list[bool]:
+        """Tell which metrics scored all that people scored."""
+        return [not np.isnan(own.sum()) for own in self.matrices]
+
+    @cached_property
+    def n_cells(self) -> list[int]:
+        """How many outputs people and each metric scored."""
+        n = int(self.judged.sum())
+        return [
+            n if whole else int((~np.isnan(own)).sum())
+            for own, whole in zip(self.matrices, self.complete, strict=True)
+        ]
+
+    @cached_property
+    def cube(self) -> Floats:
+        """Metrics x systems x segments, NaN but on the cells that people scored."""
+        columns = self.columns
+        if isinstance(columns, slice):
+            return np.stack(self.matrices)
+        found = np.full((len(self.sources), *self.human.shape), np.nan)
+        for own, cells in zip(found, self.matrices, strict=True):
+            own[:, columns] = cells
+        return found
+
+    def part(self, rows: Counts) -> Scores:
+        """Scores of some systems."""
+        return Scores(
+            self.human[rows], self.human_systems[rows], self.systems[:, rows], self.whole, rows
+        )
 
     @cached_property
     def additive(self) -> Floats:
@@ -169,6 +246,13 @@ class View:
     raters: Counts | None = None  # who gave each human score, where that makes noise: a code, or -1
     crossed: bool = False  # whether segments, or their blocks, make noise beside raters
     kept: dict[Any, Any] = field(default_factory=dict)
+    whole: tuple[View, Counts] | None = None  # that it shows some systems of
+
+    def part(self, rows: Counts) -> View:
+        """Look at some of the systems."""
+        raters = None if self.raters is None else self.raters[rows]
+        scores = self.scores.part(rows)
+        return replace(self, scores=scores, raters=raters, kept={}, whole=(self, rows))
 
 
 class Value(NamedTuple):
@@ -250,7 +334,7 @@ class MetaMetric:
 
     def values(self, view: View) -> list[Value]:
         """Values of all metrics."""
-        every = range(len(view.scores.cube))
+        every = range(len(view.scores.systems))
         if view.level == "sys":
             return [self._of_systems(view, k) for k in every]
         return [self._of_groups(view, k) for k in every]

@@ -29,6 +29,7 @@ from steelyard.core.errors import UsageError
 from steelyard.stats import correlation
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.kendall.counting import KINDS, PairCounts
+from steelyard.stats.kendall.rowcounts import count_rows
 from steelyard.stats.kendall.weighted import Bools, Cells, Sums, TieWidths, firsts, parts, tally
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.bootstrap import exact_sums
@@ -362,6 +363,8 @@ class Pairs(Copies):
         return self.value(self._counted(h, m, w, rounding))
 
     def _counted(self, h: Floats, m: Floats, w: Floats, rounding: Rounding) -> PairCounts:
+        if len(h) == len(w) == 1 and (w == 1).all():
+            return count_rows(h[0], m, self.ties, rounding)
         i, j = pair_index(w.shape[1])
         terms = self.ties.terms(h[:, i] - h[:, j], m[:, i] - m[:, j], rounding)
         pairs = w[:, i] * w[:, j]

@@ -16,7 +16,8 @@ from scipy.special import bdtr
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.instances.scorespread import pairing_strength
-from steelyard.stats.paired.pairedtests import sign_test, superiority, t_test
+from steelyard.stats.paired.effects import superiority
+from steelyard.stats.paired.pairedtests import sign_test, t_test
 
 AS_IT_IS, INDEPENDENT, SORTED, REVERSED = "as it is", "independent", "sorted", "reversed"
 ARRANGEMENTS = (AS_IT_IS, INDEPENDENT, SORTED, REVERSED)

@@ -1,4 +1,4 @@
-"""Tests of paired differences between systems, for all pairs of systems at once; and their sizes.
+"""Tests of paired differences between systems, for all pairs of systems at once.
 
 Each takes systems x segments (NaN where missing; a pair is compared on the segments both have) and
 gives systems x systems p-values: ``p[i, j]`` of system i against system j, NaN on the diagonal and
@@ -31,8 +31,9 @@ from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.paired.ranktests import signed_rank_tails
 from steelyard.stats.permutation.pvalues import ALTERNATIVES, pair_index, pairwise_pvalues, sided
+from steelyard.stats.strength.wins import win_counts
 
-_CELLS = 1 << 22  # differences held at a time
+_CELLS = 1 << 17  # differences held at a time: they stay in the cache
 _NOTED = 1e-6  # numerical error of a p-value that is worth a word
 
 
@@ -42,7 +43,7 @@ def _checked(scores: Floats, alternative: str) -> None:
         raise UsageError(f"expected systems x segments, got shape {scores.shape}")
 
 
-def _differences(scores: Floats) -> Iterator[tuple[Counts, Counts, Floats]]:
+def pair_differences(scores: Floats) -> Iterator[tuple[Counts, Counts, Floats]]:
     """Yield pairs of systems (i < j) with their differences, as many at a time as fit."""
     i, j = pair_index(len(scores))
     step = max(1, _CELLS // max(scores.shape[1], 1))
@@ -58,7 +59,7 @@ def _assemble(
     _checked(scores, alternative)
     n = len(scores)
     p = np.full((n, n), np.nan)
-    for i, j, gap in _differences(scores):
+    for i, j, gap in pair_differences(scores):
         _fill(p, i, j, *tails(gap), alternative)
     return p
 
@@ -111,6 +112,10 @@ def sign_test(scores: Floats, *, tolerance: float = 0.0, alternative: str = "two
     0.8957
     """
     bounds.number(0, tolerance=tolerance)
+    if not tolerance:  # who is above whom is counted faster than differences are made
+        _checked(scores, alternative)
+        counts = win_counts(scores)
+        return sign_test_counts(counts.wins, counts.met > 0, alternative=alternative)
 
     def tails(gap: Floats) -> tuple[Floats, Floats]:
         compared = np.asarray((~np.isnan(gap)).any(axis=1))
@@ -255,19 +260,73 @@ def mood_test(scores: Floats) -> Floats:
     p = np.full((n, n), np.nan)
     if not scores.shape[1]:
         return p
-    for i, j, gap in _differences(scores):
-        known = ~np.isnan(gap)
-        count = known.sum(axis=1)
-        x, y = (np.where(known, scores[k], np.nan) for k in (i, j))
-        ordered = np.sort(np.concatenate([x, y], axis=1), axis=1)  # the missing come last
-        row, high = np.arange(len(i)), np.maximum(count, 1)
-        middle = (ordered[row, high - 1] + ordered[row, high]) / 2
-        above = (x > middle[:, None]).sum(axis=1)
-        total = above + (y > middle[:, None]).sum(axis=1)
-        excess = np.maximum(0.0, np.abs(above - total / 2) - 0.5)
-        statistic = 4 * excess * excess * (ratio(1, total) + ratio(1, 2 * count - total))
-        p[i, j] = p[j, i] = chdtrc(1, statistic)
+    i, j = pair_index(n)
+    known = ~np.isnan(scores)
+    masks = np.unique(np.packbits(known, axis=1), axis=0, return_inverse=True)[1].ravel()
+    size = known.sum(axis=1)
+    alike = (masks[i] == masks[j]) & (size[i] > 0)
+    a, b = i[alike], j[alike]
+    p[a, b] = p[b, a] = _mood_p(size[a], *_above_sorted(np.sort(scores, axis=1), a, b, size[a]))
+    i, j = i[~alike], j[~alike]
+    step = max(1, _CELLS // scores.shape[1])
+    for start in range(0, len(i), step):  # pairs of which one lacks what the other has
+        a, b = i[start : start + step], j[start : start + step]
+        both = known[a] & known[b]
+        p[a, b] = p[b, a] = _mood_p(both.sum(axis=1), *_above_common(scores, a, b, both))
     return p
+
+
+def _mood_p(count: Counts, above: Counts, below: Counts) -> Floats:
+    """Test how many scores of each of two systems, of ``count``, are above their grand median."""
+    total = above + below
+    excess = np.maximum(0.0, np.abs(above - total / 2) - 0.5)
+    statistic = 4 * excess * excess * (ratio(1, total) + ratio(1, 2 * count - total))
+    return np.asarray(chdtrc(1, statistic), dtype=np.float64)
+
+
+def _above_common(
+    scores: Floats, i: Counts, j: Counts, both: NDArray[np.bool_]
+) -> tuple[Counts, Counts]:
+    """Count scores above the grand median on the segments that both systems of a pair have."""
+    x, y = (np.where(both, scores[k], np.nan) for k in (i, j))
+    ordered = np.sort(np.concatenate([x, y], axis=1), axis=1)  # the missing come last
+    row, high = np.arange(len(i)), np.maximum(both.sum(axis=1), 1)
+    middle = (ordered[row, high - 1] + ordered[row, high]) / 2
+    one, two = ((own > middle[:, None]).sum(axis=1) for own in (x, y))
+    return one, two
+
+
+def _above_sorted(ordered: Floats, i: Counts, j: Counts, count: Counts) -> tuple[Counts, Counts]:
+    """Count the same for systems that have the same segments, by halving: one sort serves all."""
+    last = ordered.shape[1] - 1
+
+    def at(rows: Counts, place: Counts) -> Floats:
+        return np.asarray(ordered[rows, np.clip(place, 0, last)])
+
+    # Of the lower half of both systems' scores, the first has so many:
+    least, most = np.zeros_like(count), count.copy()
+    while (least < most).any():
+        half = (least + most) // 2
+        more = (least < most) & (at(i, half) < at(j, count - half - 1))
+        least, most = np.where(more, half + 1, least), np.where(more, most, half)
+    rest = count - least
+    low = np.maximum(
+        np.where(least > 0, at(i, least - 1), -np.inf), np.where(rest > 0, at(j, rest - 1), -np.inf)
+    )
+    high = np.minimum(
+        np.where(least < count, at(i, least), np.inf), np.where(rest < count, at(j, rest), np.inf)
+    )
+    middle = (low + high) / 2
+
+    def above(rows: Counts) -> Counts:
+        least, most = np.zeros_like(count), count.copy()
+        while (least < most).any():
+            half = (least + most) // 2
+            under = (least < most) & (at(rows, half) <= middle)
+            least, most = np.where(under, half + 1, least), np.where(under, most, half)
+        return np.asarray(count - least)
+
+    return above(i), above(j)
 
 
 def permutation_test(
@@ -315,76 +374,23 @@ def bootstrap_test(
     n = len(observed)
     p = np.full((n, n), np.nan)
     slack = 1e-12 * float(np.fmax.reduce(np.abs(observed), initial=0.0))
-    for i, j in zip(*pair_index(n), strict=True):
-        gap = observed[i] - observed[j]
-        null = replicates[:, i] - replicates[:, j]
-        null = null[~np.isnan(null)] - gap
-        if np.isnan(gap) or not null.size:
-            continue
+    for i in range(n - 1):
+        gap = observed[i] - observed[i + 1 :]
+        null = replicates[:, i : i + 1] - replicates[:, i + 1 :]
+        drawn = (~np.isnan(null)).sum(axis=0)
+        null -= gap
+        tested = (drawn > 0) & ~np.isnan(gap)
 
-        def share(beyond: np.ndarray, k: int = null.size) -> float:
-            return float((np.count_nonzero(beyond) + 1) / (k + 1))
+        def share(
+            beyond: NDArray[np.bool_],
+            k: Counts = drawn,
+            tested: NDArray[np.bool_] = tested,
+        ) -> Floats:
+            return np.where(tested, (beyond.sum(axis=0) + 1) / (k + 1), np.nan)
 
         if alternative == "two-sided":
-            p[i, j] = p[j, i] = share(np.abs(null) >= abs(gap) - slack)
+            p[i, i + 1 :] = p[i + 1 :, i] = share(np.abs(null) >= np.abs(gap) - slack)
         else:
             high, low = share(null >= gap - slack), share(null <= gap + slack)
-            p[i, j], p[j, i] = (high, low) if alternative == "greater" else (low, high)
+            p[i, i + 1 :], p[i + 1 :, i] = (high, low) if alternative == "greater" else (low, high)
     return p
-
-
-def superiority(scores: Floats, *, tolerance: float = 0.0) -> Floats:
-    """Probability that a system scores higher on a segment, ties counting half: ``[i, j]`` of i.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> superiority(np.array([[1.0, 2, 3, 4], [0.0, 2, 4, 1]])).tolist()
-    [[nan, 0.625], [0.375, nan]]
-    """
-    bounds.number(0, tolerance=tolerance)
-    n = len(scores)
-    result = np.full((n, n), np.nan)
-    for i, j in zip(*pair_index(n), strict=True):
-        gap = scores[i] - scores[j]
-        known = int((~np.isnan(gap)).sum())
-        wins = (gap > tolerance).sum() + 0.5 * (np.abs(gap) <= tolerance).sum()
-        result[i, j] = float(ratio(wins, known))
-        result[j, i] = 1 - result[i, j]
-    return result
-
-
-def cliffs_delta(scores: Floats) -> Floats:
-    """Cliff's delta: how much more often a score of i is above one of j than below, unpaired.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cliffs_delta(np.array([[1.0, 2, 3], [0.0, 1, 1]])).round(4).tolist()
-    [[nan, 0.7778], [-0.7778, nan]]
-    """
-    n = len(scores)
-    result = np.full((n, n), np.nan)
-    ordered = [np.sort(row[~np.isnan(row)]) for row in scores]
-    for i, j in zip(*pair_index(n), strict=True):
-        x, y = ordered[i], ordered[j]
-        if not (x.size and y.size):
-            continue
-        below = np.searchsorted(y, x, side="left").sum()
-        above = y.size * x.size - np.searchsorted(y, x, side="right").sum()
-        result[i, j] = (below - above) / (x.size * y.size)
-        result[j, i] = -result[i, j]
-    return result
-
-
-def standardised_difference(scores: Floats) -> Floats:
-    """Mean paired difference over the standard deviation of the differences; NaN if that is 0."""
-    n = len(scores)
-    result = np.full((n, n), np.nan)
-    for i, j in zip(*pair_index(n), strict=True):
-        gap = scores[i] - scores[j]
-        gap = gap[~np.isnan(gap)]
-        if gap.size > 1:
-            result[i, j] = float(ratio(gap.mean(), gap.std(ddof=1)))
-            result[j, i] = -result[i, j]
-    return result

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats
@@ -14,7 +15,8 @@ from steelyard.stats.arrays import Counts, Floats
 Z = 7.5
 TAIL = 2 * math.exp(-Z * Z / 2)
 _COUNTED = 30  # differences that are not zero up to which p-values are counts of signs
-_CELLS = 30_000_000  # distinct steps x frequencies up to which a lattice is transformed
+#: Distinct steps x frequencies up to which a lattice is transformed.
+CELLS = 30_000_000
 _TABLE = 500_000  # rows x steps up to which they are counted without sorting
 _SMALL = 16_000  # numbers at a time: fewer than what makes the allocator ask for fresh pages
 _COMMON = 16  # steps that decide whether a frequency matters
@@ -22,6 +24,8 @@ _SILENT = -34.0  # logarithm of a product that does not
 SCALES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 40, 50, 60, 100)
 _SCALES = np.array(SCALES, dtype=np.float64)
 _FAR = 1e-6  # of a step: further off nothing is a whole number, however large
+_LARGEST = 2.0**40  # scores beyond are not looked at
+_SAMPLE = 50  # scores, at most, that may settle it for all
 _ROUNDED = 0.01  # of a declared step: what may be rounding of what was published
 _NOISE = 2.0**-48  # of the largest score: sixteen times what rounding a number takes away
 
@@ -41,11 +45,15 @@ def lattice_scale(scores: Floats) -> int | None:
     >>> lattice_scale(np.array([0.333333, 3.0])) is None
     True
     """
-    known = np.unique(scores[~np.isnan(scores)])
-    size = float(np.abs(known).max(initial=0.0))
-    if not known.size or size > 2**40:
+    known = scores[~np.isnan(scores)]
+    return _scale_of(known, float(np.abs(known).max(initial=0.0)), SCALES) if known.size else None
+
+
+def _scale_of(known: Floats, size: float, scales: Sequence[int]) -> int | None:
+    """Find the first of some factors that makes whole numbers of scores up to a size."""
+    if size > _LARGEST:
         return None
-    for scale in SCALES:
+    for scale in scales:
         scaled = known * scale
         whole = np.rint(scaled)
         if np.abs(scaled - whole).max() <= min(scale * _NOISE * size, _FAR):
@@ -68,21 +76,73 @@ def as_lattice(scores: Floats) -> Floats | None:
     >>> as_lattice(np.array([0.5, 2.0])).tolist(), as_lattice(np.array([1 / 7, 3 / 7])).tolist()
     ([1.0, 4.0], [0.0, 1.0])
     """
-    if np.isnan(scores).all():
-        return None
-    low, high = np.fmin.reduce(scores, axis=None), np.fmax.reduce(scores, axis=None)
-    some = scores.ravel()[:: scores.size // 50 + 1]
-    if _settled(some[~np.isnan(some)], float(low), float(high)):
-        return None
-    scale = lattice_scale(scores)
+    return as_lattices([scores])[0]
+
+
+def as_lattices(matrices: Sequence[Floats]) -> list[Floats | None]:
+    """Turn each of several matrices of scores into whole numbers, as :func:`as_lattice` does."""
+    found: list[Floats | None] = [None] * len(matrices)
+    ends = [_ends(scores) for scores in matrices]
+    some = [place for place, (low, _) in enumerate(ends) if not math.isnan(low)]
+    samples = np.empty((len(some), _SAMPLE))
+    for own, place in zip(samples, some, strict=True):
+        sample = matrices[place].ravel()[:: matrices[place].size // _SAMPLE + 1]
+        own[: len(sample)] = np.where(np.isnan(sample), ends[place][0], sample)
+        own[len(sample) :] = ends[place][0]
+    samples.sort(axis=1)
+    low, high = np.array([ends[place] for place in some]).reshape(-1, 2).T
+    fits = _fits(samples, np.maximum(-low, high))
+    steps = _shared_steps(samples, low, high)
+    for own, step, place in zip(fits, steps.tolist(), some, strict=True):
+        if own.any() or step > 0:
+            scales = [scale for scale, fit in zip(SCALES, own, strict=True) if fit]
+            found[place] = _whole(matrices[place], *ends[place], scales, step)
+    return found
+
+
+def _ends(scores: Floats) -> tuple[float, float]:
+    """Lowest and highest score; NaN where there is none."""
+    if not scores.size:
+        return math.nan, math.nan
+    low, high = float(scores.min()), float(scores.max())
+    if math.isnan(low):
+        low, high = (
+            float(np.fmin.reduce(scores, axis=None)),
+            float(np.fmax.reduce(scores, axis=None)),
+        )
+    return low, high
+
+
+def _fits(scores: Floats, size: Floats) -> NDArray[np.bool_]:
+    """Tell which scales make whole numbers of each row of scores up to a size: rows x scales."""
+    scaled = np.multiply.outer(_SCALES, scores)
+    whole = np.rint(scaled)
+    off = np.abs(scaled - whole).max(axis=-1, initial=0)
+    fit = off <= np.minimum(np.multiply.outer(_SCALES * _NOISE, size), _FAR)
+    fit |= ((whole / _SCALES[:, None, None]).astype(np.float32) == scores).all(axis=-1)
+    return np.asarray((fit & (size <= _LARGEST)).T)
+
+
+def _whole(
+    scores: Floats, low: float, high: float, scales: Sequence[int], step: float
+) -> Floats | None:
+    """Turn scores into whole numbers by the scales or the step that a sample of them has."""
+    size = max(-low, high)
+    known = scores.ravel()
+    known = known[~np.isnan(known)] if np.isnan(known.sum()) else known
+    scale = _scale_of(known, size, scales)
     if scale is not None:
         return np.rint(scores * scale)
-    known = np.unique(scores[~np.isnan(scores)])
-    step = _shared_step(known, float(low), float(high))
-    if step is None:
-        return None
-    span = float(high - low)
-    step = span / round(span / step)
+    whole = _in_steps(scores, low, high, step) if step > 0 else None
+    if whole is None:  # the sample did not see all
+        step = float(_shared_steps(np.unique(known)[None], np.array([low]), np.array([high]))[0])
+        whole = _in_steps(scores, low, high, step) if step > 0 else None
+    return whole
+
+
+def _in_steps(scores: Floats, low: float, high: float, step: float) -> Floats | None:
+    """Count steps from the lowest score; None if some score is between two steps."""
+    step = (high - low) / round((high - low) / step)
     whole = np.rint((scores - low) / step)
     off = np.fmax.reduce(np.abs(scores - (low + whole * step)), axis=None)
     return whole if off <= _NOISE * max(-low, high) else None
@@ -106,30 +166,28 @@ def declared_lattice(scores: Floats, step: float) -> Floats:
     return whole
 
 
-def _settled(some: Floats, low: float, high: float) -> bool:
-    """Tell whether these scores alone fit neither one of the scales nor any step."""
-    scaled = np.multiply.outer(_SCALES, some)
-    whole = np.rint(scaled)
-    off = np.abs(scaled - whole).max(axis=1, initial=0)
-    fit = off <= np.minimum(_SCALES * _NOISE * max(-low, high), _FAR)
-    fit |= ((whole / _SCALES[:, None]).astype(np.float32) == some).all(axis=1)
-    return not fit.any() and _shared_step(np.sort(some), low, high) is None
+def _shared_steps(scores: Floats, low: Floats, high: Floats) -> Floats:
+    """Find the step that each row of scores in order shares; 0 where it is too fine, or nothing.
 
-
-def _shared_step(known: Floats, low: float, high: float) -> float | None:
-    """Find the step of scores from ``low`` to ``high``, given some in order; None if too fine."""
+    That is Euclid's algorithm, on what stands side by side: small numbers, which have little noise.
+    ``low`` and ``high`` are the ends of the range that the scores are from.
+    """
     span = high - low
-    noise = 1e-10 * span + 4e-16 * max(-low, high)
-    rest = np.diff(known)
-    rest = rest[rest > noise]
-    step = span
-    while rest.size:
-        step = float(rest.min())
-        if step < 1e-5 * span:
-            return None
-        rest = np.abs(rest - step * np.rint(rest / step))
-        rest = rest[rest > noise]
-    return step if step > 0 else None
+    noise = 1e-10 * span + 4e-16 * np.maximum(-low, high)
+    rest = np.diff(scores, axis=1)
+    step, rows = span.copy(), np.arange(len(scores))
+    while rows.size:
+        rest = np.where(rest > noise[rows, None], rest, np.inf)
+        least = rest.min(axis=1, initial=np.inf)
+        rough = least < np.inf  # there is a remainder
+        step[rows[rough]] = least[rough]
+        fine = step[rows] < 1e-5 * span[rows]
+        step[rows[fine]] = 0.0
+        rough &= ~fine
+        rows, least = rows[rough], least[rough, None]
+        rest = np.where(rest[rough] < np.inf, rest[rough], 0.0)
+        rest = np.abs(rest - least * np.rint(rest / least))
+    return step
 
 
 def lattice_tails(
@@ -156,8 +214,8 @@ def lattice_tails(
     at = (deviation == 0).astype(np.float64) if ties else np.zeros(len(t))
     if live.any():
         reach = np.minimum(counts @ values, Z * deviation)  # T can't be further out than that
-        width = int((np.abs(t) + reach)[live].max()) // 2 + 2
-        if len(values) * (width // 2 + 1) > _CELLS:
+        width = lattice_width(t[live], reach[live] / Z)
+        if len(values) * (width // 2 + 1) > CELLS:
             return None
         used = counts[live].any(axis=0)
         some = counts[np.ix_(live, used)]
@@ -170,6 +228,11 @@ def lattice_tails(
         np.rint(at[few] * signs) / signs,
     )
     return mid - at / 2, at, TAIL + 1e-12
+
+
+def lattice_width(t: Floats | Counts, deviation: Floats) -> int:
+    """Give half the period that keeps Z deviations beyond t apart."""
+    return int((np.abs(t) + Z * deviation).max()) // 2 + 2
 
 
 def _step_counts(gaps: Iterable[Floats]) -> tuple[Counts, Floats, Counts]:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -33,17 +33,23 @@ from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.stats.arrays import Counts, Floats, real_array
-from steelyard.stats.permutation.lattice import as_lattice, declared_lattice, lattice_tails
-from steelyard.stats.permutation.tails import (
-    expansion,
-    product_tails,
-    series_tails,
-    stacked_pair_sums,
+from steelyard.stats.permutation.lattice import (
+    CELLS,
+    TAIL,
+    Z,
+    as_lattices,
+    declared_lattice,
+    lattice_tails,
+    lattice_width,
 )
+from steelyard.stats.permutation.pairsums import stacked_pair_sums
+from steelyard.stats.permutation.series import pair_rows, series_tails
+from steelyard.stats.permutation.tails import expansion, product_tails
 
 _CHUNK = 4_000_000  # signs or differences held at a time
 _ALONE = 400_000  # multiplications that BLAS does in one thread
 _CACHED = 16_000  # differences that stay in the processor's cache
+_ROWS = 60_000  # ... where they are sorted, and much is done to each
 TAILS = ("mid", "ge")
 ALTERNATIVES = ("two-sided", "greater", "less")
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
@@ -143,13 +149,17 @@ def stacked_pvalues(
     # left for the characteristic function, which takes all such scores together: by a series in
     # their moments, and pair by pair where its bound is not good enough.
     found: dict[int, PairwisePValues] = {}
-    for place, x in enumerate(stack):
-        whole = as_lattice(x) if chosen.step is None else declared_lattice(x, chosen.step)
+    lattices = (
+        as_lattices(stack)
+        if chosen.step is None
+        else [declared_lattice(x, chosen.step) for x in stack]
+    )
+    for place, whole in enumerate(lattices):
         result = None if whole is None else _try_lattice(whole, blocks, chosen.tail)
         if result is not None:
             found[place] = result
     others = [place for place in range(len(stack)) if place not in found]
-    way = _Way("characteristic", product_tails, series_tails)
+    way = _Way("characteristic", partial(product_tails, series=True), series_tails, _ROWS)
     results = _assemble([stack[place] for place in others], blocks, way, chosen.tail)
     found.update(zip(others, results, strict=True))
     return [found[place] for place in range(len(stack))]
@@ -191,7 +201,10 @@ def _pairs(
         some = which[start : start + step]
         i, j = rows[some], columns[some]
         if whole is not None:
-            yield some, whole[i] - whole[j], whole.shape[1]
+            gap = np.empty((len(some), whole.shape[1]))
+            for row, a, b in zip(gap, i.tolist(), j.tolist(), strict=True):
+                np.subtract(whole[a], whole[b], out=row)
+            yield some, gap, whole.shape[1]
             continue
         gap = x[i] - x[j]
         absent = np.isnan(gap)
@@ -246,6 +259,10 @@ def _assemble(
         for places, alike in _alike(matrices, blocks):
             above[places], at[places], error[places] = way.quick(alike, i, j)
             units[places] = alike[0].shape[1]
+            left = np.isinf(error[places])
+            for (which, pairs), gap in pair_rows(alike, i, j, left):
+                own = np.array(places)[which], pairs
+                above[own], at[own], error[own] = way.tails(gap)
     for x, *found in zip(matrices, above, at, error, units, strict=True):
         which = np.flatnonzero(np.isinf(found[2]))
         whole = _units(x, blocks) if len(which) else None
@@ -253,8 +270,10 @@ def _assemble(
             found[0][some], found[1][some], found[2][some] = way.tails(gap)
             found[3][some] = n
     return [
-        _square(size, *own, tail=tail, error=float(worst), how=way.how)
-        for *own, worst in zip(above, at, units, error.max(axis=1, initial=0), strict=True)
+        PairwisePValues(p, float(worst), way.how, n)
+        for p, n, worst in zip(
+            *_square(size, above, at, units, tail), error.max(axis=1, initial=0), strict=True
+        )
     ]
 
 
@@ -273,19 +292,19 @@ def _alike(
 
 
 def _square(
-    size: int, above: Floats, at: Floats, units: Counts, *, tail: str, **about: Any
-) -> PairwisePValues:
-    """Put the pairs into a matrix, both ways round; ``about`` are the error and how it was done."""
+    size: int, above: Floats, at: Floats, units: Counts, tail: str
+) -> tuple[Floats, Counts]:
+    """Put pairs (of some scores each) into matrices, both ways round: p-values, and units."""
     i, j = pair_index(size)
     share = 0.5 if tail == "mid" else 1.0
     above = np.where(units > 0, above, np.nan)
-    p = np.full((size, size), share)
-    p[i, j] = above + share * at
-    p[j, i] = 1 - above - (1 - share) * at
+    p = np.full((*above.shape[:-1], size, size), share)
+    p[..., i, j] = above + share * at
+    p[..., j, i] = 1 - above - (1 - share) * at
     np.minimum(np.maximum(p, 0, out=p), 1, out=p)
-    n = np.zeros((size, size), dtype=np.int64)
-    n[i, j] = n[j, i] = units
-    return PairwisePValues(p=p, n=n, **about)
+    n = np.zeros(p.shape, dtype=np.int64)
+    n[..., i, j] = n[..., j, i] = units
+    return p, n
 
 
 def sided(p: Floats, alternative: str) -> Floats:
@@ -303,21 +322,41 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
     """Transform the lattice, unless it is so fine that there is no point in it."""
     n_pairs = math.comb(len(x), 2)
     above, at, units = np.zeros(n_pairs), np.zeros(n_pairs), np.zeros(n_pairs, dtype=np.int64)
-    error, whole = 0.0, _units(x, blocks)
+    error, whole = TAIL, _units(x, blocks)
+    live = np.arange(n_pairs)
+    if whole is not None:  # sums of whole numbers tell who is beyond all doubt
+        i, j = pair_index(len(x))
+        t = whole.sum(axis=1)
+        t = t[i] - t[j]
+        products = whole @ whole.T
+        squares = products.diagonal()[i] + products.diagonal()[j] - 2 * products[i, j]
+        beyond = t * t >= Z * Z * np.maximum(squares, 1)
+        above[beyond & (t < 0)] = 1.0
+        units[:] = whole.shape[1]
+        live = np.flatnonzero(~beyond)
+        if live.size and _too_fine(whole[i[live[0]]] - whole[j[live[0]]], t[live], squares[live]):
+            return None
 
     def gaps(which: Counts) -> Iterator[Floats]:
-        for some, gap, n in _pairs(x, whole, blocks, which):
+        for some, gap, n in _pairs(x, whole, blocks, which, _ROWS):
             units[some] = n
             yield gap
 
     step = max(1, _CHUNK // max(1, x.shape[1]))
-    for start in range(0, n_pairs, step):
-        which = np.arange(start, min(start + step, n_pairs))
+    for start in range(0, len(live), step):
+        which = live[start : start + step]
         found = lattice_tails(gaps(which), ties=tail != "mid")
         if found is None:
             return None
         above[which], at[which], error = found
-    return _square(len(x), above, at, units, tail=tail, error=error, how="lattice")
+    p, n = _square(len(x), above, at, units, tail)
+    return PairwisePValues(p, error, "lattice", n)
+
+
+def _too_fine(gap: Floats, t: Floats, squares: Floats) -> bool:
+    """Tell whether a lattice would not pay by the steps of a single pair."""
+    steps = len(np.unique(np.abs(gap))) - 1
+    return steps * lattice_width(t, np.sqrt(squares)) // 2 > CELLS
 
 
 def random_signs(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:

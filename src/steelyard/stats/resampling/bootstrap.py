@@ -8,14 +8,19 @@ counts, :math:`\sum_s w_s x_s^2`, not by their squares.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.permutation.pairsums import Singles
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.permutation.tails import quick_p
+
+_DRAWN = 1 << 15  # units drawn at a time
 
 
 def segment_counts(
@@ -46,10 +51,16 @@ def draw_counts(
     bounds.whole(1, n_resamples=n_resamples)
     bounds.whole(n=n)
     bounds.whole(optional=True, size=size)
-    drawn = rng.integers(0, max(n, 1), size=(n_resamples, n if size is None else size))
-    drawn += np.arange(n_resamples)[:, None] * n
-    flat = np.bincount(drawn.ravel(), minlength=n_resamples * n)
-    return flat.reshape(n_resamples, n).astype(np.float64)
+    each = n if size is None else size
+    counts = np.empty((n_resamples, n))
+    step = max(1, _DRAWN // max(each, n, 1))
+    for start in range(0, n_resamples, step):  # the same draws as all at once, in the cache
+        rows = min(step, n_resamples - start)
+        drawn = rng.integers(0, max(n, 1), size=(rows, each))
+        drawn += np.arange(rows)[:, None] * n
+        flat = np.bincount(drawn.ravel(), minlength=rows * n)
+        counts[start : start + rows] = flat.reshape(rows, n)
+    return counts
 
 
 def pair_weights(systems: Floats) -> Floats:
@@ -88,13 +99,19 @@ def bootstrap_spa(
         drawn together, too.
 
     p-values are normal with the first Edgeworth term, in float32, from sums that are exact: the
-    result does not depend on how a library orders them, hence not on its number of threads.
+    result does not depend on how a library orders them, hence not on its number of threads. Squares
+    and fourth powers are rounded beforehand, which moves p-values by 1e-6 at most.
     """
     i, j = pair_index(len(human))
     counts = np.ones((1, human.shape[1])) if segments is None else segments
     if blocks is not None:
         counts = counts[:, np.unique(blocks, return_index=True)[1]]
-    most = float(counts.sum(axis=1).max(initial=0.0))
+    else:  # segments that nobody judged take no part
+        judged = ~np.isnan(human).all(axis=0)
+        if not judged.all():
+            counts, human = counts[:, judged], human[:, judged]
+            metrics = metrics[:, :, judged]
+    draws = _Draws(counts, counts.astype(np.float32), blocks)
     weights = np.ones((1, len(i))) if pairs is None else pairs
     whole = human[i] - human[j]
     known: dict[bytes, np.ndarray] = {}
@@ -104,32 +121,56 @@ def bootstrap_spa(
         both = ~(np.isnan(whole) | np.isnan(gap))
         key = np.packbits(both).tobytes()
         if key not in known:
-            gaps = block_sums(np.where(both, whole, 0.0), blocks)
-            known[key] = _weighted_p(gaps, human, counts, most, blocks)
-        gaps = block_sums(np.where(both, gap, 0.0), blocks)
-        p = _weighted_p(gaps, metric, counts, most, blocks)
-        agreement = 1 - np.abs(p - known[key]).astype(np.float64)
+            known[key] = draws.pvalues(whole, human, both)
+        p = draws.pvalues(gap, metric, both)
+        p -= known[key]
+        agreement = 1 - np.abs(p, out=p).astype(np.float64)
         shared = both.any(axis=1) * weights
         columns.append(ratio((agreement * shared).sum(axis=1), shared.sum(axis=1)))
     return np.stack(columns, axis=1)
 
 
-def _weighted_p(
-    gap: Floats, scores: Floats, counts: Floats, most: float, blocks: Counts | None
-) -> np.ndarray:
-    """p-values of all pairs in each resample: resamples x pairs; ``scores`` are of the systems."""
-    scale = np.sqrt((gap * gap).sum() / max(gap.size, 1)) or 1.0
-    x = gap / scale
-    square = x * x
-    if np.isnan(scores).any():
-        lead = exact_sums(counts, x, most)
-    else:  # fewer columns: the lead of one system is the difference of two sums
-        i, j = pair_index(len(scores))
-        centred = (scores - scores.mean()) / scale
-        sums = exact_sums(counts, block_sums(centred, blocks), most)
-        lead = sums[:, i] - sums[:, j]
-    moments = lead, exact_sums(counts, square, most), exact_sums(counts, square * square, most)
-    return quick_p(*(part.astype(np.float32) for part in moments))
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    """Resamples of segments, or of blocks of them: how often each occurs, in both precisions."""
+
+    counts: Floats
+    single: Singles
+    blocks: Counts | None
+
+    def pvalues(self, gap: Floats, scores: Floats, both: NDArray[np.bool_]) -> Singles:
+        """p-values of all pairs in each resample, from the differences that both scores have.
+
+        Gives resamples x pairs; ``scores`` are of systems.
+        """
+        complete = bool(both.all())
+        x = block_sums(gap if complete else np.where(both, gap, 0.0), self.blocks)
+        scale = np.sqrt((x * x).sum() / max(x.size, 1)) or 1.0
+        x = x / scale
+        if not complete:
+            lead = exact_sums(self.counts, x)
+        else:  # fewer columns: the lead of one system is the difference of two sums
+            i, j = pair_index(len(scores))
+            centred = (scores - scores.mean()) / scale
+            sums = exact_sums(self.counts, block_sums(centred, self.blocks))
+            lead = sums[:, i] - sums[:, j]
+        square = np.multiply(x, x, out=x)
+        second = self._sums(square)
+        fourth = self._sums(np.multiply(square, square, out=square))
+        return quick_p(lead.astype(np.float32), second, fourth)
+
+    def _sums(self, values: Floats) -> Singles:
+        """Sum rows of values that are not negative, without rounding, as :func:`exact_sums` does.
+
+        The grid has so few steps that single precision adds them up. Rounding is at random: of the
+        sum over n segments it is some 1e-6 sqrt(n) / n.
+        """
+        bound = float(self.counts.max(initial=0.0)) * values.sum(axis=1)
+        step = np.exp2(np.frexp(np.where(bound > 0, bound, 1.0))[1] - 24.0)
+        whole = np.rint(values / step[:, None]).astype(np.float32)
+        found: Singles = self.single @ whole.T
+        found *= step.astype(np.float32)
+        return found
 
 
 def exact_sums(counts: Floats, values: Floats, most: float | None = None) -> Floats:
@@ -168,7 +209,8 @@ def bootstrap_means(scores: Floats, segments: Floats) -> Floats:
     """
     known = ~np.isnan(scores)
     sums = exact_sums(segments, np.where(known, scores, 0.0))
-    return ratio(sums, segments @ known.T.astype(np.float64))
+    some = known[:1] if (known == known[:1]).all() else known  # mostly, all rows know the same
+    return ratio(sums, segments @ some.T.astype(np.float64))
 
 
 def row_medians(scores: Floats) -> Floats:
@@ -183,37 +225,6 @@ def row_medians(scores: Floats) -> Floats:
     result = np.full(len(scores), np.nan)
     if known.any():
         result[known] = np.nanmedian(scores[known], axis=1)
-    return result
-
-
-def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
-    """Medians of each row over its resampled known segments: resamples x rows.
-
-    ``segments`` says how often each segment occurs, resamples x segments, in whole numbers.
-
-    Examples
-    --------
-    >>> counts = np.array([[2.0, 0.0, 2.0], [1.0, 1.0, 1.0]])
-    >>> bootstrap_medians(np.array([[1.0, 5.0, 3.0]]), counts).tolist()
-    [[2.0], [3.0]]
-    """
-    result = np.full((len(segments), len(scores)), np.nan)
-    for column, row in enumerate(scores):
-        known = np.flatnonzero(~np.isnan(row))
-        if not known.size:
-            continue
-        order = known[np.argsort(row[known], kind="stable")]
-        upto = np.cumsum(segments[:, order], axis=1)
-        total = upto[:, -1]
-        # The positions of the two middle values (one and the same for an odd number), from 1.
-        low, high = np.floor((total + 1) / 2), np.ceil((total + 1) / 2)
-        first = (upto < low[:, None]).sum(axis=1)
-        second = (upto < high[:, None]).sum(axis=1)
-        some = total > 0
-        values = row[order]
-        last = len(values) - 1
-        middle = (values[np.minimum(first, last)] + values[np.minimum(second, last)]) / 2
-        result[:, column] = np.where(some, middle, np.nan)
     return result
 
 

@@ -21,6 +21,7 @@ from steelyard.stats.strength.battlelog import Battles, Codes, pair_codes, pair_
 _UNITS = 2**15  # drawn at a time
 _CELLS = 2**20  # and the cells they have, about
 _RESAMPLES = 100  # of them at a time
+_MOST_LISTED = 1_000  # systems up to which cells are looked up in a table
 _EXACT = 2**24  # single precision counts exactly up to here
 # Of 2**16 numbers, those that stand for a count of at least 1, 2, ...: Poisson, with a mean of 1.
 _AT_LEAST = (41427, 17317, 5263, 1244, 240, 39, 5, 1)
@@ -102,7 +103,13 @@ class KeyedUnits:
     count: NDArray[np.floating[Any]]
 
     @classmethod
-    def of(cls, battles: Battles, key: NDArray[np.uint64], pairs: NDArray[np.int64]) -> KeyedUnits:
+    def of(
+        cls,
+        battles: Battles,
+        key: NDArray[np.uint64],
+        pairs: NDArray[np.int64],
+        units: NDArray[np.uint64] | None = None,
+    ) -> KeyedUnits:
         """Count by unit.
 
         Parameters
@@ -114,11 +121,15 @@ class KeyedUnits:
         pairs
             Codes of all pairs that met (:func:`steelyard.stats.strength.battlelog.pair_codes`),
             sorted.
+        units
+            The different keys, sorted, if they are known.
         """
         n_pairs = len(pairs)
-        cell = pair_places(pair_codes(battles), pairs, battles.n)
-        lost = (battles.outcome == 0) == (battles.left < battles.right)
-        cell += np.where(battles.outcome == 0.5, 2 * n_pairs, lost * n_pairs).astype(np.int32)
+        cell = _cells(battles, pairs)
+        if battles.weight is None:
+            found = _packed(cell, key, np.unique(key) if units is None else units, 3 * n_pairs)
+            if found is not None:
+                return cls(n_pairs, *found)
         order = np.argsort(key)
         key = key[order]
         first = np.flatnonzero(
@@ -175,6 +186,57 @@ class KeyedUnits:
             end = min(max(full, at + 1), at + _UNITS, self.n_units)
             yield slice(at, end)
             at = end
+
+
+def _cells(battles: Battles, pairs: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Give the cell of each battle: by a table of all that can happen, as far as that is small."""
+    n, n_pairs = battles.n, len(pairs)
+    if n > _MOST_LISTED:
+        cell = pair_places(pair_codes(battles), pairs, n)
+        lost = (battles.outcome == 0) == (battles.left < battles.right)
+        cell += np.where(battles.outcome == 0.5, 2 * n_pairs, lost * n_pairs).astype(np.int32)
+        return cell
+    place = np.arange(n_pairs, dtype=np.int32)
+    i, j = np.divmod(pairs, n)
+    listed = np.zeros((n, n, 3), dtype=np.int32)  # left, right, twice the outcome
+    for side, (won, lost_by) in (((i, j), (0, 1)), ((j, i), (1, 0))):
+        for outcome, kind in ((2, won), (0, lost_by), (1, 2)):
+            listed[*side, outcome] = place + kind * n_pairs
+    code = battles.left * np.int64(n)
+    code += battles.right
+    code *= 3
+    code += (2 * battles.outcome).astype(np.int64)
+    return listed.reshape(-1).take(code)
+
+
+def _packed(
+    cell: NDArray[np.int32], key: NDArray[np.uint64], units: NDArray[np.uint64], n_cells: int
+) -> tuple[NDArray[np.uint64], Codes, Codes, NDArray[np.floating[Any]]] | None:
+    """Sort single battles by unit and cell at once: keys, starts, cells, counts.
+
+    A number holds the cell in its last bits, and above them what is left of the key. None if that
+    is not enough to tell the units apart.
+    """
+    bits = np.uint64(max(n_cells - 1, 1).bit_length())
+    heads = units >> bits
+    if (heads[1:] == heads[:-1]).any():
+        return None
+    packed = key >> bits
+    packed <<= bits
+    packed |= cell.astype(np.uint64)
+    packed.sort()
+    new = np.ones(len(packed), dtype=bool)
+    np.not_equal(packed[1:], packed[:-1], out=new[1:])
+    first = np.flatnonzero(new)
+    size = np.diff(first, append=len(packed))
+    found = packed[first]
+    head = found >> bits
+    found -= head << bits
+    begins = np.ones(len(head), dtype=bool)
+    np.not_equal(head[1:], head[:-1], out=begins[1:])
+    start = np.append(np.flatnonzero(begins), len(found)).astype(np.int32)
+    small: type[Any] = np.float32 if len(key) < _EXACT else np.float64
+    return units, start, found.astype(np.int32), size.astype(small)
 
 
 def _columns(values: NDArray[np.floating[Any]], rows: Codes, start: Codes, n_rows: int) -> Any:

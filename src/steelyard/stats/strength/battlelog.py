@@ -12,13 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.core.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Floats, group_sums
-from steelyard.stats.strength.wins import PairWins, WinCounts, checked_scores, margins, pair_tables
+from steelyard.stats.strength.wins import (
+    PairWins,
+    WinCounts,
+    checked_scores,
+    margins,
+    pair_tables,
+    pair_wins,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Codes = NDArray[np.integer[Any]]
 _ROWS = 2**20  # battles counted at a time
+_MOST_COUNTED = 500  # systems up to which all pairs are counted in a table
 _MOST_DENSE = 4_000  # systems up to which pairs are numbered in a table
 _EXACT = 2**24  # single precision counts exactly up to here
 _OFTEN = 16  # a unit is hardly ever drawn more often
@@ -126,6 +134,9 @@ def battle_pairs(battles: Battles) -> PairWins:
     >>> pairs.i.tolist(), pairs.j.tolist(), pairs.wins_i.tolist(), pairs.ties.tolist()
     ([0], [8], [1.0], [1.0])
     """
+    if battles.weight is None and battles.n <= _MOST_COUNTED and _whole(battles.outcome):
+        counts = battle_counts(battles)  # ones: no sums to depend on their order
+        return pair_wins(counts.wins, counts.ties)
     keys, place = _pair_places(battles)
     share, rest, tied = _shares(battles.outcome, battles.weight)
     swapped = battles.left > battles.right
@@ -137,6 +148,12 @@ def battle_pairs(battles: Battles) -> PairWins:
         group_sums(place, tied, len(keys)),
         battles.n,
     )
+
+
+def _whole(outcome: Floats) -> bool:
+    """Tell whether every battle was won, lost or tied."""
+    doubled = 2 * outcome
+    return bool((doubled == np.rint(doubled)).all())
 
 
 def _shares(outcome: Floats, weight: Floats | None) -> tuple[Floats, Floats, Floats]:

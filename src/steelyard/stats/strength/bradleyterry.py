@@ -15,7 +15,7 @@ everything else there is no limit, and the strengths are NaN.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,6 +92,7 @@ def bradley_terry(
     ties_as: str = "half",
     method: str = "newton",
     prior: float = 0.0,
+    covariance: bool = True,
 ) -> Strengths:
     """Fit the Bradley-Terry model to a table of wins and ties.
 
@@ -109,6 +110,8 @@ def bradley_terry(
         Models of ties have Newton's method only.
     prior
         Wins, and as many losses, that every system gets against one imaginary opponent.
+    covariance
+        Whether it is wanted: it takes as long as a few steps of the fit.
 
     Examples
     --------
@@ -124,7 +127,9 @@ def bradley_terry(
         raise ShapeError(f"wins of {len(table)} systems but ties of {len(tied)}")
     if not np.array_equal(tied, tied.T):
         raise ShapeError("ties must be symmetric: i with j is j with i")
-    return bradley_terry_pairs(pair_wins(table, tied), ties_as=ties_as, method=method, prior=prior)
+    return bradley_terry_pairs(
+        pair_wins(table, tied), ties_as=ties_as, method=method, prior=prior, covariance=covariance
+    )
 
 
 def _table(values: ArrayLike, name: str) -> Floats:
@@ -139,7 +144,12 @@ def _table(values: ArrayLike, name: str) -> Floats:
 
 
 def bradley_terry_pairs(
-    pairs: PairWins, *, ties_as: str = "half", method: str = "newton", prior: float = 0.0
+    pairs: PairWins,
+    *,
+    ties_as: str = "half",
+    method: str = "newton",
+    prior: float = 0.0,
+    covariance: bool = True,
 ) -> Strengths:
     """Fit the Bradley-Terry model to the pairs that met (see :func:`bradley_terry`).
 
@@ -151,6 +161,7 @@ def bradley_terry_pairs(
     [0.5, 0.5]
     """
     check_options(ties_as, method, prior)
+    bounds.flag(covariance=covariance)
     real = fits.effective_wins(pairs, ties_as)
     padded = _with_prior(real, prior)
     groups = find_components(padded)
@@ -162,11 +173,12 @@ def bradley_terry_pairs(
         if c != groups.main and np.isnan(groups.above[c]):
             continue
         own = np.array([k for k in members if k < real.n])
-        fit = _fit(padded.within(members), ties_as, method, len(own))
+        fit = _fit(padded.within(members), ties_as, method, len(own), covariance=covariance)
         places[own] = groups.above[c] + ranks(np.exp(fit.theta - fit.theta.max()), close=FITTED)
         if c == groups.main:
             theta[own], main = fit.theta, (own, fit)
-    return _assemble(real, theta[: real.n], places[: real.n], groups, main, ties_as)
+    found = _assemble(real, theta[: real.n], places[: real.n], groups, main, ties_as)
+    return found if covariance else replace(found, covariance=None)
 
 
 def check_options(ties_as: str, method: str, prior: float) -> None:
@@ -202,7 +214,7 @@ class _Fit:
     iterations: int
 
 
-def _fit(pairs: PairWins, ties_as: str, method: str, own: int) -> _Fit:
+def _fit(pairs: PairWins, ties_as: str, method: str, own: int, *, covariance: bool) -> _Fit:
     """Fit one component; only its first ``own`` systems are real."""
     bare = {"davidson": 0.0, "rao-kupper": 1.0}.get(ties_as, np.nan)
     n = pairs.n
@@ -215,7 +227,7 @@ def _fit(pairs: PairWins, ties_as: str, method: str, own: int) -> _Fit:
             raise UsageError(f"ties as {ties_as} are fitted for up to {MOST_DENSE:,} systems")
         if not counts.wins.any():  # nobody ever won: equal, whatever the taste for ties
             return _Fit(np.zeros(own), np.full((own, own), np.nan), np.inf, 0)
-        found = fits.fit_ties(counts.wins[None], counts.ties[None], ties_as)
+        found = fits.fit_ties(counts.wins[None], counts.ties[None], ties_as, covariance=covariance)
         theta, spread = found.theta[0], found.covariance
         bare, steps = float(found.tie_parameter[0]), found.iterations
     elif method == "newton" and counts is not None:
@@ -224,7 +236,7 @@ def _fit(pairs: PairWins, ties_as: str, method: str, own: int) -> _Fit:
     else:
         iterate = fits.mm if method == "mm" else fits.newman
         theta, steps = iterate(pairs.i, pairs.j, pairs.wins_i, pairs.wins_j, n)
-    if spread is None and counts is not None:
+    if covariance and spread is None and counts is not None:
         spread = fits.bt_covariance(theta, counts.wins)
     if own < n:
         theta = fits.centred(theta[:own])

@@ -52,13 +52,21 @@ def newton(w: Floats, start: Floats | None = None) -> tuple[Floats, int]:
     that moves some difference of two systems by more than 1.5 is shortened so that the likelihood
     can't fall: the third derivative is bounded by the second times the largest such move.
     """
-    met = w + np.swapaxes(w, 1, 2)
-    won, lost = w.sum(axis=2), w.sum(axis=1)
+    return newton_sums(w + np.swapaxes(w, 1, 2), w.sum(axis=2), w.sum(axis=1), start)
+
+
+def newton_sums(
+    met: Floats, won: Floats, lost: Floats, start: Floats | None = None
+) -> tuple[Floats, int]:
+    """Fit as :func:`newton` does, from how often pairs met and how often each system won and lost.
+
+    The likelihood knows no more of the wins.
+    """
     theta = np.log((won + 0.5) / (lost + 0.5))
     if start is not None:
         theta[:] = start
     done = np.empty_like(theta)
-    places = np.arange(len(w))  # of the tables that still move
+    places = np.arange(len(met))  # of the tables that still move
     for count in range(1, _STEPS + 1):
         information, expected = _information(theta, met)
         step = np.linalg.solve(information, (won - expected)[..., None])[..., 0]
@@ -114,6 +122,48 @@ def chord(w: Floats, start: Floats) -> tuple[Floats, int]:
             break
     theta[moving] = newton(w[moving])[0]
     return centred(theta), count
+
+
+@dataclass(frozen=True, slots=True)
+class Chord:
+    """Newton's method with one matrix, as :func:`chord`, where all pairs meet equally often."""
+
+    start: Floats
+    factor: tuple[Floats, bool]  # of the information if each pair met once
+
+    @classmethod
+    def of_equal(cls, start: Floats) -> Chord:
+        """Factor the information at ``start``."""
+        from scipy.linalg import cho_factor
+
+        once = 1.0 - np.eye(len(start))
+        return cls(start, cho_factor(_information(start[None], once[None])[0][0]))
+
+    def fit(self, won: Floats, met: Floats) -> Floats:
+        """Give log-strengths, resamples x systems with mean 0, from wins and meetings of a pair."""
+        from scipy.linalg import cho_solve
+
+        theta = np.tile(self.start, (len(won), 1))
+        moving = np.arange(len(won))
+        share = won / met[:, None]
+        for _ in range(_CHORD_STEPS):
+            gap = np.empty((len(moving), len(self.start)))
+            for row, k in enumerate(moving):  # resample by resample: each fits the cache
+                pi = np.exp(theta[k])
+                each = pi[:, None] + pi[None, :]
+                np.divide(1.0, each, out=each)
+                gap[row] = share[k] - (pi * each.sum(axis=1) - 0.5)
+            step = cho_solve(self.factor, gap.T, check_finite=False).T
+            theta[moving] += step
+            reach = step.max(axis=1) - step.min(axis=1)
+            moving = moving[reach > _CHORD_CLOSE]
+            if not len(moving) or not (reach < 1.0).all():
+                break
+        for k in moving:  # far from the data, or slow
+            table = met[k] * (1.0 - np.eye(len(self.start)))
+            lost = met[k] * (len(self.start) - 1) - won[k]
+            theta[k] = newton_sums(table[None], won[k : k + 1], lost[None])[0][0]
+        return centred(theta)
 
 
 def centred(theta: Floats) -> Floats:
@@ -312,7 +362,9 @@ _MODELS = {
 }
 
 
-def fit_ties(wins: Floats, ties: Floats, model: str, start: Floats | None = None) -> TieFit:
+def fit_ties(
+    wins: Floats, ties: Floats, model: str, start: Floats | None = None, *, covariance: bool = True
+) -> TieFit:
     """Fit tables in which the maximum exists: connected, with ties, and with enough wins.
 
     The covariance is given for a single table only.
@@ -328,18 +380,17 @@ def fit_ties(wins: Floats, ties: Floats, model: str, start: Floats | None = None
     for count in range(1, _STEPS + 1):
         w, t = wins[active], ties[active]
         step, tie_step = _newton_step(chosen.slopes(theta[active], tie[active], w, t))
-        factor = _halved(
+        factor, value[active] = _halved(
             chosen, (theta[active], tie[active], value[active]), step, tie_step, (w, t)
         )
         theta[active] += factor[:, None] * step
         tie[active] += factor * tie_step
-        value[active] = chosen.value(theta[active], tie[active], w, t)
         size = np.maximum(np.abs(step).max(axis=1, initial=0), np.abs(tie_step))
         active = active[~((size < _TIES_CLOSE) | (factor == 0))]
         if not len(active):
             theta -= theta.mean(axis=1, keepdims=True)
             spread = None
-            if len(wins) == 1:
+            if covariance and len(wins) == 1:
                 spread = _covariance(chosen.slopes(theta, tie, wins, ties))
             return TieFit(theta, np.exp(tie), value, spread, count)
     raise DegenerateError(f"the model of ties has not converged in {_STEPS} steps")
@@ -379,8 +430,11 @@ def _halved(
     step: Floats,
     tie_step: Floats,
     data: tuple[Floats, Floats],
-) -> Floats:
-    """Find how much of a step to take: 1, 1/2, 1/4 ... until the likelihood does not fall."""
+) -> tuple[Floats, Floats]:
+    """Find how much of a step to take: 1, 1/2, 1/4 ... until the likelihood does not fall.
+
+    Gives that, and the likelihood after it.
+    """
     theta, tie, value = place
     slack = 1e-13 * np.abs(value)
     longest = np.maximum(np.abs(step).max(axis=1, initial=0), np.abs(tie_step))
@@ -392,9 +446,9 @@ def _halved(
         new = model.value(theta + factor[:, None] * step, tie + factor * tie_step, *data)
         worse = ~(new >= value - slack)
         if not worse.any():
-            return np.asarray(factor)
+            return np.asarray(factor), new
         factor = np.where(worse, factor / 2, factor)
-    return np.asarray(np.where(worse, 0.0, factor))
+    return np.where(worse, 0.0, factor), np.where(worse, value, new)
 
 
 def _covariance(slopes: _Slopes) -> Floats:

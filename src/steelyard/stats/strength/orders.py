@@ -8,25 +8,36 @@ Ratings are numbers of systems, ``state``: numbers x systems x orders (a mean an
 An ``Update`` changes, in place, those of many pairs after one battle each. It gets the numbers x 2
 x pairs, the results (1: the first won, 0: a tie, -1: the second won), weights of the battles or
 None, and whether any result is a tie.
+
+Orders can also be played one after the other, by a loop over battles
+(:mod:`steelyard.core.compiled`): that is faster for few of them, and for any number where it is
+compiled. Both ways take the same steps, and give the same bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steelyard.core import compiled
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.strength.battlelog import Battles, score_results
+from steelyard.stats.strength.battlelog import Battles, Codes, score_results
 from steelyard.stats.strength.wins import checked_scores
 
 Bools = NDArray[np.bool_]
 Update = Callable[[Floats, Floats, Floats | None, bool], None]
 Rated_co = TypeVar("Rated_co", covariant=True)
+_FASTER = 4  # times that many orders together are faster than plain Python, at least
+_ROWS = 2**19  # battles of one order prepared at a time
+_CODE = 15  # bits of the code of a system: two, and a result, are 32
+_LOOK = 2**14  # battles that are looked at for who plays, until everybody does
 _CELLS = 300_000  # results of a log prepared at a time: they stay in the cache
+_SEATS = 8_000_000  # numbers of seats drawn at a time
 _TOGETHER = 64_000  # and so do ratings that are played at a time
 
 
@@ -37,7 +48,7 @@ def sequences(
     *,
     blocks: ArrayLike | None = None,
     resample: bool = False,
-) -> NDArray[np.int64]:
+) -> NDArray[np.integer[Any]]:
     """Draw random orders of items: orders x items.
 
     Parameters
@@ -69,8 +80,9 @@ def sequences(
     n = int(codes.max(initial=-1)) + 1
     if resample:
         drawn = rng.integers(0, max(n, 1), size=(n_orders, n))
-    else:
-        drawn = rng.permuted(np.tile(np.arange(n), (n_orders, 1)), axis=1)
+    else:  # numbers half as long are shuffled alike, in half the time
+        small = np.int32 if n < 2**31 else np.int64
+        drawn = rng.permuted(np.tile(np.arange(n, dtype=small), (n_orders, 1)), axis=1)
     if blocks is None:
         return drawn
     members = np.argsort(codes, kind="stable")
@@ -85,22 +97,40 @@ def sequences(
     return result
 
 
+class Rows(NamedTuple):
+    """Battles of one order: codes of both, results as of an ``Update``, and weights or None."""
+
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    result: Floats
+    weight: Floats | None
+
+
 class OrderRating(Protocol[Rated_co]):
     """A way to rate that follows battles: the options of Elo and of TrueSkill are such.
 
     ``check`` refuses a log, or scores (None), that it can't take; ``start`` gives the state of so
     many systems and orders, ``update`` its :data:`Update`, ``finish`` what the ratings are in the
-    end, given who played: systems x orders.
+    end, given who played: systems x orders. ``play`` changes the state of one order, numbers x
+    systems, by some battles one after the other; it is told which order it is, and the seconds that
+    plain Python would take for all orders together. ``seconds`` is what it takes for a battle, and
+    ``alone`` the number of orders of a log up to which it is no slower than all of them together.
     """
+
+    @property
+    def seconds(self) -> float: ...  # noqa: D102
+    @property
+    def alone(self) -> int: ...  # noqa: D102
 
     def check(self, battles: Battles | None) -> None: ...  # noqa: D102
     def start(self, n: int, n_orders: int) -> Floats: ...  # noqa: D102
     def update(self) -> Update: ...  # noqa: D102
+    def play(self, state: Floats, rows: Rows, order: int, seconds: float) -> None: ...  # noqa: D102
     def finish(self, state: Floats, played: Bools) -> Rated_co: ...  # noqa: D102
 
 
 def battles_in_orders(
-    rating: OrderRating[Rated_co], battles: Battles, order: NDArray[np.int64]
+    rating: OrderRating[Rated_co], battles: Battles, order: NDArray[np.integer[Any]]
 ) -> Rated_co:
     """Rate systems in many orders of a log (see :func:`sequences`), one battle of each at a time.
 
@@ -113,14 +143,31 @@ def battles_in_orders(
     """
     rating.check(battles)
     state = rating.start(battles.n, len(order))
-    played = _play_battles(rating.update(), state, battles, order)
+    seconds = order.size * rating.seconds
+    if len(order) <= rating.alone or compiled.worth(seconds / _FASTER):
+        played = _play_apart(rating, state, battles, order)
+    else:
+        played = _play_battles(rating.update(), state, battles, order)
     return rating.finish(state, played)
+
+
+def battles_in_time(rating: OrderRating[Rated_co], battles: Battles) -> Rated_co:
+    """Rate systems in the order of a log, as :func:`battles_in_orders` does: one row of ratings."""
+    rating.check(battles)
+    state = rating.start(battles.n, 1)
+    log = _Log.of(battles)
+    own = np.ascontiguousarray(state[:, :, 0])
+    for start in range(0, len(battles), _ROWS):
+        rows = log.rows(slice(start, start + _ROWS))
+        rating.play(own, rows, 0, len(battles) * rating.seconds)
+    state[:, :, 0] = own
+    return rating.finish(state, battles.met[:, None])
 
 
 def scores_in_orders(
     rating: OrderRating[Rated_co],
     scores: ArrayLike,
-    order: NDArray[np.int64],
+    order: NDArray[np.integer[Any]],
     rng: np.random.Generator,
     *,
     tolerance: float = 0.0,
@@ -152,10 +199,16 @@ def scores_in_orders(
     if not tolerance:  # only the order of scores matters, and small numbers are faster
         columns = _places(columns).astype(state.dtype)
     step = max(1, _TOGETHER // max(1, seated))
+    seconds = rating.seconds * order.size * n * (n - 1) / 2
+    apart = not single and compiled.worth(seconds / _FASTER)
     for start in range(0, len(order), step):
         part = slice(start, start + step)
         some = np.ascontiguousarray(state[:, :, part])
-        _play_scores(update, some, columns, order[part], rng, tolerance)
+        if apart:
+            played_by = partial(rating.play, seconds=seconds)
+            _play_scores_apart(played_by, some, columns, order[part], rng, tolerance, start)
+        else:
+            _play_scores(update, some, columns, order[part], rng, tolerance)
         state[:, :, part] = some
     known = ~np.isnan(columns[:, :n].T)
     meets = known & (known.sum(axis=0) >= 2)
@@ -165,8 +218,72 @@ def scores_in_orders(
     return rating.finish(state, played)
 
 
+class _Log(NamedTuple):
+    """A log whose rows are gathered from anywhere, as many as fit into a number each.
+
+    ``packed`` holds both codes and the result, where there are no other results than three.
+    """
+
+    left: Codes
+    right: Codes
+    result: Floats
+    weight: Floats | None
+    packed: NDArray[np.uint32] | None
+
+    @classmethod
+    def of(cls, battles: Battles) -> _Log:
+        result = 2 * battles.outcome - 1
+        whole = result.astype(np.int8)
+        packed = None
+        if battles.n < 2**_CODE and (whole == result).all():
+            packed = battles.left.astype(np.uint32) << np.uint32(_CODE)
+            packed |= battles.right.astype(np.uint32)
+            packed <<= np.uint32(2)
+            packed |= (whole + 1).astype(np.uint32)
+        return cls(battles.left, battles.right, result, battles.weight, packed)
+
+    def rows(self, part: NDArray[np.integer[Any]] | slice) -> Rows:
+        """Give some battles as loops take them."""
+        if not isinstance(part, slice):
+            part = part.astype(np.intp, copy=False)
+        weight = None if self.weight is None else self.weight[part]
+        if self.packed is None or isinstance(part, slice):
+            left, right = (
+                side[part].astype(np.int32, copy=False) for side in (self.left, self.right)
+            )
+            return Rows(left, right, self.result[part], weight)
+        code = self.packed.take(part)
+        result = (code & np.uint32(3)).astype(np.float64)
+        result -= 1
+        code >>= np.uint32(2)
+        right = (code & np.uint32(2**_CODE - 1)).view(np.int32)
+        code >>= np.uint32(_CODE)
+        return Rows(code.view(np.int32), right, result, weight)
+
+
+def _play_apart(
+    rating: OrderRating[Any], state: Floats, battles: Battles, order: NDArray[np.integer[Any]]
+) -> Bools:
+    """Play a log, one order after the other; the same as :func:`_play_battles`."""
+    played = np.zeros((battles.n, len(order)), dtype=bool)
+    log, all_met = _Log.of(battles), battles.met
+    for o, row in enumerate(order):
+        own, met = np.ascontiguousarray(state[:, :, o]), np.zeros(battles.n, dtype=bool)
+        for start in range(0, len(row), _ROWS):
+            part = row[start : start + _ROWS]
+            rows = log.rows(part[part >= 0] if part.min() < 0 else part)
+            for at in range(0, len(rows.left), _LOOK):
+                if (met == all_met).all():
+                    break
+                some = slice(at, at + _LOOK)
+                met[rows.left[some]] = met[rows.right[some]] = True
+            rating.play(own, rows, o, order.size * rating.seconds)
+        state[:, :, o], played[:, o] = own, met
+    return played
+
+
 def _play_battles(
-    update: Update, state: Floats, battles: Battles, order: NDArray[np.int64]
+    update: Update, state: Floats, battles: Battles, order: NDArray[np.integer[Any]]
 ) -> Bools:
     """Play a log; changes ``state`` and tells who played: systems x orders."""
     size, length = order.shape
@@ -206,7 +323,7 @@ def _play_scores(
     update: Update,
     state: Floats,
     columns: Floats,
-    order: NDArray[np.int64],
+    order: NDArray[np.integer[Any]],
     rng: np.random.Generator,
     tolerance: float,
 ) -> None:
@@ -222,7 +339,7 @@ def _play_scores(
     seen = np.full((table.shape[1], size), np.nan, dtype=columns.dtype)
     first, second = np.empty((2, len(table), half, size), dtype=columns.dtype)
     weight = None
-    for segment in np.ascontiguousarray(order.T):
+    for segment in np.ascontiguousarray(order.T, dtype=np.int64):
         rng.permuted(row, axis=0, out=seats)
         columns.take(segment * columns.shape[1] + seats, out=seen[:n], mode="wrap")
         seen.take(table[:, :half], axis=0, out=first, mode="clip")
@@ -244,6 +361,55 @@ def _play_scores(
             own.take(turn, axis=1, out=turned, mode="clip")
             own, turned = turned, own
         flat[:, places] = own[:, :n]
+
+
+def _play_scores_apart(
+    play: Callable[[Floats, Rows, int], None],
+    state: Floats,
+    columns: Floats,
+    order: NDArray[np.integer[Any]],
+    rng: np.random.Generator,
+    tolerance: float,
+    number: int,
+) -> None:
+    """Play some orders, one after the other; the first has this number.
+
+    Seats are those of :func:`_play_scores`, and so is what is found.
+    """
+    n, size = state.shape[1:]
+    table = _tournament(columns.shape[1])[0]
+    half = table.shape[1] // 2
+    pairs = [side.ravel() for side in (table[:, :half], table[:, half:])]
+    both = (pairs[0] < n) & (pairs[1] < n)  # nobody sits on the last seat of an odd number
+    first, second = (side[both] for side in pairs)
+    row = np.arange(n)[:, None].repeat(size, axis=1)
+    drawn = np.empty((n, size), dtype=np.int64)
+    small = np.uint16 if n <= 2**16 else np.int32
+    chunk = max(1, min(order.shape[1], _SEATS // max(1, n * size), _ROWS // max(1, len(first))))
+    seats = np.empty((size, chunk, n), dtype=small)
+    own = [np.ascontiguousarray(state[:, :, o]) for o in range(size)]
+    for start in range(0, order.shape[1], chunk):
+        segments = order[:, start : start + chunk]
+        for at in range(segments.shape[1]):
+            rng.permuted(row, axis=0, out=drawn)
+            seats[:, at] = drawn.T
+        for o in range(size):
+            seat = seats[o, : segments.shape[1]]
+            seen = np.take_along_axis(columns[segments[o], :n], seat.astype(np.int64), axis=1)
+            if tolerance:
+                result = score_results(seen[:, first], seen[:, second], tolerance)
+            else:
+                result = seen[:, first]
+                result -= seen[:, second]
+                np.clip(result, -1, 1, out=result)
+            left, right = seat[:, first], seat[:, second]
+            known = ~np.isnan(result)
+            if not known.all():
+                left, right, result = left[known], right[known], result[known]
+            rows = (left.ravel().astype(np.int32), right.ravel().astype(np.int32), result.ravel())
+            play(own[o], Rows(*rows, None), number + o)
+    for o, found in enumerate(own):
+        state[:, :, o] = found
 
 
 def _tournament(m: int) -> tuple[Counts, Counts]:

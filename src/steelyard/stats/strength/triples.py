@@ -36,7 +36,7 @@ def overturned_pairs(points: Floats) -> Overturned:
 
     ``points[i, j]`` are the wins of i against j, ties split between them; all pairs met equally
     often. Then Bradley-Terry orders any three systems by their points among the three, so that no
-    fit is needed (see :func:`steelyard.stats.strength.wins.segment_points`).
+    fit is needed (see :func:`steelyard.stats.strength.points.segment_points`).
 
     Examples
     --------

@@ -25,14 +25,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from steelyard.core import bounds
+from steelyard.core.compiled import kernel
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats
+from steelyard.stats.strength import truncation
 from steelyard.stats.strength.battlelog import Battles
-from steelyard.stats.strength.orders import Update
+from steelyard.stats.strength.orders import Rows, Update, battles_in_time
+from steelyard.stats.strength.truncation import shift, tied, tied_all, won_all
 
 _ROOT = math.sqrt(2 * math.pi)
 _LOG_ROOT = math.log(_ROOT)
 _NARROW = 1e-3  # margins below this, too
+_SECONDS = 1e-6  # that plain Python takes for a duel
+_ALONE = 100  # orders up to which that is no slower than all orders together
 _GRID = 512  # places of a table per unit
 _FAR = -20.0  # beyond this, densities and tails are divided as logarithms
 
@@ -57,6 +62,16 @@ class TrueSkillOptions:
     def margin(self) -> float:
         """Difference of performances up to which a duel is a tie."""
         return float(ndtri((self.draw_probability + 1) / 2)) * math.sqrt(2) * self.beta
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that plain Python takes for a battle."""
+        return _SECONDS
+
+    @property
+    def alone(self) -> int:
+        """Orders up to which each is played by itself."""
+        return _ALONE
 
     def check(self, battles: Battles | None) -> None:
         """Refuse a log that the model does not know, or scores (None) that could tie against it."""
@@ -85,6 +100,12 @@ class TrueSkillOptions:
         """Make the update of one battle of many pairs."""
         return _updating(2 * self.beta**2, self.tau**2, self.margin)
 
+    def play(self, state: Floats, rows: Rows, order: int, seconds: float) -> None:  # noqa: ARG002
+        """Play battles in the order of the log."""
+        given = (rows.left, rows.right, rows.result, truncation.table())
+        constants = (2 * self.beta**2, self.tau**2, float(self.margin))
+        _play.run(state[0], state[1], *given, *constants, seconds=seconds)
+
     def finish(self, state: Floats, played: NDArray[np.bool_]) -> Skills:
         """Give skills, orders x systems; NaN for systems that an order does not have."""
         found = state.astype(np.float64)
@@ -92,8 +113,37 @@ class TrueSkillOptions:
         return Skills(mu=found[0].T, sigma=np.sqrt(found[1]).T, options=self)
 
 
+@kernel(changed=2)
+def _play(  # noqa: PLR0917 - a loop of plain numbers
+    mu: Floats, variance: Floats, left: Floats, right: Floats, result: Floats, terms: Floats,
+    noise: float, dynamic: float, margin: float,
+) -> None:  # fmt: skip
+    for i, j, own in zip(left, right, result):  # noqa: B905 - which is not compiled
+        wide_i, wide_j = variance[i] + dynamic, variance[j] + dynamic
+        scale = 1 / math.sqrt(wide_i + wide_j + noise)
+        lead = (mu[i] - mu[j]) * scale
+        edge = margin * scale
+        if own == 0:
+            v, w = tied(lead, edge, terms)
+        else:
+            x = own * lead - edge
+            v = shift(x, terms)
+            w = v * (v + x)
+            w = w if w < 1 else 1.0
+            v *= own  # seen from the first
+        v *= scale
+        w = w * scale * scale
+        mu[i] += wide_i * v
+        mu[j] -= wide_j * v
+        variance[i] = wide_i * (1 - wide_i * w)
+        variance[j] = wide_j * (1 - wide_j * w)
+
+
 def _updating(noise: float | Floats, dynamic: float | Floats, margin: float | Floats) -> Update:
-    """Make the update by variances and a margin, one of each for all orders or one for each."""
+    """Make the update by variances and a margin, one of each for all orders or one for each.
+
+    In double precision, the steps are those of the loop, and so are the bits.
+    """
 
     def update(own: Floats, result: Floats, weight: Floats | None, tied: bool) -> None:  # noqa: FBT001
         mu, wide = own
@@ -107,11 +157,13 @@ def _updating(noise: float | Floats, dynamic: float | Floats, margin: float | Fl
         edge = margin * scale
         x = result * lead
         x -= edge
-        v, w = _won_all(x)
+        single = x.dtype == np.float32
+        v, w = _won_single(x) if single else won_all(x)
         v *= result  # seen from the first
         if tied:
             at = np.flatnonzero(result == 0)
-            found = _tied_all(lead.take(at), edge.take(at))
+            ends = lead.take(at), edge.take(at)
+            found = _tied_single(*ends) if single else tied_all(*ends)
             v.reshape(-1)[at], w.reshape(-1)[at] = found
         if weight is not None:  # battles that take no part
             v *= weight
@@ -138,6 +190,16 @@ class TrueSkillGrid:
 
     rules: tuple[TrueSkillOptions, ...]
 
+    @property
+    def seconds(self) -> float:
+        """Seconds that plain Python takes for a battle."""
+        return _SECONDS
+
+    @property
+    def alone(self) -> int:
+        """Orders up to which each is played by itself."""
+        return _ALONE
+
     def check(self, battles: Battles | None) -> None:
         """Refuse what any of the models does not know."""
         for rules in set(self.rules):
@@ -151,6 +213,10 @@ class TrueSkillGrid:
         """Make the update of one battle of many pairs."""
         each = [(2 * own.beta**2, own.tau**2, own.margin) for own in self.rules]
         return _updating(*np.array(each).T)
+
+    def play(self, state: Floats, rows: Rows, order: int, seconds: float) -> None:
+        """Play battles as the rules of an order say."""
+        self.rules[order].play(state, rows, order, seconds)
 
     def finish(self, state: Floats, played: NDArray[np.bool_]) -> Skills:
         """Give skills, orders x systems; NaN for systems that an order does not have."""
@@ -178,57 +244,14 @@ def trueskill_ratings(battles: Battles, options: TrueSkillOptions | None = None)
     >>> skills.mu.round(3).tolist(), skills.sigma.round(3).tolist()
     ([26.114, 23.886], [5.678, 5.678])
     """
-    chosen = options or TrueSkillOptions()
-    chosen.check(battles)
-    n = battles.n
-    noise, dynamic = 2 * chosen.beta**2, chosen.tau**2
-    margin = chosen.margin
-    mu = [chosen.mu] * n
-    variance = [chosen.sigma**2] * n
-    for left, right, outcome, _ in battles.rows():
-        i, j = (left, right) if outcome else (right, left)
-        wide_i, wide_j = variance[i] + dynamic, variance[j] + dynamic
-        square = noise + wide_i + wide_j
-        c = math.sqrt(square)
-        t, e = (mu[i] - mu[j]) / c, margin / c
-        v, w = _tied(t, e) if outcome == 0.5 else _won(t - e)
-        mu[i] += wide_i / c * v
-        mu[j] -= wide_j / c * v
-        variance[i] = wide_i * (1 - wide_i / square * w)
-        variance[j] = wide_j * (1 - wide_j / square * w)
-    known = np.where(battles.met, 1.0, np.nan)
-    return Skills(mu=known * np.array(mu), sigma=known * np.sqrt(variance), options=chosen)
+    found = battles_in_time(options or TrueSkillOptions(), battles)
+    return Skills(mu=found.mu[0], sigma=found.sigma[0], options=found.options)
 
 
-def _won(x: float) -> tuple[float, float]:
-    """Give v and w of a win whose standardised lead over the margin is x."""
-    if x > _FAR:
-        v = math.exp(-x * x / 2) / (_ROOT * 0.5 * math.erfc(-x / math.sqrt(2)))
-    else:  # the quotient of two tiny numbers
-        v = math.exp(-x * x / 2 - _LOG_ROOT - float(log_ndtr(x)))
-    return v, min(v * (v + x), 1.0)
-
-
-def _tied(t: float, e: float) -> tuple[float, float]:
-    """Give v and w of a tie at a standardised lead t within the margin e."""
-    size = abs(t)
-    low, high = -e - size, e - size
-    top = float(log_ndtr(high))
-    whole = top + math.log(-math.expm1(float(log_ndtr(low)) - top))
-    at_low = math.exp(-low * low / 2 - _LOG_ROOT - whole)
-    at_high = math.exp(-high * high / 2 - _LOG_ROOT - whole)
-    v = at_low - at_high
-    w = v * v + high * at_high - low * at_low
-    return (v if t >= 0 else -v), w
-
-
-def _won_all(x: Floats) -> tuple[Floats, Floats]:
-    """Give v and w of many wins: see :func:`_won`."""
-    lowest = x.min(initial=0)
-    if lowest > _FAR and x.dtype == np.float32:
-        v = _won_single(x)
-    elif lowest > _FAR:
-        v = np.exp(x * x * -0.5) / (_ROOT * ndtr(x))
+def _won_single(x: Floats) -> tuple[Floats, Floats]:
+    """Give v and w of many wins in single precision."""
+    if x.min(initial=0) > _FAR:
+        v = _shift_single(x)
     else:
         v = np.exp(x * x * -0.5 - _LOG_ROOT - log_ndtr(x))
     w = v + x
@@ -244,7 +267,7 @@ def _won_table() -> tuple[Floats, Floats]:
     return v[:-1].astype(np.float32), np.diff(v).astype(np.float32)
 
 
-def _won_single(x: Floats) -> Floats:
+def _shift_single(x: Floats) -> Floats:
     """Give v of wins to six digits by a table, at a fifth of the cost of the formula."""
     value, change = _won_table()
     at = (x - np.float32(_FAR)) * np.float32(_GRID)
@@ -256,8 +279,8 @@ def _won_single(x: Floats) -> Floats:
     return v
 
 
-def _tied_all(t: Floats, e: Floats) -> tuple[Floats, Floats]:
-    """Give v and w of many ties: see :func:`_tied`."""
+def _tied_single(t: Floats, e: Floats) -> tuple[Floats, Floats]:
+    """Give v and w of many ties in single precision."""
     size = np.abs(t)
     low, high = -e - size, e - size
     if low.min() > _FAR and e.min() > _NARROW:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.core import bounds
-from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 
 Bools = NDArray[np.bool_]
@@ -274,43 +274,3 @@ def win_share(counts: WinCounts, *, ties_as: str = "half") -> Floats:
     half = counts.ties / 2 if ties_as == "half" else np.zeros_like(counts.ties)
     won = counts.wins + half
     return ratio(won, won + np.swapaxes(won, -1, -2))
-
-
-def segment_points(scores: ArrayLike, *, ties_as: str = "half", tolerance: float = 0.0) -> Floats:
-    r"""Count the systems that each system beats on each segment: systems x segments.
-
-    Where every system has every segment, their sums order systems as Bradley-Terry strengths do,
-    without a fit: if all pairs meet equally often, the strengths solve
-    :math:`W_i = \sum_{j \neq i} m \, \pi_i / (\pi_i + \pi_j)` with one m, whose right side grows
-    with :math:`\pi_i` whatever the others are, so that systems are ordered by their wins
-    :math:`W_i`. So they are where no finite strengths exist, since a group that never lost to the
-    rest has more wins than it. Rankings of any number of samples of segments are then one matrix
-    product.
-
-    Parameters
-    ----------
-    scores
-        Systems x segments, higher is better, none missing.
-    ties_as
-        ``half`` a win for either side, or a win of the ``second`` of two systems.
-    tolerance
-        Differences of at most this are ties.
-
-    Examples
-    --------
-    >>> segment_points([[1.0, 5.0], [2.0, 5.0], [3.0, 4.0]]).tolist()
-    [[0.0, 1.5], [1.0, 1.5], [2.0, 0.0]]
-    """
-    x = checked_scores(scores, tolerance)
-    bounds.choice(("half", "second"), ties_as=ties_as)
-    if np.isnan(x).any():
-        raise UsageError("points need a score of every system on every segment")
-    bar = margins(x, tolerance)
-    points = np.zeros(x.shape)
-    for i, own in enumerate(x):
-        won, lost = own > bar, x > bar[i]
-        won[i] = lost[i] = True  # no tie with itself
-        points[i] = won.sum(axis=0) - 1
-        tied = ~won & ~lost
-        points[i] += tied.sum(axis=0) / 2 if ties_as == "half" else tied[:i].sum(axis=0)
-    return points

@@ -1,0 +1,1 @@
+"""What all benchmarks share: a row, its measurement, what dominates it, the table."""

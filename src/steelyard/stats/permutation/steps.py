@@ -1,0 +1,70 @@
+"""Whether differences come in steps, so that a product of their cosines may rise again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.permutation.lattice import SCALES
+
+SCALE = np.array(SCALES, dtype=np.float64)
+_OFF = 0.01  # of all differences: what they may be off a lattice by
+_LARGE = 2.0**40  # differences from which on a lattice is not looked for
+_SAMPLE = 24  # differences, at most, that are looked at to tell a lattice
+
+Bools = NDArray[np.bool_]
+
+
+def sampled(values: Floats, most: int) -> Floats:
+    """Give some columns, evenly spread, at most so many."""
+    return values[..., :: values.shape[-1] // most + 1]
+
+
+def nearly_whole(sample: Floats) -> Bools:
+    """Tell which rows may be nearly whole multiples of a fraction, by a sample of each."""
+    scaled = np.multiply.outer(SCALE, sample)
+    off = np.abs(scaled - np.rint(scaled)).sum(axis=-1)
+    near = off_little(off, np.abs(scaled).sum(axis=-1))
+    near &= np.abs(sample).max(axis=-1, initial=0.0) < _LARGE  # beyond, all are whole
+    return np.asarray(near.any(axis=0))
+
+
+def off_little(off: Floats, size: Floats) -> Bools:
+    """Tell whether what differences are off is rounding: of small ones it would be all of them."""
+    little: Bools = (off < 0.5) & (off <= _OFF * size)
+    return little
+
+
+def repeats(sizes: Floats) -> tuple[Counts, Counts]:
+    """Count in each row of sizes in order those that occurred before, and those that are not 0."""
+    slack = 1e-12 * sizes[:, -1:]
+    active = sizes > slack
+    again = (sizes[:, 1:] - sizes[:, :-1] <= slack) & active[:, 1:]
+    return again.sum(axis=-1), active.sum(axis=-1)
+
+
+def stepped(matrices: Sequence[Floats], i: Counts, j: Counts) -> Bools:
+    """Tell which matrices of scores come in steps, by one difference per segment of some pair."""
+    segments = np.arange(matrices[0].shape[1])
+    turn = segments % len(i)
+    first, second = i[turn], j[turn]
+    sizes = np.abs(np.stack([x[first, segments] - x[second, segments] for x in matrices]))
+    sizes.sort(axis=-1)
+    again, active = repeats(sizes)
+    whole = nearly_whole(np.stack([x.reshape(-1)[:: x.size // _SAMPLE + 1] for x in matrices]))
+    found: Bools = (2 * again > active) | whole
+    return found
+
+
+def scattered(matrices: Sequence[Floats], of: Counts, i: Counts, j: Counts) -> Bools:
+    """Tell which differences are no lattice, nor nearly one, by a sample of each.
+
+    They are those of systems i and j in the matrix that ``of`` says.
+    """
+    sample = np.stack([sampled(x, _SAMPLE) for x in matrices])
+    again, active = repeats(np.sort(np.abs(sample[of, i] - sample[of, j]), axis=-1))
+    found: Bools = (again == 0) & (2 * active > sample.shape[-1])
+    return found
