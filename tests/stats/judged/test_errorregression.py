@@ -58,15 +58,15 @@ def test_columns_that_say_nothing_are_named() -> None:
 
 
 def test_a_judge_without_bias_keeps_the_level() -> None:
-    """Lengths of real pairs, errors by chance within prompts: rejected in about 5 of 100."""
+    """Errors that share a prompt and spread with length: 5 of 100 rejected, within three s.e."""
     rng = np.random.default_rng(1)
     found = 0
-    for _ in range(400):
-        prompt = np.repeat(np.arange(25), 4)
-        length = rng.normal(size=25)[prompt] + rng.normal(size=100)
-        errors = rng.normal(size=25)[prompt] + rng.normal(size=100) * np.exp(length / 3)
+    for _ in range(500):
+        prompt = np.repeat(np.arange(40), 4)
+        length = rng.normal(size=40)[prompt] + rng.normal(size=160)
+        errors = rng.normal(size=40)[prompt] + rng.normal(size=160) * np.exp(length / 3)
         found += regress_errors(errors, {"length": length}, unit=prompt)[1].p < 0.05
-    assert 0.01 < found / 400 < 0.085
+    assert abs(found / 500 - 0.05) < 3 * np.sqrt(0.05 * 0.95 / 500)
 
 
 def test_arena(shared: Path) -> None:

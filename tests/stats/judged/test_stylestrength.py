@@ -97,8 +97,12 @@ def test_win_rates_of_alpacaeval(shared: Path) -> None:
         found = length_controlled(preference, gap)
         assert 100 * found.plain.value == pytest.approx(float(row["win_rate"]), abs=1e-9)
         assert 100 * found.plain.se == pytest.approx(float(row["standard_error"]), abs=1e-9)
-    near = {"FuseChat-Gemma-2-9B-Instruct": 70.09, "FuseChat-Llama-3.1-8B-Instruct": 65.07,
-            "FuseChat-Qwen-2.5-7B-Instruct": 63.45, "FuseChat-Llama-3.2-3B-Instruct": 53.95}  # fmt: skip
+    near = {
+        "FuseChat-Gemma-2-9B-Instruct": 70.09,
+        "FuseChat-Llama-3.1-8B-Instruct": 65.07,
+        "FuseChat-Qwen-2.5-7B-Instruct": 63.45,
+        "FuseChat-Llama-3.2-3B-Instruct": 53.95,
+    }
     for model, value in near.items():
         found = length_controlled(*np.array(own[model]).T)
         assert 100 * found.controlled.value == pytest.approx(value, abs=0.006)
