@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
+from steelyard.stats.strength.pairdesign import PairDesign, centring, pinned
 
 _STEPS, _TOLERANCE = 100, 1e-10
 _FAR = 30.0  # log-strengths beyond it have no finite maximum behind them
@@ -90,11 +91,12 @@ def styled_strengths(
     for name, column in zip(given, x.T, strict=True):
         if not column.any():
             raise UsageError(f"covariate '{name}' is zero in all pairs: nothing differs in it")
-    design = _Design(i, j, x, n_systems)
-    theta = np.zeros(n_systems + x.shape[1])
+    design = PairDesign(i, j, n_systems, x)
+    theta = np.zeros(design.width)
     for _ in range(_STEPS):
         p = expit(design.times(theta))
-        step = np.linalg.solve(design.information(p * (1 - p)), design.transposed(y - p))
+        information = pinned(design.weighted(p * (1 - p)), n_systems)
+        step = np.linalg.solve(information, design.transposed(y - p))
         largest = float(np.abs(step).max())
         theta = theta + step * min(1.0, 2 / largest if largest else 1.0)
         if largest < _TOLERANCE:
@@ -104,59 +106,21 @@ def styled_strengths(
     else:
         raise UsageError("strengths with these covariates did not settle")
     p = expit(design.times(theta))
-    inverse = np.linalg.inv(design.information(p * (1 - p)))
-    pulls = design.pulls(y - p)
-    if unit is not None:
+    inverse = np.linalg.inv(pinned(design.weighted(p * (1 - p)), n_systems))
+    if unit is None:
+        meat = design.weighted((y - p) ** 2)
+    else:
         _, codes = np.unique(unit[keep], return_inverse=True)
-        groups = int(codes.max()) + 1
-        pulls = np.stack([group_sums(codes, column, groups) for column in pulls.T], axis=1)
-    centre = np.eye(len(theta))
-    centre[:n_systems, :n_systems] -= 1 / n_systems
-    covariance = centre @ inverse @ (pulls.T @ pulls) @ inverse @ centre
+        pulls = design.by_unit(y - p, codes, int(codes.max()) + 1)
+        meat = pulls.T @ pulls
+    centre = centring(design.width, n_systems)
+    covariance = centre @ inverse @ meat @ inverse @ centre
     reach = float(ndtri(0.5 + level / 2))
     effects = {}
     for place, name in enumerate(given, n_systems):
         b, se = float(theta[place]), float(np.sqrt(covariance[place, place]))
         effects[name] = Estimate(b, b - reach * se, b + reach * se, se, n=len(y))
     return StyledStrengths((centre @ theta)[:n_systems], effects, covariance)
-
-
-class _Design:
-    """+1 for the left system, -1 for the right one, then covariates, without the zeros."""
-
-    def __init__(self, i: Codes, j: Codes, x: Floats, k: int) -> None:
-        self._i, self._j, self._x, self._k = i, j, x, k
-
-    def times(self, theta: Floats) -> Floats:
-        return theta[self._i] - theta[self._j] + self._x @ theta[self._k :]
-
-    def transposed(self, values: Floats) -> Floats:
-        own = group_sums(self._i, values, self._k) - group_sums(self._j, values, self._k)
-        return np.concatenate([own, self._x.T @ values])
-
-    def information(self, weight: Floats) -> Floats:
-        """X' W X, plus a constant over the systems that pins their sum to zero."""
-        k, width = self._k, self._k + self._x.shape[1]
-        result = np.zeros((width, width))
-        met = group_sums(self._i * k + self._j, weight, k * k).reshape(k, k)
-        met = met + met.T
-        result[:k, :k] = np.diag(met.sum(axis=1)) - met + weight.sum() / k
-        weighted = weight[:, None] * self._x
-        for place in range(self._x.shape[1]):
-            column = weighted[:, place]
-            side = group_sums(self._i, column, k) - group_sums(self._j, column, k)
-            result[:k, k + place] = result[k + place, :k] = side
-        result[k:, k:] = self._x.T @ weighted
-        return result
-
-    def pulls(self, residuals: Floats) -> Floats:
-        """Scores of single rows: rows x parameters."""
-        result = np.zeros((len(residuals), self._k + self._x.shape[1]))
-        rows = np.arange(len(residuals))
-        result[rows, self._i] += residuals
-        result[rows, self._j] -= residuals
-        result[:, self._k :] = self._x * residuals[:, None]
-        return result
 
 
 @dataclass(frozen=True, slots=True)
