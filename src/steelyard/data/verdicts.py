@@ -38,8 +38,8 @@ class Opinion:
         between); NaN where there is no verdict, it was not understood, or it is a word that stands
         for no number.
     label
-        Codes into :attr:`Verdicts.categories`, ``MISSING`` or ``UNPARSED`` where there is none;
-        None where verdicts are scores without categories.
+        Codes into :attr:`Verdicts.categories`, ``MISSING`` or ``UNPARSED`` where there is none, as
+        everywhere if verdicts are scores without categories; None is as good as ``MISSING``.
     other_order
         Of pairs that were shown in both orders: the codes of the verdict with the right one shown
         first, told of the same left and right. None where there is one order.
@@ -62,6 +62,11 @@ class Opinion:
         """Whether there is a verdict that can be understood."""
         known = ~np.isnan(self.value)
         return known if self.label is None else known | (self.label >= 0)
+
+    @property
+    def categorical(self) -> bool:
+        """Whether verdicts are labels, and not scores alone."""
+        return self.label is not None and bool((self.label >= 0).any())
 
     @property
     def unparsed(self) -> Bools:
