@@ -15,16 +15,18 @@ _FAMILIES = (
 
 
 def family(name: str) -> tuple[str, ...]:
-    """Give the words that the kin of a model have in their names; none if it is not known.
+    """Give the words that the names of a model's kin begin with; none if it is not known.
+
+    Only the beginning says it: cerebras-gpt is no kin of gpt-4.
 
     Examples
     --------
-    >>> family("gpt-4-0125-preview")[:2], family("my-judge")
-    (('gpt', 'chatgpt'), ())
+    >>> family("gpt-4-0125-preview")[:2], family("anthropic/claude-v1"), family("cerebras-gpt")
+    (('gpt', 'chatgpt'), ('claude', 'anthropic'), ())
     """
-    words = set(re.findall(r"[a-z]+[0-9]?|[0-9]+", name.casefold())) | set(
-        re.findall(r"[a-z]+", name.casefold())
-    )
+    parts = [re.match(r"[a-z]+[0-9]?", part) for part in name.casefold().split("/")]
+    words = {found[0] for found in parts if found is not None}
+    words |= {word.rstrip("0123456789") for word in words}
     return next((own for own in _FAMILIES if not words.isdisjoint(own)), ())
 
 
