@@ -37,8 +37,19 @@ def judge_blocks(found: JudgeReport, writer: Writer) -> tuple[Markup, ...]:
         for card in found.cards[:_READ]
     ]
     return (
-        writer.words(*(line.strip() for line in found.summary().splitlines())),
+        writer.words(*_paragraphs(found.summary())),
         writer.table(found.table(), "Judges"),
         writer.side_by_side(charts),
         *(writer.table(table, table.title) for table in read if table.rows),
     )
+
+
+def _paragraphs(summary: str) -> list[str]:
+    """Join what is said of one judge: lines that are indented go on."""
+    found: list[str] = []
+    for line in summary.splitlines():
+        if line.startswith(" ") and found:
+            found[-1] += f" {line.strip()}"
+        else:
+            found.append(line.strip())
+    return found
