@@ -28,6 +28,7 @@ from steelyard.data.linting import check
 from steelyard.data.overview import direction_warnings, overview
 from steelyard.formats import files
 from steelyard.formats.load import Source, as_evalset
+from steelyard.judging.results import JudgeReport
 from steelyard.metaevaluation.cube import the_human
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate
@@ -56,6 +57,7 @@ class Report:
     comparison: Comparison | None = None
     meta: MetaEvaluation | None = None
     many: ManyScores | None = None
+    judges: JudgeReport | None = None
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
 
@@ -65,6 +67,7 @@ class Report:
             "summary": self.summary.to_dict(),
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "meta": None if self.meta is None else self.meta.to_dict(),
+            "judges": None if self.judges is None else self.judges.to_dict(),
             "bytes": len(self.html.encode("utf-8")),
             **origin(self.provenance),
             "warnings": list(self.warnings),
@@ -90,6 +93,7 @@ def make_report(  # noqa: PLR0913 - every option has a default
     rng: Rng = 0,
     comparison: Comparison | None = None,
     meta: MetaEvaluation | None = None,
+    judges: JudgeReport | None = None,
 ) -> Report:
     """Make a report of one test set.
 
@@ -115,6 +119,8 @@ def make_report(  # noqa: PLR0913 - every option has a default
         :func:`~steelyard.metaevaluation.run.meta_evaluate` have them.
     comparison, meta
         Results of this set that are at hand, to be shown instead of new ones.
+    judges
+        What :func:`steelyard.judge` found, for a section of its own.
 
     Examples
     --------
@@ -128,7 +134,9 @@ def make_report(  # noqa: PLR0913 - every option has a default
     marks = bounds.items(Mistake, mistakes=mistakes)
     bounds.instance(Comparison, "a Comparison", optional=True, comparison=comparison)
     bounds.instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
-    return write_report(es, human, options, Given(tuple(marks), comparison, meta), rng)
+    bounds.instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
+    given = Given(tuple(marks), comparison, meta, judges=judges)
+    return write_report(es, human, options, given, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +147,7 @@ class Given:
     comparison: Comparison | None = None
     meta: MetaEvaluation | None = None
     notes: tuple[str, ...] = ()
+    judges: JudgeReport | None = None
 
     def check(self, es: EvalSet, gold: str | None, score: str | None) -> None:
         """Refuse results that can't be of this set."""
@@ -215,6 +224,7 @@ def write_report(
         alarms=alarms_table(given.mistakes, given.notes),
         signed=Provenance.of("report", known, es.inputs, rng),
         speak=speak,
+        judges=given.judges,
     )
     told = summarise(es, found, meta)
     tell(_PACKED, _WHOLE)
@@ -224,6 +234,7 @@ def write_report(
         comparison=found,
         meta=meta,
         many=many,
+        judges=given.judges,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=content.signed,
     )

@@ -1,0 +1,1 @@
+"""Files of verdicts: judges beside people, on outputs or on pairs of outputs."""

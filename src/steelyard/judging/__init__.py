@@ -1,0 +1,1 @@
+"""Which judge deserves to be believed: judges against people, bias, correction, plans."""

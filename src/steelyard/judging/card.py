@@ -1,0 +1,322 @@
+"""The card of one judge: all that is known of it, against people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import UsageError
+from steelyard.data.judgements import Codes
+from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
+from steelyard.judging.families import kin
+from steelyard.judging.sentinels import Sentinel, sentinels
+from steelyard.judging.systemlevel import SystemLevel, system_level
+from steelyard.stats.arrays import Floats
+from steelyard.stats.estimate import Estimate, undefined
+from steelyard.stats.judged.alttest import AltTest, alternative_annotator
+from steelyard.stats.judged.ceiling import Ceiling, label_ceiling, score_ceiling
+from steelyard.stats.judged.confusion import DROP, WRONG, LabelAgreement, label_agreement
+from steelyard.stats.judged.errorregression import Effect, regress_errors
+from steelyard.stats.judged.position import Position, one_order_position, swapped_position
+from steelyard.stats.judged.repeats import self_agreement
+from steelyard.stats.judged.scoreagreement import ScoreAgreement, score_agreement
+from steelyard.stats.prediction_powered.labels import worth_of_labels
+
+EXAGGERATION, OWN_FAMILY = "exaggeration", "own family"
+_LABELS, _MORE = 100, 900  # what labels are worth is told for so many, and so many more verdicts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeCard:
+    """What is known of a judge.
+
+    Parameters
+    ----------
+    name
+        The judge.
+    agreement
+        Labels with people; None where verdicts are scores alone.
+    scores
+        Numbers with people: correlation, and how far off.
+    ceiling
+        How well people do against the same target.
+    sentinels
+        What judges that know nothing reach, best first.
+    systems
+        How it orders systems.
+    position
+        Of pairs; None for points.
+    effects
+        What sways it beyond people: covariates, exaggeration, its own family.
+    alt_test
+        The alternative annotator test; None with fewer than two raters.
+    repeats
+        How often two runs say the same.
+    worth
+        How many labels 100 labels are worth with it.
+    notes
+        What was guessed or could not be done.
+    """
+
+    name: str
+    n: int
+    agreement: LabelAgreement | None
+    scores: ScoreAgreement
+    ceiling: Ceiling | None
+    sentinels: tuple[Sentinel, ...]
+    systems: SystemLevel
+    position: Position | None
+    effects: tuple[Effect, ...]
+    alt_test: AltTest | None
+    repeats: Estimate
+    categories: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def accuracy(self) -> Estimate:
+        """Share of rows on which it says what people say."""
+        return undefined("verdicts are scores, no labels") if self.agreement is None else (
+            self.agreement.accuracy
+        )  # fmt: skip
+
+    @property
+    def kappa(self) -> Estimate:
+        """Agreement beyond chance."""
+        return undefined("verdicts are scores, no labels") if self.agreement is None else (
+            self.agreement.kappa
+        )  # fmt: skip
+
+    @property
+    def rho(self) -> Estimate:
+        """Correlation with people over rows."""
+        return self.scores.rho
+
+    @property
+    def worth(self) -> float:
+        """How many labels 100 labels, with 900 more verdicts, are worth."""
+        rho = self.rho.value
+        return float("nan") if np.isnan(rho) else worth_of_labels(max(rho, 0.0), _LABELS, _MORE)
+
+    @property
+    def best_sentinel(self) -> Sentinel | None:
+        """The sentinel that agrees most."""
+        return self.sentinels[0] if self.sentinels else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints of a judge."""
+        own: dict[str, Any] = {"judge": self.name, "n": self.n}
+        own |= {"accuracy": self.accuracy.to_dict(), "kappa": self.kappa.to_dict()}
+        if self.agreement is not None:
+            told = self.agreement.to_dict()
+            own |= {name: told[name] for name in ("kappa_linear", "kappa_quadratic", "ac1", "alpha",
+                                                  "unparsed", "majority")}  # fmt: skip
+            own["confusion"] = {
+                "labels": list(self.categories), "counts": self.agreement.counts.tolist(),
+                "recall": told["recall"], "precision": told["precision"],
+            }  # fmt: skip
+        return own | {
+            "rho": self.rho.value,
+            "scores": self.scores.to_dict(),
+            "ceiling": None if self.ceiling is None else self.ceiling.to_dict(),
+            "sentinels": {own.name: own.to_dict() for own in self.sentinels},
+            "systems": self.systems.to_dict(),
+            "position": None if self.position is None else self.position.to_dict(),
+            "effects": [effect.to_dict() for effect in self.effects],
+            "alt_test": None if self.alt_test is None else self.alt_test.to_dict(),
+            "repeats": self.repeats.to_dict(),
+            "worth_of_100": self.worth,
+            "notes": list(self.notes),
+        }
+
+
+def weigh(
+    verdicts: Verdicts,
+    judge: Opinion,
+    *,
+    unparsed: str = "auto",
+    epsilon: float = 0.2,
+    level: float = 0.95,
+    own: Mapping[str, str] | None = None,
+) -> JudgeCard:
+    """Weigh one judge against people.
+
+    ``unparsed``: ``wrong`` and ``drop`` are for all rows without a verdict that can be understood;
+    ``auto`` takes words for wrong and leaves empty cells out. ``own`` are patterns of systems that
+    are of a judge's family.
+    """
+    people = verdicts.people()
+    notes: list[str] = []
+    labels = _told(judge, unparsed)
+    scores = score_agreement(people.value, judge.value, unit=verdicts.unit, level=level)
+    agreement = None
+    if people.categorical and people.label is not None and judge.categorical:
+        agreement = _agreement(verdicts, people.label, labels, judge, unparsed, level)
+    elif people.categorical:
+        notes.append("its scores are no categories of people: correlation alone")
+    position = _position(verdicts, people, judge, labels, level)
+    effects, said = _effects(verdicts, people, judge, own or {}, level)
+    said_by_both = judge.said & people.said
+    return JudgeCard(
+        name=judge.name,
+        n=agreement.accuracy.n if agreement is not None else int(said_by_both.sum()),
+        agreement=agreement,
+        scores=scores,
+        ceiling=_ceiling(verdicts, judge, labels, level),
+        sentinels=sentinels(verdicts, people, judge),
+        systems=system_level(verdicts, people, judge),
+        position=position,
+        effects=effects,
+        alt_test=alt_test(verdicts, judge, epsilon, level),
+        repeats=_repeats(verdicts, judge, level),
+        categories=verdicts.categories,
+        notes=(*notes, *said),
+    )
+
+
+def _told(judge: Opinion, unparsed: str) -> Codes:
+    """Give labels in which -2 is wrong and -1 does not count."""
+    if judge.label is None:
+        return np.full(len(judge), MISSING, dtype=np.int32)
+    if unparsed == "wrong":
+        return np.where(judge.label < 0, UNPARSED, judge.label).astype(np.int32)
+    if unparsed == "drop":
+        return np.where(judge.label < 0, MISSING, judge.label).astype(np.int32)
+    return judge.label
+
+
+def _agreement(
+    verdicts: Verdicts, human: Codes, labels: Codes, judge: Opinion, unparsed: str, level: float
+) -> LabelAgreement:
+    """Compare labels; both orders of a pair are two verdicts on one row."""
+    unit = verdicts.unit
+    if judge.other_order is not None:
+        swapped = _told(Opinion(judge.name, judge.value, judge.other_order), unparsed)
+        rows = np.arange(len(human)) if unit is None else unit
+        human, labels = np.tile(human, 2), np.concatenate([labels, swapped])
+        unit = np.tile(rows, 2)
+    return label_agreement(
+        human,
+        labels,
+        len(verdicts.categories),
+        unit=unit,
+        ordered=verdicts.ordered,
+        unparsed=DROP if unparsed == "drop" else WRONG,
+        level=level,
+    )
+
+
+def _position(
+    verdicts: Verdicts, people: Opinion, judge: Opinion, labels: Codes, level: float
+) -> Position | None:
+    if verdicts.kind != "pairs":
+        return None
+    if judge.other_order is not None:
+        return swapped_position(labels, judge.other_order, unit=verdicts.unit, level=level)
+    return one_order_position(
+        labels, people.label, left=verdicts.left, right=verdicts.right, unit=verdicts.unit,
+        level=level,
+    )  # fmt: skip
+
+
+def _ceiling(verdicts: Verdicts, judge: Opinion, labels: Codes, level: float) -> Ceiling | None:
+    if len(verdicts.raters) < 2:
+        return None
+    own = [rater.label for rater in verdicts.raters if rater.label is not None]
+    if judge.categorical and len(own) == len(verdicts.raters) and verdicts.categories:
+        raters = np.stack(own)
+        return label_ceiling(
+            raters, labels, len(verdicts.categories), unit=verdicts.unit, level=level
+        )
+    values = np.stack([rater.value for rater in verdicts.raters])
+    return score_ceiling(values, judge.value, unit=verdicts.unit, level=level)
+
+
+def raters_as_numbers(verdicts: Verdicts) -> tuple[Floats, str]:
+    """Give raters x rows as numbers, and how the alternative annotator test scores them.
+
+    Grades of more than three levels by how near they are; pairs and labels by equality.
+    """
+    graded = (
+        verdicts.kind == "points"
+        and verdicts.ordered
+        and (len(verdicts.categories) > 3 or not verdicts.categories)
+    )
+    if graded:
+        return np.stack([rater.value for rater in verdicts.raters]), "neg_rmse"
+    return np.stack([as_numbers(rater) for rater in verdicts.raters]), "accuracy"
+
+
+def as_numbers(opinion: Opinion) -> Floats:
+    """Give labels as numbers, NaN where there is none."""
+    if opinion.label is None:
+        return np.full(len(opinion), np.nan)
+    found: Floats = np.where(opinion.label >= 0, opinion.label, np.nan).astype(np.float64)
+    return found
+
+
+def alt_test(verdicts: Verdicts, judge: Opinion, epsilon: float, level: float) -> AltTest | None:
+    """Run the alternative annotator test; None with fewer than two raters."""
+    if len(verdicts.raters) < 2:
+        return None
+    raters, scoring = raters_as_numbers(verdicts)
+    own = judge.value if scoring == "neg_rmse" else as_numbers(judge)
+    return alternative_annotator(
+        raters, own, scoring=scoring, epsilon=epsilon, unit=verdicts.unit, level=level
+    )
+
+
+def _repeats(verdicts: Verdicts, judge: Opinion, level: float) -> Estimate:
+    if judge.runs is None:
+        return undefined("every row was judged once")
+    return self_agreement(judge.runs, unit=verdicts.unit, level=level)
+
+
+def bias_columns(
+    verdicts: Verdicts, people: Opinion, judge: Opinion, own: Mapping[str, str]
+) -> tuple[dict[str, Floats], list[str]]:
+    """Give what a judge's errors are regressed on: covariates, exaggeration, its own family."""
+    found: dict[str, Floats] = dict(verdicts.covariates)
+    notes: list[str] = []
+    if verdicts.left is None:
+        return found, notes
+    level = system_level(verdicts, people, judge).people
+    strength = np.nan_to_num(
+        level, nan=float(np.nanmean(level)) if not np.isnan(level).all() else 0
+    )
+    family = kin(judge.name, verdicts.systems, own)
+    mine = np.array([system in family for system in verdicts.systems], dtype=np.float64)
+    if verdicts.right is not None:
+        found[EXAGGERATION] = strength[verdicts.left] - strength[verdicts.right]
+        if family and len(family) < len(verdicts.systems):
+            found[OWN_FAMILY] = mine[verdicts.left] - mine[verdicts.right]
+    elif family and len(family) < len(verdicts.systems):
+        found[EXAGGERATION] = strength[verdicts.left]
+        found[OWN_FAMILY] = mine[verdicts.left]
+    if OWN_FAMILY in found and judge.name not in own:
+        notes.append(f"its family is guessed from names: {', '.join(family)}")
+    return found, notes
+
+
+def _effects(
+    verdicts: Verdicts, people: Opinion, judge: Opinion, own: Mapping[str, str], level: float
+) -> tuple[tuple[Effect, ...], list[str]]:
+    """Regress errors on what should not matter; what can't be told apart is left out and said."""
+    columns, notes = bias_columns(verdicts, people, judge, own)
+    errors = judge.value - people.value
+    known = ~np.isnan(errors)
+    kept = {name: x for name, x in columns.items() if _varies(x[known])}
+    if not kept:
+        return (), notes
+    unit = verdicts.unit
+    try:
+        return regress_errors(errors, kept, unit=unit, level=level), notes
+    except UsageError as error:
+        return (), [*notes, f"no regression of its errors: {error}"]
+
+
+def _varies(values: Floats) -> bool:
+    own = values[~np.isnan(values)]
+    return bool(len(own)) and float(np.ptp(own)) > 0

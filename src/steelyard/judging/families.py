@@ -1,0 +1,45 @@
+"""Whether a judge favours its own kin: systems of the family that its name says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+_FAMILIES = (
+    ("gpt", "chatgpt", "openai", "o1", "o3", "o4", "davinci"), ("claude", "anthropic"),
+    ("gemini", "palm", "bard", "gemma", "google"), ("llama", "meta"),
+    ("mistral", "mixtral", "ministral"), ("qwen", "qwq"), ("deepseek",), ("command", "cohere"),
+    ("grok", "xai"), ("phi", "microsoft"), ("yi",), ("nova", "titan", "amazon"),
+)  # fmt: skip
+
+
+def family(name: str) -> tuple[str, ...]:
+    """Give the words that the names of a model's kin begin with; none if it is not known.
+
+    Only the beginning says it: cerebras-gpt is no kin of gpt-4.
+
+    Examples
+    --------
+    >>> family("gpt-4-0125-preview")[:2], family("anthropic/claude-v1"), family("cerebras-gpt")
+    (('gpt', 'chatgpt'), ('claude', 'anthropic'), ())
+    """
+    parts = [re.match(r"[a-z]+[0-9]?", part) for part in name.casefold().split("/")]
+    words = {found[0] for found in parts if found is not None}
+    words |= {word.rstrip("0123456789") for word in words}
+    return next((own for own in _FAMILIES if not words.isdisjoint(own)), ())
+
+
+def kin(judge: str, systems: Iterable[str], given: Mapping[str, str]) -> list[str]:
+    """Give the systems that are of a judge's family: by the patterns given, or by names.
+
+    Examples
+    --------
+    >>> kin("claude-3-opus", ["claude-v1", "gpt-4"], {}), kin("x", ["x-7b", "y"], {"x": "x-*"})
+    (['claude-v1'], ['x-7b'])
+    """
+    if judge in given:
+        patterns = given[judge].split("|")
+        return [own for own in systems if any(fnmatchcase(own, part) for part in patterns)]
+    words = family(judge)
+    return [own for own in systems if words and family(own) == words]

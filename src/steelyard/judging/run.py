@@ -1,0 +1,146 @@
+"""Which judge deserves to be believed: verdicts in, a report out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import UsageError
+from steelyard.core.options import keywords
+from steelyard.core.provenance import InputFile, Provenance
+from steelyard.core.words import plural
+from steelyard.data.verdicts import Verdicts
+from steelyard.formats import files
+from steelyard.formats.load import selection
+from steelyard.formats.verdicts.read import VerdictReading, read_verdicts
+from steelyard.judging.card import raters_as_numbers, weigh
+from steelyard.judging.jury import jury
+from steelyard.judging.options import JudgeOptions, ReadOptions
+from steelyard.judging.requirements import check, parse
+from steelyard.judging.results import JudgeReport
+from steelyard.judging.verdict import decide
+from steelyard.stats.judged.alttest import AltTest, best_constant
+
+
+def verdicts_of(
+    sources: Sequence[Any], options: ReadOptions, probability: str | None = None
+) -> Verdicts:
+    """Read verdicts, or take them as they are."""
+    if len(sources) == 1 and isinstance(sources[0], Verdicts):
+        return sources[0]
+    return read_verdicts(
+        sources,
+        VerdictReading(
+            human=tuple(options.human),
+            judges=None if options.judges is None else tuple(options.judges),
+            unit=options.unit,
+            covariates=options.covariates,
+            probability=probability,
+            where=selection(options.where),
+            columns=selection(options.columns, "columns", "roles and columns, as {'item': 'id'}"),
+            ignore=tuple(options.ignore),
+        ),
+    )
+
+
+@keywords(JudgeOptions)
+def judge(*sources: Any, options: JudgeOptions, require: Sequence[str] = ()) -> JudgeReport:
+    """Weigh judges against people: who deserves to be believed, where it errs, what to do.
+
+    Parameters
+    ----------
+    sources
+        Files or frames of verdicts, or :class:`~steelyard.data.verdicts.Verdicts`: points (columns
+        system and item) or pairs (left and right), a column for each judge and for each rater, or a
+        row for each with a column judge or rater. Labels may stand in a table of their own.
+    options
+        See :class:`~steelyard.judging.options.JudgeOptions`; given as keywords.
+    require
+        Requirements, as ``"kappa.low>=0.4"``.
+
+    Examples
+    --------
+    >>> import polars
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.choice(["pass", "fail"], 200)
+    >>> said = np.where(rng.random(200) < 0.9, truth, "fail")
+    >>> frame = polars.DataFrame({"item": range(200), "expert": truth, "gpt": said})
+    >>> found = judge(frame, human=["expert"])
+    >>> found.cards[0].accuracy.value, found.decisions[0].word
+    (0.945, 'use only with correction')
+    """
+    asked = [parse(text) for text in require]
+    verdicts = verdicts_of(sources, options)
+    own = _families(options.own, verdicts)
+    cards = tuple(
+        weigh(
+            verdicts,
+            one,
+            unparsed=options.unparsed,
+            epsilon=options.alt_epsilon,
+            level=options.level,
+            own=own,
+        )
+        for one in verdicts.judges
+    )
+    constant = _constant(verdicts, options)
+    decisions = tuple(decide(card, None if constant is None else constant[1]) for card in cards)
+    checked = tuple(check(one, card.to_dict()) for card in cards for one in asked)
+    return JudgeReport(
+        verdicts=verdicts,
+        cards=cards,
+        decisions=decisions,
+        constant=constant,
+        jury=jury(verdicts, options.level),
+        requirements=checked,
+        warnings=(*verdicts.notes, *_warnings(verdicts)),
+        provenance=provenance_of("judge", sources, options),
+    )
+
+
+def provenance_of(method: str, sources: Sequence[Any], options: ReadOptions) -> Provenance:
+    """Say what was run on which files."""
+    paths = [Path(source) for source in sources if isinstance(source, (str, Path))]
+    inputs = tuple(
+        InputFile(str(path), "verdicts", files.sha256(path))
+        for path in paths
+        if not files.is_folder(path)
+    )
+    return Provenance.of(method, {}, inputs=inputs, asked=options)
+
+
+def _families(given: Any, verdicts: Verdicts) -> dict[str, str]:
+    """Check which systems are said to be of a judge's family."""
+    own = dict(given.items() if isinstance(given, Mapping) else given)
+    known = [one.name for one in verdicts.judges]
+    for name in own:
+        if name not in known:
+            raise UsageError(f"own: no judge '{name}'; known: {', '.join(known)}")
+    return own
+
+
+def _constant(verdicts: Verdicts, options: JudgeOptions) -> tuple[str, AltTest] | None:
+    """Find the best constant in the alternative annotator test."""
+    if len(verdicts.raters) < 2:
+        return None
+    raters, scoring = raters_as_numbers(verdicts)
+    if np.isnan(raters).all():
+        return None
+    value, found = best_constant(raters, scoring=scoring, epsilon=options.alt_epsilon,
+                                 unit=verdicts.unit, level=options.level)  # fmt: skip
+    if scoring == "accuracy":
+        return verdicts.categories[int(value)], found
+    return f"{value:g}", found
+
+
+def _warnings(verdicts: Verdicts) -> list[str]:
+    found = []
+    n = int(verdicts.labelled.sum())
+    if n < 50:
+        found.append(f"{plural(n, 'labelled row')}: intervals are wide, and verdicts cautious")
+    if len(verdicts.raters) == 1:
+        found.append("one rater: how far people agree with each other is not known")
+    return found

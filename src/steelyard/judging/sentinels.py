@@ -1,0 +1,68 @@
+"""Judges that know nothing: whoever does not beat them has shown nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.data.judgements import Codes
+from steelyard.data.verdicts import MISSING, OF_PAIRS, Opinion, Verdicts
+from steelyard.formats.verdicts.around import LENGTH
+from steelyard.stats.arrays import Floats
+
+CONSTANT, RANDOM, LONGER, FIRST = "constant", "random", "length", "first"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentinel:
+    """How often a judge that knows nothing agrees with people; ``what`` says what it does."""
+
+    name: str
+    accuracy: float
+    what: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        return {"name": self.name, "accuracy": self.accuracy, "what": self.what}
+
+
+def sentinels(verdicts: Verdicts, people: Opinion, judge: Opinion) -> tuple[Sentinel, ...]:
+    """Measure what sentinels would reach on the rows that people labelled, best first."""
+    if people.label is None or not people.categorical:
+        return ()
+    labels = people.label[people.label >= 0]
+    k = len(verdicts.categories)
+    shares = np.bincount(labels, minlength=k) / len(labels)
+    most = int(shares.argmax())
+    found = [Sentinel(CONSTANT, float(shares[most]), f"always '{verdicts.categories[most]}'")]
+    if judge.categorical and judge.label is not None:
+        own = judge.label[(people.label >= 0) & (judge.label >= 0)]
+        if len(own):
+            theirs = np.bincount(own, minlength=k) / len(own)
+            what = "the judge's own verdicts, shuffled"
+            found.append(Sentinel(RANDOM, float(shares @ theirs), what))
+    if verdicts.kind == "pairs":
+        left = float(shares[OF_PAIRS.index("left")])
+        found.append(Sentinel(FIRST, left, "always the left one"))
+        longer = by_length(verdicts)
+        if longer is not None:
+            right = _accuracy(people.label, longer)
+            found.append(Sentinel(LONGER, right, "always the longer one"))
+    return tuple(sorted(found, key=lambda own: (-own.accuracy, own.name)))
+
+
+def by_length(verdicts: Verdicts) -> Codes | None:
+    """Give the verdicts of a judge that prefers what is longer; None where lengths are unknown."""
+    length: Floats | None = verdicts.covariates.get(LENGTH)
+    if length is None or verdicts.kind != "pairs":
+        return None
+    side = np.where(length > 0, OF_PAIRS.index("left"), OF_PAIRS.index("right"))
+    found = np.where(length == 0, OF_PAIRS.index("tie"), side)
+    return np.where(np.isnan(length), MISSING, found).astype(np.int32)
+
+
+def _accuracy(human: Codes, said: Codes) -> float:
+    both = (human >= 0) & (said >= 0)
+    return float((human[both] == said[both]).mean()) if both.any() else float("nan")

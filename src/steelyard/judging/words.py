@@ -1,0 +1,196 @@
+"""What a card says in words: one sentence that decides, then why, then what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from steelyard.core.words import listed, plural
+from steelyard.data.verdicts import Verdicts
+from steelyard.judging.card import OWN_FAMILY, JudgeCard
+from steelyard.judging.jury import Jury
+from steelyard.judging.verdict import (
+    BELIEVE,
+    CORRECT,
+    DO_NOT,
+    RANKING,
+    TOO_LITTLE,
+    Verdict,
+)
+from steelyard.stats.estimate import Estimate
+from steelyard.stats.judged.alttest import AltTest
+from steelyard.stats.judged.position import RANDOM_SIDES
+
+_PLAIN = 0.1  # a preference for a place that is worth a sentence
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _with_ends(own: Estimate, digits: int = 2) -> str:
+    if not own.bounded:
+        return f"{own.value:.{digits}f}"
+    return f"{own.value:.{digits}f} [{own.low:.{digits}f}, {own.high:.{digits}f}]"
+
+
+def of_judge(card: JudgeCard, verdict: Verdict, verdicts: Verdicts) -> str:
+    """Say the verdict on a judge and what it rests on.
+
+    The first line decides; those that follow it are indented.
+    """
+    lines = [f"{card.name}: {_headline(card, verdict)}"]
+    rows = "battles" if verdicts.kind == "pairs" else "outputs"
+    if card.agreement is not None and card.accuracy.known:
+        said = f"  It agrees with people on {_percent(card.accuracy.value)} of {card.n:,} {rows}"
+        kappa = card.kappa
+        said += f" (kappa {_with_ends(kappa)})" if kappa.known else f" (no kappa: {kappa.why})"
+        lines.append(f"{said}{_against_people(card)}.")
+    elif card.rho.known:
+        said = f"  It correlates with people at {_with_ends(card.rho)} over {card.n:,} {rows}"
+        lines.append(f"{said}{_against_people(card)}.")
+    best = card.best_sentinel
+    if best is not None and card.accuracy.known and card.accuracy.low <= best.accuracy:
+        lines.append(
+            f"  {best.what[0].upper()}{best.what[1:]} agrees as often ({_percent(best.accuracy)})."
+        )
+    lines += _place(card)
+    lines += _systems(card)
+    lines += _swayed(card)
+    return "\n".join(lines)
+
+
+def _headline(card: JudgeCard, verdict: Verdict) -> str:
+    place = card.position
+    sides = ""
+    if (
+        place is not None
+        and place.bias.known
+        and abs(place.bias.value) >= _PLAIN
+        and place.design == RANDOM_SIDES
+    ):
+        sides = " if sides are random"
+    if verdict.word == TOO_LITTLE:
+        more = verdict.labels_needed
+        say = f" About {plural(more, 'label')} would do." if more is not None else ""
+        return f"too little data to say: {verdict.reasons[0]}.{say}"
+    return {
+        BELIEVE: "believe it.",
+        RANKING: f"believe it for ranking{sides}, not for levels or single verdicts.",
+        CORRECT: "use it only with correction by labels (steelyard judge correct).",
+        DO_NOT: "do not use it.",
+    }[verdict.word]
+
+
+def _against_people(card: JudgeCard) -> str:
+    own = card.ceiling
+    if own is None or not own.difference.known:
+        return ""
+    people, judge = own.people.value, own.judge.value
+    if own.measure == "correlation":
+        shown = f"{people:.2f} against {judge:.2f}"
+    else:
+        shown = f"{_percent(people)} against {_percent(judge)}"
+    if own.difference.high < 0:
+        return f"; people agree more with each other ({shown})"
+    if own.difference.low > 0:
+        return f", more than people with each other ({shown})"
+    return f", about as much as people with each other ({shown})"
+
+
+def _place(card: JudgeCard) -> list[str]:
+    place = card.position
+    if place is None or not place.bias.known:
+        return [f"  Position: {place.bias.why}."] if place is not None and place.bias.why else []
+    if abs(place.bias.value) < _PLAIN or place.p >= 0.05:
+        return []
+    side = "left" if place.bias.value > 0 else "right"
+    where = f"the {side} answer" if place.design == RANDOM_SIDES else (
+        f"what is shown {'first' if side == 'left' else 'second'}"
+    )  # fmt: skip
+    if place.design == RANDOM_SIDES:
+        share = (1 + abs(place.bias.value)) / 2
+        return [f"  It picks {where} in about {_percent(share)} (bias {_with_ends(place.bias)})."]
+    won = f"{place.first} pairs go to the first place in both orders, {place.second} to the second"
+    return [f"  It prefers {where}: {won} (bias {_with_ends(place.bias)})."]
+
+
+def _systems(card: JudgeCard) -> list[str]:
+    level = card.systems
+    if math.isnan(level.alike):
+        return []
+    said = (
+        f"  It orders {_percent(level.alike)} of the {level.n_pairs} pairs of systems as people do"
+    )
+    gap = level.gap
+    if gap is None or not gap.gap.known:
+        why = f"; no gap can be measured: {gap.gap.why}" if gap is not None else ""
+        return [f"{said}{why}."]
+    return [f"{said}; gaps under {gap.gap.value:.3g} of its points mean nothing."]
+
+
+def _swayed(card: JudgeCard) -> list[str]:
+    found = []
+    for effect in card.effects[1:]:
+        if effect.p_adjusted >= 0.05 or not effect.estimate.known:
+            continue
+        way = "more" if effect.estimate.value > 0 else "less"
+        if effect.name == OWN_FAMILY:
+            word = "favours" if effect.estimate.value > 0 else "does not favour, but slights,"
+            found.append(f"{word} its own family ({_with_ends(effect.estimate, 3)})")
+        elif effect.name == "length":
+            found.append(f"rewards length {way} than people do ({_with_ends(effect.estimate, 3)})")
+        elif effect.name == "exaggeration":
+            word = "exaggerates" if effect.estimate.value > 0 else "shrinks"
+            found.append(f"{word} the differences of systems")
+        else:
+            found.append(f"is swayed by {effect.name} ({_with_ends(effect.estimate, 3)})")
+    return [f"  It {listed(found, 4, last=' and ')}."] if found else []
+
+
+def of_all(
+    cards: Sequence[JudgeCard], constant: tuple[str, AltTest] | None, jury: Jury | None
+) -> list[str]:
+    """Say what holds for all judges: a constant that beats them, a jury that is worse."""
+    lines = []
+    if constant is not None:
+        label, best = constant
+        below = [
+            card.name for card in cards
+            if card.alt_test is not None and card.alt_test.advantage.known
+            and card.alt_test.advantage.value < best.advantage.value
+        ]  # fmt: skip
+        if below and best.advantage.known:
+            lines.append(
+                f"Always saying '{label}' is as near to the other raters as a person in "
+                f"{_percent(best.advantage.value)} of rows: it beats {len(below)} of "
+                f"{plural(len(cards), 'judge')} ({listed(below, 6)})."
+            )
+    if jury is not None:
+        if jury.difference.high < 0:
+            word = "worse than its best member"
+        elif jury.difference.low > 0:
+            word = "better than its best member"
+        else:
+            word = "about as good as its best member"
+        lines.append(
+            f"The jury of all {len(jury.judges)} judges is right in {_percent(jury.vote.value)}, "
+            f"{word} ({jury.best}, {_percent(jury.best_accuracy.value)})."
+        )
+    return lines
+
+
+def what_to_do(
+    cards: Sequence[JudgeCard], decisions: Sequence[Verdict], verdicts: Verdicts
+) -> list[str]:
+    """Say what to do next."""
+    known = [card for card in cards if not math.isnan(card.worth)]
+    if not known:
+        return []
+    best = max(known, key=lambda card: (card.worth, card.name))
+    lines = [f"What to do: 100 human labels with {best.name} are worth {best.worth:.0f} without it"]
+    unlabelled = len(verdicts) - int(verdicts.labelled.sum())
+    believed = [d.word for d in decisions].count(BELIEVE)
+    if unlabelled and not believed:
+        lines[0] += f"; correct its {unlabelled:,} unlabelled verdicts (steelyard judge correct)"
+    return [lines[0] + "."]

@@ -1,0 +1,1 @@
+"""Judges against people, as arrays: agreement, ceilings, position, bias, gaps that count."""

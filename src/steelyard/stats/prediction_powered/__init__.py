@@ -1,0 +1,1 @@
+"""Few labels of people and many verdicts of a judge: estimates that the labels keep honest."""

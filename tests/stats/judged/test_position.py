@@ -1,0 +1,168 @@
+"""The bias of a place: both orders, one order, fixed sides, and LLMBar's own figures."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.stats.judged import realdata
+
+from steelyard.stats.judged.position import (
+    exact_sign_p,
+    mean_by_unit,
+    one_order_position,
+    sides_are_fixed,
+    swapped_position,
+)
+
+RIGHT, TIE, LEFT = 0, 1, 2
+
+
+def test_only_flips_are_tested() -> None:
+    first = np.array([LEFT] * 6 + [RIGHT] * 1 + [LEFT] * 3 + [TIE, LEFT, -1])
+    second = np.array([RIGHT] * 6 + [LEFT] * 1 + [LEFT] * 3 + [TIE, TIE, LEFT])
+    found = swapped_position(first, second)
+    assert (found.first, found.second, found.half) == (6, 1, 1)
+    assert found.bias.n == 12  # one pair has no verdict in one order
+    assert found.bias.value == pytest.approx(5 / 12)
+    assert found.consistent.value == pytest.approx(4 / 12)
+    assert found.p == pytest.approx(2 * (1 + 7) / 2**7)
+
+
+def test_nothing_said_twice_is_undefined() -> None:
+    found = swapped_position(np.array([LEFT, -1]), np.array([-1, RIGHT]))
+    assert not found.bias.known
+    assert "both orders" in found.bias.why
+    assert np.isnan(found.p)
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_the_sign_test_adds_up_binomials(first: int, second: int) -> None:
+    from math import comb
+
+    n, low = first + second, min(first, second)
+    tail = sum(comb(n, k) for k in range(low + 1)) / 2**n
+    assert exact_sign_p(first, second) == pytest.approx(min(1.0, 2 * tail))
+
+
+@given(st.integers(0, 1000))
+def test_noise_by_unit(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, unit = rng.integers(-1, 2, 30).astype(float), rng.integers(0, 8, 30)
+    found = mean_by_unit(values, unit, 0.95)
+    off = values - values.mean()
+    groups = set(unit.tolist())
+    sums = [sum(off[unit == g]) for g in groups]
+    wanted = np.sqrt(sum(s * s for s in sums) * len(groups) / (len(groups) - 1)) / 30
+    assert found.se == pytest.approx(wanted)
+
+
+def test_all_rows_in_one_unit_have_no_interval() -> None:
+    found = mean_by_unit(np.ones(4), np.zeros(4, int), 0.95)
+    assert found.value == 1
+    assert not found.bounded
+    assert found.why
+
+
+def test_people_are_taken_off() -> None:
+    judge, people = np.array([2, 2, 2, 0, 1, 2]), np.array([2, 0, -1, 0, 1, -1])
+    found = one_order_position(judge, people)
+    assert found.bias.value == pytest.approx(3 / 6)
+    assert found.people.value == pytest.approx(-1 / 4)
+    assert found.beyond_people.value == pytest.approx(2 / 4)
+    assert found.beyond_people.n == 4
+
+
+def test_fixed_sides_are_told_from_random_ones() -> None:
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(200):
+        left = rng.integers(0, 6, 300)
+        right = (left + rng.integers(1, 6, 300)) % 6
+        wrong += sides_are_fixed(left, right)
+    assert wrong <= 2
+    candidate = np.zeros(60, int)
+    others = rng.integers(1, 4, 60)
+    assert sides_are_fixed(candidate, others)
+    found = one_order_position(np.full(60, LEFT), left=candidate, right=others)
+    assert found.design == "fixed"
+    assert not found.bias.known
+
+
+def test_the_level_of_the_flip_test_under_the_null() -> None:
+    """Unbiased judges: the exact test finds a bias in at most 5 of 100."""
+    rng = np.random.default_rng(5)
+    found = 0
+    for _ in range(400):
+        quality = rng.random(80)
+        verdicts = [np.where(rng.random(80) < quality, LEFT, RIGHT) for _ in range(2)]
+        found += swapped_position(*verdicts).p < 0.05
+    assert found / 400 < 0.065
+
+
+def test_arena(shared: Path) -> None:
+    log = realdata.arena(shared)
+    people = (2 * log.points("human")).astype(int)
+    for judge, bias in (
+        ("gpt-4-0125-preview", 0.074), ("claude-3-opus", -0.148), ("gpt-3.5-turbo", 0.724),
+    ):  # fmt: skip
+        own = (2 * log.points(judge)).astype(int)
+        found = one_order_position(own, people, left=log.left, right=log.right)
+        assert found.design == "random-sides"
+        assert found.bias.value == pytest.approx(bias, abs=0.0005)
+        assert found.people.value == pytest.approx(0.005, abs=0.0005)
+        assert (found.people.low, found.people.high) == pytest.approx((-0.005, 0.015), abs=0.0008)
+
+
+def test_llmbar(shared: Path) -> None:
+    folder = shared / "judges/llmbar"
+    gold = {(r["subset"], r["item"]): r["gold"] for r in realdata.rows(folder / "items.csv.gz")}
+    said = defaultdict(list)
+    for row in realdata.rows(folder / "verdicts.csv.gz"):
+        said[row["subset"], row["judge"], row["prompt"]].append(row)
+    code = {"1": LEFT, "2": RIGHT, "": -2}
+    checked = 0
+    with gzip.open(folder / "expected.csv.gz", "rt") as file:
+        for wanted in csv.DictReader(file):
+            own = said[wanted["subset"], wanted["judge"], wanted["prompt"]]
+            first = np.array([code[row["winner_12"]] for row in own])
+            second = np.array([code[row["winner_21"]] for row in own])
+            right = np.array([code[gold[row["subset"], row["item"]]] for row in own])
+            found = swapped_position(first, second)
+            accuracy = [100 * np.mean(x == right) for x in (first, second)]
+            for ours, column in zip(accuracy, ("correct_12", "correct_21"), strict=True):
+                theirs = float(wanted[column].split("= ")[1].rstrip("%"))
+                assert ours == pytest.approx(theirs, abs=1e-9)
+            both = 100 * np.mean((first == right) & (second == right))
+            theirs = float(wanted["correct_both"].split("= ")[1].rstrip("%"))
+            assert both == pytest.approx(theirs, abs=1e-9)
+            n_equal = int(wanted["equal"].split(" / ")[0])
+            unread = int(((first == -2) & (second == -2)).sum())
+            assert round(found.consistent.value * found.consistent.n) in (n_equal, n_equal - unread)
+            checked += 1
+    assert checked == 325
+
+
+@pytest.mark.parametrize(
+    ("judge", "consistent", "first", "second"),
+    [("GPT-4", 0.95, 3, 2), ("ChatGPT", 0.71, 25, 4), ("Falcon", 0.52, 48, 0)],
+)
+def test_llmbar_natural(
+    shared: Path, judge: str, consistent: float, first: int, second: int
+) -> None:
+    code = {"1": LEFT, "2": RIGHT, "": -2}
+    own = [
+        row for row in realdata.rows(shared / "judges/llmbar/verdicts.csv.gz")
+        if (row["subset"], row["judge"], row["prompt"]) == ("Natural", judge, "Vanilla")
+    ]  # fmt: skip
+    found = swapped_position(
+        *(np.array([code[row[c]] for row in own]) for c in ("winner_12", "winner_21"))
+    )
+    assert found.consistent.value == pytest.approx(consistent)
+    assert (found.first, found.second) == (first, second)

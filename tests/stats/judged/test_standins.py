@@ -1,0 +1,274 @@
+"""Whether a judge may stand in for a person: ceilings, the alternative annotator test, juries."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ttest_1samp
+from tests.stats.judged import realdata
+
+from steelyard.core.errors import UsageError
+from steelyard.stats.judged.alttest import alternative_annotator, best_constant
+from steelyard.stats.judged.ceiling import label_ceiling, score_ceiling
+from steelyard.stats.judged.juries import dawid_skene, stacked, vote
+from steelyard.stats.judged.repeats import drift, noise_of_runs, self_agreement
+
+
+def sparse(rng, raters, rows, k):
+    """Labels of people, a third of them missing, and a judge's."""
+    truth = rng.integers(0, k, rows)
+    said = np.where(rng.random((raters, rows)) < 0.7, truth, rng.integers(0, k, (raters, rows)))
+    said = said.astype(float)
+    said[rng.random((raters, rows)) < 0.33] = np.nan
+    judge = np.where(rng.random(rows) < 0.6, truth, rng.integers(0, k, rows)).astype(float)
+    return said, judge
+
+
+def naive_ceiling(said, judge):
+    """Every rater, and the judge, against the majority of the others, if there is one."""
+    people, judges = [], []
+    for j in range(len(said)):
+        mine, theirs = [], []
+        for i in range(said.shape[1]):
+            if np.isnan(said[j, i]):
+                continue
+            others = [said[o, i] for o in range(len(said)) if o != j and not np.isnan(said[o, i])]
+            best = max((others.count(x) for x in others), default=0)
+            top = {x for x in others if others.count(x) == best}
+            if len(top) == 1:
+                target = top.pop()
+                mine.append(said[j, i] == target)
+                theirs.append(judge[i] == target)
+        people.append(np.mean(mine))
+        judges.append(np.mean(theirs))
+    return np.mean(people), np.mean(judges)
+
+
+@given(st.integers(0, 10_000))
+def test_the_ceiling_takes_the_same_others_for_both(seed: int) -> None:
+    said, judge = sparse(np.random.default_rng(seed), 4, 60, 3)
+    codes = np.where(np.isnan(said), -1, said).astype(int)
+    found = label_ceiling(codes, judge.astype(int), 3)
+    np.testing.assert_allclose(
+        [found.people.value, found.judge.value], naive_ceiling(said, judge), atol=1e-12
+    )
+    assert found.difference.value == pytest.approx(found.judge.value - found.people.value)
+
+
+def test_a_rater_as_judge_meets_the_ceiling() -> None:
+    """A judge like the raters: its difference from them is above or below zero in 5 of 100."""
+    rng = np.random.default_rng(3)
+    outside = 0
+    for _ in range(300):
+        truth = rng.integers(0, 3, 150)
+        said = np.where(rng.random((4, 150)) < 0.7, truth, rng.integers(0, 3, (4, 150)))
+        found = label_ceiling(said[:3], said[3], 3).difference
+        outside += not found.low <= 0 <= found.high
+    assert abs(outside / 300 - 0.05) < 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_one_rater_has_no_ceiling() -> None:
+    found = label_ceiling(np.zeros((1, 40), int), np.zeros(40, int), 2)
+    assert not found.people.known
+    assert "two are needed" in found.people.why
+    numbers = score_ceiling(np.arange(40.0)[None], np.arange(40.0))
+    assert not numbers.people.known
+
+
+def test_the_ceiling_of_numbers_is_a_correlation_with_the_others() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=80)
+    raters = truth + rng.normal(size=(3, 80))
+    found = score_ceiling(raters, truth)
+    each = [np.corrcoef(raters[j], np.delete(raters, j, axis=0).mean(0))[0, 1] for j in range(3)]
+    assert found.people.value == pytest.approx(np.mean(each))
+
+
+def naive_alt(said, judge, scoring, epsilon):
+    """Row by row, with the scores of the paper and SciPy's t test."""
+    p, advantage = [], []
+    for j in range(len(said)):
+        worse, better = [], []
+        for i in range(said.shape[1]):
+            others = [said[o, i] for o in range(len(said)) if o != j and not np.isnan(said[o, i])]
+            if np.isnan(said[j, i]) or not others:
+                continue
+
+            def score(x, others=others):
+                if scoring == "accuracy":
+                    return np.mean([x == o for o in others])
+                return -np.sqrt(np.mean([(x - o) ** 2 for o in others]))
+
+            rater, llm = score(said[j, i]), score(judge[i])
+            near = np.isclose(rater, llm, atol=1e-12)
+            worse.append(float(rater > llm or near))
+            better.append(float(llm > rater or near))
+        difference = np.array(worse) - np.array(better)
+        p.append(ttest_1samp(difference, epsilon, alternative="less").pvalue)
+        advantage.append(np.mean(better))
+    return np.array(p), np.mean(advantage)
+
+
+@given(st.integers(0, 2_000), st.sampled_from(["accuracy", "neg_rmse"]))
+def test_the_alternative_annotator_test(seed: int, scoring: str) -> None:
+    said, judge = sparse(np.random.default_rng(seed), 3, 90, 5)
+    found = alternative_annotator(said, judge, scoring=scoring, epsilon=0.15, least_rows=10)
+    p, advantage = naive_alt(said, judge, scoring, 0.15)
+    np.testing.assert_allclose(found.p, p, atol=1e-9)
+    assert found.advantage.value == pytest.approx(advantage)
+    steps = np.arange(1, 4)
+    ordered = np.sort(p)
+    beaten = np.flatnonzero(ordered <= steps / 3 * 0.05 / (1 / steps).sum())
+    assert found.winning_rate == pytest.approx((beaten[-1] + 1) / 3 if len(beaten) else 0)
+
+
+def test_too_few_rows_for_the_test() -> None:
+    found = alternative_annotator(np.ones((2, 20)), np.ones(20))
+    assert np.isnan(found.winning_rate)
+    assert "30 rows" in found.why
+    assert not found.passes
+
+
+def sets(data: Path):
+    """The five sets of the test's authors, as raters x items, and judges by set."""
+    folder = data / "judges/alttest"
+    people, judges = defaultdict(dict), defaultdict(lambda: defaultdict(dict))
+    for row in realdata.rows(folder / "humans.csv.gz"):
+        people[row["set"]][row["rater"], row["item"]] = row["label"]
+    for row in realdata.rows(folder / "judges.csv.gz"):
+        judges[row["set"]][row["judge"]][row["item"]] = row["label"]
+    for name, said in people.items():
+        raters, items = (sorted({key[part] for key in said}) for part in (0, 1))
+        seen = {*said.values(), *(x for own in judges[name].values() for x in own.values())}
+        numbers = name in {"summeval", "10k_prompts"}
+        code = {x: float(x) if numbers else float(n) for n, x in enumerate(sorted(seen)) if x}
+        table = np.full((len(raters), len(items)), np.nan)
+        for (rater, item), label in said.items():
+            table[raters.index(rater), items.index(item)] = code[label]
+        yield name, table, {
+            judge: np.array([code.get(own.get(item, ""), np.nan) for item in items])
+            for judge, own in judges[name].items()
+        }  # fmt: skip
+
+
+def test_published_rows(shared: Path) -> None:
+    with (shared / "judges/alttest/expected.csv").open() as file:
+        wanted = {(row["set"], row["judge"]): row for row in csv.DictReader(file)}
+    checked = 0
+    for name, raters, judges in sets(shared):
+        for judge, said in judges.items():
+            row = wanted[name, judge]
+            options = {"scoring": row["scoring"], "epsilon": float(row["epsilon"])}
+            found = alternative_annotator(raters, said, **options)
+            assert found.winning_rate == pytest.approx(float(row["winning_rate"]), abs=1e-12)
+            assert found.advantage.value == pytest.approx(float(row["advantage_prob"]), abs=1e-12)
+            assert len(found.raters) == int(row["n_raters"])
+            checked += 1
+        if name == "10k_prompts":
+            constant, best = best_constant(raters, **options)
+            assert constant == 4
+            assert (best.winning_rate, best.advantage.value) == pytest.approx(
+                (0.77, 0.770), abs=0.005
+            )
+            below = [
+                judge for judge, said in judges.items()
+                if alternative_annotator(raters, said, **options).advantage.value
+                < best.advantage.value
+            ]  # fmt: skip
+            assert len(below) == 5
+        if name == "summeval":
+            constant, best = best_constant(raters, **options)
+            assert constant == 5
+            assert best.advantage.value == pytest.approx(0.711, abs=0.0005)
+    assert checked == 30
+
+
+def test_a_jury_can_be_worse_than_its_best_member(shared: Path) -> None:
+    """Verdicts that are the same in both orders, of five judges; a split jury is half right."""
+    folder = shared / "judges/llmbar"
+    gold = {(r["subset"], r["item"]): r["gold"] for r in realdata.rows(folder / "items.csv.gz")}
+    said = defaultdict(dict)
+    for row in realdata.rows(folder / "verdicts.csv.gz"):
+        if row["prompt"] == "Vanilla" and row["judge"] != "ChatGPT-0301":
+            verdict = row["winner_12"] if row["winner_12"] == row["winner_21"] else ""
+            said[row["judge"]][row["subset"], row["item"]] = verdict
+    assert len(said) == 5
+    for natural, voted, modelled in ((True, 0.940, 0.960), (False, 0.538, 0.285)):
+        keys = [key for key in gold if (key[0] == "Natural") == natural]
+        right = np.array([int(gold[key]) - 1 for key in keys])
+        labels = np.array([[int(own[key] or 0) - 1 for key in keys] for own in said.values()])
+        jury = vote(labels, 2)
+        share = np.where(jury < 0, 0.5, jury == right).mean()
+        assert share == pytest.approx(voted, abs=0.0005)
+        model = dawid_skene(labels, 2).labels
+        assert (model == right).mean() == pytest.approx(modelled, abs=0.0005)
+
+
+def test_the_error_model_finds_who_is_wrong() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 400)
+    labels = np.stack([np.where(rng.random(400) < q, truth, 1 - truth) for q in (0.9, 0.9, 0.6)])
+    labels[:, 0] = -1
+    found = dawid_skene(labels, 2)
+    assert found.labels[0] == -1
+    np.testing.assert_allclose(found.confusion[0].diagonal(), 0.9, atol=0.06)
+    np.testing.assert_allclose(found.confusion[2].diagonal(), 0.6, atol=0.09)
+
+
+def test_stacking_needs_labels_and_does_not_see_its_own() -> None:
+    rng = np.random.default_rng(0)
+    judges, human = rng.normal(size=(3, 60)), rng.normal(size=60)
+    with pytest.raises(UsageError, match="20 labels, expected 25"):
+        stacked(judges, np.where(np.arange(60) < 20, human, np.nan), rng)
+    found = stacked(judges, human, np.random.default_rng(1))
+    other = human.copy()
+    other[7] += 100
+    again = stacked(judges, other, np.random.default_rng(1))
+    assert found[7] == again[7]  # the number of a labelled row does not know its label
+    assert not np.array_equal(found, again)
+
+
+@given(st.integers(0, 5000))
+def test_self_agreement_counts_pairs_of_runs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    runs = rng.integers(0, 3, (4, 12)).astype(float)
+    runs[rng.random((4, 12)) < 0.4] = np.nan
+    shares = []
+    for column in runs.T:
+        own = column[~np.isnan(column)]
+        if len(own) > 1:
+            pairs = [(i, j) for i in range(len(own)) for j in range(i)]
+            shares.append(np.mean([own[i] == own[j] for i, j in pairs]))
+    found = self_agreement(runs)
+    assert found.known == bool(shares)
+    if shares:
+        assert found.value == pytest.approx(np.mean(shares))
+
+
+def test_noise_of_rows_and_of_runs() -> None:
+    rng = np.random.default_rng(0)
+    rows, noise = rng.normal(size=4000), rng.normal(size=(3, 4000))
+    found = noise_of_runs(2 * rows + noise)
+    assert (found.rows * 4000, found.runs * 4000) == pytest.approx((4, 1 / 3), rel=0.1)
+    assert found.of_runs == pytest.approx(1 / 13, rel=0.1)
+    assert np.isnan(noise_of_runs(np.ones((1, 5))).of_runs)
+
+
+def test_drift() -> None:
+    human = np.array([0, 0, 0, 1, 1, 1, -1, 0])
+    old = np.array([0, 1, 1, 1, 0, 1, 0, -1])
+    new = np.array([0, 0, 0, 1, -2, 0, 1, 0])
+    found = drift(human, old, new)
+    assert (found.gained, found.lost) == (2, 1)
+    assert found.difference.n == 6
+    assert found.difference.value == pytest.approx(1 / 6)
+    assert found.p == pytest.approx(1.0)
+    assert found.changed.n == 7
+    nothing = drift(human, np.full(8, -1), new)
+    assert not nothing.changed.known

@@ -1,0 +1,114 @@
+"""How many labels, which ones next, and whether those at hand look like the rest."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.core.errors import UsageError
+from steelyard.stats.prediction_powered.labels import (
+    labels_for_half_width,
+    labels_for_kappa,
+    labels_to_pass,
+    labels_to_separate,
+    next_probabilities,
+    worth_of_labels,
+)
+from steelyard.stats.prediction_powered.representative import unlike_the_rest
+
+
+def test_what_labels_are_worth() -> None:
+    assert worth_of_labels(0.63, 100, 900) == pytest.approx(
+        100 * 1000 / (100 + 900 * (1 - 0.63**2))
+    )
+    assert worth_of_labels(1.0, 100, 900) == 1000
+    for rho, saved in ((0.3, 0.09), (0.5, 0.25), (0.8, 0.64)):
+        many = worth_of_labels(rho, 100, 1e9)
+        assert 1 - 100 / many == pytest.approx(saved, abs=1e-4)
+
+
+@given(st.floats(0.1, 2), st.floats(0, 0.95), st.floats(0.02, 0.5))
+def test_fewest_labels_for_a_half_width(spread: float, rho: float, half: float) -> None:
+    found = labels_for_half_width(spread, rho, half, 500)
+    widths = [1.959963984540054 * spread * np.sqrt((1 - rho**2 * (500 - n) / 500) / n)
+              for n in range(2, 501)]  # fmt: skip
+    enough = [n for n, width in zip(range(2, 501), widths, strict=True) if width <= half]
+    assert found == (enough[0] if enough else None)
+
+
+def test_a_judge_saves_labels_of_differences() -> None:
+    alone = labels_to_separate(0.1, 0.5, 0.0, 2000)
+    judged = labels_to_separate(0.1, 0.5, 0.6, 2000)
+    assert alone is not None
+    assert judged is not None
+    assert judged < alone
+    with pytest.raises(UsageError, match="other than 0"):
+        labels_to_separate(0.0, 0.5, 0.0, 100)
+
+
+def test_kappa() -> None:
+    assert labels_for_kappa(0.1, 100, 0.1) == pytest.approx(385, abs=1)
+    assert labels_for_kappa(0.0, 100, 0.1) == 2
+
+
+def test_passing_a_requirement_is_an_exact_binomial() -> None:
+    def tail(k, n, p):
+        return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
+
+    def power(n):
+        least = next((k for k in range(n + 2) if tail(k, n, 0.7) <= 0.025), n + 1)
+        return tail(least, n, 0.9) if least <= n else 0.0
+
+    found = labels_to_pass(0.9, 0.7, most=200)
+    powers = [power(n) for n in range(1, 90)]
+    short = [n for n, own in enumerate(powers, 1) if own < 0.8]
+    assert found == short[-1] + 1
+    assert labels_to_pass(0.7, 0.8) is None
+    assert labels_to_pass(0.801, 0.8, most=500) is None
+
+
+@given(st.integers(0, 5000), st.integers(1, 60))
+def test_next_rows_are_within_the_budget(seed: int, budget: int) -> None:
+    rng = np.random.default_rng(seed)
+    judge = rng.random(100)
+    judge[:5] = np.nan
+    human = np.where(rng.random(100) < 0.3, (rng.random(100) < judge).astype(float), np.nan)
+    free = np.isnan(human) & ~np.isnan(judge)
+    if budget > free.sum():
+        with pytest.raises(UsageError, match="have no label"):
+            next_probabilities(judge, human, budget)
+        return
+    found = next_probabilities(judge, human, budget)
+    assert found.sum() == pytest.approx(budget)
+    assert (found[free] > 0).all()
+    assert (found <= 1).all()
+    assert not found[~free].any()
+
+
+def test_without_a_pilot_all_rows_are_alike() -> None:
+    found = next_probabilities(np.arange(10.0), np.full(10, np.nan), 4)
+    np.testing.assert_allclose(found, 0.4)
+
+
+def test_labels_at_random_are_not_told_from_the_rest() -> None:
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(400):
+        labelled = rng.permutation(300) < 50
+        numbers = {"judge": rng.integers(0, 2, 300).astype(float), "length": rng.random(300)}
+        words = {"domain": rng.choice(["a", "b", "c"], 300).tolist()}
+        wrong += any(own.p_adjusted < 0.05 for own in unlike_the_rest(labelled, numbers, words))
+    assert wrong / 400 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_labels_by_verdict_are_found() -> None:
+    verdict = (np.arange(300) < 60).astype(float)
+    labelled = (np.arange(300) < 30) | (np.arange(300) >= 270)
+    found = unlike_the_rest(labelled, {"judge": verdict}, {"one": ["x"] * 300})
+    assert [own.name for own in found] == ["judge"]  # a column that never varies is not tested
+    assert found[0].p_adjusted < 1e-6
+    assert unlike_the_rest(np.ones(5, bool), {"x": np.arange(5.0)}, {}) == ()
