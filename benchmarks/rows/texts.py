@@ -127,7 +127,7 @@ def _lexicon() -> tuple[Any, list[str]]:
 
 
 def _detect_all(texts: list[str], lexicon: Any) -> int:
-    from steelyard.kobe.linking.linker import detect
+    from steelyard.kobe.linking.detection import detect
     from steelyard.kobe.linking.tokens import tokenise
     from steelyard.kobe.linking.wordforms import fold_text
 
