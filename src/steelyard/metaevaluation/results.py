@@ -19,6 +19,7 @@ from steelyard.data.worth import Worth
 from steelyard.metaevaluation.options import POOLED
 from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.stats.arrays import Floats
+from steelyard.stats.judged.believable import Gap
 
 _LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
 
@@ -110,11 +111,20 @@ class MetaEvaluation:
     n_cells: int | None = None  # outputs (system, segment) that people scored
     outliers: Outliers | None = None  # by people's scores of systems
     later_worth: Later[Worth | None] = field(default=known(None), compare=False, repr=False)
+    later_gaps: Later[Mapping[str, Gap]] = field(default=known({}), compare=False, repr=False)
 
     @property
     def worth(self) -> Worth | None:
         """What differences of the best metric are worth to people, measured when it is asked."""
         return self.later_worth()
+
+    @property
+    def gaps(self) -> Mapping[str, Gap]:
+        """Smallest believable gaps of metrics, measured when they are asked for.
+
+        Empty where systems are not weighed.
+        """
+        return self.later_gaps()
 
     @property
     def resampled_units(self) -> str:
@@ -167,7 +177,7 @@ class MetaEvaluation:
             "n_segments": self.n_segments,
             "n_cells": self.n_cells,
             "systems": list(self.systems),
-            "results": [result.to_dict() for result in self.results],
+            "results": [self._told(result) for result in self.results],
             "significance": {by: s.to_dict() for by, s in self.significance.items()},
             "chance": dict(self.chance),
             "unit": self.unit.to_dict() | {"by_coarser": dict(self.by_coarser)},
@@ -176,6 +186,14 @@ class MetaEvaluation:
             **origin(self.provenance),
             "warnings": list(self.warnings),
         }
+
+    def _told(self, result: MetaResult) -> dict[str, Any]:
+        """Give what ``--json`` prints of a result, with the gap of the metric at level sys."""
+        gap = self.gaps.get(result.metric) if result.level == "sys" else None
+        own: dict[str, Any] = {"gap": None, "gap_details": None}
+        if gap is not None:
+            own = {"gap": gap.gap.value, "gap_details": gap.to_dict()}
+        return result.to_dict() | own
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give a row per result as a pandas or polars frame."""
@@ -224,6 +242,7 @@ class _Board:
         self.swayed = {r.by for r in results if r.without_outliers is not None}
         every = set(self.sizes.values())
         self.differ = len(every) > 1 or any(self._lacks(*size) for size in every)
+        self.gaps = {name: gap.gap.value for name, gap in found.gaps.items() if gap.gap.known}
 
     def _lacks(self, n_systems: int | None, n_cells: int | None) -> bool:
         """Tell whether a metric has less than people judged (none at all is no gap: no level)."""
@@ -253,7 +272,8 @@ class _Board:
         """All columns."""
         heads = [Column("metric")]
         heads += [Column("systems"), Column("cells")] if self.differ else []
-        return [*heads, *(column for by in self.names for column in self._of(by))]
+        tail = [Column("gap", "lower", mixed=True)] if self.gaps else []
+        return [*heads, *(column for by in self.names for column in self._of(by)), *tail]
 
     def places(self) -> dict[str, int]:
         """Give the column of the values of each meta-metric."""
@@ -278,6 +298,7 @@ class _Board:
                 cells.append(None if rest is None else rest.value)
             if self.interval and by == self.first:
                 cells += (result.ci if result else None) or (None, None)
+        cells += [self.gaps.get(metric)] if self.gaps else []
         return tuple(cells)
 
     def notes(self) -> list[str]:
@@ -303,7 +324,22 @@ class _Board:
             told = f"low, high: 95 % interval over resampled {drawn}"
             same = ", people's scores averaged anew, metrics and outputs as they are"
             notes.append(told + (same if whole.resampled == RATER else ", of sets of this size"))
+        if self.gaps:
+            notes.append(_about_gaps(whole.gaps))
         # How large a difference counts; the place of all that is measured of differences.
         worth = whole.worth
         notes += [] if worth is None else [f"a difference: {worth.in_short()}"]
         return notes + [f"{by}: chance level {level:.3f}" for by, level in whole.chance.items()]
+
+
+def _about_gaps(gaps: Mapping[str, Gap]) -> str:
+    """Say what a gap is, and how it does where it can be checked."""
+    known = [gap for gap in gaps.values() if gap.gap.known]
+    tried = [gap for gap in known if not np.isnan(gap.left_out)]
+    told = "gap: systems closer than this in mean segment score can't be ordered by the metric"
+    if not tried:
+        return told
+    share = float(np.mean([gap.left_out for gap in tried]))
+    none = len(gaps) - len(known)
+    more = f"; none for {plural(none, 'metric')} that may go against people" if none else ""
+    return f"{told} (beyond it {100 * share:.0f} % are in people's order, each system left out in turn){more}"

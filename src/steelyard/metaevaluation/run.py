@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.later import Later
+from steelyard.core.later import known as known_as
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.words import listed
@@ -21,6 +22,7 @@ from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.bestworth import worth_of_best
 from steelyard.metaevaluation.cube import LISTED, Data, Run, prepare, the_human, the_metrics
 from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
+from steelyard.metaevaluation.gaps import gaps_of
 from steelyard.metaevaluation.leftout import beside, outlier_warnings, without
 from steelyard.metaevaluation.levels import check_levels, item_units, pooled
 from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions
@@ -186,6 +188,7 @@ def evaluate(
     warnings += [*without_value(results), *outlier_warnings(far, results)]
     shown = options.provenance(human, [meta.name for meta in metas])
     own_draws = generator(rng).spawn(4)[3]
+    weighs = asked not in POOLED and any(result.level == "sys" for result in results)
     return MetaEvaluation(
         human=human,
         n_systems=data.es.n_systems,
@@ -204,6 +207,7 @@ def evaluate(
         later_worth=Later(
             partial(worth_of_best, data, human, results, segment_unit(options.unit), own_draws)
         ),
+        later_gaps=Later(partial(gaps_of, data, units.codes)) if weighs else known_as({}),
     )
 
 
