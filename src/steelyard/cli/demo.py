@@ -31,6 +31,7 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
     from steelyard.comparison.run import compare
     from steelyard.data.overview import overview
     from steelyard.demo import embedded
+    from steelyard.judging.run import judge
     from steelyard.metaevaluation.run import meta_evaluate
 
     es = embedded.demo_set()
@@ -38,16 +39,19 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
     texts = {lp: embedded.demo_texts(lp) for lp in embedded.ENTITY_PAIRS}
     with shown_progress("weighing, comparing, linking", output):
         # One computation for the terminal and for the page, with the draws that the commands make.
-        tell(0, 3)
+        tell(0, 4)
         weighed = meta_evaluate(es, "mqm", significance=True, rng=output.seed)
-        tell(1, 3)
+        tell(1, 4)
         compared = compare(es, "mqm", by=["mean", "bt"], rng=output.seed)
-        tell(2, 3)
+        tell(2, 4)
+        judged = judge(embedded.VERDICTS, human=embedded.RATERS)
+        tell(3, 4)
         linked = _entities(texts["de-en"])
     result: dict[str, Any] = {
         "data": view.to_dict(),
         "compare": compared.to_dict(),
         "meta": weighed.to_dict(),
+        "judge": judged.to_dict(),
         "sentences": {lp: es.n_segments for lp, es in texts.items()},
         "warnings": [*view.warnings, *weighed.warnings],
     }
@@ -68,6 +72,8 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
         weighed.table().text(),
         "Which system is better by mqm, as people judged (steelyard compare): means, and wins",
         compared.table().text(),
+        "Which judge deserves to be believed (steelyard judge), of two on pairs of these systems",
+        judged.summary(),
         sentences,
         "Which names and numbers they keep (steelyard score --metric kobe), German to English",
         names,
@@ -77,7 +83,9 @@ def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions
         from steelyard.report.page import make_report
 
         with shown_progress("making the report", output):
-            made = make_report(es, "mqm", comparison=compared, meta=weighed, rng=output.seed)
+            made = make_report(
+                es, "mqm", comparison=compared, meta=weighed, judges=judged, rng=output.seed
+            )
         made.save(page)
         result["report"] = str(page)
         text += f"\n\nAll of it in one page (steelyard report): open {page} in a browser"
