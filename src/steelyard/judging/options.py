@@ -83,6 +83,11 @@ class CorrectOptions(ReadOptions):
     level: float = fraction(0.95, _LEVEL)
     draws: int = whole(2000, "Draws behind places and tests of all pairs.", least=100, metavar="K")
 
+    def __post_init__(self) -> None:
+        if isinstance(self.judge, str):
+            object.__setattr__(self, "judge", (self.judge,))
+        super().__post_init__()
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions(ReadOptions):
