@@ -248,8 +248,8 @@ class Correction:
             rows.append((name, *place, estimate.value, estimate.low, estimate.high,
                          one.people.value, one.judge, one.weight, one.n_labelled))  # fmt: skip
         what = "log-strengths" if self.by == BT else "means"
-        notes = (f"{what} by people, from {self.n_labelled:,} labels ({self.labels}) and "
-                 f"{self.n_judged:,} verdicts of {self.judge}", *self.notes)  # fmt: skip
+        source = f"{self.n_labelled:,} labels ({self.labels}) and {self.n_judged:,} verdicts"
+        notes = (f"{what} by people, from {source} of {self.judge}", *self.notes)
         return Table("", columns, tuple(rows), notes)
 
     def _digits(self) -> int | None:
@@ -261,7 +261,9 @@ class Correction:
 
     def _ordered(self) -> list[tuple[str, Corrected]]:
         own = [(one.system, one.found) for one in self.systems]
-        own.sort(key=lambda one: (math.isnan(one[1].estimate.value), -one[1].estimate.value, one[0]))
+        own.sort(
+            key=lambda one: (math.isnan(one[1].estimate.value), -one[1].estimate.value, one[0])
+        )
         return own if self.overall is None else [*own, ("all", self.overall)]
 
     def to_frame(self, backend: str | None = None) -> Frame:

@@ -116,9 +116,7 @@ class Meaner:
                 if found is None:
                     how = COVARIANCE
                     error = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
-                    found = apart_by_both(
-                        systems[i].found, systems[j].found, error, df, self.level
-                    )
+                    found = apart_by_both(systems[i].found, systems[j].found, error, df, self.level)
                 else:
                     df = float(max(found.n_labelled - 2, 1))
                 pair = CorrectedPair(systems[i].system, systems[j].system, found, how)
@@ -197,5 +195,3 @@ def apart_by_both(
     return Corrected(estimate, people, one.judge - other.judge,
                      (one.weight + other.weight) / 2, float("nan"), n,
                      min(one.n_judged, other.n_judged))  # fmt: skip
-
-

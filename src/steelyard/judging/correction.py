@@ -15,7 +15,7 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.words import listed, plural
 from steelyard.data.independence import UnitEffect
 from steelyard.data.verdicts import Opinion, Verdicts
-from steelyard.judging.corrected import Correction, CorrectedPair, CorrectedSystem, Parts
+from steelyard.judging.corrected import CorrectedPair, CorrectedSystem, Correction, Parts
 from steelyard.judging.correctedmeans import Meaner
 from steelyard.judging.correctedstrengths import corrected_strengths
 from steelyard.judging.labelchoice import (
@@ -241,9 +241,7 @@ def _at_any_time(
     )
 
 
-def _together(
-    parts: Parts, options: CorrectOptions, rng: np.random.Generator
-) -> Together | None:
+def _together(parts: Parts, options: CorrectOptions, rng: np.random.Generator) -> Together | None:
     """Test all pairs at once; while labelling goes on, none is tested."""
     if len(parts.systems) < 2 or not parts.pairs or np.isnan(parts.errors).all():
         return None
@@ -303,5 +301,7 @@ def _warnings(
         found.append(overall.note)
     n = int((~np.isnan(human)).sum())
     if n < 30:
-        found.append(f"{plural(n, 'label')}: intervals are wide, and may be too narrow all the same")
+        found.append(
+            f"{plural(n, 'label')}: intervals are wide, and may be too narrow all the same"
+        )
     return found

@@ -9,6 +9,7 @@ import numpy as np
 from steelyard.core.words import plural
 from steelyard.judging.corrected import Correction, named, worth_more
 from steelyard.judging.options import BT
+from steelyard.judging.words import percent
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.prediction_powered.mean import Corrected
 
@@ -51,7 +52,7 @@ def _order(found: Correction) -> list[str]:
     if found.together is None or len(found.systems) < 2:
         return []
     comparison = found.comparison
-    order = [name for name in comparison.ranking(found.by)]
+    order = comparison.ranking(found.by)
     own = comparison.aggregations[found.by]
     place = {name: i for i, name in enumerate(comparison.systems)}
     known = [name for name in order if not np.isnan(own.ranks[place[name]])]
@@ -99,10 +100,8 @@ def _judge_alone(found: Correction) -> list[str]:
         return ["What the judge alone says lies inside all of these intervals."]
     name, worst = max(out, key=lambda one: (abs(one[1].judge - one[1].estimate.value), one[0]))
     where = f" of {name}" if name != "all" else ""
-    return [
-        f"The judge alone is off for {len(out)} of {len(known)}: "
-        f"it says {worst.judge:.3g}{where}, people {_ends(worst.estimate)}."
-    ]
+    said = f"it says {worst.judge:.3g}{where}, people {_ends(worst.estimate)}"
+    return [f"The judge alone is off for {len(out)} of {len(known)}: {said}."]
 
 
 def _gain(found: Correction) -> list[str]:
@@ -123,7 +122,5 @@ def _gain(found: Correction) -> list[str]:
     if gain < 1:
         return ["The judge adds nothing here: intervals are no narrower than those of labels."]
     labels = found.n_labelled
-    return [
-        f"With the judge {labels:,} labels are worth {round(gain * labels):,} without it "
-        f"(intervals {1 - 1 / math.sqrt(gain):.0%} narrower)."
-    ]
+    worth = f"With the judge {labels:,} labels are worth {round(gain * labels):,} without it"
+    return [f"{worth} (intervals {percent(1 - 1 / math.sqrt(gain))} narrower)."]

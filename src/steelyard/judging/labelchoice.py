@@ -90,9 +90,7 @@ class Choice:
             return own if unit is None else self._by_unit(own, human, judge, rows, unit, level)
         if self.probability is not None:
             return self._weighted(human, judge, rows, unit, level)
-        return corrected_mean(
-            human, judge, unit=unit, level=level, population=population
-        )
+        return corrected_mean(human, judge, unit=unit, level=level, population=population)
 
     def _weighted(
         self, human: Floats, judge: Floats, rows: Any, unit: Codes | None, level: float
@@ -225,9 +223,7 @@ def needs_column(asked: Asked, verdicts: Verdicts, judge: Opinion, options: Read
     return not known and asked.column not in (options.covariates or ())
 
 
-def unlike(
-    verdicts: Verdicts, judges: Sequence[Opinion], labelled: Any
-) -> tuple[Difference, ...]:
+def unlike(verdicts: Verdicts, judges: Sequence[Opinion], labelled: Any) -> tuple[Difference, ...]:
     """Test whether labelled rows are like the others, in all that is known of both.
 
     Of several judges each by itself: their joint number comes from labels.
@@ -236,11 +232,10 @@ def unlike(
     words: dict[str, Sequence[str]] = dict(verdicts.slices)
     if verdicts.left is not None and verdicts.right is None and len(verdicts.systems) > 1:
         words["system"] = [verdicts.systems[code] for code in verdicts.left]
-    rows = ~np.isnan([one.value for one in judges]).any(axis=0)
+    rows = ~np.isnan(np.stack([one.value for one in judges])).any(axis=0)
+    kept = np.flatnonzero(rows).tolist()
     return unlike_the_rest(
         labelled[rows],
         {name: own[rows] for name, own in numbers.items()},
-        {name: [word for word, kept in zip(own, rows, strict=True) if kept]
-         for name, own in words.items()},
-    )  # fmt: skip
-
+        {name: [own[row] for row in kept] for name, own in words.items()},
+    )

@@ -19,8 +19,10 @@ from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.correctedmeans import Meaner
 from steelyard.judging.correction import the_judge
 from steelyard.judging.labelchoice import RANDOM, Choice
+from steelyard.judging.labelrows import NEXT, PROBABILITY, STATE, rows_to_label
 from steelyard.judging.options import PlanOptions
 from steelyard.judging.run import provenance_of, verdicts_of
+from steelyard.judging.words import percent
 from steelyard.stats.arrays import Floats
 from steelyard.stats.judged.confusion import label_agreement
 from steelyard.stats.prediction_powered.labels import (
@@ -28,12 +30,9 @@ from steelyard.stats.prediction_powered.labels import (
     labels_for_kappa,
     labels_to_pass,
     labels_to_separate,
-    next_probabilities,
 )
 from steelyard.stats.prediction_powered.mean import FEWEST
 
-NEXT, DONE, LATER = "next", "done", "later"
-PROBABILITY, STATE = "probability", "to_label"
 _USUAL = 0.05  # half-width that is planned for where nothing is asked
 _CURVE = 40  # points of the curve of half-widths
 
@@ -43,12 +42,19 @@ class Need:
     """How many labels a question needs: with the judge, and with people alone.
 
     None is more than there are rows (or, of an accuracy, no number at all); ``why`` says so.
+    ``have`` is how many labels of this kind there are.
     """
 
     question: str
     labels: int | None
     people_alone: int | None
     why: str = ""
+    have: int = 0
+
+    @property
+    def more(self) -> int | None:
+        """How many more labels it takes."""
+        return None if self.labels is None else max(0, self.labels - self.have)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -56,6 +62,7 @@ class Need:
             "question": self.question,
             "labels": self.labels,
             "people_alone": self.people_alone,
+            "have": self.have,
             "why": self.why or None,
         }
 
@@ -101,15 +108,13 @@ class LabelPlan:
             if need.labels is None:
                 lines.append(f"{need.question}: {need.why}.")
                 continue
-            more = max(0, need.labels - self.n_labelled)
+            more = need.more or 0
             beside = "" if need.people_alone in (None, need.labels) else (
                 f" ({need.people_alone:,} without the judge)"
             )  # fmt: skip
-            to_go = f"; {more:,} more than there are" if more and self.n_labelled else ""
+            to_go = f"; {more:,} more than there are" if more and need.have else ""
             done = " You have them." if not more else ""
-            lines.append(
-                f"{need.question}: {plural(need.labels, 'label')}{beside}{to_go}.{done}"
-            )
+            lines.append(f"{need.question}: {plural(need.labels, 'label')}{beside}{to_go}.{done}")
         if self.rows is not None:
             lines.append(
                 f"{plural(self.n_next, 'row')} to label next: more where the judge was wrong more "
@@ -127,7 +132,7 @@ class LabelPlan:
         saved = max(self.rho, 0.0) ** 2
         return (
             f"{self.judge} correlates with people at {self.rho:.2f} over {self.n_labelled:,} "
-            f"labels: it saves {saved:.0%} of labels at most, however many verdicts there are."
+            f"labels: it saves {percent(saved)} of labels at most, however many verdicts there are."
         )
 
     def table(self) -> Table:
@@ -135,13 +140,7 @@ class LabelPlan:
         columns = (Column("question"), Column("labels"), Column("without the judge"),
                    Column("more"))  # fmt: skip
         rows: list[tuple[Cell, ...]] = [
-            (
-                need.question,
-                need.labels,
-                need.people_alone,
-                None if need.labels is None else max(0, need.labels - self.n_labelled),
-            )
-            for need in self.needs
+            (need.question, need.labels, need.people_alone, need.more) for need in self.needs
         ]
         return Table("Labels needed", columns, tuple(rows), self.notes)
 
@@ -221,7 +220,7 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
     needs = tuple(_needs(verdicts, judge, human, rho, spread, total, options))
     rows, n_next = None, 0
     if options.budget is not None:
-        rows, n_next = _next(verdicts, judge, human, options.budget, generator(rng))
+        rows, n_next = rows_to_label(verdicts, judge, human, options.budget, generator(rng))
         notes.append(
             f"rows are drawn with the probabilities of the column '{PROBABILITY}', exactly as many "
             "as asked for (systematic sampling in random order); 1 for rows that have a label"
@@ -273,13 +272,14 @@ def _needs(
         half = _USUAL
     helped = 0.0 if math.isnan(rho) else max(rho, 0.0)
     beyond = f"not even with all {total:,} rows labelled"
+    have = int((~(np.isnan(human) | np.isnan(judge.value))).sum())
     if half is not None:
         with_judge, without = (
             labels_for_half_width(spread, own, half, total, level=options.level)
             for own in (helped, 0.0)
         )
         found.append(Need(f"A mean within {half:g}", with_judge, without,
-                          "" if with_judge else beyond))  # fmt: skip
+                          "" if with_judge else beyond, have))  # fmt: skip
     if options.kappa is not None:
         found.append(_kappa(verdicts, judge, options.kappa, options.level))
     if options.accuracy is not None:
@@ -300,7 +300,7 @@ def _kappa(verdicts: Verdicts, judge: Opinion, half: float, level: float) -> Nee
     if not kappa.se > 0:
         return Need(question, None, None, f"no pilot: {kappa.why or 'kappa has no error yet'}")
     needed = labels_for_kappa(kappa.se, found.n, half, level=level)
-    return Need(question, needed, None)
+    return Need(question, needed, None, have=found.n)
 
 
 def _accuracy(verdicts: Verdicts, judge: Opinion, options: PlanOptions) -> Need:
@@ -315,15 +315,13 @@ def _accuracy(verdicts: Verdicts, judge: Opinion, options: PlanOptions) -> Need:
     if not own.known or not 0 < own.value < 1:
         return Need(question, None, None, f"no pilot: {own.why or 'labels do not differ yet'}")
     if own.value <= options.accuracy:
-        said = f"it agrees in {own.value:.0%} so far, which no number of labels makes more"
+        said = f"it agrees in {percent(own.value)} so far, which no number of labels makes more"
         return Need(question, None, None, said)
     needed = labels_to_pass(own.value, options.accuracy, power=options.power, level=options.level)
-    return Need(question, needed, None, "" if needed else "more than 20,000 labels")
+    return Need(question, needed, None, "" if needed else "more than 20,000 labels", found.n)
 
 
-def _separated(
-    verdicts: Verdicts, judge: Opinion, human: Floats, options: PlanOptions
-) -> Need:
+def _separated(verdicts: Verdicts, judge: Opinion, human: Floats, options: PlanOptions) -> Need:
     """Give the labels that tell two systems apart, from their differences on the same items."""
     names = tuple(options.pair or ())
     if len(names) != 2 or names[0] == names[1]:
@@ -355,7 +353,7 @@ def _separated(
     what = "items with labels of both" if verdicts.kind == "points" else "battles of the two"
     told = f"{question}, {abs(apart):.2g} apart ({what})"
     beyond = f"not even with all {total:,} labelled"
-    return Need(told, with_judge, without, "" if with_judge else beyond)
+    return Need(told, with_judge, without, "" if with_judge else beyond, int(known.sum()))
 
 
 def differences(
@@ -378,9 +376,7 @@ def differences(
     return sign * (2 * human[rows] - 1), sign * (2 * judge[rows] - 1)
 
 
-def _curve(
-    spread: float, rho: float, total: int, level: float
-) -> list[tuple[int, float, float]]:
+def _curve(spread: float, rho: float, total: int, level: float) -> list[tuple[int, float, float]]:
     """Give half-widths by the number of labels, with the judge and without it."""
     from scipy.special import ndtri
 
@@ -395,80 +391,3 @@ def _curve(
         )
         for n in steps
     ]
-
-
-def _next(
-    verdicts: Verdicts, judge: Opinion, human: Floats, budget: int, rng: np.random.Generator
-) -> tuple[Table, int]:
-    """Draw rows to label, and list all rows that can be: with probabilities, and what they have."""
-    wanted = next_probabilities(judge.value, human, budget)
-    judged = np.flatnonzero(~np.isnan(judge.value))
-    done = ~np.isnan(human)
-    probability = np.where(done, 1.0, wanted)
-    state = np.full(len(verdicts), LATER, dtype=object)
-    state[done] = DONE
-    chosen = drawn(wanted, rng)
-    state[chosen] = NEXT
-    order = {NEXT: 0, DONE: 1, LATER: 2}
-    rows = sorted(judged.tolist(), key=lambda row: (order[state[row]], row))
-    pairs = verdicts.right is not None
-    sides = ("left", "right") if pairs else ("system",)
-    known = sides if verdicts.left is not None else ()
-    columns = (
-        Column("item"), *(Column(name) for name in known),
-        *(() if verdicts.unit is None else (Column(_unit_column(verdicts)),)),
-        Column(judge.name), Column(PROBABILITY), Column(STATE),
-        *(Column(rater.name) for rater in verdicts.raters),
-    )  # fmt: skip
-    body: list[tuple[Cell, ...]] = []
-    for row in rows:
-        own: list[Cell] = [verdicts.items[verdicts.item[row]]]
-        for name in known:
-            codes = verdicts.right if name == "right" else verdicts.left
-            assert codes is not None
-            own.append(verdicts.systems[codes[row]])
-        if verdicts.unit is not None:
-            own.append(verdicts.units[verdicts.unit[row]])
-        own += [_said(verdicts, judge, row), float(probability[row]), str(state[row])]
-        own += [_said(verdicts, rater, row) for rater in verdicts.raters]
-        body.append(tuple(own))
-    return Table("Rows to label", columns, tuple(body)), len(chosen)
-
-
-def _unit_column(verdicts: Verdicts) -> str:
-    taken = {"item", "system", "left", "right"}
-    return verdicts.unit_name if verdicts.unit_name not in taken else "unit"
-
-
-def _said(verdicts: Verdicts, who: Opinion, row: int) -> Cell:
-    """Give what somebody said of a row as a file has it: a label, or a number."""
-    if who.label is not None and who.label[row] >= 0 and who.runs is None:
-        return verdicts.categories[who.label[row]]
-    value = float(who.value[row])
-    return None if math.isnan(value) else value
-
-
-def drawn(probability: Floats, rng: np.random.Generator) -> Any:
-    """Draw rows with exactly these probabilities, as many as they sum to.
-
-    Systematic sampling in random order: probabilities are laid end to end, and every row is taken
-    in which one of the points u, u + 1, u + 2, ... falls.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> counts = np.zeros(4)
-    >>> for _ in range(4000):
-    ...     counts[drawn(np.array([1.0, 0.5, 0.3, 0.2]), rng)] += 1
-    >>> (counts / 4000).round(1).tolist()
-    [1.0, 0.5, 0.3, 0.2]
-    """
-    order = rng.permutation(len(probability))
-    ends = np.cumsum(probability[order])
-    total = round(float(ends[-1])) if len(ends) else 0
-    start = float(rng.random())
-    taken = np.searchsorted(ends, start + np.arange(total), side="right")
-    last = np.flatnonzero(probability[order] > 0)
-    if len(last):
-        taken = np.minimum(taken, last[-1])  # rounding of the sum must not fall off the end
-    return np.unique(order[taken])

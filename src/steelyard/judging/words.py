@@ -24,7 +24,14 @@ from steelyard.stats.judged.position import RANDOM_SIDES
 _PLAIN = 0.1  # a preference for a place that is worth a sentence
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Give a share in hundredths.
+
+    Examples
+    --------
+    >>> percent(0.857)
+    '86 %'
+    """
     return f"{100 * share:.0f} %"
 
 
@@ -42,7 +49,7 @@ def of_judge(card: JudgeCard, verdict: Verdict, verdicts: Verdicts) -> str:
     lines = [f"{card.name}: {_headline(card, verdict)}"]
     rows = "battles" if verdicts.kind == "pairs" else "outputs"
     if card.agreement is not None and card.accuracy.known:
-        said = f"  It agrees with people on {_percent(card.accuracy.value)} of {card.n:,} {rows}"
+        said = f"  It agrees with people on {percent(card.accuracy.value)} of {card.n:,} {rows}"
         kappa = card.kappa
         said += f" (kappa {_with_ends(kappa)})" if kappa.known else f" (no kappa: {kappa.why})"
         lines.append(f"{said}{_against_people(card)}.")
@@ -52,7 +59,7 @@ def of_judge(card: JudgeCard, verdict: Verdict, verdicts: Verdicts) -> str:
     best = card.best_sentinel
     if best is not None and card.accuracy.known and card.accuracy.low <= best.accuracy:
         lines.append(
-            f"  {best.what[0].upper()}{best.what[1:]} agrees as often ({_percent(best.accuracy)})."
+            f"  {best.what[0].upper()}{best.what[1:]} agrees as often ({percent(best.accuracy)})."
         )
     lines += _place(card)
     lines += _systems(card)
@@ -90,7 +97,7 @@ def _against_people(card: JudgeCard) -> str:
     if own.measure == "correlation":
         shown = f"{people:.2f} against {judge:.2f}"
     else:
-        shown = f"{_percent(people)} against {_percent(judge)}"
+        shown = f"{percent(people)} against {percent(judge)}"
     if own.difference.high < 0:
         return f"; people agree more with each other ({shown})"
     if own.difference.low > 0:
@@ -110,7 +117,7 @@ def _place(card: JudgeCard) -> list[str]:
     )  # fmt: skip
     if place.design == RANDOM_SIDES:
         share = (1 + abs(place.bias.value)) / 2
-        return [f"  It picks {where} in about {_percent(share)} (bias {_with_ends(place.bias)})."]
+        return [f"  It picks {where} in about {percent(share)} (bias {_with_ends(place.bias)})."]
     won = f"{place.first} pairs go to the first place in both orders, {place.second} to the second"
     return [f"  It prefers {where}: {won} (bias {_with_ends(place.bias)})."]
 
@@ -120,7 +127,7 @@ def _systems(card: JudgeCard) -> list[str]:
     if math.isnan(level.alike):
         return []
     said = (
-        f"  It orders {_percent(level.alike)} of the {level.n_pairs} pairs of systems as people do"
+        f"  It orders {percent(level.alike)} of the {level.n_pairs} pairs of systems as people do"
     )
     gap = level.gap
     if gap is None or not gap.gap.known:
@@ -163,7 +170,7 @@ def of_all(
         if below and best.advantage.known:
             lines.append(
                 f"Always saying '{label}' is as near to the other raters as a person in "
-                f"{_percent(best.advantage.value)} of rows: it beats {len(below)} of "
+                f"{percent(best.advantage.value)} of rows: it beats {len(below)} of "
                 f"{plural(len(cards), 'judge')} ({listed(below, 6)})."
             )
     if jury is not None:
@@ -174,8 +181,8 @@ def of_all(
         else:
             word = "about as good as its best member"
         lines.append(
-            f"The jury of all {len(jury.judges)} judges is right in {_percent(jury.vote.value)}, "
-            f"{word} ({jury.best}, {_percent(jury.best_accuracy.value)})."
+            f"The jury of all {len(jury.judges)} judges is right in {percent(jury.vote.value)}, "
+            f"{word} ({jury.best}, {percent(jury.best_accuracy.value)})."
         )
     return lines
 

@@ -69,9 +69,7 @@ def stratified_influence(human: Floats, judge: Floats, stratum: Codes) -> Floats
     return found
 
 
-def weighted_influence(
-    human: Floats, judge: Floats, probability: Floats, weight: float
-) -> Floats:
+def weighted_influence(human: Floats, judge: Floats, probability: Floats, weight: float) -> Floats:
     """Give what each row adds to a mean that labels with known probabilities correct.
 
     Examples
@@ -208,15 +206,15 @@ def all_together(
     return Together(p, adjusted, best, worst, shares, float(np.quantile(largest, level)))
 
 
-def _drawn(
-    covariance: Floats, freedom: float, rng: np.random.Generator, draws: int
-) -> Floats:
+def _drawn(covariance: Floats, freedom: float, rng: np.random.Generator, draws: int) -> Floats:
     """Draw how far estimates stray: multivariate t with the fewest degrees of freedom of all."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     drawn = rng.standard_normal((draws, len(values))) @ root.T
     if np.isfinite(freedom):
-        drawn = drawn / np.sqrt(rng.chisquare(max(freedom, 1.0), draws) / max(freedom, 1.0))[:, None]
+        drawn = (
+            drawn / np.sqrt(rng.chisquare(max(freedom, 1.0), draws) / max(freedom, 1.0))[:, None]
+        )
     return np.asarray(drawn, dtype=np.float64)
 
 

@@ -59,9 +59,7 @@ def weighted_mean(
     lam = shared / spread if spread > 0 else 0.0
     own = lam * f + np.where(labelled, (np.nan_to_num(y) - lam * f) / pi, 0.0)
     value = float(own.mean())
-    people = _horvitz_thompson(
-        scaled, n, unit=None if unit is None else unit[judged], level=level
-    )
+    people = _horvitz_thompson(scaled, n, unit=None if unit is None else unit[judged], level=level)
     if unit is None:
         se = math.sqrt(float(own.var(ddof=1)) / total)
         reach = float(ndtri(0.5 + level / 2)) * se
