@@ -76,7 +76,7 @@ class Meaner:
         """Correct the means of all systems and their differences."""
         names = self.verdicts.systems
         own = [self.own(place) for place in range(len(names))]
-        found = [self.mean(one) for one in own]
+        found = [self._or_why_not(one) for one in own]
         systems = tuple(CorrectedSystem(n, one) for n, one in zip(names, found, strict=True))
         k = len(names)
         errors = np.array([one.estimate.se if one.estimate.se > 0 else np.nan for one in found])
@@ -87,13 +87,30 @@ class Meaner:
         units = self.verdicts.unit
         codes = np.arange(len(self.verdicts)) if units is None else units
         covariance = joint_covariance(
-            [self.choice.influence(one.human, one.judge, one.rows, result.weight)
-             for one, result in zip(own, found, strict=True)],
+            [self._influence(one, result) for one, result in zip(own, found, strict=True)],
             [codes[one.rows] for one in own],
             errors,
-        )  # fmt: skip
+        )
         freedom = np.array([self._freedom(one, f) for one, f in zip(own, found, strict=True)])
         return self._with_pairs(systems, own, covariance, freedom)
+
+    def _or_why_not(self, own: Own) -> Corrected:
+        """Correct the mean of a system; undefined where one of its strata has too few labels."""
+        try:
+            return self.mean(own)
+        except UsageError as error:
+            if self.choice.kind != BY:
+                raise
+            known = ~np.isnan(own.judge)
+            labels = int((known & ~np.isnan(own.human)).sum())
+            nothing = undefined(str(error), labels)
+            alone = float(own.judge[known].mean()) if known.any() else float("nan")
+            return Corrected(nothing, nothing, alone, 0.0, float("nan"), labels, int(known.sum()))
+
+    def _influence(self, own: Own, found: Corrected) -> Floats:
+        if not found.estimate.known:
+            return np.zeros(len(own.rows))
+        return self.choice.influence(own.human, own.judge, own.rows, found.weight)
 
     def _freedom(self, own: Own, found: Corrected) -> float:
         labelled = ~(np.isnan(own.human) | np.isnan(own.judge))

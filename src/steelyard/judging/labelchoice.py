@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.data.judgements import Codes, encode
@@ -107,7 +109,7 @@ class Choice:
             human - off, judge - off, self.probability[rows], unit=unit, level=level
         )
         return Corrected(
-            estimate=_moved(found.estimate, off),
+            estimate=_moved(_of_few(found.estimate, level), off),
             people=_moved(found.people, off),
             judge=found.judge + off,
             weight=found.weight,
@@ -121,8 +123,6 @@ class Choice:
         self, own: Corrected, human: Floats, judge: Floats, rows: Any, unit: Codes, level: float
     ) -> Corrected:
         """Let rows that share a unit count as such, where that makes more noise."""
-        from scipy.special import stdtrit
-
         if not own.estimate.bounded or len(np.unique(unit)) == len(unit):
             return own
         adds = self.influence(human, judge, rows, own.weight)
@@ -151,6 +151,15 @@ class Choice:
             off = float(np.nanmean(judge)) if not np.isnan(judge).all() else 0.0
             return weighted_influence(human - off, judge - off, self.probability[rows], weight)
         return random_influence(human, judge, weight)
+
+
+def _of_few(own: Estimate, level: float) -> Estimate:
+    """Widen an interval by what the weight, which was fitted to few labels, hides."""
+    if not own.bounded or own.n < 4:
+        return own
+    se = own.se * math.sqrt(own.n / (own.n - 2))
+    reach = max(se * float(stdtrit(own.n - 2, 0.5 + level / 2)), (own.high - own.low) / 2)
+    return Estimate(own.value, own.value - reach, own.value + reach, se, own.n, own.why)
 
 
 def _moved(own: Estimate, by: float) -> Estimate:
