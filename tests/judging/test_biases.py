@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import polars
+import polars as pl
 import pytest
 from tests.stats.judged import realdata
 
@@ -62,7 +62,7 @@ def test_bias_is_what_a_judge_adds_to_people():
     rng = np.random.default_rng(0)
     long = rng.normal(size=600)
     people = long + rng.normal(size=600)  # people like length, too
-    frame = polars.DataFrame({"item": range(600), "length": long, "people": people,
+    frame = pl.DataFrame({"item": range(600), "length": long, "people": people,
                               "fair": people + rng.normal(size=600),
                               "swayed": people + 0.5 * long + rng.normal(size=600)})  # fmt: skip
     fair, swayed = judge_bias(frame, human=["people"]).judges
@@ -76,7 +76,7 @@ def test_slices_are_compared_with_the_rest_and_corrected_for_being_many():
     truth = rng.integers(0, 2, 900)
     words = np.array(["en", "de", "zh"])[np.arange(900) % 3]
     wrong = rng.random(900) < np.where(words == "zh", 0.45, 0.1)
-    frame = polars.DataFrame({"item": range(900), "people": truth, "language": words,
+    frame = pl.DataFrame({"item": range(900), "people": truth, "language": words,
                               "gpt": np.where(wrong, 1 - truth, truth)})  # fmt: skip
     report = judge_bias(frame, human=["people"])
     own = {one.value: one for one in report.judges[0].slices}
@@ -95,7 +95,7 @@ def test_slices_are_compared_with_the_rest_and_corrected_for_being_many():
 def test_a_slice_of_one_prompt_is_not_tested():
     truth = [0, 1] * 60
     prompt = [str(i // 12) for i in range(120)]
-    frame = polars.DataFrame({"item": range(120), "people": truth, "gpt": truth, "prompt": prompt,
+    frame = pl.DataFrame({"item": range(120), "people": truth, "gpt": truth, "prompt": prompt,
                               "set": ["a"] * 12 + ["b"] * 108})  # fmt: skip
     own = judge_bias(frame, human=["people"], unit="prompt").judges[0].slices
     assert np.isnan(own[0].p)
@@ -108,7 +108,7 @@ def test_no_slice_differs_by_chance_more_often_than_said():
     for _ in range(200):
         truth = rng.integers(0, 2, 200)
         said = np.where(rng.random(200) < 0.85, truth, 1 - truth)
-        frame = polars.DataFrame({"item": range(200), "people": truth, "gpt": said,
+        frame = pl.DataFrame({"item": range(200), "people": truth, "gpt": said,
                                   "set": rng.choice(["a", "b", "c", "d"], 200)})  # fmt: skip
         own = judge_bias(frame, human=["people"]).judges[0].slices
         alarms += any(one.p_adjusted < 0.05 for one in own)
@@ -116,7 +116,7 @@ def test_no_slice_differs_by_chance_more_often_than_said():
 
 
 def test_a_covariate_that_is_named_must_vary():
-    frame = polars.DataFrame({"item": range(40), "people": [0, 1] * 20, "gpt": [0, 1, 1, 1] * 10,
+    frame = pl.DataFrame({"item": range(40), "people": [0, 1] * 20, "gpt": [0, 1, 1, 1] * 10,
                               "cost": [1.0] * 40})  # fmt: skip
     with pytest.raises(UsageError, match="covariate 'cost' is the same in all labelled rows"):
         judge_bias(frame, human=["people"], covariates=["cost"])
@@ -127,7 +127,7 @@ def test_win_rates_at_equal_length_against_one_baseline():
     n = 300
     longer = rng.integers(50, 150, n)
     points = np.where(rng.random(n) < 0.6, "left", "right")
-    frame = polars.DataFrame({
+    frame = pl.DataFrame({
         "item": range(n), "left": rng.choice(["A", "B"], n), "right": ["base"] * n,
         "chars_left": longer, "chars_right": [100] * n, "people": points,
         "gpt": np.where(longer > 100, "left", points),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import polars
+import polars as pl
 import pytest
 from tests.judging import simulated
 from tests.stats.judged import realdata
@@ -24,7 +24,7 @@ from steelyard.stats.prediction_powered.strata import stratified_mean
 WORDS = {1.0: "left", 0.5: "tie", 0.0: "right"}
 
 
-def pandalm(shared: Path, every: int, *, systems: bool = True) -> polars.DataFrame:
+def pandalm(shared: Path, every: int, *, systems: bool = True) -> pl.DataFrame:
     """The majority of three people on every so many pairs, and a judge on all."""
     log = realdata.pandalm(shared)
     people = [WORDS[x] if i % every == 0 else None for i, x in enumerate(realdata.majority(log))]
@@ -32,7 +32,7 @@ def pandalm(shared: Path, every: int, *, systems: bool = True) -> polars.DataFra
     columns |= {name: [row[name] for row in log.rows] for name in ("pandalm-7b", "gpt-3.5-turbo")}
     if systems:
         columns |= {side: [row[side] for row in log.rows] for side in ("left", "right")}
-    return polars.DataFrame(columns)
+    return pl.DataFrame(columns)
 
 
 def same(one, other) -> None:
@@ -56,9 +56,9 @@ def test_strengths_of_pandalm_are_those_of_the_notes(shared):
 
 def test_strengths_of_the_arena_are_those_of_the_data(shared):
     log = realdata.arena(shared)
-    frame = polars.DataFrame({name: [row[name] for row in log.rows] for name in log.rows[0]})
+    frame = pl.DataFrame({name: [row[name] for row in log.rows] for name in log.rows[0]})
     labels = [row["human"] if i % 25 == 0 else None for i, row in enumerate(log.rows)]
-    frame = frame.with_columns(polars.Series("human", labels))
+    frame = frame.with_columns(pl.Series("human", labels))
     found = sy.correct(frame, human=["human"], judge="gpt-4-0125-preview", unit="row")
     assert found.n_labelled == 1077
     own = {one.system: one.found.estimate for one in found.systems}
@@ -115,7 +115,7 @@ def test_labels_by_verdict_must_be_declared():
     chosen = [*rng.choice(np.flatnonzero(said == 0), 50, replace=False),
               *rng.choice(np.flatnonzero(said == 1), 50, replace=False)]  # fmt: skip
     labels = [int(truth[i]) if i in set(chosen) else None for i in range(2000)]
-    frame = polars.DataFrame({"item": range(2000), "people": labels, "gpt": said,
+    frame = pl.DataFrame({"item": range(2000), "people": labels, "gpt": said,
                               "level": said + 3})  # fmt: skip
     told = sy.correct(frame, human=["people"], judge="gpt", labels="by:verdict")
     own = told.overall.estimate
@@ -143,8 +143,8 @@ def test_labels_at_random_are_not_complained_about():
 
 
 def test_a_stratum_without_labels_is_named():
-    frame = polars.DataFrame({"item": range(60), "people": [1, 0] * 10 + [None] * 40,
-                              "gpt": [1, 0, 1, 1] * 15, "set": ["a"] * 40 + ["b"] * 20})  # fmt: skip
+    frame = pl.DataFrame({"item": range(60), "people": [1, 0] * 10 + [None] * 40,
+                          "gpt": [1, 0, 1, 1] * 15, "set": ["a"] * 40 + ["b"] * 20})  # fmt: skip
     with pytest.raises(UsageError, match=r"'b' \(0\)"):
         sy.correct(frame, human=["people"], judge="gpt", labels="by:set")
 
@@ -170,15 +170,15 @@ def test_labels_chosen_by_people_are_for_two_classes():
     chosen = np.concatenate([np.flatnonzero(truth == c)[:100] for c in (0, 1)])
     labels = np.full(3000, np.nan)
     labels[chosen] = truth[chosen]
-    frame = polars.DataFrame({"item": range(3000), "people": labels, "gpt": said})
-    frame = frame.with_columns(polars.col("people").fill_nan(None))
+    frame = pl.DataFrame({"item": range(3000), "people": labels, "gpt": said})
+    frame = frame.with_columns(pl.col("people").fill_nan(None))
     found = sy.correct(frame, human=["people"], judge="gpt", labels="by-human").overall
     good, bad = (said[chosen][truth[chosen] == c] for c in (1, 0))
     expected = rogan_gladen(said.mean(), 3000, 1 - bad.mean(), 100, good.mean(), 100)
     assert found.estimate == expected
     assert found.estimate.low < truth.mean() < found.estimate.high
     assert not found.people.known
-    grades = frame.with_columns(polars.col("gpt") * 3)
+    grades = frame.with_columns(pl.col("gpt") * 3)
     with pytest.raises(UsageError, match="two kinds"):
         sy.correct(grades, human=["people"], judge="gpt", labels="by-human")
 
@@ -208,7 +208,7 @@ def test_looking_at_any_time_costs_width_and_tests():
 def test_several_judges_are_weighed_by_labels():
     rng = np.random.default_rng(8)
     truth = rng.normal(size=800)
-    frame = polars.DataFrame({
+    frame = pl.DataFrame({
         "item": range(800), "people": [float(x) if i < 200 else None for i, x in enumerate(truth)],
         "a": truth + rng.normal(size=800), "b": truth + rng.normal(size=800),
         "c": rng.normal(size=800),
@@ -224,20 +224,20 @@ def test_several_judges_are_weighed_by_labels():
 
 def test_a_judge_that_knows_nothing_is_not_listened_to():
     rng = np.random.default_rng(9)
-    frame = polars.DataFrame({
+    frame = pl.DataFrame({
         "item": range(500), "gpt": rng.normal(size=500),
         "people": [float(x) if i < 100 else None for i, x in enumerate(rng.normal(size=500))],
     })  # fmt: skip
     found = sy.correct(frame, human=["people"], judge="gpt")
     assert found.weight < 0.2
-    constant = sy.correct(frame.with_columns(gpt=polars.lit(1.0)), human=["people"], judge="gpt")
+    constant = sy.correct(frame.with_columns(gpt=pl.lit(1.0)), human=["people"], judge="gpt")
     assert constant.weight == 0
     assert constant.overall.estimate == constant.overall.people
     assert "adds nothing here (the judge says the same of all labelled rows" in constant.summary()
 
 
 def test_few_labels_are_people_alone_and_said():
-    frame = polars.DataFrame({"item": range(100), "gpt": [1, 0] * 50,
+    frame = pl.DataFrame({"item": range(100), "gpt": [1, 0] * 50,
                               "people": [1, 0, 1, 1, 1, 0, 1, 1] + [None] * 92})  # fmt: skip
     found = sy.correct(frame, human=["people"], judge="gpt")
     assert found.overall.note == "8 labels, fewer than 15: people alone"
@@ -245,7 +245,7 @@ def test_few_labels_are_people_alone_and_said():
 
 
 def test_one_class_of_labels_has_an_exact_interval():
-    frame = polars.DataFrame({"item": range(100), "gpt": [1, 0] * 50,
+    frame = pl.DataFrame({"item": range(100), "gpt": [1, 0] * 50,
                               "people": [1] * 20 + [None] * 80})  # fmt: skip
     own = sy.correct(frame, human=["people"], judge="gpt").overall.estimate
     assert own.value == 1
@@ -275,7 +275,7 @@ def test_win_rates_of_pairs_sum_to_half_of_all():
     right = (left + rng.integers(1, k, n)) % k
     points = rng.choice([0.0, 0.5, 1.0], n)
     said = np.where(rng.random(n) < 0.7, points, rng.choice([0.0, 0.5, 1.0], n))
-    frame = polars.DataFrame({
+    frame = pl.DataFrame({
         "item": range(n), "left": [f"s{x}" for x in left], "right": [f"s{x}" for x in right],
         "people": [WORDS[x] if i < 200 else None for i, x in enumerate(points)],
         "gpt": [WORDS[x] for x in said],
@@ -350,7 +350,7 @@ def test_a_pair_the_other_way_round_is_its_mirror_image(shared):
     ],
 )
 def test_what_can_not_be_is_refused(settings, said):
-    frame = polars.DataFrame({
+    frame = pl.DataFrame({
         "item": [i for i in range(60) for _ in "AB"], "system": ["A", "B"] * 60,
         "people": [1, 0, 1, 1] * 10 + [None] * 80, "gpt": [1, 0, 0, 1] * 30,
     })  # fmt: skip
@@ -365,7 +365,7 @@ def test_strengths_need_labels_at_random(shared):
 
 
 def test_no_label_at_all_is_refused():
-    frame = polars.DataFrame({"item": range(9), "people": [1, None] + [None] * 7,
+    frame = pl.DataFrame({"item": range(9), "people": [1, None] + [None] * 7,
                               "gpt": [None] + [1] * 8})  # fmt: skip
     with pytest.raises(UsageError, match="no row has a label of people and a verdict of gpt"):
         sy.correct(frame, human=["people"], judge="gpt")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import polars
+import polars as pl
 import pytest
 from scipy import stats
 from tests.stats.judged import realdata
@@ -17,9 +17,9 @@ from steelyard.judging.drifting import judge_drift
 TURNED = {"left": "right", "right": "left", "tie": "tie", "": ""}
 
 
-def frame(verdicts, **more) -> polars.DataFrame:
+def frame(verdicts, **more) -> pl.DataFrame:
     n = len(verdicts)
-    return polars.DataFrame({"item": range(n), "people": [0, 1] * (n // 2), "gpt": verdicts} | more)
+    return pl.DataFrame({"item": range(n), "people": [0, 1] * (n // 2), "gpt": verdicts} | more)
 
 
 def test_mcnemar_by_hand():
@@ -39,12 +39,12 @@ def test_sides_may_be_turned_and_labels_stand_elsewhere(shared):
     log = realdata.pandalm(shared)
     columns = {name: [row[name] for row in log.rows] for name in log.rows[0]}
     base = {name: columns[name] for name in ("item", "left", "right")}
-    old = polars.DataFrame(base | {"j": columns["pandalm-7b"]})
-    new = polars.DataFrame(
+    old = pl.DataFrame(base | {"j": columns["pandalm-7b"]})
+    new = pl.DataFrame(
         base | {"left": base["right"], "right": base["left"],
                 "j": [TURNED[x] for x in columns["gpt-3.5-turbo"]]}
     )  # fmt: skip
-    labels = polars.DataFrame(base | {"people": columns["annotator1"]})
+    labels = pl.DataFrame(base | {"people": columns["annotator1"]})
     found = judge_drift(old, new, labels, human=["people"], unit="row").judges[0]
     human, was, now = (np.array(columns[name]) for name in ("annotator1", "pandalm-7b",
                                                             "gpt-3.5-turbo"))  # fmt: skip
@@ -64,7 +64,7 @@ def test_rows_of_one_file_are_left_out_and_said():
 
 def test_labels_that_differ_are_said_and_the_old_count():
     old, new = frame([0, 1] * 10), frame([0, 1] * 10)
-    new = new.with_columns(people=polars.Series([1, 1] + [0, 1] * 9))
+    new = new.with_columns(people=pl.Series([1, 1] + [0, 1] * 9))
     found = judge_drift(old, new, human=["people"])
     assert any("labels of people differ on 1 row" in text for text in found.warnings)
     assert found.judges[0].new_accuracy.value == 1
@@ -74,7 +74,7 @@ def test_judges_of_other_names_are_compared_if_each_file_has_one():
     new = frame([0, 1] * 10).rename({"gpt": "gpt-next"})
     found = judge_drift(frame([0, 1] * 10), new, human=["people"])
     assert found.judges[0].judge == "gpt -> gpt-next"
-    two = new.with_columns(other=polars.col("gpt-next"))
+    two = new.with_columns(other=pl.col("gpt-next"))
     with pytest.raises(UsageError, match="no judge is in both"):
         judge_drift(frame([0, 1] * 10), two, human=["people"])
 
@@ -82,7 +82,7 @@ def test_judges_of_other_names_are_compared_if_each_file_has_one():
 def test_scores_move():
     rng = np.random.default_rng(0)
     old = frame([0, 1] * 30).with_columns(people=rng.normal(size=60), gpt=rng.normal(size=60))
-    new = old.with_columns(gpt=polars.col("gpt") + 0.5)
+    new = old.with_columns(gpt=pl.col("gpt") + 0.5)
     found = judge_drift(old, new, human=["people"])
     assert found.judges[0].labels is None
     assert found.judges[0].shift.value == pytest.approx(0.5)
@@ -108,7 +108,7 @@ def test_a_model_that_changed_is_said_and_several_are_refused():
 
 
 def test_nothing_in_common_is_refused():
-    other = frame([0, 1] * 10).with_columns(item=polars.col("item") + 100)
+    other = frame([0, 1] * 10).with_columns(item=pl.col("item") + 100)
     with pytest.raises(UsageError, match="no row of the new file is in the old one"):
         judge_drift(frame([0, 1] * 10), other, human=["people"])
 
@@ -118,8 +118,8 @@ def test_an_old_card_is_a_baseline(tmp_path):
     truth = rng.integers(0, 2, 300)
     good = np.where(rng.random(300) < 0.9, truth, 1 - truth)
     poor = np.where(rng.random(300) < 0.6, truth, 1 - truth)
-    old = polars.DataFrame({"item": range(300), "people": truth, "gpt": good})
-    new = old.with_columns(gpt=polars.Series(poor))
+    old = pl.DataFrame({"item": range(300), "people": truth, "gpt": good})
+    new = old.with_columns(gpt=pl.Series(poor))
     card = sy.judge(old, human=["people"]).to_dict()
     found = sy.judge(new, human=["people"], baseline=card, require=["drift.kappa.low>=-0.1"])
     own = found.to_dict()["drift"]["gpt"]
@@ -133,6 +133,6 @@ def test_an_old_card_is_a_baseline(tmp_path):
     path.write_text(json.dumps({"judges": []}))
     with pytest.raises(InputError, match=r"old\.json: has no card of a judge"):
         sy.judge(old, human=["people"], baseline=path)
+    other = {"judges": [{"judge": "x", "accuracy": {}}]}
     with pytest.raises(UsageError, match="baseline: no judge 'gpt' in it"):
-        judges = [{"judge": "x", "accuracy": {}}]
-        sy.judge(old, human=["people"], baseline={"judges": judges})
+        sy.judge(old, human=["people"], baseline=other)

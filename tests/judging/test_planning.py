@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import polars
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,13 +15,13 @@ from steelyard.judging.labelrows import drawn
 from steelyard.stats.prediction_powered.labels import labels_for_half_width, labels_to_separate
 
 
-def frame(n: int = 1000, labels: int = 100, seed: int = 0) -> polars.DataFrame:
+def frame(n: int = 1000, labels: int = 100, seed: int = 0) -> pl.DataFrame:
     """Passes and fails of a judge that is right in five of six."""
     rng = np.random.default_rng(seed)
     truth = (rng.random(n) < 0.6).astype(int)
     said = np.where(rng.random(n) < 5 / 6, truth, 1 - truth)
     own = [int(x) if i < labels else None for i, x in enumerate(truth)]
-    return polars.DataFrame({"item": range(n), "people": own, "gpt": said, "truth": truth})
+    return pl.DataFrame({"item": range(n), "people": own, "gpt": said, "truth": truth})
 
 
 def plan(data, **settings):
@@ -120,8 +120,8 @@ def test_rows_to_label_have_their_probabilities():
     assert rows.height == 1000
     counts = dict(rows["to_label"].value_counts().iter_rows())
     assert counts == {"next": 50, "done": 100, "later": 850}
-    assert set(rows.filter(polars.col("to_label") == "done")["probability"]) == {1.0}
-    open_rows = rows.filter(polars.col("to_label") != "done")
+    assert set(rows.filter(pl.col("to_label") == "done")["probability"]) == {1.0}
+    open_rows = rows.filter(pl.col("to_label") != "done")
     assert open_rows["probability"].sum() == pytest.approx(50)
     assert (open_rows["probability"] > 0).all()
     assert found.to_dict()["n_next"] == len(found.to_dict()["next"]) == 50
@@ -145,7 +145,7 @@ def test_a_plan_can_be_corrected_by():
             truth[int(item)] if state == "next" else label
             for item, state, label in rows.select("item", "to_label", "people").iter_rows()
         ]
-        rows = rows.with_columns(polars.Series("people", filled, dtype=polars.Utf8, strict=False))
+        rows = rows.with_columns(pl.Series("people", filled, dtype=pl.Utf8, strict=False))
         found = sy.correct(rows, human=["people"], judge="gpt", labels="probability:probability")
         own = found.overall.estimate
         assert found.n_labelled == 120
