@@ -11,6 +11,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.formats import roles
+from steelyard.formats.cells import label, parse_number
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.verdicts.wording import PairColumn, Scale
 
@@ -107,8 +108,17 @@ def keys_of(
         unit=first("unit", UNIT, item),
         run=first("run", RUN),
         rater=first("rater", roles.RATER),
-        judge=first("judge", JUDGE),
+        judge=first("judge", [name for name in JUDGE if _holds_names(table, name)]),
         task=first("task", roles.TASK),
+    )
+
+
+def _holds_names(table: RawTable, name: str) -> bool:
+    """Tell names of judges from the scores of one that is called so: no gaps, some word."""
+    cells = table.columns.get(name, ())
+    words = {label(cell) for cell in cells}
+    return (
+        None not in words and "" not in words and any(parse_number(word) is None for word in words)
     )
 
 

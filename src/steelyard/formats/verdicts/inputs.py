@@ -18,6 +18,7 @@ from steelyard.formats.record import Record, records
 from steelyard.formats.verdicts.columns import ORDERS
 from steelyard.formats.view import FileView
 
+UNIT = "unit"
 WINNERS = tuple(f"winner{order}" for order in ORDERS)
 _OF_FASTCHAT = {"model_1": "left", "model_2": "right", "tie": "tie", "error": "error"}
 _WORDS = {1.0: "left", 0.5: "tie", 0.0: "right"}  # which nobody takes for another style of numbers
@@ -71,13 +72,17 @@ def _unfolded(form: Foreign, view: FileView) -> RawTable:
 
 
 def _settled(form: Foreign, parts: list[RawTable]) -> RawTable:
-    """Put the logs of a tool under each other; outcomes of battles become words."""
+    """Put the logs of a tool under each other.
+
+    Outcomes of battles become words; what battles share names them, beside the systems.
+    """
     whole = form.settle(stacked(parts))
     if OUTCOME not in whole:
         return whole
     points = [getattr(cell, "outcome", cell) for cell in whole.columns[OUTCOME]]
     cells = [_word(own) for own in points]
-    return replace(whole, columns={**whole.columns, OUTCOME: cells})
+    items = {} if "item" in whole or UNIT not in whole else {"item": whole.columns[UNIT]}
+    return replace(whole, columns={**items, **whole.columns, OUTCOME: cells})
 
 
 def _word(points: Any) -> Any:

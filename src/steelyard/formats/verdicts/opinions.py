@@ -44,6 +44,11 @@ def _distinct(gathered: Gathered, who: Who, said: Said, meaning: Sequence[Any]) 
     return order[kept[order]]
 
 
+def _judges_first(gathered: Gathered) -> list[Who]:
+    """Give who speaks: where rows are there twice, it is the judge that was asked again."""
+    return sorted(gathered.said, key=lambda who: (not who[0], who[1]))
+
+
 def of_pairs(gathered: Gathered, notes: list[str]) -> dict[Who, Opinion]:
     """Read what everybody said of pairs."""
     own = {who: PairColumn.of(said.cells) for who, said in gathered.said.items()}
@@ -109,7 +114,8 @@ def of_points(gathered: Gathered, notes: list[str]) -> tuple[dict[Who, Opinion],
         [own for who, own in cells.items() if not who[0]],
         [own for who, own in cells.items() if who[0]],
     )
-    return {who: _of_points(gathered, who, scale, notes) for who in gathered.said}, scale
+    made = {who: _of_points(gathered, who, scale, notes) for who in _judges_first(gathered)}
+    return made, scale
 
 
 def _of_points(gathered: Gathered, who: Who, scale: Scale, notes: list[str]) -> Opinion:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -69,7 +69,7 @@ def read_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts:
     if unit is not None and unit not in columns:
         raise UsageError(f"unit: no column '{unit}'; {hint(unit, sorted(columns))}")
     named = set(matching({*how.human, *(how.judges or ())}, columns))
-    keyed = [(table, keys_of(table, named, unit, given)) for table in tables]
+    keyed = _with_tasks([(table, keys_of(table, named, unit, given)) for table in tables], given)
     asked = _asked(how, keyed, columns)
     people = voices.people(keyed, asked)
     voices.check_people(people)
@@ -88,6 +88,14 @@ def read_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts:
                 path=sheet.table.path,
             )
     return _made(Gathered(sheets), kind, how)
+
+
+def _with_tasks(keyed: Keyed, given: Mapping[str, str]) -> Keyed:
+    """Leave a column of tasks alone where all rows are of one, unless the user named it."""
+    own = [table.columns[keys.task] for table, keys in keyed if keys.task is not None]
+    if "task" in given or len({label(cell) for cells in own for cell in cells}) > 1:
+        return keyed
+    return [(table, replace(keys, task=None)) for table, keys in keyed]
 
 
 def _asked(how: VerdictReading, keyed: Keyed, columns: Collection[str]) -> Asked:
@@ -171,12 +179,12 @@ def _check_joined(gathered: Gathered, judges: Sequence[Opinion], raters: Sequenc
     theirs, ours = (np.logical_or.reduce([own.said for own in both]) for both in (raters, judges))
     if (theirs & ours).any() or not theirs.any() or not ours.any():
         return
-    sheet = next(sheet for sheet in gathered.sheets if not sheet.judged)
+    own = [sheet for sheet in gathered.sheets if not sheet.judged] or [*gathered.sheets]
     one, other = (gathered.keys[int(np.flatnonzero(own)[0])] for own in (theirs, ours))
     raise InputError(
         f"no label is of a row that a judge judged: there is {_shown(one)} with labels, "
         f"{_shown(other)} with verdicts",
-        path=sheet.table.path,
+        path=own[0].table.path,
     )
 
 

@@ -57,10 +57,20 @@ def _people(table: RawTable, keys: Keys, asked: Asked, keyed: Keyed) -> list[Voi
         raters = {name for name in asked.human if name not in table.columns}
         return _long(table, keys.rater, column, is_judge=False, only=raters or None)
     repeated = keys.judge is not None or keys.run is not None
+    called = [] if keys.judge is None else _called(table, keys.judge, asked.human)
+    if called and keys.judge is not None:  # people among those whom the table calls judges
+        column = verdict_column(table, keys, asked.human, "judge")[0]
+        return _long(table, keys.judge, column, is_judge=False, only=called)
     return [
         Voice(name, False, 0, name, *said_in(cells_of(table, name)), repeated=repeated)
         for name in _of_people(table, keys, asked, keyed)
     ]
+
+
+def _called(table: RawTable, column: str, names: Collection[str]) -> list[str]:
+    """Give who of a column is named, and is no column of the table."""
+    known = set(table.labels(column))
+    return [name for name in names if name in known and name not in table.columns]
 
 
 def _of_people(table: RawTable, keys: Keys, asked: Asked, keyed: Keyed) -> list[str]:
@@ -113,10 +123,13 @@ def judges(
         taken = {voice.column for voice in own}
         heard: list[Voice] = []
         if keys.judge is not None:
-            columns = verdict_column(table, keys, asked.human, "judge", taken)
+            people = _called(table, keys.judge, asked.human)
+            columns = verdict_column(table, keys, asked.human, "judge", () if people else taken)
             only = _only(table, keys.judge, asked.judges)
             for order, column in enumerate(columns[:2]):
-                heard += _long(table, keys.judge, column, is_judge=True, only=only, order=order)
+                heard += _long(
+                    table, keys.judge, column, is_judge=True, only=only, but=people, order=order
+                )
         elif keys.rater is not None and asked.human and not set(asked.human) & set(table.columns):
             column = verdict_column(table, keys, (), "rater")[0]
             only = _only(table, keys.rater, asked.judges)
