@@ -21,10 +21,13 @@ def family(name: str) -> tuple[str, ...]:
     --------
     >>> family("gpt-4-0125-preview")[:2], family("my-judge")
     (('gpt', 'chatgpt'), ())
+    >>> family("gpt4all-13b"), family("gpt4o")[0], family("Llama-2-7b")[0]
+    ((), 'gpt', 'llama')
     """
-    words = set(re.findall(r"[a-z]+[0-9]?|[0-9]+", name.casefold())) | set(
-        re.findall(r"[a-z]+", name.casefold())
-    )
+    parts = re.findall(r"[a-z0-9]+", name.casefold())
+    # A number, and a letter after it, is a version: gpt4o, llama31; gpt4all is somebody else.
+    words = {found[1] for part in parts if (found := re.fullmatch(r"([a-z]+)[0-9]*[a-z]?", part))}
+    words |= set(parts)
     return next((own for own in _FAMILIES if not words.isdisjoint(own)), ())
 
 
