@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -213,3 +214,28 @@ def test_the_same_again_to_the_byte(shared, pandalm):
         for key in ("created", "provenance", "seconds"):
             found.pop(key, None)
     assert dumps(one) == dumps(other)
+
+
+def test_llmbar_by_prompt_subset_and_order(shared):
+    """All 325 rows of the authors' own statistics, through the reader of files."""
+    folder = shared / "judges/llmbar"
+    expected = pl.read_csv(folder / "expected.csv.gz")
+    checked = 0
+    for prompt, rows in expected.group_by("prompt"):
+        found = judge(
+            folder / "items.csv.gz", folder / "verdicts.csv.gz", human=["gold"],
+            where={"prompt": str(prompt[0])}, columns={"task": "subset"},
+        ).verdicts  # fmt: skip
+        gold = found.rater("gold").label
+        assert gold is not None
+        subset = np.array([found.items[code].rpartition("/")[0] for code in found.item])
+        for row in rows.iter_rows(named=True):
+            own, here = found.judge(row["judge"]), subset == row["subset"]
+            assert own.label is not None
+            assert own.other_order is not None
+            for said, column in ((own.label, "correct_12"), (own.other_order, "correct_21")):
+                right = float((said == gold)[here].mean())
+                share = float(row[column].rpartition("=")[2].strip(" %")) / 100
+                assert right == pytest.approx(share, abs=1e-9)
+            checked += 1
+    assert checked == 325
