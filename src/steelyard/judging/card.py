@@ -211,6 +211,13 @@ def _agreement(
     )
 
 
+def position_of(
+    verdicts: Verdicts, people: Opinion, judge: Opinion, level: float, unparsed: str = "auto"
+) -> Position | None:
+    """Tell whether a judge prefers a place; None for points."""
+    return _position(verdicts, people, judge, _told(judge, unparsed), level)
+
+
 def _position(
     verdicts: Verdicts, people: Opinion, judge: Opinion, labels: Codes, level: float
 ) -> Position | None:

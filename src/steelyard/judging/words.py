@@ -25,7 +25,14 @@ from steelyard.stats.judged.position import RANDOM_SIDES, SWAPPED
 ALPHA = 0.05  # above which no sentence says that something sways a judge
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Give a share in hundredths.
+
+    Examples
+    --------
+    >>> percent(0.857)
+    '86 %'
+    """
     return f"{100 * share:.0f} %"
 
 
@@ -45,7 +52,7 @@ def of_judge(card: JudgeCard, verdict: Verdict, verdicts: Verdicts) -> str:
     if verdicts.judge(card.name).other_order is not None:
         rows = f"{card.n:,} verdicts, in both orders"
     if card.agreement is not None and card.accuracy.known:
-        said = f"  It agrees with people on {_percent(card.accuracy.value)} of {rows}"
+        said = f"  It agrees with people on {percent(card.accuracy.value)} of {rows}"
         kappa = card.kappa
         said += f" (kappa {_with_ends(kappa)})" if kappa.known else f" (no kappa: {kappa.why})"
         lines.append(f"{said}{_against_people(card)}.")
@@ -56,7 +63,7 @@ def of_judge(card: JudgeCard, verdict: Verdict, verdicts: Verdicts) -> str:
     if best is not None and card.accuracy.known and card.accuracy.low <= best.accuracy:
         lines.append(
             f"  {best.what[0].upper()}{best.what[1:]} would agree as often "
-            f"({_percent(best.accuracy)})."
+            f"({percent(best.accuracy)})."
         )
     lines += _place(card, verdicts)
     lines += _systems(card)
@@ -94,7 +101,7 @@ def _against_people(card: JudgeCard) -> str:
     if own.measure == "correlation":
         shown = f"{people:.2f} against {judge:.2f}"
     else:
-        shown = f"{_percent(people)} against {_percent(judge)}"
+        shown = f"{percent(people)} against {percent(judge)}"
     if own.difference.high < 0:
         return f"; people agree more with each other ({shown})"
     if own.difference.low > 0:
@@ -109,14 +116,14 @@ def _place(card: JudgeCard, verdicts: Verdicts) -> list[str]:
     found = []
     if place.design == SWAPPED and place.consistent.known:
         found.append(
-            f"  It says the same in both orders of {_percent(place.consistent.value)} of pairs."
+            f"  It says the same in both orders of {percent(place.consistent.value)} of pairs."
         )
     if abs(place.bias.value) < PLAIN_BIAS or place.p >= ALPHA:
         return found
     if place.design == RANDOM_SIDES:
         label = verdicts.judge(card.name).label
         assert label is not None
-        left, right = (_percent(float((label[label >= 0] == OF_PAIRS.index(side)).mean()))
+        left, right = (percent(float((label[label >= 0] == OF_PAIRS.index(side)).mean()))
                        for side in ("left", "right"))  # fmt: skip
         # "The right answer" would be understood as the correct one.
         shares = (
@@ -135,7 +142,7 @@ def _systems(card: JudgeCard) -> list[str]:
     if math.isnan(level.alike):
         return []
     said = (
-        f"  It orders {_percent(level.alike)} of the {level.n_pairs} pairs of systems as people do"
+        f"  It orders {percent(level.alike)} of the {level.n_pairs} pairs of systems as people do"
     )
     gap = level.gap
     if gap is None or not gap.gap.known:
@@ -179,7 +186,7 @@ def of_all(
         if below and best.advantage.known:
             lines.append(
                 f"Always saying '{label}' is as near to the other raters as a person in "
-                f"{_percent(best.advantage.value)} of rows: it beats {len(below)} of "
+                f"{percent(best.advantage.value)} of rows: it beats {len(below)} of "
                 f"{plural(len(cards), 'judge')} ({listed(below, 6)})."
             )
     if jury is not None:
@@ -190,8 +197,8 @@ def of_all(
         else:
             word = "about as good as its best member"
         lines.append(
-            f"The jury of all {len(jury.judges)} judges is right in {_percent(jury.vote.value)}, "
-            f"{word} ({jury.best}, {_percent(jury.best_accuracy.value)})."
+            f"The jury of all {len(jury.judges)} judges is right in {percent(jury.vote.value)}, "
+            f"{word} ({jury.best}, {percent(jury.best_accuracy.value)})."
         )
     return lines
 

@@ -71,7 +71,7 @@ def stratified_mean(
     for k in range(len(codes)):
         own = code == k
         share = float(own.mean())
-        mean, variance, lam, freedom = _part(y[own], f[own])
+        mean, variance, lam, freedom = stratum_mean(y[own], f[own])
         parts.append((share, mean, variance))
         freedoms.append(freedom)
         weights.append(lam)
@@ -108,7 +108,7 @@ def _ends(value: float, reach: float, labels: Floats) -> tuple[float, float]:
     return float(expit(centre - scaled)), float(expit(centre + scaled))
 
 
-def _part(human: Floats, judge: Floats) -> tuple[float, float, float, float]:
+def stratum_mean(human: Floats, judge: Floats) -> tuple[float, float, float, float]:
     """Give the corrected mean of a stratum, its variance, the weight, and degrees of freedom."""
     labelled = ~np.isnan(human)
     y, f, others = human[labelled], judge[labelled], judge[~labelled]
