@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from make_demo import simulator
+from make_demo import judges, simulator
 from make_demo.simulator import SimulatedSet, agreement, simulate
 from steelyard.core.errors import UsageError
 from steelyard.demo.embedded import FOLDER
@@ -355,3 +355,21 @@ def test_the_readme_lists_the_same_mistakes():
     table = [row for row in text.splitlines() if row.startswith("| ") and "-en." in row]
     table += [row for row in text.splitlines() if row.startswith("| en-de.")]
     assert table == expected
+
+
+def test_the_shipped_verdicts_are_those_of_the_fixed_seed(demo):
+    with gzip.open(FOLDER / judges.VERDICTS_FILE, "rt", encoding="utf-8", newline="") as file:
+        found = list(csv.reader(file))
+    drawn = judges.verdicts(demo, np.random.default_rng(judges.SEED))
+    assert found == [list(judges.HEADER), *([str(cell) for cell in row] for row in drawn)]
+
+
+def test_one_judge_is_careful_and_one_picks_what_stands_left(demo):
+    from steelyard.judging.run import judge
+
+    found = judge(FOLDER / judges.VERDICTS_FILE, human=["ann", "bo", "cy"])
+    careful, hasty = found.cards
+    assert careful.kappa.low > hasty.kappa.high
+    assert hasty.position.bias.low > 0.5
+    assert abs(careful.position.bias.value) < 0.15
+    assert careful.systems.alike >= hasty.systems.alike

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,19 @@ from steelyard.report.options import ReportOptions
     metavar="FILE",
     help="Raw judgements, for the agreement of raters and the errors they marked (repeatable).",
 )
+@click.option(
+    "--verdicts",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    metavar="FILE",
+    help="Verdicts of judges beside labels of people, for a section on judges (repeatable).",
+)
+@click.option(
+    "--raters",
+    metavar="COLS",
+    default="",
+    help="Columns of --verdicts that are labels of people.",
+)
 @from_fields(ReportOptions, "title", "alpha", "n_bootstrap", "n_resamples")
 @input_options
 @partial(output_options, suffixes=("html", "htm"))
@@ -67,6 +81,7 @@ def report(
     if entities is not None:
         notes = explorer.not_shown(entities, es)
         given = Given(explorer.read_mistakes(entities, es), notes=notes)
+    given = replace(given, judges=_judges(settings["verdicts"], settings["raters"]))
     shown = ReportOptions.of(settings)
     made = write_report(es, options.human, shown, given, output.seed, spoken)
     result = said({"out": str(output.out), **made.to_dict()}, output)
@@ -76,3 +91,15 @@ def report(
         click.echo(dumps(result))
     else:
         click.echo(made.summary.text())
+
+
+def _judges(verdicts: tuple[Path, ...], raters: str) -> Any:
+    """Weigh the judges of files of verdicts, if there are any."""
+    if not verdicts:
+        if raters:
+            raise UsageError("--raters names columns of --verdicts, which is not given")
+        return None
+    from steelyard.judging.run import judge
+
+    human = [name.strip() for name in raters.split(",") if name.strip()]
+    return judge(*verdicts, human=human)

@@ -1,4 +1,4 @@
-"""The data that comes with Steelyard: a simulated test set, and sentences with entity mistakes."""
+"""The data that comes with Steelyard: a simulated set, its judges, sentences with wrong names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ SYSTEM_SCORES = FOLDER / "system-scores.csv"
 ENTITIES = FOLDER / "entities.jsonl"
 RATINGS = FOLDER / "ratings.csv.gz"
 ERRORS = FOLDER / "errors.jsonl.gz"
-FILES = (SCORES, SYSTEM_SCORES, ENTITIES, RATINGS, ERRORS)
+VERDICTS = FOLDER / "verdicts.csv.gz"
+FILES = (SCORES, SYSTEM_SCORES, ENTITIES, RATINGS, ERRORS, VERDICTS)
+RATERS = ("ann", "bo", "cy")  # the people of VERDICTS
 HUMAN = ("mqm", "da")
 LOWER_IS_BETTER = ("edit-rate-refA",)
 ENTITY_PAIRS = ("cs-en", "de-en", "en-de", "ru-en", "zh-en")

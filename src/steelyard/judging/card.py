@@ -109,10 +109,12 @@ class JudgeCard:
         """Give what ``--json`` prints of a judge."""
         own: dict[str, Any] = {"judge": self.name, "n": self.n}
         own |= {"accuracy": self.accuracy.to_dict(), "kappa": self.kappa.to_dict()}
-        if self.agreement is not None:
+        names = ("kappa_linear", "kappa_quadratic", "ac1", "alpha")
+        if self.agreement is None:
+            own |= {name: self.kappa.to_dict() for name in names}
+        else:
             told = self.agreement.to_dict()
-            own |= {name: told[name] for name in ("kappa_linear", "kappa_quadratic", "ac1", "alpha",
-                                                  "unparsed", "majority")}  # fmt: skip
+            own |= {name: told[name] for name in (*names, "unparsed", "majority")}
             own["confusion"] = {
                 "labels": list(self.categories), "counts": self.agreement.counts.tolist(),
                 "recall": told["recall"], "precision": told["precision"],
@@ -157,7 +159,8 @@ def weigh(
     elif people.categorical:
         notes.append("its scores are no categories of people: correlation alone")
     position = _position(verdicts, people, judge, labels, level)
-    effects, said = _effects(verdicts, people, judge, own or {}, level)
+    systems = system_level(verdicts, people, judge)
+    effects, said = _effects(verdicts, people, judge, own or {}, systems, level)
     said_by_both = judge.said & people.said
     return JudgeCard(
         name=judge.name,
@@ -166,7 +169,7 @@ def weigh(
         scores=scores,
         ceiling=_ceiling(verdicts, judge, labels, level),
         sentinels=sentinels(verdicts, people, judge),
-        systems=system_level(verdicts, people, judge),
+        systems=systems,
         position=position,
         effects=effects,
         alt_test=alt_test(verdicts, judge, epsilon, level),
@@ -282,14 +285,21 @@ def _repeats(verdicts: Verdicts, judge: Opinion, level: float) -> Estimate:
 
 
 def bias_columns(
-    verdicts: Verdicts, people: Opinion, judge: Opinion, own: Mapping[str, str]
+    verdicts: Verdicts,
+    people: Opinion,
+    judge: Opinion,
+    own: Mapping[str, str],
+    systems: SystemLevel | None = None,
 ) -> tuple[dict[str, Floats], list[str]]:
-    """Give what a judge's errors are regressed on: covariates, exaggeration, its own family."""
+    """Give what a judge's errors are regressed on: covariates, exaggeration, its own family.
+
+    ``systems`` are how it orders them, if that is known already.
+    """
     found: dict[str, Floats] = dict(verdicts.covariates)
     notes: list[str] = []
     if verdicts.left is None:
         return found, notes
-    level = system_level(verdicts, people, judge).people
+    level = (systems or system_level(verdicts, people, judge)).people
     strength = np.nan_to_num(
         level, nan=float(np.nanmean(level)) if not np.isnan(level).all() else 0
     )
@@ -308,10 +318,15 @@ def bias_columns(
 
 
 def _effects(
-    verdicts: Verdicts, people: Opinion, judge: Opinion, own: Mapping[str, str], level: float
+    verdicts: Verdicts,
+    people: Opinion,
+    judge: Opinion,
+    own: Mapping[str, str],
+    systems: SystemLevel,
+    level: float,
 ) -> tuple[tuple[Effect, ...], list[str]]:
     """Regress errors on what should not matter; what can't be told apart is left out and said."""
-    columns, notes = bias_columns(verdicts, people, judge, own)
+    columns, notes = bias_columns(verdicts, people, judge, own, systems)
     errors = judge.value - people.value
     known = ~np.isnan(errors)
     kept = {name: x for name, x in columns.items() if _varies(x[known])}

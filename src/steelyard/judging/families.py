@@ -15,16 +15,21 @@ _FAMILIES = (
 
 
 def family(name: str) -> tuple[str, ...]:
-    """Give the words that the kin of a model have in their names; none if it is not known.
+    """Give the words that the names of a model's kin begin with; none if it is not known.
+
+    Only the beginning says it: cerebras-gpt is no kin of gpt-4.
 
     Examples
     --------
-    >>> family("gpt-4-0125-preview")[:2], family("my-judge")
-    (('gpt', 'chatgpt'), ())
+    >>> family("gpt-4-0125-preview")[:2], family("anthropic/claude-v1"), family("cerebras-gpt")
+    (('gpt', 'chatgpt'), ('claude', 'anthropic'), ())
+    >>> family("gpt4all-13b"), family("gpt4o")[0], family("Llama-2-7b")[0]
+    ((), 'gpt', 'llama')
     """
-    words = set(re.findall(r"[a-z]+[0-9]?|[0-9]+", name.casefold())) | set(
-        re.findall(r"[a-z]+", name.casefold())
-    )
+    parts = [re.match(r"[a-z0-9]*", part) for part in name.casefold().split("/")]
+    words = {found[0] for found in parts if found is not None}
+    # A number, and a letter after it, is a version: gpt4o, llama31; gpt4all is somebody else.
+    words |= {own[1] for word in words if (own := re.fullmatch(r"([a-z]+)[0-9]*[a-z]?", word))}
     return next((own for own in _FAMILIES if not words.isdisjoint(own)), ())
 
 

@@ -75,7 +75,7 @@ def judge(
     >>> frame = polars.DataFrame({"item": range(200), "expert": truth, "gpt": said})
     >>> found = judge(frame, human=["expert"])
     >>> found.cards[0].accuracy.value, found.decisions[0].word
-    (0.96, 'use only with correction')
+    (0.945, 'believe')
     """
     asked = [parse(text) for text in require]
     before = None if baseline is None else read_baseline(baseline)

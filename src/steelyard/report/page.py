@@ -27,6 +27,7 @@ from steelyard.data.linting import check
 from steelyard.data.overview import direction_warnings, overview
 from steelyard.formats import files
 from steelyard.formats.load import Source, as_evalset
+from steelyard.judging.results import JudgeReport
 from steelyard.metaevaluation.cube import the_human
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate
@@ -53,6 +54,7 @@ class Report:
     comparison: Comparison | None = None
     meta: MetaEvaluation | None = None
     many: ManyScores | None = None
+    judges: JudgeReport | None = None
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
 
@@ -62,6 +64,7 @@ class Report:
             "summary": self.summary.to_dict(),
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "meta": None if self.meta is None else self.meta.to_dict(),
+            "judges": None if self.judges is None else self.judges.to_dict(),
             "bytes": len(self.html.encode("utf-8")),
             **origin(self.provenance),
             "warnings": list(self.warnings),
@@ -87,6 +90,7 @@ def make_report(  # noqa: PLR0913 - every option has a default
     rng: Rng = 0,
     comparison: Comparison | None = None,
     meta: MetaEvaluation | None = None,
+    judges: JudgeReport | None = None,
 ) -> Report:
     """Make a report of one test set.
 
@@ -112,6 +116,8 @@ def make_report(  # noqa: PLR0913 - every option has a default
         :func:`~steelyard.metaevaluation.run.meta_evaluate` have them.
     comparison, meta
         Results of this set that are at hand, to be shown instead of new ones.
+    judges
+        What :func:`steelyard.judge` found, for a section of its own.
 
     Examples
     --------
@@ -125,7 +131,9 @@ def make_report(  # noqa: PLR0913 - every option has a default
     marks = bounds.items(Mistake, mistakes=mistakes)
     bounds.instance(Comparison, "a Comparison", optional=True, comparison=comparison)
     bounds.instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
-    return write_report(es, human, options, Given(tuple(marks), comparison, meta), rng)
+    bounds.instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
+    given = Given(tuple(marks), comparison, meta, judges=judges)
+    return write_report(es, human, options, given, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +144,7 @@ class Given:
     comparison: Comparison | None = None
     meta: MetaEvaluation | None = None
     notes: tuple[str, ...] = ()
+    judges: JudgeReport | None = None
 
     def check(self, es: EvalSet, gold: str | None, score: str | None) -> None:
         """Refuse results that can't be of this set."""
@@ -209,6 +218,7 @@ def write_report(
         alarms=alarms_table(given.mistakes, given.notes),
         signed=Provenance.of("report", known, es.inputs, rng),
         speak=speak,
+        judges=given.judges,
     )
     told = summarise(es, found, meta)
     return Report(
@@ -217,6 +227,7 @@ def write_report(
         comparison=found,
         meta=meta,
         many=many,
+        judges=given.judges,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=content.signed,
     )

@@ -17,6 +17,7 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import Finding
 from steelyard.data.overview import Overview
+from steelyard.judging.results import JudgeReport
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.report import grids, summary
 from steelyard.report.explorer import Explorer
@@ -24,6 +25,7 @@ from steelyard.report.figures import comparison as comparing
 from steelyard.report.figures import drawing
 from steelyard.report.figures import metaevaluation as weighing
 from steelyard.report.figures.style import Chart, need_plots
+from steelyard.report.judgesection import judge_blocks
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -48,6 +50,7 @@ class Content:
     signed: Provenance
     speak: Callable[[str], str]
     alarms: Table | None = None
+    judges: JudgeReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +135,8 @@ class Writer:
 def sections(content: Content, environment: Environment) -> list[Section]:
     """Write all sections that the content has something for."""
     writer = Writer(environment)
-    makers = (_rankings, _significance, _disagreement, _scores, _leaderboard, _ties, _missing,
-              _people, _segments, _methods, _provenance)  # fmt: skip
+    makers = (_rankings, _significance, _disagreement, _scores, _leaderboard, _judges, _ties,
+              _missing, _people, _segments, _methods, _provenance)  # fmt: skip
     found = [make(content, writer) for make in makers]
     return [section for section in found if section is not None]
 
@@ -248,6 +251,12 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
     return Section("metrics", "Metrics", tuple(blocks))
 
 
+def _judges(content: Content, writer: Writer) -> Section | None:
+    if content.judges is None:
+        return None
+    return Section("judges", "Judges", judge_blocks(content.judges, writer))
+
+
 def _ties(content: Content, writer: Writer) -> Section | None:
     if not content.view.scores:
         return None
@@ -263,7 +272,7 @@ def _missing(content: Content, writer: Writer) -> Section | None:
     if content.es.scores and content.es.n_segments:
         blocks.append(writer.table(grids.missing_table(content.es), "Missing scores"))
     notes = [*without_figures(), *content.es.notes]
-    for found in (content.comparison, content.meta):
+    for found in (content.comparison, content.meta, content.judges):
         notes += [] if found is None else found.warnings
     if notes:
         blocks.append(writer.findings([content.speak(note) for note in dict.fromkeys(notes)]))
@@ -301,7 +310,8 @@ def _methods(content: Content, writer: Writer) -> Section:
 
 
 def _provenance(content: Content, writer: Writer) -> Section:
-    runs = [found.provenance for found in (content.comparison, content.meta) if found is not None]
+    results = (content.comparison, content.meta, content.judges)
+    runs = [found.provenance for found in results if found is not None]
     lines = [run.line() for run in (content.signed, *runs) if run is not None]
     inputs = content.signed.inputs
     lines += [f"{i.path} ({i.format}) sha256 {i.sha256 or 'unknown'}" for i in inputs]

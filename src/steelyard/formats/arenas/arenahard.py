@@ -47,6 +47,12 @@ def _game(record: Record, place: int, game: object) -> tuple[float, float] | Non
     return (outcome if place else 1 - outcome), weight
 
 
+def outcome_of(record: Record, place: int, game: object) -> float | str | None:
+    """Give the model's outcome of a game; None if it was not judged, a word if no verdict came."""
+    found = _game(record, place, game)
+    return found[0] if found is not None else None if game is None else "no verdict"
+
+
 def _unfold(view: FileView) -> RawTable:
     found = Battles(view)
     notes = ["Arena-Hard's rule: both games of an item are battles, a clear win (>>) counts thrice"]

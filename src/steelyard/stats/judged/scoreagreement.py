@@ -16,6 +16,8 @@ from steelyard.stats.estimate import Estimate, undefined
 from steelyard.stats.judged.proportions import noise_by_unit, with_noise
 
 Codes = NDArray[np.integer]
+CONSTANT_JUDGE = "the judge gave the same number to all rows"
+CONSTANT_PEOPLE = "people gave the same number to all rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,9 @@ def correlation(
     n = len(x)
     if n < 3:
         return undefined(f"{n} rows, expected three or more", n)
-    for values, who in ((x, "people"), (y, "the judge")):
+    for values, why in ((x, CONSTANT_PEOPLE), (y, CONSTANT_JUDGE)):
         if np.ptp(values) <= 1e-12 * float(np.abs(values).max()):
-            return undefined(f"{who} gave the same number to all rows", n)
+            return undefined(why, n)
     a, b = ((v - v.mean()) / v.std() for v in (x, y))
     r = max(-1.0, min(1.0, float(a @ b / n)))
     room = 1 - r * r
