@@ -83,6 +83,13 @@ def test_no_file_is_refused_in_a_line(capsys):
     assert "the old and the new" in capsys.readouterr().err
 
 
+def test_a_question_that_is_misspelt(file, capsys):
+    assert run(["judge", "corect", file, "--human", "expert"]) == 2
+    assert "did you mean 'correct'?" in capsys.readouterr().err
+    assert run(["judge", "elsewhere.csv", "--human", "expert"]) == 2
+    assert "elsewhere.csv: no such file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("require", "undecided", "code"),
     [

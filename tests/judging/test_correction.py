@@ -380,6 +380,24 @@ def test_what_can_not_be_is_refused(settings, said):
         sy.correct(frame, **({"human": ["people"], "judge": "gpt"} | settings))
 
 
+def test_too_few_labels_for_strengths_are_win_rates_and_said():
+    # A wins all of its labelled battles: no finite strength.
+    rng = np.random.default_rng(21)
+    n = 200
+    left = rng.choice(["A", "B", "C"], n)
+    right = np.array([rng.choice([x for x in "ABC" if x != own]) for own in left])
+    best = np.where(left == "A", "left", np.where(right == "A", "right", "tie"))
+    said = np.where(rng.random(n) < 0.3, rng.choice(["left", "right"], n), best)
+    labels = [word if i < 40 else None for i, word in enumerate(best)]
+    frame = pl.DataFrame({"item": range(n), "left": left, "right": right, "people": labels,
+                          "gpt": said})  # fmt: skip
+    found = sy.correct(frame, human=["people"], judge="gpt")
+    assert found.by == "mean"
+    assert any(note.startswith("win rates, since there are no strengths") for note in found.notes)
+    with pytest.raises(UsageError, match="too few for finite strengths"):
+        sy.correct(frame, human=["people"], judge="gpt", by="bt")
+
+
 def test_strengths_need_labels_at_random(shared):
     with pytest.raises(UsageError, match="chosen at random"):
         sy.correct(pandalm(shared, 2), human=["people"], judge="pandalm-7b", by="bt",

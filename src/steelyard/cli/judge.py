@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -63,8 +64,18 @@ class WithDefault(LazyGroup):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the card before what is no question."""
         if not args or (args[0] not in self.lazy and args[0] != CARD):
+            if args and not args[0].startswith("-") and not Path(args[0]).exists():
+                self._meant(args[0])
             args = [CARD, *args]
         return super().parse_args(ctx, args)
+
+    def _meant(self, word: str) -> None:
+        """Refuse what is no file and looks like a question."""
+        close = get_close_matches(word, self.lazy, 1)
+        if close:
+            raise click.UsageError(
+                f"no file '{word}', and no question of this name; did you mean '{close[0]}'?"
+            )
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; the card stands here."""

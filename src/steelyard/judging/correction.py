@@ -73,7 +73,14 @@ def correct(*sources: Any, options: CorrectOptions, rng: Rng = 0) -> Correction:
     if not labelled.any():
         raise UsageError(f"no row has a label of people and a verdict of {judge.name}")
     meaner = Meaner(verdicts, human, judge.value, choice, options.level, options.population)
-    overall, parts, chosen = _estimated(meaner, by, options)
+    try:
+        overall, parts, chosen = _estimated(meaner, by, options)
+    except UsageError as error:
+        if by != BT or options.by == BT or options.pair is not None:
+            raise
+        by = MEAN  # what was not asked for need not be had
+        overall, parts, chosen = _estimated(meaner, by, options)
+        more.append(f"win rates, since there are no strengths: {error}")
     if options.anytime:
         overall, parts, chosen = _at_any_time(overall, parts, chosen, options.level)
     together = _together(parts, options, generator(rng))
