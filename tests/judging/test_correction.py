@@ -150,6 +150,15 @@ def test_a_stratum_without_labels_is_named():
         sy.correct(frame, human=["people"], judge="gpt", labels="by:set")
 
 
+def test_what_is_no_stratum_is_said():
+    frame = pl.DataFrame({"item": range(120), "people": [0.1, 0.4, 0.2] * 20 + [None] * 60,
+                          "gpt": np.linspace(0, 1, 120), "set": ["a"] * 120})  # fmt: skip
+    with pytest.raises(UsageError, match="'verdict' has 120 values, too many to be strata"):
+        sy.correct(frame, human=["people"], judge="gpt", labels="by:verdict")
+    with pytest.raises(UsageError, match="labels: no strata in column 'set'"):
+        sy.correct(frame, human=["people"], judge="gpt", labels="by:set")
+
+
 def test_a_system_with_an_empty_stratum_is_undefined_and_the_others_are_not():
     rng = np.random.default_rng(4)
     truth, judge = simulated.points(rng, 3, 200)

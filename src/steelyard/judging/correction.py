@@ -121,7 +121,11 @@ def _read(
     if needs_column(asked, verdicts, judge, options) and not isinstance(sources[0], Verdicts):
         assert asked.column is not None
         wanted = (*(options.covariates or ()), asked.column)
-        verdicts = verdicts_of(sources, replace(reading, covariates=wanted), column)
+        try:
+            verdicts = verdicts_of(sources, replace(reading, covariates=wanted), column)
+        except UsageError as error:
+            said = f"labels: no strata in column '{asked.column}' ({error})"
+            raise UsageError(said) from None
         judge, notes = the_judge(verdicts, options.judge, rng)
     return verdicts, judge, choice_of(asked, verdicts, judge), notes
 

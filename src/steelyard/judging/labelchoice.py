@@ -28,6 +28,7 @@ from steelyard.stats.prediction_powered.rogangladen import rogan_gladen
 from steelyard.stats.prediction_powered.strata import stratified_mean
 
 RANDOM, UNKNOWN, BY, PROBABILITY, BY_HUMAN = "random", "unknown", "by", "probability", "by-human"
+_MOST_STRATA = 50
 VERDICT = "verdict"  # by:verdict is by what the judge said
 _HOW = "random, by:COLUMN, by:verdict, probability:COLUMN, by-human or unknown"
 
@@ -201,6 +202,11 @@ def choice_of(
         known = [VERDICT, *verdicts.slices, *verdicts.covariates]
         raise UsageError(f"labels: no column '{asked.column}'; {hint(asked.column or '', known)}")
     names, codes = encode([str(word) for word in words])
+    if len(names) > _MOST_STRATA:
+        raise UsageError(
+            f"labels: '{asked.column}' has {len(names):,} values, too many to be strata (at most "
+            f"{_MOST_STRATA}): a column that says how rows were grouped is needed"
+        )
     return Choice(asked.kind, stratum=codes, strata=names)
 
 
