@@ -15,7 +15,7 @@ from steelyard.formats.view import FileView
 from steelyard.judging.options import DriftOptions
 
 #: Columns that tell which model judged, and by which rubric.
-MODELS = ("model_id", "judge_model_id", "judge_version", "judge_id", "model_version")
+MODELS = ("judge_model_id", "judge_model_version", "judge_version", "judge_id", "judge_revision")
 RUBRICS = (
     "rubric", "rubric_id", "rubric_version", "rubric_hash", "judge_prompt", "judge_prompt_id",
     "judge_prompt_version", "prompt_version", "template", "template_id", "criteria_version",
