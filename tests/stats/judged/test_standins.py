@@ -272,3 +272,10 @@ def test_drift() -> None:
     assert found.changed.n == 7
     nothing = drift(human, np.full(8, -1), new)
     assert not nothing.changed.known
+
+
+def test_a_jury_that_says_nothing():
+    found = dawid_skene(np.full((3, 4), -1), 2)
+    assert found.labels.tolist() == [-1] * 4
+    assert found.prior.tolist() == [0.5, 0.5]
+    assert vote(np.full((3, 4), -1), 2).tolist() == [-1] * 4
