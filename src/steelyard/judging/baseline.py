@@ -26,15 +26,13 @@ def read_baseline(source: Any) -> dict[str, Mapping[str, Any]]:
         except OSError as error:
             raise InputError(f"can't be read ({error.strerror})", path=path) from None
         except ValueError:
-            raise InputError(
-                "is no JSON, expected a card (judge --out FILE.json)", path=path
-            ) from None
+            raise InputError("is no JSON, expected a card of judges", path=path) from None
     judges = source.get("judges") if isinstance(source, Mapping) else None
     good = isinstance(judges, list) and all(
         isinstance(own, Mapping) and isinstance(own.get("accuracy"), Mapping) for own in judges
     )
     if not good or not judges:
-        said = "has no card of a judge, expected what judge --out FILE.json writes"
+        said = "has no card of a judge, expected the JSON that judge writes"
         raise UsageError(f"baseline: {said}") if path is None else InputError(said, path=path)
     return {str(own.get("judge")): own for own in judges}
 

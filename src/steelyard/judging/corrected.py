@@ -250,6 +250,8 @@ class Correction:
         what = "log-strengths" if self.by == BT else "means"
         source = f"{self.n_labelled:,} labels ({self.labels}) and {self.n_judged:,} verdicts"
         notes = (f"{what} by people, from {source} of {self.judge}", *self.notes)
+        if not self.weighs_alike:
+            notes = (*notes, "labels alone are counted as they stand, whatever they were chosen by")
         return Table("", columns, tuple(rows), notes)
 
     def _digits(self) -> int | None:

@@ -10,7 +10,6 @@ import numpy as np
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import keywords
-from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.words import listed, plural
 from steelyard.data.independence import UnitEffect
@@ -96,15 +95,10 @@ def correct(*sources: Any, options: CorrectOptions, rng: Rng = 0) -> Correction:
         unlike=differ,
         notes=tuple(more),
         warnings=(*verdicts.notes, *parts.notes, *_warnings(asked, differ, parts, overall, human)),
-        provenance=_provenance(sources, options, rng),
+        provenance=provenance_of("judge correct", sources, options, rng),
         level=options.level,
         anytime=options.anytime,
     )
-
-
-def _provenance(sources: Sequence[Any], options: CorrectOptions, rng: Rng) -> Provenance:
-    return replace(provenance_of("judge correct", sources, options),
-                   seed=rng if isinstance(rng, int) else None)  # fmt: skip
 
 
 def _read(

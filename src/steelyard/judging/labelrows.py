@@ -60,8 +60,12 @@ def _unit_column(verdicts: Verdicts) -> str:
 
 
 def _said(verdicts: Verdicts, who: Opinion, row: int) -> Cell:
-    """Give what somebody said of a row as a file has it: a label, or a number."""
-    if who.label is not None and who.label[row] >= 0 and who.runs is None:
+    """Give what somebody said of a row as a file has it: a label, or a number.
+
+    Runs, and both orders of a pair, have become one number.
+    """
+    single = who.runs is None and who.other_order is None
+    if single and who.label is not None and who.label[row] >= 0:
         name: str = verdicts.categories[int(who.label[row])]
         return name
     value = float(who.value[row])

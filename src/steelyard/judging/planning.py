@@ -118,8 +118,7 @@ class LabelPlan:
         if self.rows is not None:
             lines.append(
                 f"{plural(self.n_next, 'row')} to label next: more where the judge was wrong more "
-                "often. Fill in the labels and run steelyard judge correct with "
-                f"--labels probability:{PROBABILITY}."
+                f"often. Fill in the labels, and correct by them (probability:{PROBABILITY})."
             )
         return "\n".join(lines)
 
@@ -237,7 +236,7 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
         n_next=n_next,
         notes=tuple(notes),
         warnings=verdicts.notes,
-        provenance=provenance_of("judge plan", sources, options),
+        provenance=provenance_of("judge plan", sources, options, rng),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import InputFile, Provenance
@@ -77,6 +78,7 @@ def judge(
     >>> found.cards[0].accuracy.value, found.decisions[0].word
     (0.945, 'believe')
     """
+    bounds.names(require=require)
     asked = [parse(text) for text in require]
     before = None if baseline is None else read_baseline(baseline)
     verdicts = verdicts_of(sources, options)
@@ -128,20 +130,22 @@ def _moved(
     }
 
 
-def provenance_of(method: str, sources: Sequence[Any], options: ReadOptions) -> Provenance:
-    """Say what was run on which files."""
+def provenance_of(
+    method: str, sources: Sequence[Any], options: ReadOptions, rng: object = None
+) -> Provenance:
+    """Say what was run on which files, with which seed if anything was drawn."""
     paths = [Path(source) for source in sources if isinstance(source, (str, Path))]
     inputs = tuple(
         InputFile(str(path), "verdicts", files.sha256(path))
         for path in paths
         if not files.is_folder(path)
     )
-    return Provenance.of(method, {}, inputs=inputs, asked=options)
+    return Provenance.of(method, {}, inputs=inputs, rng=rng, asked=options)
 
 
 def families(given: Any, verdicts: Verdicts) -> dict[str, str]:
     """Check which systems are said to be of a judge's family."""
-    own = dict(given.items() if isinstance(given, Mapping) else given)
+    own = dict(selection(given, "own", "judges and patterns of systems, as {'gpt-4': 'gpt-*'}"))
     known = [one.name for one in verdicts.judges]
     for name in own:
         if name not in known:
