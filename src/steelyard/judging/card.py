@@ -21,7 +21,7 @@ from steelyard.stats.judged.ceiling import Ceiling, label_ceiling, score_ceiling
 from steelyard.stats.judged.confusion import DROP, WRONG, LabelAgreement, label_agreement
 from steelyard.stats.judged.errorregression import Effect, regress_errors
 from steelyard.stats.judged.position import Position, one_order_position, swapped_position
-from steelyard.stats.judged.repeats import self_agreement
+from steelyard.stats.judged.reruns import self_agreement
 from steelyard.stats.judged.scoreagreement import ScoreAgreement, score_agreement
 from steelyard.stats.prediction_powered.labels import worth_of_labels
 

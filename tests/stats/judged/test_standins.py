@@ -17,7 +17,7 @@ from steelyard.core.errors import UsageError
 from steelyard.stats.judged.alttest import alternative_annotator, best_constant
 from steelyard.stats.judged.ceiling import label_ceiling, score_ceiling
 from steelyard.stats.judged.juries import dawid_skene, stacked, vote
-from steelyard.stats.judged.repeats import drift, noise_of_runs, self_agreement
+from steelyard.stats.judged.reruns import drift, noise_of_runs, self_agreement
 
 
 def sparse(rng, raters, rows, k):
