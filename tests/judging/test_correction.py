@@ -18,6 +18,7 @@ from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import Opinion
 from steelyard.judging.corrected import Correction
 from steelyard.stats.prediction_powered.mean import corrected_mean
+from steelyard.stats.prediction_powered.pooled import pooled_mean, pooled_weight
 from steelyard.stats.prediction_powered.rogangladen import rogan_gladen
 from steelyard.stats.prediction_powered.stratified import stratified_mean
 
@@ -242,6 +243,27 @@ def test_few_labels_are_people_alone_and_said():
     found = sy.correct(frame, human=["people"], judge="gpt")
     assert found.overall.note == "8 labels, fewer than 15: people alone"
     assert any("8 labels, fewer than 15" in text for text in found.warnings)
+
+
+def test_systems_with_few_labels_share_what_all_labels_say():
+    rng = np.random.default_rng(20)
+    truth, judge = simulated.points(rng, 5, 300)
+    labelled = simulated.chosen(rng, truth.shape, 10, alike=False)
+    labelled[0] |= simulated.chosen(rng, (1, 300), 40, alike=True)[0]
+    found = sy.correct(simulated.verdicts(truth, judge, labelled))
+    many, *few = (one.found for one in found.systems)
+    assert many.note == ""
+    human = np.where(labelled, truth, np.nan)
+    shared = pooled_weight(list(human), list(judge))
+    for place, own in enumerate(few, 1):
+        assert own.estimate == pooled_mean(human[place], judge[place], shared)
+        assert own.weight == shared.weight
+        assert own.estimate.se < own.people.se
+    assert any("those of all systems together" in text for text in found.warnings)
+    # Labels that are all the same have an exact interval of people alone.
+    passed = np.where(truth > -9, 1.0, 0.0)
+    same = sy.correct(simulated.verdicts(passed, judge, labelled)).systems[1].found
+    assert same.estimate == same.people
 
 
 def test_one_class_of_labels_has_an_exact_interval():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,10 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
 from steelyard.stats.prediction_powered.jointly import joint_covariance
 from steelyard.stats.prediction_powered.mean import FEWEST, Corrected
+from steelyard.stats.prediction_powered.pooled import Pooled, pooled_mean, pooled_weight
 
 SAME_ITEMS, COVARIANCE, BATTLES = "the same items", "both means", "battles of the two"
+POOLED = f"fewer than {FEWEST} labels: weight and noise are those of all systems together"
 _MOST_PAIRED = 60  # systems up to which every pair gets an estimate of its own
 
 
@@ -77,6 +79,7 @@ class Meaner:
         names = self.verdicts.systems
         own = [self.own(place) for place in range(len(names))]
         found = [self._or_why_not(one) for one in own]
+        found, shared = self._pooled(own, found)
         systems = tuple(CorrectedSystem(n, one) for n, one in zip(names, found, strict=True))
         k = len(names)
         errors = np.array([one.estimate.se if one.estimate.se > 0 else np.nan for one in found])
@@ -91,8 +94,33 @@ class Meaner:
             [codes[one.rows] for one in own],
             errors,
         )
-        freedom = np.array([self._freedom(one, f) for one, f in zip(own, found, strict=True)])
+        freedom = np.array([
+            shared.freedom if f.note == POOLED else self._freedom(one, f)
+            for one, f in zip(own, found, strict=True)
+        ])  # fmt: skip
         return self._with_pairs(systems, own, covariance, freedom)
+
+    def _pooled(self, own: list[Own], found: list[Corrected]) -> tuple[list[Corrected], Pooled]:
+        """Let systems with few labels take the weight, and the noise, of all labels together."""
+        shared = pooled_weight([one.human for one in own], [one.judge for one in own])
+        few = [
+            one.n_labelled < FEWEST and self.unit(rows.rows) is None and _vary(rows)
+            for one, rows in zip(found, own, strict=True)
+        ]
+        # A battle is a row of two systems, whose labels are the same: there is less to pool.
+        points = self.verdicts.right is None
+        if not (points and self.choice.at_random and shared.known and shared.freedom >= FEWEST):
+            return found, shared
+        return [
+            replace(
+                one,
+                estimate=pooled_mean(rows.human, rows.judge, shared, level=self.level,
+                                     population=self.population),
+                weight=shared.weight,
+                note=POOLED,
+            ) if alone and one.n_judged > one.n_labelled else one
+            for one, rows, alone in zip(found, own, few, strict=True)
+        ], shared  # fmt: skip
 
     def _or_why_not(self, own: Own) -> Corrected:
         """Correct the mean of a system; undefined where one of its strata has too few labels."""
@@ -189,6 +217,11 @@ class Meaner:
         human, judge = (sign * (2 * x[rows] - 1) for x in (self.human, self.judge))
         found = self.mean(Own(rows, human, judge))
         return CorrectedPair(v.systems[one], v.systems[other], found, BATTLES)
+
+
+def _vary(own: Own) -> bool:
+    labels = own.human[~(np.isnan(own.human) | np.isnan(own.judge))]
+    return len(labels) > 1 and float(np.ptp(labels)) > 0
 
 
 def apart_by_both(

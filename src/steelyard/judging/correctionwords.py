@@ -11,7 +11,7 @@ from steelyard.judging.cardwords import percent
 from steelyard.judging.corrected import Correction, named, worth_more
 from steelyard.judging.options import BT
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.prediction_powered.mean import Corrected
+from steelyard.stats.prediction_powered.mean import FEWEST, Corrected
 
 
 def said(found: Correction) -> str:
@@ -107,9 +107,10 @@ def _judge_alone(found: Correction) -> list[str]:
 def _gain(found: Correction) -> list[str]:
     if not found.weighs_alike:
         return []
-    parts = [one.found for one in found.systems]
-    if not parts or (found.overall is not None and len(parts) < 2):
-        parts = [] if found.overall is None else [found.overall]
+    # Few labels have exact intervals, which are no measure of what is gained.
+    parts = [one.found for one in found.systems if one.found.n_labelled >= FEWEST]
+    if len(parts) < 2 and found.overall is not None:
+        parts = [found.overall]
     gains = [worth_more(own.estimate, own.people) for own in parts]
     known = [gain for gain in gains if not math.isnan(gain)]
     if not known:
