@@ -20,7 +20,7 @@ from steelyard.judging.corrected import Correction
 from steelyard.stats.prediction_powered.mean import corrected_mean
 from steelyard.stats.prediction_powered.pooled import pooled_mean, pooled_weight
 from steelyard.stats.prediction_powered.rogangladen import rogan_gladen
-from steelyard.stats.prediction_powered.strata import stratified_mean
+from steelyard.stats.prediction_powered.stratified import stratified_mean
 
 WORDS = {1.0: "left", 0.5: "tie", 0.0: "right"}
 

@@ -7,11 +7,13 @@ import math
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.judging.made import noisy, points
 
+from steelyard.core.errors import SteelyardError
 from steelyard.core.table import dumps
 from steelyard.data.verdicts import OF_PAIRS, POINTS_OF_LEFT, Opinion, Verdicts
 from steelyard.judging.run import judge
@@ -167,3 +169,27 @@ def test_a_judge_against_itself_in_both_orders():
     assert found.cards[0].accuracy.value == 0.5
     assert "It says the same in both orders of 0 % of pairs" in found.summary()
     assert "It prefers what is shown first: 60 pairs" in found.summary()
+
+
+WORDS = st.sampled_from(["left", "right", "tie", "A", "B", "", "1", "2", "0", "pass", "fail", "?"])
+COLUMNS = st.sampled_from(
+    ["item", "system", "left", "right", "human", "human2", "gpt", "claude", "run", "prompt",
+     "gpt_12", "gpt_21", "chars_left", "chars_right", "rater", "judge"]
+)  # fmt: skip
+
+
+@given(st.lists(COLUMNS, min_size=2, max_size=8, unique=True), st.data())
+def test_any_small_file_has_a_card_or_a_line(names, data):
+    n = data.draw(st.integers(1, 12))
+    columns = {name: data.draw(st.lists(WORDS, min_size=n, max_size=n)) for name in names}
+    if data.draw(st.booleans()):
+        columns["item"] = [str(row) for row in range(n)]
+    human = [name for name in ("human", "human2") if name in columns]
+    try:
+        found = judge(pl.DataFrame(columns), human=human)
+    except SteelyardError as error:
+        assert len(str(error).splitlines()) == 1  # noqa: PT017
+        return
+    told = json.loads(dumps(found.to_dict()))
+    assert reasons_of(told) == []
+    assert "nan" not in found.summary()

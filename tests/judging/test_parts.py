@@ -133,3 +133,17 @@ def test_own_names_a_judge_that_is_there():
     truth = np.random.default_rng(0).integers(0, 2, 50)
     with pytest.raises(Exception, match="own: no judge 'gtp'"):
         judge(points({"gpt": truth}, {"r": truth}), own={"gtp": "x*"})
+
+
+def test_a_jury_whose_members_never_agree_with_themselves():
+    """Both orders of all pairs differ: nothing to vote on, and a split jury is half right."""
+    n = 40
+    left, right = np.full(n, 2, dtype=np.int32), np.zeros(n, dtype=np.int32)
+    human = Opinion("r", np.tile([0.0, 1.0], n // 2), np.tile([0, 2], n // 2).astype(np.int32))
+    judges = tuple(Opinion(f"j{k}", np.full(n, 0.5), left, right) for k in range(3))
+    verdicts = Verdicts("pairs", tuple(map(str, range(n))), np.arange(n, dtype=np.int32), judges,
+                        (human,), OF_PAIRS, ordered=True)  # fmt: skip
+    found = jury(verdicts, 0.95)
+    assert found is not None
+    assert (found.vote.value, found.model.value) == (0.5, 0.5)
+    assert found.best_accuracy.value == 0.5

@@ -15,11 +15,12 @@ from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.words import plural
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.formats.verdicts.around import LENGTH
-from steelyard.judging.card import EXAGGERATION, OWN_FAMILY, bias_columns, position_of
+from steelyard.judging.card import position_of
 from steelyard.judging.options import BiasOptions
 from steelyard.judging.run import families, provenance_of, verdicts_of
 from steelyard.judging.slices import SliceAgreement, agreement_by_slice
 from steelyard.judging.styles import Baseline, Styled, against_baseline, styled
+from steelyard.judging.swaying import EXAGGERATION, OWN_FAMILY, bias_columns
 from steelyard.stats.arrays import Floats
 from steelyard.stats.judged.errorregression import CONSTANT, Effect, regress_errors
 from steelyard.stats.judged.position import FIXED, RANDOM_SIDES, Position

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from steelyard.core.words import plural
+from steelyard.judging.cardwords import percent
 from steelyard.judging.corrected import Correction, named, worth_more
 from steelyard.judging.options import BT
-from steelyard.judging.words import percent
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.prediction_powered.mean import FEWEST, Corrected
 

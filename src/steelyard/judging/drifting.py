@@ -15,13 +15,13 @@ from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.words import listed, plural
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import MISSING, OF_PAIRS, Opinion, Verdicts
+from steelyard.judging.cardwords import percent
 from steelyard.judging.judgeversions import versions_of
 from steelyard.judging.options import DriftOptions
 from steelyard.judging.run import provenance_of, verdicts_of
-from steelyard.judging.words import percent
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.judged.position import mean_by_unit
-from steelyard.stats.judged.repeats import Drift, drift
+from steelyard.stats.judged.reruns import Drift, drift
 
 
 @dataclass(frozen=True, slots=True)

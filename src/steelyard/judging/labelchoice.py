@@ -25,7 +25,7 @@ from steelyard.stats.prediction_powered.mean import Corrected, corrected_mean
 from steelyard.stats.prediction_powered.probabilities import weighted_mean
 from steelyard.stats.prediction_powered.representative import Difference, unlike_the_rest
 from steelyard.stats.prediction_powered.rogangladen import rogan_gladen
-from steelyard.stats.prediction_powered.strata import stratified_mean
+from steelyard.stats.prediction_powered.stratified import stratified_mean
 
 RANDOM, UNKNOWN, BY, PROBABILITY, BY_HUMAN = "random", "unknown", "by", "probability", "by-human"
 _MOST_STRATA = 50

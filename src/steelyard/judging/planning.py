@@ -16,13 +16,13 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.words import plural
 from steelyard.data.verdicts import Opinion, Verdicts
+from steelyard.judging.cardwords import percent
 from steelyard.judging.correctedmeans import Meaner
 from steelyard.judging.correction import the_judge
 from steelyard.judging.labelchoice import RANDOM, Choice
 from steelyard.judging.labelrows import NEXT, PROBABILITY, STATE, rows_to_label
 from steelyard.judging.options import PlanOptions
 from steelyard.judging.run import provenance_of, verdicts_of
-from steelyard.judging.words import percent
 from steelyard.stats.arrays import Floats
 from steelyard.stats.judged.confusion import label_agreement
 from steelyard.stats.prediction_powered.labels import (

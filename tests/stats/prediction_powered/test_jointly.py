@@ -19,7 +19,7 @@ from steelyard.stats.prediction_powered.jointly import (
 )
 from steelyard.stats.prediction_powered.mean import corrected_mean
 from steelyard.stats.prediction_powered.probabilities import weighted_mean
-from steelyard.stats.prediction_powered.strata import stratified_mean
+from steelyard.stats.prediction_powered.stratified import stratified_mean
 
 
 def rows(seed: int, n: int = 200, labels: int = 60):

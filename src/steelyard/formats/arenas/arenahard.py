@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog
-from steelyard.formats.arenas.verdicts import BATTLES, Battles, Verdict, judge_of
+from steelyard.formats.arenas.arenabattles import BATTLES, Battles, Verdict, judge_of
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.record import Record, records

@@ -12,8 +12,8 @@ from steelyard.data.judgements import Codes, Floats, encode
 from steelyard.formats.cells import label, numbers_of
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.verdicts.columns import LENGTHS, sides
-from steelyard.formats.verdicts.gathering import Gathered
-from steelyard.formats.verdicts.wording import is_gap
+from steelyard.formats.verdicts.sayings import is_gap
+from steelyard.formats.verdicts.sheets import Gathered
 
 FEWEST = 10  # units below which rows are taken for independent, unless one is named
 _MOST_SLICES = 50

@@ -13,7 +13,7 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.formats import roles
 from steelyard.formats.cells import label, parse_number
 from steelyard.formats.rawtable import RawTable
-from steelyard.formats.verdicts.wording import PairColumn, Scale
+from steelyard.formats.verdicts.sayings import PairColumn, Scale
 
 ITEM = ("battle", "item", "segment", "seg", "seg_id", "segment_id", "sid", "line", "id", "item_id",
         "battle_id", "pair_id", "example_id", "sample_id", "example", "idx", "question_id",

@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.core.errors import UsageError, hint
 from steelyard.formats import files, frames, registry, tables
 from steelyard.formats.arenas import arenahard, fastchat
-from steelyard.formats.arenas.verdicts import JUDGE, OUTCOME, judge_of
+from steelyard.formats.arenas.arenabattles import JUDGE, OUTCOME, judge_of
 from steelyard.formats.format import Foreign, ForeignFormat, ForeignTable
 from steelyard.formats.rawtable import RawTable, from_rows, stacked
 from steelyard.formats.reading import Reading

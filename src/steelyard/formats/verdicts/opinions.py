@@ -14,8 +14,8 @@ import numpy as np
 from steelyard.core.words import plural
 from steelyard.data.judgements import Codes, Floats
 from steelyard.data.verdicts import MISSING, Opinion
-from steelyard.formats.verdicts.gathering import Gathered, Indices, Said
-from steelyard.formats.verdicts.wording import PairColumn, Scale, pair_labels
+from steelyard.formats.verdicts.sayings import PairColumn, Scale, pair_labels
+from steelyard.formats.verdicts.sheets import Gathered, Indices, Said
 
 Who = tuple[bool, str]  # whether it is a judge, and its name
 

@@ -14,8 +14,8 @@ from steelyard.data.verdicts import OF_PAIRS, Opinion, Verdicts
 from steelyard.formats.cells import label
 from steelyard.formats.verdicts import around, opinions, voices
 from steelyard.formats.verdicts.columns import ORDERS, chosen, keys_of, matching, roles_given
-from steelyard.formats.verdicts.gathering import ORDER, Gathered, Sheet
 from steelyard.formats.verdicts.inputs import tables_of
+from steelyard.formats.verdicts.sheets import ORDER, Gathered, Sheet
 from steelyard.formats.verdicts.voices import Asked, Keyed
 
 POINTS, PAIRS = "points", "pairs"

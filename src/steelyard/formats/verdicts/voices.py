@@ -20,8 +20,8 @@ from steelyard.formats.verdicts.columns import (
     sides,
     verdict_column,
 )
-from steelyard.formats.verdicts.gathering import Voice
-from steelyard.formats.verdicts.wording import Scale, said_in
+from steelyard.formats.verdicts.sayings import Scale, said_in
+from steelyard.formats.verdicts.sheets import Voice
 
 PAIRS = "pairs"
 _OF_PAIRS = {"left", "right", "tie", "model_a", "model_b", "bothbad", "tie (bothbad)"}

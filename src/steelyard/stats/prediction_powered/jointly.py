@@ -17,7 +17,7 @@ from scipy.special import stdtr
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats, group_sums
-from steelyard.stats.prediction_powered.strata import stratum_mean
+from steelyard.stats.prediction_powered.stratified import stratum_mean
 from steelyard.stats.ranks import ranks
 
 Codes = NDArray[np.integer]

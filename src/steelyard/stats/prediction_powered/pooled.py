@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.prediction_powered.strata import share_ends
+from steelyard.stats.prediction_powered.stratified import share_ends
 
 
 @dataclass(frozen=True, slots=True)

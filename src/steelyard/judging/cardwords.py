@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from steelyard.core.words import listed, plural
 from steelyard.data.verdicts import OF_PAIRS, Verdicts
-from steelyard.judging.card import OWN_FAMILY, JudgeCard
+from steelyard.judging.card import JudgeCard
 from steelyard.judging.jury import Jury
+from steelyard.judging.swaying import OWN_FAMILY
 from steelyard.judging.verdict import (
     BELIEVE,
     CORRECT,
