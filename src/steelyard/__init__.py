@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from steelyard.formats.save import save as save
     from steelyard.human.results import HumanScores as HumanScores
     from steelyard.human.run import human_scores as human_scores
+    from steelyard.judging.corrected import Correction as Correction
+    from steelyard.judging.correction import correct as correct
+    from steelyard.judging.planning import plan_labels as plan_labels
+    from steelyard.judging.results import JudgeReport as JudgeReport
+    from steelyard.judging.run import judge as judge
     from steelyard.metaevaluation.results import MetaEvaluation as MetaEvaluation
     from steelyard.metaevaluation.run import meta_evaluate as meta_evaluate
     from steelyard.report.page import make_report as make_report
@@ -38,8 +43,10 @@ if TYPE_CHECKING:
 _HOME = {
     "BattleLog": "steelyard.data.judgements",
     "Comparison": "steelyard.comparison.results",
+    "Correction": "steelyard.judging.corrected",
     "EvalSet": "steelyard.data.evalset",
     "HumanScores": "steelyard.human.results",
+    "JudgeReport": "steelyard.judging.results",
     "MetaEvaluation": "steelyard.metaevaluation.results",
     "Rankings": "steelyard.data.judgements",
     "Ratings": "steelyard.data.judgements",
@@ -50,11 +57,14 @@ _HOME = {
     "compare": "steelyard.comparison.run",
     "compare_battles": "steelyard.comparison.logs",
     "compare_scores": "steelyard.comparison.run",
+    "correct": "steelyard.judging.correction",
     "demo_set": "steelyard.demo.embedded",
     "human_scores": "steelyard.human.run",
+    "judge": "steelyard.judging.run",
     "load": "steelyard.formats.load",
     "make_report": "steelyard.report.page",
     "meta_evaluate": "steelyard.metaevaluation.run",
+    "plan_labels": "steelyard.judging.planning",
     "save": "steelyard.formats.save",
     "score": "steelyard.scoring.run",
     "spa": "steelyard.stats.metametrics.accuracy",

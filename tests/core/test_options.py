@@ -45,6 +45,7 @@ from steelyard.stats.paired import corrections as significance
 from steelyard.stats.paired import testpower as power
 from steelyard.stats.permutation import corpus
 from steelyard.stats.permutation import pvalues as permutation
+from steelyard.stats.prediction_powered import anytime, jointly
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.designeffect import design_effect
 from steelyard.stats.resampling.gapintervals import gap_intervals
@@ -86,11 +87,13 @@ BAD: Mapping[str, tuple[Any, ...]] = {
     "one or more": (0, *COUNT),
     "two or more": (1, 0, *COUNT),
     "ten or more": (9, 0, *COUNT),
+    "hundred or more": (99, 0, *COUNT),
     "known name": ("foo", "", None, *WORD),
     "text": (None, *WORD),
     "unit": (0, -1, 1.5, NAN, True, "", "0", " ", None, ["foo"], b"foo", HUGE),
     "known names": ("foo", None, 3, NAN, True, ["foo"], [3], [None], [[]]),
     "names": (3, NAN, True, [3], [None], "foo"),
+    "names or one": (3, NAN, True, [3], [None], "foo", ["foo"]),
     "sizes": ([1], [0], [-1], [1.5], [NAN], ["foo"], [True], [HUGE], *LIST),
     "thresholds": ([-1], [NAN], [INF], ["foo"], [None], [True], 3, NAN, "12", None),
     "positive numbers": ([0], [-1], [NAN], [INF], ["foo"], [True], *LIST),
@@ -180,6 +183,15 @@ READ = {
     "ignore": "names",
 }  # fmt: skip
 QUICK = {"progress": "object?"}
+VERDICTS = pl.DataFrame({
+    "item": [i for i in range(40) for _ in "AB"], "system": ["A", "B"] * 40,
+    "people": [1, 0, 1, 1] * 10 + [None] * 40, "gpt": [1, 0, 0, 1] * 20,
+})  # fmt: skip
+JUDGED = {
+    "sources": "sources", "human": "names", "judges": "names?", "unit": "unit",
+    "covariates": "names?", "where": "where", "columns": "where", "ignore": "names",
+    "level": "level",
+}  # fmt: skip
 
 CASES = [
     Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
@@ -231,6 +243,17 @@ CASES = [
           "threshold": "at least 0?", "thresholds": "thresholds", "identical_ties": "flag",
           "keep_ties": "flag", "metrics": "names?", "each": "flag", "by": "known name",
           "n_bootstrap": "count", "rng": "rng"}, ("held_back",)),
+    Case(sy.judge, {"sources": (VERDICTS,), "human": ["people"]},
+         JUDGED | {"unparsed": "known name", "alt_epsilon": "level", "own": "where",
+                   "title": "text?", "require": "names", "baseline": "object?"}),
+    Case(sy.correct, {"sources": (VERDICTS,), "human": ["people"], "draws": 100},
+         JUDGED | {"judge": "names or one?", "labels": "known name", "by": "known name",
+                   "pair": "pair?", "population": "known name", "anytime": "flag",
+                   "draws": "hundred or more", "rng": "rng"}),
+    Case(sy.plan_labels, {"sources": (VERDICTS,), "human": ["people"]},
+         JUDGED | {"judge": "text?", "half_width": "above 0?", "kappa": "above 0?",
+                   "accuracy": "level?", "pair": "pair?", "difference": "number?",
+                   "budget": "one or more?", "power": "level", "rng": "rng"}),
     Case(sy.load, {"sources": (ES,)},
          READ | {"sources": "sources", "kind": "kinds?", "lower_is_better": "names",
                  "higher_is_better": "names", "domain": "text?", "drop_metrics": "names",
@@ -478,6 +501,15 @@ STATISTICAL = [
     Case(sandwich.bt_gap_test, {"found": sandwich.bt_by_unit(UNITS)}, SIDE),
     Case(strength_effect, {"units": UNITS}, {"level": "level"}),
     Case(design_effect, {"scores": MATRIX, "blocks": BLOCKS}, {"level": "level"}),
+    Case(anytime.anytime_interval, {"values": MATRIX[0]},
+         {"level": "level", "tightest": "one or more"}),
+    Case(anytime.anytime_reach, {"n": 30},
+         {"n": "one or more", "level": "level", "tightest": "one or more"}),
+    Case(jointly.all_together,
+         {"covariance": np.eye(2), "differences": np.array([[0.0, 1], [-1, 0]]),
+          "errors": np.ones((2, 2)), "freedom": np.full((2, 2), 9.0),
+          "values": np.array([1.0, 0]), "rng": GENERATOR},
+         {"draws": "one or more", "level": "level"}),
     Case(elo.EloOptions, {}, {"k": "above 0", "initial": "number", "scale": "above 0",
                               "base": "above 1"}),
     Case(trueskill.TrueSkillOptions, {},
@@ -562,6 +594,14 @@ INNER = {
     "bradley_terry_batch", "bradley_terry_pairs", "characteristic", "compare_items",
     "compare_verdicts", "enumerate_tails", "exact_sums", "gap_test",
     "count_columns", "keyed_counts", "lattice_scale", "parts", "scores_in_orders",
+    # Of judges: their options are those of sy.judge, sy.correct and sy.plan_labels.
+    "alternative_annotator", "believable_gap", "clopper_pearson", "corrected_mean", "correlation",
+    "dawid_skene", "drift", "gwet_ac1", "kappa", "label_agreement", "label_ceiling",
+    "labels_for_half_width", "labels_for_kappa", "labels_to_pass", "labels_to_separate",
+    "length_controlled", "next_probabilities", "nominal_alpha", "one_order_position",
+    "people_alone", "powered_strengths", "regress_errors", "rogan_gladen", "score_agreement",
+    "score_ceiling", "self_agreement", "share_by_unit", "stacked", "stratified_mean",
+    "styled_strengths", "swapped_position", "undefined", "weighted_mean", "wilson", "with_noise",
     "ranking_agreement", "ranks", "resampled_wins", "score_battles", "sign_test_counts",
     "williams",
 }  # fmt: skip

@@ -12,7 +12,7 @@ from steelyard.demo import embedded
 from steelyard.judging.disagreements import worst_disagreements
 from steelyard.judging.results import JudgeReport
 from steelyard.judging.run import judge
-from steelyard.report.figures import judges
+from steelyard.report.figures import judgefigures as judges
 from steelyard.report.page import make_report
 
 

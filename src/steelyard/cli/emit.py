@@ -55,14 +55,17 @@ def emit(
     draw: Callable[[], Any] | None = None,
     *,
     says_read: bool = False,
+    minded_last: bool = False,
 ) -> None:
     """Print a result, and write it where ``--out`` says.
 
     ``result`` is what JSON shows; it must have ``warnings``. ``tables`` are what people see (or
     ``text``, if given), and the first of them is what other formats hold. ``draw`` makes the chart
-    that a figure holds; ``says_read`` tells that the text says what was read.
+    that a figure holds; ``says_read`` tells that the text says what was read, ``minded_last`` that
+    what is to be minded comes after it.
     """
-    result = said(result, output, quiet_read=says_read and not output.json)
+    last = minded_last and not output.json
+    result = said(result, output, quiet_read=says_read and not output.json, quiet_warnings=last)
     if output.out is not None:
         suffix = files.suffix(output.out)
         if draw is not None and suffix in FIGURES:
@@ -83,10 +86,16 @@ def emit(
     shown = "\n\n".join(table.text() for table in tables) if text is None else text
     # Whatever made the text: names of the user's must not steer the terminal.
     click.echo("\n".join(map(printable, shown.split("\n"))))
+    for warning in result["warnings"] if last else ():
+        note(f"warning: {warning}", output)
 
 
 def said(
-    result: dict[str, Any], output: OutputOptions, *, quiet_read: bool = False
+    result: dict[str, Any],
+    output: OutputOptions,
+    *,
+    quiet_read: bool = False,
+    quiet_warnings: bool = False,
 ) -> dict[str, Any]:
     """Say what was read and what is to be minded; give the result in the command's own words."""
     result = result | {"warnings": [spoken(text) for text in result["warnings"]]}
@@ -99,7 +108,7 @@ def said(
         for one in read
         for role, name in one["columns"].items()
     }
-    for warning in result["warnings"]:
+    for warning in () if quiet_warnings else result["warnings"]:
         if warning not in told:
             note(f"warning: {warning}", output)
     return result

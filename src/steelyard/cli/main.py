@@ -26,6 +26,7 @@ from steelyard.formats.streams import kept
 COMMANDS = {
     "compare": ("steelyard.cli.compare:compare", "Is A better than B, and how sure are we?"),
     "meta": ("steelyard.cli.meta:meta", "Which metric, or LLM judge, agrees with people?"),
+    "judge": ("steelyard.cli.judge:judge", "Which LLM judge deserves to be believed?"),
     "human": ("steelyard.cli.human:human", "What do these raw ratings say?"),
     "score": ("steelyard.cli.score:score", "How good is this translation?"),
     "study": (

@@ -8,24 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import UsageError
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
-from steelyard.judging.families import kin
 from steelyard.judging.sentinels import Sentinel, sentinels
+from steelyard.judging.swaying import effects_of
 from steelyard.judging.systemlevel import SystemLevel, system_level
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
 from steelyard.stats.judged.alttest import AltTest, alternative_annotator
 from steelyard.stats.judged.ceiling import Ceiling, label_ceiling, score_ceiling
 from steelyard.stats.judged.confusion import DROP, WRONG, LabelAgreement, label_agreement
-from steelyard.stats.judged.errorregression import Effect, regress_errors
+from steelyard.stats.judged.errorregression import Effect
 from steelyard.stats.judged.position import Position, one_order_position, swapped_position
-from steelyard.stats.judged.repeats import self_agreement
+from steelyard.stats.judged.reruns import self_agreement
 from steelyard.stats.judged.scoreagreement import ScoreAgreement, score_agreement
 from steelyard.stats.prediction_powered.labels import worth_of_labels
 
-EXAGGERATION, OWN_FAMILY = "exaggeration", "own family"
 _LABELS, _MORE = 100, 900  # what labels are worth is told for so many, and so many more verdicts
 
 
@@ -109,10 +107,12 @@ class JudgeCard:
         """Give what ``--json`` prints of a judge."""
         own: dict[str, Any] = {"judge": self.name, "n": self.n}
         own |= {"accuracy": self.accuracy.to_dict(), "kappa": self.kappa.to_dict()}
-        if self.agreement is not None:
+        names = ("kappa_linear", "kappa_quadratic", "ac1", "alpha")
+        if self.agreement is None:
+            own |= {name: self.kappa.to_dict() for name in names}
+        else:
             told = self.agreement.to_dict()
-            own |= {name: told[name] for name in ("kappa_linear", "kappa_quadratic", "ac1", "alpha",
-                                                  "unparsed", "majority")}  # fmt: skip
+            own |= {name: told[name] for name in (*names, "unparsed", "majority")}
             own["confusion"] = {
                 "labels": list(self.categories), "counts": self.agreement.counts.tolist(),
                 "recall": told["recall"], "precision": told["precision"],
@@ -157,7 +157,8 @@ def weigh(
     elif people.categorical:
         notes.append("its scores are no categories of people: correlation alone")
     position = _position(verdicts, people, judge, labels, level)
-    effects, said = _effects(verdicts, people, judge, own or {}, level)
+    systems = system_level(verdicts, people, judge)
+    effects, said = effects_of(verdicts, people, judge, own or {}, systems, level)
     said_by_both = judge.said & people.said
     return JudgeCard(
         name=judge.name,
@@ -166,7 +167,7 @@ def weigh(
         scores=scores,
         ceiling=_ceiling(verdicts, judge, labels, level),
         sentinels=sentinels(verdicts, people, judge),
-        systems=system_level(verdicts, people, judge),
+        systems=systems,
         position=position,
         effects=effects,
         alt_test=alt_test(verdicts, judge, epsilon, level),
@@ -206,6 +207,13 @@ def _agreement(
         unparsed=DROP if unparsed == "drop" else WRONG,
         level=level,
     )
+
+
+def position_of(
+    verdicts: Verdicts, people: Opinion, judge: Opinion, level: float, unparsed: str = "auto"
+) -> Position | None:
+    """Tell whether a judge prefers a place; None for points."""
+    return _position(verdicts, people, judge, _told(judge, unparsed), level)
 
 
 def _position(
@@ -272,51 +280,3 @@ def _repeats(verdicts: Verdicts, judge: Opinion, level: float) -> Estimate:
     if judge.runs is None:
         return undefined("every row was judged once")
     return self_agreement(judge.runs, unit=verdicts.unit, level=level)
-
-
-def bias_columns(
-    verdicts: Verdicts, people: Opinion, judge: Opinion, own: Mapping[str, str]
-) -> tuple[dict[str, Floats], list[str]]:
-    """Give what a judge's errors are regressed on: covariates, exaggeration, its own family."""
-    found: dict[str, Floats] = dict(verdicts.covariates)
-    notes: list[str] = []
-    if verdicts.left is None:
-        return found, notes
-    level = system_level(verdicts, people, judge).people
-    strength = np.nan_to_num(
-        level, nan=float(np.nanmean(level)) if not np.isnan(level).all() else 0
-    )
-    family = kin(judge.name, verdicts.systems, own)
-    mine = np.array([system in family for system in verdicts.systems], dtype=np.float64)
-    if verdicts.right is not None:
-        found[EXAGGERATION] = strength[verdicts.left] - strength[verdicts.right]
-        if family and len(family) < len(verdicts.systems):
-            found[OWN_FAMILY] = mine[verdicts.left] - mine[verdicts.right]
-    elif family and len(family) < len(verdicts.systems):
-        found[EXAGGERATION] = strength[verdicts.left]
-        found[OWN_FAMILY] = mine[verdicts.left]
-    if OWN_FAMILY in found and judge.name not in own:
-        notes.append(f"its family is guessed from names: {', '.join(family)}")
-    return found, notes
-
-
-def _effects(
-    verdicts: Verdicts, people: Opinion, judge: Opinion, own: Mapping[str, str], level: float
-) -> tuple[tuple[Effect, ...], list[str]]:
-    """Regress errors on what should not matter; what can't be told apart is left out and said."""
-    columns, notes = bias_columns(verdicts, people, judge, own)
-    errors = judge.value - people.value
-    known = ~np.isnan(errors)
-    kept = {name: x for name, x in columns.items() if _varies(x[known])}
-    if not kept:
-        return (), notes
-    unit = verdicts.unit
-    try:
-        return regress_errors(errors, kept, unit=unit, level=level), notes
-    except UsageError as error:
-        return (), [*notes, f"no regression of its errors: {error}"]
-
-
-def _varies(values: Floats) -> bool:
-    own = values[~np.isnan(values)]
-    return bool(len(own)) and float(np.ptp(own)) > 0

@@ -23,10 +23,13 @@ def family(name: str) -> tuple[str, ...]:
     --------
     >>> family("gpt-4-0125-preview")[:2], family("anthropic/claude-v1"), family("cerebras-gpt")
     (('gpt', 'chatgpt'), ('claude', 'anthropic'), ())
+    >>> family("gpt4all-13b"), family("gpt4o")[0], family("Llama-2-7b")[0]
+    ((), 'gpt', 'llama')
     """
-    parts = [re.match(r"[a-z]+[0-9]?", part) for part in name.casefold().split("/")]
+    parts = [re.match(r"[a-z0-9]*", part) for part in name.casefold().split("/")]
     words = {found[0] for found in parts if found is not None}
-    words |= {word.rstrip("0123456789") for word in words}
+    # A number, and a letter after it, is a version: gpt4o, llama31; gpt4all is somebody else.
+    words |= {own[1] for word in words if (own := re.fullmatch(r"([a-z]+)[0-9]*[a-z]?", word))}
     return next((own for own in _FAMILIES if not words.isdisjoint(own)), ())
 
 

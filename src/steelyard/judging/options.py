@@ -6,9 +6,21 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.core.options import Options, choice, fraction, names, text, unit
+from steelyard.core.options import (
+    Options,
+    choice,
+    flag,
+    fraction,
+    names,
+    number,
+    text,
+    unit,
+    whole,
+)
 
 UNPARSED = ("auto", "wrong", "drop")
+AUTO, MEAN, BT = "auto", "mean", "bt"
+_LEVEL = "Of the intervals."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,5 +57,77 @@ class JudgeOptions(ReadOptions):
         "skilled raters, 0.1 for a crowd.", metavar="E",
     )  # fmt: skip
     own: Any = ()
-    level: float = fraction(0.95, "Of the intervals.")
+    level: float = fraction(0.95, _LEVEL)
     title: str | None = text(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorrectOptions(ReadOptions):
+    """What people would say of all rows, from their labels and the verdicts of a judge."""
+
+    judge: Collection[str] | str | None = names(
+        None, "The judge; several are weighed by labels that their fit did not see."
+    )
+    labels: str = text(
+        "random", "How rows were chosen for labelling: random, by:COLUMN (or by:verdict), "
+        "probability:COLUMN, by-human (so many of each label), or unknown.", metavar="HOW",
+    )  # fmt: skip
+    by: str = choice(
+        AUTO, (AUTO, MEAN, BT), "Means, or Bradley-Terry strengths of pairs (auto: of pairs)."
+    )
+    pair: Collection[str] | None = names(None, "Two systems: the first minus the second.")
+    population: str = choice(
+        "any", ("any", "fixed"), "Rows are a sample of what could be asked, or (fixed) all of it."
+    )
+    anytime: bool = flag("Intervals that hold however often one looks while labelling.")
+    level: float = fraction(0.95, _LEVEL)
+    draws: int = whole(2000, "Draws behind places and tests of all pairs.", least=100, metavar="K")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.judge, str):
+            object.__setattr__(self, "judge", (self.judge,))
+        super().__post_init__()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions(ReadOptions):
+    """How many labels are needed, and which rows to label next."""
+
+    judge: str | None = text(None, "The judge.", metavar="NAME")
+    half_width: float | None = number(
+        None, "Half-width of the interval of the mean that is wanted.", least=0, strict=True,
+        metavar="H",
+    )  # fmt: skip
+    kappa: float | None = number(
+        None, "Half-width of the interval of kappa that is wanted.", least=0, strict=True,
+        metavar="H",
+    )  # fmt: skip
+    accuracy: float | None = fraction(
+        None, "Accuracy that the judge shall be shown to be above.", metavar="A"
+    )
+    pair: Collection[str] | None = names(None, "Two systems to tell apart.")
+    difference: float | None = number(
+        None, "How far they are apart; by default as far as labels say so far.", metavar="D"
+    )
+    budget: int | None = whole(None, "How many rows to label next.", least=1, metavar="N")
+    power: float = fraction(0.8, "With which probability a difference shall be found.")
+    level: float = fraction(0.95, _LEVEL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriftOptions(ReadOptions):
+    """What changed from one version of a judge to the next."""
+
+    changed_rubric: bool = flag("The rubric differs on purpose: compare all the same.")
+    level: float = fraction(0.95, _LEVEL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiasOptions(ReadOptions):
+    """What sways judges beyond people."""
+
+    by: Collection[str] | None = names(
+        None, "Columns of words by which agreement is split; by default all that are found."
+    )
+    own: Any = ()
+    level: float = fraction(0.95, _LEVEL)

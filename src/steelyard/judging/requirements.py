@@ -15,9 +15,10 @@ from typing import Any
 from steelyard.core.errors import UsageError, hint
 
 _FORM = re.compile(
-    r"\s*(abs\()?\s*([a-z_0-9]+(?:\.[a-z_0-9 ]+)*)\s*(\))?"  # what it is about
+    r"\s*(abs\()?\s*([^<>=()\s][^<>=()]*?)\s*(\))?"  # what it is about
     r"\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:e-?[0-9]+)?)\s*"
 )
+_SHORT = {"gap": "systems.gap", "rho": "scores.rho", "offset": "scores.offset"}
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 
 
@@ -134,24 +135,24 @@ def check(requirement: Requirement, judge: Mapping[str, Any]) -> Checked:
 def _interval(
     requirement: Requirement, judge: Mapping[str, Any]
 ) -> tuple[float | None, float | None, float | None]:
-    """Find a value and its interval by its name; effects are found by theirs."""
+    """Find a value and its interval by its name; effects are found by theirs.
+
+    What could not be measured, or was not asked of this judge, is undefined.
+    """
     place: Any = judge
-    path = requirement.name.split(".")
-    for depth, part in enumerate(path):
-        if depth == 0 and part == "gap":
-            own = judge.get("systems", {})
-            return _ends(own.get("gap"), own.get("gap_ci"))
+    for part in _SHORT.get(requirement.name, requirement.name).split("."):
         if isinstance(place, list):
+            if not place:
+                return None, None, None
             place = {own.get("name"): own for own in place if isinstance(own, Mapping)}
         if not isinstance(place, Mapping) or part not in place:
             known = [str(key) for key in place] if isinstance(place, Mapping) else []
             raise UsageError(f"requirement '{requirement.text}': no '{part}'; {hint(part, known)}")
-        if place.get(part) is None:
+        if place[part] is None:
             return None, None, None
-        if part == "bias" and "ci" in place:  # of a position, whose interval stands beside it
-            return _ends(place[part], place["ci"])
-        if part == "advantage" and "advantage_ci" in place:
-            return _ends(place[part], place["advantage_ci"])
+        beside = f"{part}_ci" if part != "bias" else "ci"  # where the interval of a number stands
+        if not isinstance(place[part], (Mapping, list)) and beside in place:
+            return _ends(place[part], place[beside])
         place = place[part]
     if isinstance(place, Mapping) and "value" in place:
         return _ends(place["value"], place.get("ci"))

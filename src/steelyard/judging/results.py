@@ -11,10 +11,10 @@ from steelyard.core.table import Column, Frame, Table
 from steelyard.core.words import listed, plural
 from steelyard.data.verdicts import Verdicts
 from steelyard.judging.card import JudgeCard
+from steelyard.judging.cardwords import of_all, of_judge, what_to_do
 from steelyard.judging.jury import Jury
 from steelyard.judging.requirements import FAILS, UNDECIDED, Checked
 from steelyard.judging.verdict import Verdict
-from steelyard.judging.words import of_all, of_judge, what_to_do
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.judged.alttest import AltTest
 

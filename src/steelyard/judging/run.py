@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import InputFile, Provenance
-from steelyard.core.words import plural
+from steelyard.core.words import listed, plural
 from steelyard.data.verdicts import Verdicts
 from steelyard.formats import files
 from steelyard.formats.load import selection
 from steelyard.formats.verdicts.read import VerdictReading, read_verdicts
-from steelyard.judging.card import raters_as_numbers, weigh
+from steelyard.judging.baseline import drift_from, read_baseline
+from steelyard.judging.card import JudgeCard, raters_as_numbers, weigh
 from steelyard.judging.jury import jury
 from steelyard.judging.options import JudgeOptions, ReadOptions
 from steelyard.judging.requirements import check, parse
@@ -47,7 +49,9 @@ def verdicts_of(
 
 
 @keywords(JudgeOptions)
-def judge(*sources: Any, options: JudgeOptions, require: Sequence[str] = ()) -> JudgeReport:
+def judge(
+    *sources: Any, options: JudgeOptions, require: Sequence[str] = (), baseline: Any = None
+) -> JudgeReport:
     """Weigh judges against people: who deserves to be believed, where it errs, what to do.
 
     Parameters
@@ -60,6 +64,8 @@ def judge(*sources: Any, options: JudgeOptions, require: Sequence[str] = ()) -> 
         See :class:`~steelyard.judging.options.JudgeOptions`; given as keywords.
     require
         Requirements, as ``"kappa.low>=0.4"``.
+    baseline
+        The JSON of an old card: how far agreement moved since (``drift.kappa.low>=-0.1``).
 
     Examples
     --------
@@ -70,11 +76,13 @@ def judge(*sources: Any, options: JudgeOptions, require: Sequence[str] = ()) -> 
     >>> frame = polars.DataFrame({"item": range(200), "expert": truth, "gpt": said})
     >>> found = judge(frame, human=["expert"])
     >>> found.cards[0].accuracy.value, found.decisions[0].word
-    (0.945, 'use only with correction')
+    (0.945, 'believe')
     """
+    bounds.names(require=require)
     asked = [parse(text) for text in require]
+    before = None if baseline is None else read_baseline(baseline)
     verdicts = verdicts_of(sources, options)
-    own = _families(options.own, verdicts)
+    own = families(options.own, verdicts)
     cards = tuple(
         weigh(
             verdicts,
@@ -88,7 +96,10 @@ def judge(*sources: Any, options: JudgeOptions, require: Sequence[str] = ()) -> 
     )
     constant = _constant(verdicts, options)
     decisions = tuple(decide(card, None if constant is None else constant[1]) for card in cards)
-    checked = tuple(check(one, card.to_dict()) for card in cards for one in asked)
+    moved = _moved(before, cards, options.level)
+    checked = tuple(
+        check(one, card.to_dict() | moved.get(card.name, {})) for card in cards for one in asked
+    )
     return JudgeReport(
         verdicts=verdicts,
         cards=cards,
@@ -98,23 +109,43 @@ def judge(*sources: Any, options: JudgeOptions, require: Sequence[str] = ()) -> 
         requirements=checked,
         warnings=(*verdicts.notes, *_warnings(verdicts)),
         provenance=provenance_of("judge", sources, options),
+        more={}
+        if before is None
+        else {"drift": {name: own["drift"] for name, own in moved.items()}},
     )
 
 
-def provenance_of(method: str, sources: Sequence[Any], options: ReadOptions) -> Provenance:
-    """Say what was run on which files."""
+def _moved(
+    before: Mapping[str, Mapping[str, Any]] | None, cards: Sequence[JudgeCard], level: float
+) -> dict[str, dict[str, Any]]:
+    """Give how far each judge moved from an old card; all must be on it."""
+    if before is None:
+        return {}
+    for card in cards:
+        if card.name not in before:
+            known = listed(sorted(before), 6)
+            raise UsageError(f"baseline: no judge '{card.name}' in it, only {known}")
+    return {
+        card.name: {"drift": drift_from(before[card.name], card.to_dict(), level)} for card in cards
+    }
+
+
+def provenance_of(
+    method: str, sources: Sequence[Any], options: ReadOptions, rng: object = None
+) -> Provenance:
+    """Say what was run on which files, with which seed if anything was drawn."""
     paths = [Path(source) for source in sources if isinstance(source, (str, Path))]
     inputs = tuple(
         InputFile(str(path), "verdicts", files.sha256(path))
         for path in paths
         if not files.is_folder(path)
     )
-    return Provenance.of(method, {}, inputs=inputs, asked=options)
+    return Provenance.of(method, {}, inputs=inputs, rng=rng, asked=options)
 
 
-def _families(given: Any, verdicts: Verdicts) -> dict[str, str]:
+def families(given: Any, verdicts: Verdicts) -> dict[str, str]:
     """Check which systems are said to be of a judge's family."""
-    own = dict(given.items() if isinstance(given, Mapping) else given)
+    own = dict(selection(given, "own", "judges and patterns of systems, as {'gpt-4': 'gpt-*'}"))
     known = [one.name for one in verdicts.judges]
     for name in own:
         if name not in known:

@@ -36,21 +36,26 @@ def sentinels(verdicts: Verdicts, people: Opinion, judge: Opinion) -> tuple[Sent
     k = len(verdicts.categories)
     shares = np.bincount(labels, minlength=k) / len(labels)
     most = int(shares.argmax())
-    found = [Sentinel(CONSTANT, float(shares[most]), f"always '{verdicts.categories[most]}'")]
+    found = [
+        Sentinel(
+            CONSTANT, float(shares[most]), f"a judge that always says '{verdicts.categories[most]}'"
+        )
+    ]
     if judge.categorical and judge.label is not None:
         own = judge.label[(people.label >= 0) & (judge.label >= 0)]
         if len(own):
             theirs = np.bincount(own, minlength=k) / len(own)
-            what = "the judge's own verdicts, shuffled"
+            what = "its own verdicts in random order"
             found.append(Sentinel(RANDOM, float(shares @ theirs), what))
     if verdicts.kind == "pairs":
         left = float(shares[OF_PAIRS.index("left")])
-        found.append(Sentinel(FIRST, left, "always the left one"))
+        found.append(Sentinel(FIRST, left, "a judge that always picks the left one"))
         longer = by_length(verdicts)
         if longer is not None:
             right = _accuracy(people.label, longer)
-            found.append(Sentinel(LONGER, right, "always the longer one"))
-    return tuple(sorted(found, key=lambda own: (-own.accuracy, own.name)))
+            found.append(Sentinel(LONGER, right, "a judge that always picks the longer one"))
+    known = [own for own in found if not np.isnan(own.accuracy)]
+    return tuple(sorted(known, key=lambda own: (-own.accuracy, own.name)))
 
 
 def by_length(verdicts: Verdicts) -> Codes | None:

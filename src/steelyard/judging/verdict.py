@@ -1,12 +1,19 @@
-"""Five fixed words on a judge, by rules that can be read.
+"""Five fixed words on a judge, by rules that can be read. The first that holds is the verdict.
 
-1. *too little data to say*: fewer than thirty rows with labels, or an interval of agreement (or
-   correlation) half-widths beyond 0.15, unless it is plain that the judge knows nothing.
-2. *believe*: not below people on the same target, above every sentinel, and, where systems are
-   known, a believable gap smaller than the median distance of two systems.
-3. *believe for ranking, not for levels*: nine of ten pairs of systems in people's order, and of
-   those further apart than the believable gap nearly all.
-4. *use only with correction*: a correlation with people of 0.3 or more over rows.
+1. *too little data to say*: agreement is undefined, or all labels are the same (nothing tells a
+   judge from a constant then), or fewer than thirty rows have labels, or the interval of agreement
+   (of correlation, where verdicts are scores) reaches further than 0.15 to either side. A judge
+   whose whole interval is below the best sentinel is not spared by width.
+2. *believe*: not below people on the same target, above every sentinel (the lower end of its
+   agreement above their agreement, and nearer to people than the best constant in the alternative
+   annotator test), and, where five systems or more are known, a believable gap smaller than the
+   median distance of two systems. With one rater nobody knows how far people agree: then kappa (or
+   the correlation) must be 0.8 or more at its lower end, about what careful people reach with each
+   other.
+3. *believe for ranking, not for levels*: five systems or more, nine of ten pairs of them in
+   people's order, and of those further apart than the believable gap nineteen of twenty.
+4. *use only with correction*: a correlation with people of 0.3 or more over rows, which is where
+   labels begin to be worth more with the judge than without.
 5. *do not use*.
 """
 
@@ -15,10 +22,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from steelyard.core.words import plural
 from steelyard.judging.card import JudgeCard
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.judged.alttest import AltTest
 from steelyard.stats.judged.position import FIXED
+from steelyard.stats.judged.scoreagreement import CONSTANT_JUDGE
 from steelyard.stats.prediction_powered.labels import labels_for_kappa
 
 BELIEVE = "believe"
@@ -34,6 +43,8 @@ LEAST_RHO = 0.3
 LEAST_ALIKE = 0.9  # share of pairs of systems in people's order
 LEAST_ABOVE = 0.95  # of those beyond the believable gap
 LEAST_SYSTEMS = 5
+ALONE = 0.8  # kappa, or correlation, that stands for a ceiling where there is one rater
+PLAIN_BIAS = 0.1  # a preference for a place that is worth a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +58,63 @@ class Verdict:
 
 def decide(card: JudgeCard, constant: AltTest | None = None) -> Verdict:
     """Give the verdict on a judge; ``constant`` is the best constant in the alternative test."""
-    main = card.accuracy if card.agreement is not None else card.rho
-    if not main.known:
-        return Verdict(TOO_LITTLE, (f"agreement is undefined: {main.why}",), LEAST_ROWS)
+    silent = _too_little(card)
+    if silent is not None:
+        return silent
     reasons: list[str] = []
     beaten = _sentinels(card, constant, reasons)
-    ranks = _ranking(card, reasons)
-    if card.n < LEAST_ROWS or _wide(main):
-        needed = _needed(main, card.n)
-        return Verdict(
-            TOO_LITTLE, (f"{card.n} labelled rows give agreement {_range(main)}",), needed
-        )
-    people = _people(card, reasons)
-    rho = card.rho.value
-    if people and beaten and ranks is not False:
+    level = card.systems
+    seen = not math.isnan(level.alike) and len(level.systems) >= LEAST_SYSTEMS
+    ranks = seen and _ranking(card, reasons)
+    close = not seen or (level.gap is not None and level.gap.gap.value < level.median_gap)
+    if _people(card, reasons) and beaten and close:
         return Verdict(BELIEVE, tuple(reasons))
     if ranks:
         _biases(card, reasons)
         return Verdict(RANKING, tuple(reasons))
-    if not math.isnan(rho) and rho >= LEAST_RHO:
-        reasons.append(f"correlation with people over rows {rho:.2f}")
+    rho = card.rho
+    if not rho.known:
+        reasons.append(f"no correlation with people: {rho.why}")
+    elif rho.value >= LEAST_RHO:
+        reasons.append(f"correlation with people over rows {rho.value:.2f}")
         return Verdict(CORRECT, tuple(reasons))
-    if not math.isnan(rho):
-        reasons.append(f"correlation with people over rows {rho:.2f}, below {LEAST_RHO}")
+    else:
+        reasons.append(f"correlation with people over rows {rho.value:.2f}, below {LEAST_RHO}")
     return Verdict(DO_NOT, tuple(reasons))
+
+
+def _too_little(card: JudgeCard) -> Verdict | None:
+    """Tell whether nothing can be said, or nothing more than that the judge is of no use."""
+    main = card.accuracy if card.agreement is not None else card.rho
+    if not main.known:
+        return _undefined(card, main)
+    if card.agreement is not None and card.agreement.majority == 1:
+        said = "all labels are the same: nothing tells the judge from one that always says so"
+        return Verdict(TOO_LITTLE, (said,))
+    if (card.n >= LEAST_ROWS and not _wide(main)) or _plainly_below(card):
+        return None
+    measure = "agreement" if card.agreement is not None else "a correlation"
+    rows = plural(card.n, "labelled row")
+    said = f"{rows} {'gives' if card.n == 1 else 'give'} {measure} {_range(main)}"
+    return Verdict(TOO_LITTLE, (said,), _needed(main, card.n))
+
+
+def _undefined(card: JudgeCard, main: Estimate) -> Verdict:
+    """Judge a judge without agreement: one that gives the same number to all rows is of no use."""
+    if main.why == CONSTANT_JUDGE and card.n >= LEAST_ROWS:
+        return Verdict(DO_NOT, (main.why,))
+    needed = LEAST_ROWS if card.n < LEAST_ROWS else None
+    return Verdict(TOO_LITTLE, (f"agreement is undefined ({main.why})",), needed)
 
 
 def _wide(main: Estimate) -> bool:
     return not main.bounded or (main.high - main.low) / 2 > WIDEST
+
+
+def _plainly_below(card: JudgeCard) -> bool:
+    """Tell whether it is clear, however wide the interval, that a sentinel does better."""
+    best = card.best_sentinel
+    return card.n >= LEAST_ROWS and best is not None and card.accuracy.high < best.accuracy
 
 
 def _range(main: Estimate) -> str:
@@ -98,8 +138,8 @@ def _sentinels(card: JudgeCard, constant: AltTest | None, reasons: list[str]) ->
         beaten = card.accuracy.low > best.accuracy
         word = "above" if beaten else "not above"
         reasons.append(
-            f"agrees in {card.accuracy.value:.0%} of rows, {word} {best.accuracy:.0%} of "
-            f'"{best.what}"'
+            f"agrees on {100 * card.accuracy.value:.0f} % of rows, {word} the "
+            f"{100 * best.accuracy:.0f} % of {best.what}"
         )
     if constant is not None and card.alt_test is not None and card.alt_test.advantage.known:
         mine, theirs = card.alt_test.advantage.value, constant.advantage.value
@@ -112,26 +152,29 @@ def _sentinels(card: JudgeCard, constant: AltTest | None, reasons: list[str]) ->
 
 
 def _people(card: JudgeCard, reasons: list[str]) -> bool:
-    """Tell whether it is not below people, as far as can be seen; without a ceiling, by kappa."""
-    if card.ceiling is None or not card.ceiling.difference.known:
-        why = "one rater" if card.ceiling is None else card.ceiling.difference.why
-        reasons.append(f"how far people agree is not known ({why})")
-        return False
+    """Tell whether it is not below people, as far as can be seen."""
     own = card.ceiling
-    below = own.difference.high < 0
-    word = "below" if below else "not below"
-    reasons.append(
-        f"{word} people on the same target ({own.judge.value:.2f} against {own.people.value:.2f})"
-    )
-    return not below
+    if own is not None and own.difference.known:
+        below = own.difference.high < 0
+        word = "below" if below else "not below"
+        against = f"({own.judge.value:.2f} against {own.people.value:.2f})"
+        reasons.append(f"{word} people on the same target {against}")
+        return not below
+    why = "one rater" if own is None else own.difference.why
+    name, found = ("kappa", card.kappa) if card.agreement is not None else ("rho", card.rho)
+    enough = found.bounded and found.low >= ALONE
+    low = f"{name} {found.low:.2f} at its lower end" if found.bounded else f"no interval of {name}"
+    word = "enough" if enough else f"not the {ALONE} that would do"
+    reasons.append(f"how far people agree is not known ({why}); {low}, {word}")
+    return enough
 
 
-def _ranking(card: JudgeCard, reasons: list[str]) -> bool | None:
-    """Tell whether it orders systems well; None where that can't be seen."""
+def _ranking(card: JudgeCard, reasons: list[str]) -> bool:
+    """Tell whether it orders systems well."""
     level = card.systems
-    if math.isnan(level.alike) or len(level.systems) < LEAST_SYSTEMS:
-        return None
-    reasons.append(f"orders {level.alike:.0%} of {level.n_pairs} pairs of systems as people do")
+    reasons.append(
+        f"orders {100 * level.alike:.0f} % of {level.n_pairs} pairs of systems as people do"
+    )
     gap = level.gap
     if gap is None or not gap.gap.known:
         reasons.append("no gap of its scores is believable" if gap is None else gap.gap.why)
@@ -150,6 +193,6 @@ def _biases(card: JudgeCard, reasons: list[str]) -> None:
         if place is not None and place.design == FIXED:
             reasons.append("systems keep their side: a preference for a place would look like one")
         return
-    if abs(place.bias.value) >= 0.1 and place.p < 0.05:
+    if abs(place.bias.value) >= PLAIN_BIAS and place.p < 0.05:
         side = "left" if place.bias.value > 0 else "right"
         reasons.append(f"prefers the {side} place (bias {place.bias.value:+.2f})")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.judging.disagreements import worst_disagreements
 from steelyard.judging.results import JudgeReport
-from steelyard.report.figures import judges as drawing
+from steelyard.report.figures import judgefigures as drawing
 from steelyard.report.figures.style import Chart
 
 if TYPE_CHECKING:

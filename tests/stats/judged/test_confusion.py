@@ -254,3 +254,28 @@ def test_weighted_kappa_of_summeval(shared: Path) -> None:
     ):
         found = kappa(a, b, 5, weights=weights)
         assert (found.value, found.se) == pytest.approx((value, se), abs=1e-11)
+
+
+@pytest.mark.parametrize("n", [4, 30, 400])
+def test_agreement_on_all_rows_is_no_certainty(n):
+    """Wilson's interval of all in n, carried over: a gate must not open on two labels."""
+    labels = np.tile([0, 1], n // 2)
+    found = label_agreement(labels, labels, 2)
+    share = wilson(n, n).low
+    assert found.accuracy.low == pytest.approx(share)
+    for own in (found.kappa, found.ac1, found.alpha):
+        assert (own.value, own.high) == (1, 1)
+        assert own.low == pytest.approx(1 - 2 * (1 - share))
+    constant = label_agreement(labels, np.zeros(n, dtype=int), 2).kappa
+    assert constant.value == 0
+    assert constant.low == pytest.approx(-constant.high)
+    assert constant.high > 0
+
+
+def test_correlation_on_a_line_is_no_certainty():
+    x = np.arange(12.0)
+    found = correlation(x, 3 * x)
+    assert (found.value, found.high) == (pytest.approx(1), pytest.approx(1))
+    assert found.low == pytest.approx(wilson(12, 12).low)
+    back = correlation(x, -x)
+    assert (back.low, back.high) == (pytest.approx(-1), pytest.approx(-found.low))

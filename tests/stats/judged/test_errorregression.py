@@ -98,3 +98,20 @@ def test_pandalm(shared: Path) -> None:
         own = np.nan_to_num(log.points(judge), nan=0.5)  # unparsed as ties, as the figures are
         found = regress_errors(own - human, {"length": length})[1].estimate
         assert (found.value, found.se) == pytest.approx((slope, se), abs=6e-5)
+
+
+def test_what_a_single_row_decides_has_no_interval():
+    """A dummy of one row: its own coefficient has no error, those of others keep theirs."""
+    rng = np.random.default_rng(0)
+    x, errors = rng.normal(size=(2, 30))
+    lone = np.zeros(30)
+    lone[7] = 1
+    constant, length, dummy = regress_errors(errors, {"length": x, "lone": lone})
+    assert not dummy.estimate.bounded
+    assert dummy.estimate.why == "no interval: a single unit decides it"
+    assert dummy.p == 1
+    without = np.delete(np.arange(30), 7)
+    expected = regress_errors(errors[without], {"length": x[without]})
+    for one, other in zip((constant, length), expected, strict=True):
+        assert one.estimate.value == pytest.approx(other.estimate.value)
+        assert one.estimate.se == pytest.approx(other.estimate.se)

@@ -166,3 +166,13 @@ def test_llmbar_natural(
     )
     assert found.consistent.value == pytest.approx(consistent)
     assert (found.first, found.second) == (first, second)
+
+
+@pytest.mark.parametrize(("n", "reach"), [(5, 0.434), (500, 0.0076)])
+def test_no_flip_is_no_proof(n, reach):
+    """Five pairs without a flip do not show that there is no bias; five hundred nearly do."""
+    found = swapped_position(np.tile([0, 2], n)[:n], np.tile([0, 2], n)[:n])
+    assert (found.bias.value, found.bias.se, found.consistent.value) == (0, 0, 1)
+    assert (found.bias.low, found.bias.high) == pytest.approx((-reach, reach), abs=1e-3)
+    assert found.consistent.low == pytest.approx(1 - reach, abs=1e-3)
+    assert found.consistent.high == 1

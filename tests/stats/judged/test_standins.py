@@ -17,7 +17,7 @@ from steelyard.core.errors import UsageError
 from steelyard.stats.judged.alttest import alternative_annotator, best_constant
 from steelyard.stats.judged.ceiling import label_ceiling, score_ceiling
 from steelyard.stats.judged.juries import dawid_skene, stacked, vote
-from steelyard.stats.judged.repeats import drift, noise_of_runs, self_agreement
+from steelyard.stats.judged.reruns import drift, noise_of_runs, self_agreement
 
 
 def sparse(rng, raters, rows, k):
@@ -272,3 +272,10 @@ def test_drift() -> None:
     assert found.changed.n == 7
     nothing = drift(human, np.full(8, -1), new)
     assert not nothing.changed.known
+
+
+def test_a_jury_that_says_nothing():
+    found = dawid_skene(np.full((3, 4), -1), 2)
+    assert found.labels.tolist() == [-1] * 4
+    assert found.prior.tolist() == [0.5, 0.5]
+    assert vote(np.full((3, 4), -1), 2).tolist() == [-1] * 4

@@ -16,7 +16,7 @@ from steelyard.stats.prediction_powered.anytime import anytime_interval
 from steelyard.stats.prediction_powered.mean import corrected_mean, people_alone
 from steelyard.stats.prediction_powered.probabilities import weighted_mean
 from steelyard.stats.prediction_powered.rogangladen import rogan_gladen
-from steelyard.stats.prediction_powered.strata import stratified_mean
+from steelyard.stats.prediction_powered.stratified import stratified_mean
 
 
 def drawn(seed: int, n: int = 40, more: int = 160):

@@ -7,7 +7,7 @@ model's outcome. Null is a verdict that could not be parsed, and 0 stands for a 
 from __future__ import annotations
 
 from steelyard.data.judgements import BattleLog
-from steelyard.formats.arenas.verdicts import BATTLES, Battles, Verdict
+from steelyard.formats.arenas.arenabattles import BATTLES, Battles, Verdict
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.record import records

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from steelyard.core.words import plural
 from steelyard.data.judgements import BattleLog
-from steelyard.formats.arenas.verdicts import BATTLES, Battles, Verdict, judge_of
+from steelyard.formats.arenas.arenabattles import BATTLES, Battles, Verdict, judge_of
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.record import Record, records
@@ -45,6 +45,12 @@ def _game(record: Record, place: int, game: object) -> tuple[float, float] | Non
         return None
     outcome, weight = _VERDICTS[own.choice("score", _VERDICTS)]
     return (outcome if place else 1 - outcome), weight
+
+
+def outcome_of(record: Record, place: int, game: object) -> float | str | None:
+    """Give the model's outcome of a game; None if it was not judged, a word if no verdict came."""
+    found = _game(record, place, game)
+    return found[0] if found is not None else None if game is None else "no verdict"
 
 
 def _unfold(view: FileView) -> RawTable:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.data.judgements import BattleLog
-from steelyard.formats.arenas.verdicts import VOTES, Battles, Verdict
+from steelyard.formats.arenas.arenabattles import VOTES, Battles, Verdict
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import ForeignFormat, ForeignTable
 from steelyard.formats.judged import battlelogs

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
-from steelyard.formats.arenas.verdicts import BATTLES, JUDGE, SCORES, Battles, Verdict, judge_of
+from steelyard.formats.arenas.arenabattles import BATTLES, JUDGE, SCORES, Battles, Verdict, judge_of
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.rawtable import RawTable, Stated, from_rows
 from steelyard.formats.record import records

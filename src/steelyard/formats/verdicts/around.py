@@ -12,8 +12,8 @@ from steelyard.data.judgements import Codes, Floats, encode
 from steelyard.formats.cells import label, numbers_of
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.verdicts.columns import LENGTHS, sides
-from steelyard.formats.verdicts.gathering import Gathered
-from steelyard.formats.verdicts.wording import is_gap
+from steelyard.formats.verdicts.sayings import is_gap
+from steelyard.formats.verdicts.sheets import Gathered
 
 FEWEST = 10  # units below which rows are taken for independent, unless one is named
 _MOST_SLICES = 50
@@ -41,8 +41,8 @@ def units(gathered: Gathered, wanted: str) -> Units:
         if wanted in ("item", "row", "segment") or column is None:
             continue
         cells = sheet.table.texts(column)
-        for row, place in enumerate(gathered.place[number]):
-            if own[place] is None:
+        for row, place in enumerate(gathered.place[number].tolist()):
+            if place >= 0 and own[place] is None:
                 own[place] = cells[row]
         given = sheet.table.given.get(column, column)
         name = "document" if given.startswith("doc") else "prompt" if "prompt" in given else given
@@ -55,7 +55,7 @@ def units(gathered: Gathered, wanted: str) -> Units:
     if len(known) == len(own) and (chosen or FEWEST <= len(set(known)) < len(own)):
         names, codes = encode([value or "" for value in own])
         return Units(names, codes, name)
-    items = [key.item for key in gathered.keys]
+    items = [key[0] for key in gathered.keys]
     if len(set(items)) < len(items) and (wanted == "item" or len(set(items)) >= FEWEST):
         names, codes = encode(items)
         return Units(names, codes, "item")
@@ -65,8 +65,8 @@ def units(gathered: Gathered, wanted: str) -> Units:
 def placed(gathered: Gathered, number: int, cells: Sequence[Any]) -> list[Any]:
     """Bring the cells of a column into the rows that they are about."""
     found: list[Any] = [None] * len(gathered)
-    for place, cell in zip(gathered.place[number], cells, strict=True):
-        if found[place] is None:
+    for place, cell in zip(gathered.place[number].tolist(), cells, strict=True):
+        if place >= 0 and found[place] is None:
             found[place] = cell
     return found
 
@@ -124,10 +124,11 @@ def _numbers(gathered: Gathered, number: int, name: str) -> Floats | None:
 def _difference(
     gathered: Gathered, number: int, base: str, left: Floats, right: Floats
 ) -> tuple[str, Floats]:
-    sheet = gathered.sheets[number]
     turned = np.zeros(len(gathered), dtype=bool)
-    for place, side in zip(gathered.place[number], sheet.sides(), strict=True):
-        turned[place] = side[1] is not None and side != gathered.sides[place]
+    first = {place: row for row, place in reversed([*enumerate(gathered.place[number].tolist())])}
+    for place, row in first.items():  # that whose cells were taken
+        if place >= 0:
+            turned[place] = gathered.turned(number)[row]
     one, other = np.where(turned, right, left), np.where(turned, left, right)
     if base not in LENGTHS:
         return base, one - other

@@ -11,8 +11,9 @@ import numpy as np
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.formats import roles
+from steelyard.formats.cells import label, parse_number
 from steelyard.formats.rawtable import RawTable
-from steelyard.formats.verdicts.wording import PairColumn, Scale, is_gap
+from steelyard.formats.verdicts.sayings import PairColumn, Scale
 
 ITEM = ("battle", "item", "segment", "seg", "seg_id", "segment_id", "sid", "line", "id", "item_id",
         "battle_id", "pair_id", "example_id", "sample_id", "example", "idx", "question_id",
@@ -57,45 +58,75 @@ class Keys:
         return {name for name in found if name is not None}
 
 
-def keys_of(table: RawTable, named: Collection[str], unit: str | None) -> Keys:
+#: What ``columns={role: name}`` may name, and other words for it.
+ROLES = ("item", "system", "left", "right", "unit", "run", "rater", "judge", "task")
+_ALSO = {"segment": "item", "epoch": "run", "doc": "unit", "prompt": "unit"}
+
+
+def roles_given(given: Collection[tuple[str, str]]) -> dict[str, str]:
+    """Check which columns the user gave which roles."""
+    found = {}
+    for role, name in given:
+        own = _ALSO.get(role, role)
+        if own not in ROLES:
+            raise UsageError(f"columns: no role '{role}'; {hint(role, ROLES)}")
+        found[own] = name
+    return found
+
+
+def keys_of(
+    table: RawTable, named: Collection[str], unit: str | None, given: Mapping[str, str]
+) -> Keys:
     """Find the keys by the names that columns have; ``named`` are people and judges, none of them.
 
-    ``unit`` is the column that the user named as what rows share.
+    ``unit`` is the column that the user named as what rows share, ``given`` others by their role.
     """
-    free = [name for name in table.columns if name not in named]
+    own = {role: name for role, name in given.items() if name in table.columns}
+    if unit is not None and unit in table.columns:
+        own["unit"] = unit
+    taken = {*named, *own.values()}
+    free = [name for name in table.columns if name not in taken]
 
-    def first(names: Sequence[str], but: Collection[str | None] = ()) -> str | None:
-        return next((name for name in names if name in free and name not in but), None)
+    def first(role: str, names: Sequence[str], but: str | None = None) -> str | None:
+        if role in own:
+            return own[role]
+        return next((name for name in names if name in free and name != but), None)
 
-    if unit is not None and unit not in table.columns:
-        unit = None
-    left, right = first(roles.LEFT), first(roles.RIGHT)
+    left, right = first("left", roles.LEFT), first("right", roles.RIGHT)
     if (left is None) != (right is None):
-        found = left or right
-        raise UsageError(f"{table.place}: column '{found}' without its other side")
-    item = first(ITEM, (unit,))
-    task = first(roles.TASK)
+        raise UsageError(f"{table.place}: column '{left or right}' without its other side")
+    item = first("item", ITEM)
     system = None
     if left is None:
-        system = first(roles.SYSTEM) or first(
-            [name for name in roles.SYSTEM_ALSO if name != "name"]
-        )
+        also = [name for name in roles.SYSTEM_ALSO if name != "name"]
+        system = first("system", (*roles.SYSTEM, *also))
     return Keys(
         item=item,
         system=system,
         left=left,
         right=right,
-        unit=unit or first(UNIT, (item,)),
-        run=first(RUN),
-        rater=first(roles.RATER),
-        judge=first(JUDGE),
-        task=task,
+        unit=first("unit", UNIT, item),
+        run=first("run", RUN),
+        rater=first("rater", roles.RATER),
+        judge=first("judge", [name for name in JUDGE if _holds_names(table, name)]),
+        task=first("task", roles.TASK),
     )
 
 
-def verdict_column(table: RawTable, keys: Keys, named: Collection[str], whose: str) -> list[str]:
+def _holds_names(table: RawTable, name: str) -> bool:
+    """Tell names of judges from the scores of one that is called so: no gaps, some word."""
+    cells = table.columns.get(name, ())
+    words = {label(cell) for cell in cells}
+    return (
+        None not in words and "" not in words and any(parse_number(word) is None for word in words)
+    )
+
+
+def verdict_column(
+    table: RawTable, keys: Keys, named: Collection[str], whose: str, but: Collection[str] = ()
+) -> list[str]:
     """Find what a long table holds: one column of verdicts, or one for either order."""
-    free = [name for name in table.columns if name not in keys.columns]
+    free = [name for name in table.columns if name not in keys.columns and name not in but]
     own = [name for name in free if name in named]
     if own:
         return own
@@ -141,23 +172,19 @@ def says_no_verdict(name: str) -> bool:
     return not _NO_VERDICT.isdisjoint(roles.words(name)) or roles.says_id(name)
 
 
-def holds_outcomes(cells: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> bool:
+def holds_outcomes(
+    cells: Sequence[Any], left: Sequence[str | None], right: Sequence[str | None]
+) -> bool:
     """Tell whether a column says who won: half of what it says, or more, can be understood."""
-    how = PairColumn.of(cells)
-    known = total = 0
-    for cell, one, other in zip(cells, left, right, strict=True):
-        if not is_gap(cell):
-            total += 1
-            known += how.points(cell, one, other) is not None
-    return total > 0 and 2 * known >= total
+    known = ~np.isnan(PairColumn.of(cells).points(cells, left, right))
+    return len(cells) > 0 and 2 * int(known.sum()) >= len(cells)
 
 
 def holds_grades(cells: Sequence[Any], scale: Scale) -> bool:
     """Tell whether a column holds what people said of outputs, or numbers."""
     value, label = scale.read(cells)
-    said = sum(not is_gap(cell) for cell in cells)
-    known = int(((label >= 0) | ~np.isnan(value)).sum())
-    return said > 0 and 2 * known >= said
+    known = (label >= 0) | ~np.isnan(value)
+    return len(cells) > 0 and 2 * int(known.sum()) >= len(cells)
 
 
 def chosen(patterns: Collection[str], known: Collection[str], what: str) -> tuple[str, ...]:
@@ -174,12 +201,4 @@ def chosen(patterns: Collection[str], known: Collection[str], what: str) -> tupl
 def matching(patterns: Collection[str], names: Collection[str]) -> list[str]:
     """Give the names that patterns (``gpt-*``) stand for, in the order of the names."""
     parts = [re.escape(p).replace(r"\*", ".*") for p in patterns]
-    return [name for name in names if any(re.fullmatch(part, name) for part in parts)]
-
-
-def described(keys: Keys, given: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Give the roles of key columns and what the file calls them."""
-    found = (("segment", keys.item), ("system", keys.system), ("left", keys.left),
-             ("right", keys.right), ("unit", keys.unit), ("epoch", keys.run),
-             ("rater", keys.rater), ("judge", keys.judge), ("task", keys.task))  # fmt: skip
-    return tuple((role, (given.get(name, name),)) for role, name in found if name is not None)
+    return [name for name in names if any(re.fullmatch(part, name, re.DOTALL) for part in parts)]

@@ -98,32 +98,38 @@ def regress_errors(
         if groups <= width:
             raise UsageError(f"{groups} units, expected more than the {width} coefficients")
     pulls = _by_group(codes, q * residuals[:, None], groups)
+    alone = np.zeros((0, width))
     if kind == "HC3":
-        pulls = _without_own(codes, q, groups, pulls)
+        pulls, alone = _without_own(codes, q, groups, pulls)
     pulls = pulls @ inverse.T
-    covariance = pulls.T @ pulls
+    # What a single unit decides has no finite error.
+    decided = np.abs(alone @ inverse.T) > 1e-8 * np.abs(inverse).max(axis=1)
+    se = np.where(decided.any(axis=0), np.inf, np.sqrt(np.diagonal(pulls.T @ pulls)))
     freedom = groups - (width if unit is None else 1)
-    return _effects(names, coefficients, np.sqrt(np.diagonal(covariance)), n, freedom, level)
+    return _effects(names, coefficients, se, n, freedom, level)
 
 
 def _by_group(codes: NDArray[np.integer], rows: Floats, groups: int) -> Floats:
     return np.stack([group_sums(codes, column, groups) for column in rows.T], axis=1)
 
 
-def _without_own(codes: NDArray[np.integer], q: Floats, groups: int, pulls: Floats) -> Floats:
+def _without_own(
+    codes: NDArray[np.integer], q: Floats, groups: int, pulls: Floats
+) -> tuple[Floats, Floats]:
     """Give the pulls that units have on a fit without them: (I - Q'Q of the unit)^-1 times theirs.
 
-    Of a single row this is its residual divided by one minus its leverage.
+    Of a single row this is its residual divided by one minus its leverage. A direction that a unit
+    alone decides has nothing to be fitted without it: such directions are given beside.
     """
     width = q.shape[1]
     products = (q[:, :, None] * q[:, None, :]).reshape(len(q), width * width)
     rest = np.eye(width) - _by_group(codes, products, groups).reshape(groups, width, width)
-    # A unit that alone decides a coefficient has nothing to be fitted without it: no finite error.
-    alone = np.linalg.eigvalsh(rest)[:, 0] < 1e-10
-    rest[alone] = np.eye(width)
-    freed: Floats = np.linalg.solve(rest, pulls[:, :, None])[:, :, 0].astype(np.float64)
-    freed[alone] = np.inf
-    return freed
+    values, vectors = np.linalg.eigh(rest)
+    lost = values < 1e-10
+    scale = np.divide(1.0, values, out=np.zeros_like(values), where=~lost)
+    turned = (vectors.transpose(0, 2, 1) @ pulls[:, :, None])[:, :, 0] * scale
+    freed: Floats = (vectors @ turned[:, :, None])[:, :, 0]
+    return freed, vectors.transpose(0, 2, 1)[lost]
 
 
 def _check_columns(x: Floats, names: list[str]) -> None:
@@ -151,7 +157,9 @@ def _effects(
     return tuple(
         Effect(
             name,
-            Estimate(float(b), float(b - reach * se), float(b + reach * se), float(se), n=n),
+            Estimate(float(b), float(b - reach * se), float(b + reach * se), float(se), n=n)
+            if np.isfinite(se)
+            else Estimate(float(b), n=n, why="no interval: a single unit decides it"),
             float(own),
             float(both),
         )

@@ -65,6 +65,8 @@ class ErrorModel:
 def dawid_skene(labels: Codes, n_categories: int, *, iterations: int = _ITERATIONS) -> ErrorModel:
     """Fit every judge's confusion matrix and the truth together, from the vote on.
 
+    Rows of which all judges say the same are alike: they are counted, and fitted once.
+
     Examples
     --------
     >>> found = dawid_skene(np.array([[0, 1, 1, 0], [0, 1, 1, 0], [0, 1, 0, 0]]), 2)
@@ -75,12 +77,20 @@ def dawid_skene(labels: Codes, n_categories: int, *, iterations: int = _ITERATIO
     counts = _counts(labels, n_categories)
     said = counts.sum(axis=1)
     some = said > 0
-    own = labels[:, some]
-    truth = counts[some] / said[some, None]
+    if not some.any():
+        even = np.full(n_categories, 1 / n_categories)
+        nothing = np.full((labels.shape[1], n_categories), np.nan)
+        return ErrorModel(nothing, np.tile(even, (len(labels), n_categories, 1)), even)
+    own, place, times = np.unique(
+        np.maximum(labels[:, some], -1), axis=1, return_inverse=True, return_counts=True
+    )
+    first = _counts(own, n_categories)
+    truth = first / first.sum(axis=1, keepdims=True)
+    weight = times.astype(np.float64)
     last = -np.inf
     for _ in range(iterations):
-        prior = truth.mean(axis=0)
-        confusion = np.stack([_confusion(one, truth) for one in own])
+        prior = weight @ truth / weight.sum()
+        confusion = np.stack([_confusion(one, truth * weight[:, None]) for one in own])
         log = np.tile(np.log(np.maximum(prior, 1e-300)), (len(truth), 1))
         for judge, one in enumerate(own):
             known = one >= 0
@@ -89,17 +99,17 @@ def dawid_skene(labels: Codes, n_categories: int, *, iterations: int = _ITERATIO
         truth = np.exp(log - most)
         total = truth.sum(axis=1, keepdims=True)
         truth /= total
-        likelihood = float((most + np.log(total)).sum())
+        likelihood = float(weight @ (most + np.log(total))[:, 0])
         if likelihood - last < _TOLERANCE:
             break
         last = likelihood
     posterior = np.full((labels.shape[1], n_categories), np.nan)
-    posterior[some] = truth
+    posterior[some] = truth[place.ravel()]
     return ErrorModel(posterior, confusion, prior)
 
 
 def _confusion(said: Codes, truth: Floats) -> Floats:
-    """Give what a judge says by truth; even shares where a category is never true."""
+    """Give what a judge says by (weighted) truth; even shares where a category is never true."""
     k = truth.shape[1]
     found = np.zeros((k, k))
     known = said >= 0

@@ -19,9 +19,11 @@ from scipy.special import bdtr, ndtri
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats, group_sums
 from steelyard.stats.estimate import Estimate, undefined
+from steelyard.stats.judged.proportions import TINY, without_noise
 
 SWAPPED, RANDOM_SIDES, FIXED = "swapped", "random-sides", "fixed"
 Codes = NDArray[np.integer]
+_SIDES = (-1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +127,9 @@ def swapped_position(
     side = to_first.astype(np.float64) - to_second
     return Position(
         design=SWAPPED,
-        bias=mean_by_unit(side, own, level),
+        bias=mean_by_unit(side, own, level, _SIDES),
         p=exact_sign_p(first, second),
-        consistent=mean_by_unit((a == b).astype(np.float64), own, level),
+        consistent=mean_by_unit((a == b).astype(np.float64), own, level, (0.0, 1.0)),
         first=first,
         second=second,
         half=int((a != b).sum()) - first - second,
@@ -177,7 +179,7 @@ def one_order_position(
     own = None if unit is None else unit[known]
     found = Position(
         design=RANDOM_SIDES,
-        bias=mean_by_unit(side, own, level),
+        bias=mean_by_unit(side, own, level, _SIDES),
         p=exact_sign_p(int((side > 0).sum()), int((side < 0).sum())),
         consistent=nothing,
     )
@@ -192,8 +194,8 @@ def one_order_position(
         bias=found.bias,
         p=found.p,
         consistent=nothing,
-        people=mean_by_unit(theirs, shared, level),
-        beyond_people=mean_by_unit(beyond, shared, level),
+        people=mean_by_unit(theirs, shared, level, _SIDES),
+        beyond_people=mean_by_unit(beyond, shared, level, (-2.0, 2.0)),
     )
 
 
@@ -224,8 +226,16 @@ def sides_are_fixed(left: Codes, right: Codes) -> bool:
     return bool((excess - 1).sum() / np.sqrt(2 * often.sum()) > 4)
 
 
-def mean_by_unit(values: Floats, unit: Codes | None, level: float) -> Estimate:
+def mean_by_unit(
+    values: Floats,
+    unit: Codes | None,
+    level: float,
+    within: tuple[float, float] | None = None,
+) -> Estimate:
     """Give a mean with its normal interval; noise by unit where rows share something.
+
+    Where all values are the same, and ``within`` says between which bounds they are, the interval
+    is that of rows that were not seen.
 
     Examples
     --------
@@ -240,7 +250,7 @@ def mean_by_unit(values: Floats, unit: Codes | None, level: float) -> Estimate:
     off = values - mean
     if unit is None:
         se = float(np.sqrt(off @ off / n / n))
-        correction = 1.0
+        correction, groups = 1.0, n
     else:
         _, codes = np.unique(unit, return_inverse=True)
         groups = int(codes.max()) + 1
@@ -250,5 +260,8 @@ def mean_by_unit(values: Floats, unit: Codes | None, level: float) -> Estimate:
         se = float(np.sqrt(sums @ sums / n / n))
         correction = float(np.sqrt(groups / (groups - 1)))
     se *= correction
+    if se < TINY and within is not None:
+        found = without_noise(mean, groups, level, *within)
+        return Estimate(mean, found.low, found.high, 0.0, n=n)
     reach = float(ndtri(0.5 + level / 2)) * se
     return Estimate(mean, mean - reach, mean + reach, se, n=n)

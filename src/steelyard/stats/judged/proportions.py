@@ -12,6 +12,7 @@ from steelyard.stats.arrays import Floats, group_sums
 from steelyard.stats.estimate import Estimate, undefined
 
 Codes = NDArray[np.integer]
+TINY = 1e-12  # an error that is rounding
 
 
 def wilson(successes: float, n: float, level: float = 0.95) -> Estimate:
@@ -99,6 +100,28 @@ def noise_by_unit(influence: Floats, unit: Codes | None) -> tuple[float, int]:
     return float(np.sqrt(sums @ sums * groups / (groups - 1)) / n), groups
 
 
+def unseen(n: float, level: float = 0.95) -> float:
+    """Give the share of rows that may be unlike all n that were seen: Wilson's, of none in n.
+
+    Where rows show no noise at all (two that agree, five pairs without a flip), this is how far
+    a value may be from what they say; an interval of no width would be a claim.
+
+    Examples
+    --------
+    >>> round(unseen(5), 3), round(unseen(500), 3)
+    (0.434, 0.008)
+    """
+    z = float(ndtri(0.5 + level / 2))
+    return z * z / (n + z * z)
+
+
+def without_noise(value: float, n: float, level: float, least: float, most: float) -> Estimate:
+    """Give the interval of a value between ``least`` and ``most`` on which all rows agree."""
+    share = unseen(n, level)
+    low, high = value - share * (value - least), value + share * (most - value)
+    return Estimate(value, low, high, 0.0, n=round(n))
+
+
 def with_noise(
     value: float,
     influence: Floats,
@@ -109,6 +132,8 @@ def with_noise(
     most: float = math.inf,
 ) -> Estimate:
     """Give a value with the interval that its influences have: normal, or t where there are units.
+
+    Without any noise, a value that has bounds has the interval of :func:`unseen` rows.
 
     Examples
     --------
@@ -122,6 +147,9 @@ def with_noise(
     se, groups = noise_by_unit(influence, unit)
     if math.isnan(se):
         return Estimate(value, n=n, why="no interval: all rows share one unit")
+    if se < TINY and math.isfinite(least) and math.isfinite(most):
+        found = without_noise(value, groups, level, least, most)
+        return Estimate(value, found.low, found.high, se, n=n)
     tail = 0.5 + level / 2
     reach = se * float(ndtri(tail) if unit is None else stdtrit(groups - 1, tail))
     return Estimate(value, max(least, value - reach), min(most, value + reach), se, n=n)

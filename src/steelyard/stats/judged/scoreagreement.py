@@ -13,9 +13,11 @@ from scipy.special import ndtri, stdtrit
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.judged.proportions import noise_by_unit, with_noise
+from steelyard.stats.judged.proportions import noise_by_unit, unseen, with_noise
 
 Codes = NDArray[np.integer]
+CONSTANT_JUDGE = "the judge gave the same number to all rows"
+CONSTANT_PEOPLE = "people gave the same number to all rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ def correlation(
 ) -> Estimate:
     """Pearson's correlation of two columns without gaps; the interval is Fisher's, by unit.
 
+    Where all rows lie on one line, it reaches as far as rows that were not seen could take it.
+
     Examples
     --------
     >>> found = correlation(np.array([1.0, 2, 3, 4, 5]), np.array([1.0, 3, 2, 5, 4]))
@@ -81,14 +85,16 @@ def correlation(
     n = len(x)
     if n < 3:
         return undefined(f"{n} rows, expected three or more", n)
-    for values, who in ((x, "people"), (y, "the judge")):
+    for values, why in ((x, CONSTANT_PEOPLE), (y, CONSTANT_JUDGE)):
         if np.ptp(values) <= 1e-12 * float(np.abs(values).max()):
-            return undefined(f"{who} gave the same number to all rows", n)
+            return undefined(why, n)
     a, b = ((v - v.mean()) / v.std() for v in (x, y))
     r = max(-1.0, min(1.0, float(a @ b / n)))
     room = 1 - r * r
     if room < 1e-12:
-        return Estimate(r, r, r, 0.0, n=n)
+        rows = n if unit is None else len(np.unique(unit))
+        low, high = sorted((r, r * (1 - unseen(rows, level))))
+        return Estimate(r, low, high, 0.0, n=n)
     se, groups = noise_by_unit(a * b - r * (a * a + b * b) / 2, unit)
     if math.isnan(se):
         return Estimate(r, n=n, why="no interval: all rows share one unit")

@@ -38,11 +38,29 @@ def anytime_interval(
     bounds.number(0, 1, strict=True, level=level)
     bounds.whole(1, tightest=tightest)
     alpha = 1 - level
-    t = np.arange(1, len(values) + 1)
+    t = np.arange(1.0, len(values) + 1)
     mean = np.cumsum(values) / t
     squares = np.maximum(np.cumsum(values * values) / t - mean * mean, 0.0)
     spread = np.sqrt(squares * t / np.maximum(t - 1, 1))
+    reach = spread / np.sqrt(t) * _errors_wide(t, alpha, tightest)
+    return mean - reach, mean + reach
+
+
+def anytime_reach(n: int, *, level: float = 0.95, tightest: int = 100) -> float:
+    """Give how many standard errors the interval reaches after n values, whatever they are.
+
+    Examples
+    --------
+    >>> round(anytime_reach(100), 3), round(anytime_reach(10_000), 3)
+    (3.035, 3.562)
+    """
+    bounds.number(0, 1, strict=True, level=level)
+    bounds.whole(1, n=n, tightest=tightest)
+    return float(_errors_wide(np.array([float(n)]), 1 - level, tightest)[0])
+
+
+def _errors_wide(t: Floats, alpha: float, tightest: int) -> Floats:
     rate = (-2 * math.log(alpha) + math.log(1 - 2 * math.log(alpha))) / tightest
     grown = t * rate + 1
-    reach = spread * np.sqrt(2 * grown / (t * t * rate) * np.log(np.sqrt(grown) / alpha))
-    return mean - reach, mean + reach
+    found: Floats = np.sqrt(2 * grown / (t * rate) * np.log(np.sqrt(grown) / alpha))
+    return found

@@ -59,7 +59,7 @@ def weighted_mean(
     lam = shared / spread if spread > 0 else 0.0
     own = lam * f + np.where(labelled, (np.nan_to_num(y) - lam * f) / pi, 0.0)
     value = float(own.mean())
-    people = _horvitz_thompson(scaled, unit=None if unit is None else unit[judged], level=level)
+    people = _horvitz_thompson(scaled, n, unit=None if unit is None else unit[judged], level=level)
     if unit is None:
         se = math.sqrt(float(own.var(ddof=1)) / total)
         reach = float(ndtri(0.5 + level / 2)) * se
@@ -70,9 +70,9 @@ def weighted_mean(
     return Corrected(estimate, people, alone, lam, math.nan, n, total)
 
 
-def _horvitz_thompson(scaled: Floats, *, unit: Codes | None, level: float) -> Estimate:
+def _horvitz_thompson(scaled: Floats, n: int, *, unit: Codes | None, level: float) -> Estimate:
     """Give the mean of labels over their probabilities: people alone."""
     value = float(scaled.mean())
     se, _ = noise_by_unit(scaled - value, unit)
     reach = float(ndtri(0.5 + level / 2)) * se
-    return Estimate(value, value - reach, value + reach, se, n=int(np.count_nonzero(scaled)))
+    return Estimate(value, value - reach, value + reach, se, n=n)

@@ -153,7 +153,10 @@ class _Fit:
     def _inverse(self, theta: Floats) -> Floats:
         p, q = expit(self._labelled.times(theta)), expit(self._rest.times(theta))
         bend = self._labelled.weighted(p * (1 - p)) + self._rest.weighted(q * (1 - q))
-        inverse = np.linalg.inv(pinned(bend / (self._n + self._more), self._k))
+        try:
+            inverse = np.linalg.inv(pinned(bend / (self._n + self._more), self._k))
+        except np.linalg.LinAlgError:
+            raise self._too_few() from None
         return np.asarray(inverse, dtype=np.float64)
 
     def best_weight(self, theta: Floats) -> float:

@@ -71,7 +71,7 @@ def stratified_mean(
     for k in range(len(codes)):
         own = code == k
         share = float(own.mean())
-        mean, variance, lam, freedom = _part(y[own], f[own])
+        mean, variance, lam, freedom = stratum_mean(y[own], f[own])
         parts.append((share, mean, variance))
         freedoms.append(freedom)
         weights.append(lam)
@@ -90,14 +90,14 @@ def stratified_mean(
         return Corrected(estimate, people, alone, 0.0, math.nan, n, total)
     below = sum(own**2 / df for own, df in zip(noise, freedoms, strict=True))
     freedom = variance**2 / below if below > 0 else math.inf
-    low, high = _ends(value, se * float(stdtrit(freedom, 0.5 + level / 2)), labelled)
+    low, high = share_ends(value, se * float(stdtrit(freedom, 0.5 + level / 2)), labelled)
     note = "labels are random within strata; the mean of people alone does not weigh them"
     lam = float(np.dot(weights, [share for share, _, _ in parts]))
     estimate = Estimate(value, low, high, se, n=n)
     return Corrected(estimate, people, alone, lam, math.nan, n, total, note)
 
 
-def _ends(value: float, reach: float, labels: Floats) -> tuple[float, float]:
+def share_ends(value: float, reach: float, labels: Floats) -> tuple[float, float]:
     """Give the ends of an interval: of a share inside 0 and 1, on the scale of log-odds.
 
     Strata of a rare verdict give shares near an end, where an even interval misses too often.
@@ -108,7 +108,7 @@ def _ends(value: float, reach: float, labels: Floats) -> tuple[float, float]:
     return float(expit(centre - scaled)), float(expit(centre + scaled))
 
 
-def _part(human: Floats, judge: Floats) -> tuple[float, float, float, float]:
+def stratum_mean(human: Floats, judge: Floats) -> tuple[float, float, float, float]:
     """Give the corrected mean of a stratum, its variance, the weight, and degrees of freedom."""
     labelled = ~np.isnan(human)
     y, f, others = human[labelled], judge[labelled], judge[~labelled]

@@ -6,25 +6,34 @@ import math
 from collections.abc import Sequence
 
 from steelyard.core.words import listed, plural
-from steelyard.data.verdicts import Verdicts
-from steelyard.judging.card import OWN_FAMILY, JudgeCard
+from steelyard.data.verdicts import OF_PAIRS, Verdicts
+from steelyard.judging.card import JudgeCard
 from steelyard.judging.jury import Jury
+from steelyard.judging.swaying import OWN_FAMILY
 from steelyard.judging.verdict import (
     BELIEVE,
     CORRECT,
     DO_NOT,
+    PLAIN_BIAS,
     RANKING,
     TOO_LITTLE,
     Verdict,
 )
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.judged.alttest import AltTest
-from steelyard.stats.judged.position import RANDOM_SIDES
+from steelyard.stats.judged.position import RANDOM_SIDES, SWAPPED
 
-_PLAIN = 0.1  # a preference for a place that is worth a sentence
+ALPHA = 0.05  # above which no sentence says that something sways a judge
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Give a share in hundredths.
+
+    Examples
+    --------
+    >>> percent(0.857)
+    '86 %'
+    """
     return f"{100 * share:.0f} %"
 
 
@@ -40,21 +49,24 @@ def of_judge(card: JudgeCard, verdict: Verdict, verdicts: Verdicts) -> str:
     The first line decides; those that follow it are indented.
     """
     lines = [f"{card.name}: {_headline(card, verdict)}"]
-    rows = "battles" if verdicts.kind == "pairs" else "outputs"
+    rows = f"{card.n:,} {'battles' if verdicts.kind == 'pairs' else 'outputs'}"
+    if verdicts.judge(card.name).other_order is not None:
+        rows = f"{card.n:,} verdicts, in both orders"
     if card.agreement is not None and card.accuracy.known:
-        said = f"  It agrees with people on {_percent(card.accuracy.value)} of {card.n:,} {rows}"
+        said = f"  It agrees with people on {percent(card.accuracy.value)} of {rows}"
         kappa = card.kappa
         said += f" (kappa {_with_ends(kappa)})" if kappa.known else f" (no kappa: {kappa.why})"
         lines.append(f"{said}{_against_people(card)}.")
     elif card.rho.known:
-        said = f"  It correlates with people at {_with_ends(card.rho)} over {card.n:,} {rows}"
+        said = f"  It correlates with people at {_with_ends(card.rho)} over {rows}"
         lines.append(f"{said}{_against_people(card)}.")
     best = card.best_sentinel
     if best is not None and card.accuracy.known and card.accuracy.low <= best.accuracy:
         lines.append(
-            f"  {best.what[0].upper()}{best.what[1:]} agrees as often ({_percent(best.accuracy)})."
+            f"  {best.what[0].upper()}{best.what[1:]} would agree as often "
+            f"({percent(best.accuracy)})."
         )
-    lines += _place(card)
+    lines += _place(card, verdicts)
     lines += _systems(card)
     lines += _swayed(card)
     return "\n".join(lines)
@@ -66,7 +78,7 @@ def _headline(card: JudgeCard, verdict: Verdict) -> str:
     if (
         place is not None
         and place.bias.known
-        and abs(place.bias.value) >= _PLAIN
+        and abs(place.bias.value) >= PLAIN_BIAS
         and place.design == RANDOM_SIDES
     ):
         sides = " if sides are random"
@@ -90,7 +102,7 @@ def _against_people(card: JudgeCard) -> str:
     if own.measure == "correlation":
         shown = f"{people:.2f} against {judge:.2f}"
     else:
-        shown = f"{_percent(people)} against {_percent(judge)}"
+        shown = f"{percent(people)} against {percent(judge)}"
     if own.difference.high < 0:
         return f"; people agree more with each other ({shown})"
     if own.difference.low > 0:
@@ -98,21 +110,32 @@ def _against_people(card: JudgeCard) -> str:
     return f", about as much as people with each other ({shown})"
 
 
-def _place(card: JudgeCard) -> list[str]:
+def _place(card: JudgeCard, verdicts: Verdicts) -> list[str]:
     place = card.position
     if place is None or not place.bias.known:
         return [f"  Position: {place.bias.why}."] if place is not None and place.bias.why else []
-    if abs(place.bias.value) < _PLAIN or place.p >= 0.05:
-        return []
-    side = "left" if place.bias.value > 0 else "right"
-    where = f"the {side} answer" if place.design == RANDOM_SIDES else (
-        f"what is shown {'first' if side == 'left' else 'second'}"
-    )  # fmt: skip
+    found = []
+    if place.design == SWAPPED and place.consistent.known:
+        found.append(
+            f"  It says the same in both orders of {percent(place.consistent.value)} of pairs."
+        )
+    if abs(place.bias.value) < PLAIN_BIAS or place.p >= ALPHA:
+        return found
     if place.design == RANDOM_SIDES:
-        share = (1 + abs(place.bias.value)) / 2
-        return [f"  It picks {where} in about {_percent(share)} (bias {_with_ends(place.bias)})."]
+        label = verdicts.judge(card.name).label
+        assert label is not None
+        left, right = (percent(float((label[label >= 0] == OF_PAIRS.index(side)).mean()))
+                       for side in ("left", "right"))  # fmt: skip
+        # "The right answer" would be understood as the correct one.
+        shares = (
+            f"picks the left answer in {left} of battles, the one on the right in {right}"
+            if place.bias.value > 0
+            else f"picks the answer on the right in {right} of battles, the left one in {left}"
+        )
+        return [*found, f"  It {shares} (bias {_with_ends(place.bias)})."]
+    where = "first" if place.bias.value > 0 else "second"
     won = f"{place.first} pairs go to the first place in both orders, {place.second} to the second"
-    return [f"  It prefers {where}: {won} (bias {_with_ends(place.bias)})."]
+    return [*found, f"  It prefers what is shown {where}: {won} (bias {_with_ends(place.bias)})."]
 
 
 def _systems(card: JudgeCard) -> list[str]:
@@ -120,7 +143,7 @@ def _systems(card: JudgeCard) -> list[str]:
     if math.isnan(level.alike):
         return []
     said = (
-        f"  It orders {_percent(level.alike)} of the {level.n_pairs} pairs of systems as people do"
+        f"  It orders {percent(level.alike)} of the {level.n_pairs} pairs of systems as people do"
     )
     gap = level.gap
     if gap is None or not gap.gap.known:
@@ -132,19 +155,20 @@ def _systems(card: JudgeCard) -> list[str]:
 def _swayed(card: JudgeCard) -> list[str]:
     found = []
     for effect in card.effects[1:]:
-        if effect.p_adjusted >= 0.05 or not effect.estimate.known:
+        if effect.p_adjusted >= ALPHA or not effect.estimate.known:
             continue
         way = "more" if effect.estimate.value > 0 else "less"
+        ends = _with_ends(effect.estimate, 3)
         if effect.name == OWN_FAMILY:
-            word = "favours" if effect.estimate.value > 0 else "does not favour, but slights,"
-            found.append(f"{word} its own family ({_with_ends(effect.estimate, 3)})")
+            kind = "kinder to" if effect.estimate.value > 0 else "harder on"
+            found.append(f"is {kind} its own family than people are ({ends})")
         elif effect.name == "length":
-            found.append(f"rewards length {way} than people do ({_with_ends(effect.estimate, 3)})")
+            found.append(f"rewards length {way} than people do ({ends})")
         elif effect.name == "exaggeration":
             word = "exaggerates" if effect.estimate.value > 0 else "shrinks"
-            found.append(f"{word} the differences of systems")
+            found.append(f"{word} how far systems are apart")
         else:
-            found.append(f"is swayed by {effect.name} ({_with_ends(effect.estimate, 3)})")
+            found.append(f"is swayed by {effect.name} ({ends})")
     return [f"  It {listed(found, 4, last=' and ')}."] if found else []
 
 
@@ -163,7 +187,7 @@ def of_all(
         if below and best.advantage.known:
             lines.append(
                 f"Always saying '{label}' is as near to the other raters as a person in "
-                f"{_percent(best.advantage.value)} of rows: it beats {len(below)} of "
+                f"{percent(best.advantage.value)} of rows: it beats {len(below)} of "
                 f"{plural(len(cards), 'judge')} ({listed(below, 6)})."
             )
     if jury is not None:
@@ -174,8 +198,8 @@ def of_all(
         else:
             word = "about as good as its best member"
         lines.append(
-            f"The jury of all {len(jury.judges)} judges is right in {_percent(jury.vote.value)}, "
-            f"{word} ({jury.best}, {_percent(jury.best_accuracy.value)})."
+            f"The jury of all {len(jury.judges)} judges is right in {percent(jury.vote.value)}, "
+            f"{word} ({jury.best}, {percent(jury.best_accuracy.value)})."
         )
     return lines
 
@@ -188,7 +212,8 @@ def what_to_do(
     if not known:
         return []
     best = max(known, key=lambda card: (card.worth, card.name))
-    lines = [f"What to do: 100 human labels with {best.name} are worth {best.worth:.0f} without it"]
+    worth = f"are worth as much as {best.worth:.0f} without it"
+    lines = [f"What to do: 100 human labels with {best.name} {worth}"]
     unlabelled = len(verdicts) - int(verdicts.labelled.sum())
     believed = [d.word for d in decisions].count(BELIEVE)
     if unlabelled and not believed:

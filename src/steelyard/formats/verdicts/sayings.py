@@ -6,12 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from steelyard.data.judgements import Codes, Floats
-from steelyard.data.verdicts import MISSING, OF_PAIRS, POINTS_OF_LEFT, UNPARSED
-from steelyard.formats.cells import GAPS, parse_number
+from steelyard.data.verdicts import MISSING, OF_PAIRS, POINTS_OF_LEFT, UNPARSED, Bools
+from steelyard.formats.cells import GAPS, brief, parse_number
 
 RIGHT, TIE, LEFT = POINTS_OF_LEFT
 _PAIRS = {
@@ -33,6 +34,7 @@ _FAILS = {fail for fail, _ in _BINARY}
 _PASSES = {word for _, word in _BINARY}
 _MOST_LEVELS = 11  # whole numbers up to which grades are categories
 _LONGEST = 40  # characters of a label; what is longer is an answer that was not parsed
+_SLIPS = 0.05  # share of words up to which a person's numbers are numbers with slips
 _RARE = 0.01  # share of a judge's verdicts below which a word that people never use is no label
 
 
@@ -47,15 +49,40 @@ def _number(cell: object) -> float | None:
     if isinstance(cell, bool):
         return float(cell)
     found = parse_number(cell.strip() if isinstance(cell, str) else cell)
-    return None if found is None or math.isnan(found) else found
+    return found if found is not None and math.isfinite(found) else None
+
+
+def said_in(cells: Sequence[Any]) -> tuple[list[int], list[Any]]:
+    """Give the rows in which something is said, and what; lists and objects as text.
+
+    Examples
+    --------
+    >>> said_in(["left", "", None, " tie ", float("nan"), ["x"]])
+    ([0, 3, 5], ['left', 'tie', "['x']"])
+    """
+    try:
+        kinds = set(cells)
+    except TypeError:
+        cells = [brief(cell) if isinstance(cell, (list, dict, set)) else cell for cell in cells]
+        kinds = set(cells)
+    told = {cell: None if is_gap(cell) else _plain(cell) for cell in kinds}
+    found = [told[cell] for cell in cells]
+    rows = [row for row, cell in enumerate(found) if cell is not None]
+    return rows, [found[row] for row in rows]
+
+
+def _plain(cell: object) -> object:
+    return cell.strip() if isinstance(cell, str) else cell
 
 
 @dataclass(frozen=True, slots=True)
 class PairColumn:
     """How the numbers of a column of pairs are meant.
 
-    ``style`` is ``points`` (of the left one, 0 to 1), ``places`` (1 left, 2 right, 0 a tie) or
-    ``signs`` (1 left, -1 right, 0 a tie); None where some number is none of these.
+    ``style`` is ``points`` (of the left one, 0 to 1), ``places`` (1 left, 2 right, 0 a tie),
+    ``signs`` (1 left, -1 right, 0 a tie) or ``open``, which noughts and ones alone leave it: they
+    are taken for what others in the same tables write, else for points; None where some number is
+    none of these.
     """
 
     style: str | None
@@ -66,48 +93,76 @@ class PairColumn:
 
         Examples
         --------
-        >>> [PairColumn.of(cells).style for cells in (["1", "2"], ["0.3", "1"], ["-1", "1"], ["7"])]
-        ['places', 'points', 'signs', None]
+        >>> columns = (["1", "2"], ["0.3", "1"], ["-1", "1"], ["7"], ["0", "1"])
+        >>> [PairColumn.of(cells).style for cells in columns]
+        ['places', 'points', 'signs', None, 'open']
         """
-        found = {number for cell in cells if (number := _number(cell)) is not None}
-        if found <= {0.0, 1.0, 2.0} and 2.0 in found:
+        found = {number for cell in set(cells) if (number := _number(cell)) is not None}
+        if found <= {0.0, 1.0}:
+            return cls("open")
+        if found <= {0.0, 1.0, 2.0}:
             return cls("places")
-        if found <= {-1.0, 0.0, 1.0} and -1.0 in found:
+        if found <= {-1.0, 0.0, 1.0}:
             return cls("signs")
         return cls("points" if all(0 <= x <= 1 for x in found) else None)
 
-    def points(self, cell: object, left: str | None, right: str | None) -> float | None:
-        """Give the points of the left one; None where the cell can't be understood.
+    def settled(self, others: Iterable[PairColumn]) -> PairColumn:
+        """Take the style of others where the own one is open; the first that has one decides.
 
         Examples
         --------
-        >>> column = PairColumn("places")
-        >>> [column.points(cell, "X", "Y") for cell in ("2", "left", "Y", "tie", "sorry")]
-        [0.0, 1.0, 0.0, 0.5, None]
+        >>> PairColumn("open").settled([PairColumn("open"), PairColumn("places")]).style
+        'places'
         """
+        if self.style != "open":
+            return self
+        told = (own.style for own in others if own.style in ("points", "places", "signs"))
+        return PairColumn(next(told, "points"))
+
+    def word(self, cell: object) -> float | None:
+        """Give the points of the left one; None where the cell can't be understood."""
         if isinstance(cell, str):
-            text = cell.strip()
-            if left is not None and text == left:
-                return LEFT
-            if right is not None and text == right:
-                return RIGHT
-            word = _PAIRS.get(text.casefold())
-            if word is not None:
-                return word
+            known = _PAIRS.get(cell.casefold())
+            if known is not None:
+                return known
         number = _number(cell)
         if number is None or self.style is None:
             return None
         if self.style == "places":
-            return {1.0: LEFT, 2.0: RIGHT, 0.0: TIE}[number]
+            return {1.0: LEFT, 2.0: RIGHT, 0.0: TIE}.get(number)
         return (number + 1) / 2 if self.style == "signs" else number
 
+    def points(
+        self, cells: Sequence[Any], left: Sequence[str | None], right: Sequence[str | None]
+    ) -> Floats:
+        """Give the points of the left one of each pair, NaN where a cell can't be understood.
 
-def pair_labels(points: Floats, unread: Sequence[bool]) -> Codes:
+        The name of a system means that it won, whatever else it could mean.
+
+        Examples
+        --------
+        >>> cells = ["2", "left", "Y", "tie", "sorry", "Z"]
+        >>> PairColumn("places").points(cells, ["X"] * 6, ["Y"] * 6).tolist()
+        [0.0, 1.0, 0.0, 0.5, nan, nan]
+        """
+        kinds = set(cells)
+        known = {cell: math.nan if (x := self.word(cell)) is None else x for cell in kinds}
+        found = np.array([known[cell] for cell in cells], dtype=np.float64)
+        if not kinds.isdisjoint(left) or not kinds.isdisjoint(right):
+            for row, cell in enumerate(cells):
+                if cell == left[row]:
+                    found[row] = LEFT
+                elif cell == right[row]:
+                    found[row] = RIGHT
+        return found
+
+
+def pair_labels(points: Floats, unread: Bools) -> Codes:
     """Give labels of points: who got more than half."""
     half = OF_PAIRS.index("tie")
     said = np.where(points > TIE, OF_PAIRS.index("left"), OF_PAIRS.index("right"))
     found = np.where(np.isnan(points), MISSING, np.where(points == TIE, half, said))
-    return np.where(np.asarray(unread, dtype=bool), UNPARSED, found).astype(np.int32)
+    return np.where(unread, UNPARSED, found).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,27 +190,34 @@ class Scale:
         >>> Scale.of([["0.31", "0.7"]], [["0.4", "1"]]).categories
         ()
         """
-        said = [str(cell).strip() for own in people for cell in own if not is_gap(cell)]
-        numbers = [_number(cell) for own in people for cell in own if not is_gap(cell)]
-        if all(x is not None for x in numbers):
-            return cls._of_numbers([x for x in numbers if x is not None], judges)
+        counts = Counter(cell for own in people for cell in own if not is_gap(cell))
+        numbers = {x for cell in counts if (x := _number(cell)) is not None}
+        odd = sum(n for cell, n in counts.items() if _number(cell) is None)
+        if odd <= _SLIPS * counts.total():
+            return cls._of_numbers(numbers, judges)
+        said = [str(cell).strip() for cell in counts]
         small = {word.casefold() for word in said}
-        if small <= _FAILS | _PASSES and small & (_FAILS | _PASSES):
+        if small <= _FAILS | _PASSES:
             return cls._of_truths(small)
         return cls._of_labels(said, judges)
 
     @classmethod
-    def _of_numbers(cls, numbers: list[float], judges: Sequence[Sequence[object]]) -> Scale:
-        levels = set(numbers)
-        theirs = [{x for cell in own if (x := _number(cell)) is not None} for own in judges]
-        if not _are_levels(levels):
+    def _of_numbers(cls, numbers: set[float], judges: Sequence[Sequence[object]]) -> Scale:
+        if not _are_levels(numbers):
             return cls((), (), {}, ordered=True)
-        for own in theirs:
+        binary = numbers <= {0.0, 1.0}
+        levels = numbers | ({0.0, 1.0} if binary else set())
+        for theirs in judges:
+            own = {x for cell in set(theirs) if (x := _number(cell)) is not None}
             if _are_levels(levels | own):
                 levels |= own
         ordered = sorted(levels)
         names = tuple(str(int(x)) if x.is_integer() else str(x) for x in ordered)
-        return cls(names, tuple(ordered), {}, ordered=True)
+        words: dict[str, int] = {}
+        if binary:  # a judge may say it in words
+            words = {word: ordered.index(x) for x, own in ((0.0, _FAILS), (1.0, _PASSES))
+                     for word in own}  # fmt: skip
+        return cls(names, tuple(ordered), words, ordered=True)
 
     @classmethod
     def _of_truths(cls, small: set[str]) -> Scale:
@@ -189,23 +251,23 @@ class Scale:
         >>> [own.tolist() for own in scale.read(["2.5", "3", "sorry"])]
         [[2.5, 3.0, nan], [-1, -1, -2]]
         """
-        value = np.full(len(cells), np.nan)
-        label = np.full(len(cells), MISSING, dtype=np.int32)
         place = {x: n for n, x in enumerate(self.values)}
         numeric = not any(math.isnan(x) for x in self.values)
         fits = bool(self.categories)
-        for row, cell in enumerate(cells):
+        known: dict[Any, tuple[float, int]] = {}
+        for cell in set(cells):
+            word, number = self.words.get(str(cell).strip().casefold()), _number(cell)
             if is_gap(cell):
-                continue
-            word = self.words.get(str(cell).strip().casefold())
-            number = _number(cell)
-            if word is not None:
-                label[row], value[row] = word, self.values[word]
+                known[cell] = math.nan, MISSING
+            elif word is not None:
+                known[cell] = self.values[word], word
             elif number is not None and numeric:
-                value[row], label[row] = number, place.get(number, MISSING)
+                known[cell] = number, place.get(number, MISSING)
                 fits &= number in place
             else:
-                label[row] = UNPARSED
+                known[cell] = math.nan, UNPARSED
+        value = np.array([known[cell][0] for cell in cells], dtype=np.float64)
+        label = np.array([known[cell][1] for cell in cells], dtype=np.int32)
         if not fits:
             label = np.where(label == UNPARSED, UNPARSED, MISSING).astype(np.int32)
         return value, label

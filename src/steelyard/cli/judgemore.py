@@ -1,0 +1,129 @@
+"""Further questions about judges: bias, correction, plans of labels, drift."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import click
+
+from steelyard.cli.emit import emit, note
+from steelyard.cli.fields import from_fields
+from steelyard.cli.judge import INPUTS, OWN, reading
+from steelyard.cli.options import SUFFIXES, TABLES, OutputOptions, need_inputs, output_options
+from steelyard.core.errors import UsageError
+from steelyard.formats import files
+from steelyard.judging.options import BiasOptions, CorrectOptions, DriftOptions, PlanOptions
+
+_READ_BY_JUDGE = ("human", "unit", "covariates", "ignore")  # the judge is named elsewhere
+_OF_CORRECT = ("judge", "labels", "by", "pair", "population", "anytime", "level", "draws")
+_OF_PLAN = ("judge", "half_width", "kappa", "accuracy", "pair", "difference", "budget", "power",
+            "level")  # fmt: skip
+
+
+@click.command(
+    epilog="Examples: steelyard judge bias battles.csv --human vote; steelyard judge bias "
+    "battles.csv --human vote --by language --covariates chars --own 'gpt-4=gpt-*'"
+)
+@INPUTS
+@reading()
+@from_fields(BiasOptions, "by")
+@OWN
+@from_fields(BiasOptions, "level")
+@output_options
+def bias(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
+    """Say what sways judges beyond people: place, length, their own family, any covariate.
+
+    Errors (judge minus people) are regressed on all covariates at once, on rows that people
+    labelled; agreement is split by slices; of pairs, strengths stand plain and with style
+    controlled.
+    """
+    from steelyard.judging.biases import judge_bias
+
+    need_inputs(inputs, "steelyard judge bias battles.csv --human vote")
+    report = judge_bias(*inputs, **settings)
+    tables = report.tables()
+    text = "\n\n".join([report.summary(), *(table.text() for table in tables)])
+    emit(report.to_dict(), tables, output, text, minded_last=True)
+
+
+@click.command(
+    epilog="Examples: steelyard judge correct verdicts.csv --human expert --judge gpt; steelyard "
+    "judge correct verdicts.csv --human expert --judge gpt --labels by:verdict; steelyard judge "
+    "correct battles.csv --human vote --judge gpt,claude --by bt"
+)
+@INPUTS
+@reading(*_READ_BY_JUDGE)
+@from_fields(CorrectOptions, *_OF_CORRECT)
+@output_options
+def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
+    """Say what people would say of all rows, from few labels and the verdicts of a judge.
+
+    The judge's errors are taken off by the labels (prediction-powered inference), for every system
+    and every pair of systems, by means or by Bradley-Terry strengths, with tiers and places.
+    """
+    from steelyard.judging.correction import correct as run
+
+    need_inputs(inputs, "steelyard judge correct verdicts.csv --human expert --judge gpt")
+    found = run(*inputs, rng=output.seed, **settings)
+    table = found.table()
+    text = f"{found.summary()}\n\n{table.text()}"
+    emit(found.to_dict(), [table], output, text, minded_last=True)
+
+
+@click.command(
+    epilog="Examples: steelyard judge plan verdicts.csv --human expert --judge gpt --half-width "
+    "0.03; steelyard judge plan verdicts.csv --human expert --judge gpt --budget 50 --out "
+    "to-label.csv"
+)
+@INPUTS
+@reading(*_READ_BY_JUDGE)
+@from_fields(PlanOptions, *_OF_PLAN)
+@partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES))))
+def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
+    """Say how many labels are needed, and which rows to label next.
+
+    With --budget N, --out FILE.csv (.tsv, .jsonl, .parquet) writes all rows with the probability
+    that each had to be chosen, and which are to be labelled next: fill in the labels, and judge
+    correct --labels probability:probability takes the file as it is.
+    """
+    from steelyard.formats import tables
+    from steelyard.judging.planning import plan_labels
+
+    need_inputs(inputs, "steelyard judge plan verdicts.csv --human expert --judge gpt")
+    found = plan_labels(*inputs, rng=output.seed, **settings)
+    out = output.out
+    if out is not None and files.suffix(out) in TABLES and found.rows is not None:
+        tables.write(out, found.rows.to_columns())
+        note(f"wrote {out}", output)
+        output = replace(output, out=None)
+    elif out is not None and files.suffix(out) in set(TABLES) - set(SUFFIXES):
+        raise UsageError(f"--out {out}: rows to label are those of --budget N")
+    table = found.table()
+    shown = [found.summary(), *([table.text()] if found.needs else [])]
+    emit(found.to_dict(), [table], output, "\n\n".join(shown), minded_last=True)
+
+
+@click.command(
+    epilog="Examples: steelyard judge drift old.csv new.csv --human expert; steelyard judge drift "
+    "old.csv new.csv labels.csv --human expert"
+)
+@click.argument("inputs", nargs=-1, metavar="OLD NEW [LABELS]...")
+@reading("human", "judges", "unit", "ignore")
+@from_fields(DriftOptions, "changed_rubric", "level")
+@output_options
+def drift(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
+    """Say whether the new version of a judge is better than the old one, by people.
+
+    OLD and NEW hold verdicts on the same rows, LABELS those of people, unless OLD and NEW do.
+    """
+    from steelyard.judging.drifting import judge_drift
+
+    if len(inputs) < 2:
+        example = "steelyard judge drift old.csv new.csv --human expert"
+        raise UsageError(f"expected the old and the new verdicts; for example: {example}")
+    report = judge_drift(*inputs, **settings)
+    table = report.table()
+    text = f"{report.summary()}\n\n{table.text()}"
+    emit(report.to_dict(), [table], output, text, minded_last=True)

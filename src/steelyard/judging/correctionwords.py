@@ -1,0 +1,127 @@
+"""What a correction says in words: who is ahead, what the judge alone would have said, the gain."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steelyard.core.words import plural
+from steelyard.judging.cardwords import percent
+from steelyard.judging.corrected import Correction, named, worth_more
+from steelyard.judging.options import BT
+from steelyard.stats.estimate import Estimate
+from steelyard.stats.prediction_powered.mean import FEWEST, Corrected
+
+
+def said(found: Correction) -> str:
+    """Say it in a few lines."""
+    lines = []
+    if found.overall is not None and len(found.systems) < 2:
+        lines.append(_level(found, found.overall))
+    lines += _order(found)
+    lines += _pair(found)
+    lines += _judge_alone(found)
+    lines += _gain(found)
+    return "\n".join(lines)
+
+
+def _ends(own: Estimate) -> str:
+    if not own.known:
+        return f"undefined ({own.why})"
+    if not own.bounded:
+        return f"{own.value:.3g}"
+    digits = max(2, 1 - math.floor(math.log10(max((own.high - own.low) / 4, 1e-9))))
+    return f"{own.value:.{digits}f} [{own.low:.{digits}f}, {own.high:.{digits}f}]"
+
+
+def _sources(found: Correction) -> str:
+    return f"{plural(found.n_labelled, 'label')} and {found.n_judged:,} verdicts of {found.judge}"
+
+
+def _level(found: Correction, own: Corrected) -> str:
+    if not own.estimate.known:
+        return f"No mean by people: {own.estimate.why}."
+    told = f"By people the mean is {_ends(own.estimate)}, as {_sources(found)} tell"
+    labels = "the labels alone say" if found.weighs_alike else "the labels as they stand say"
+    people = f"{labels} {_ends(own.people)}, " if own.people.known else ""
+    return f"{told}; {people}the judge alone {own.judge:.3g}."
+
+
+def _order(found: Correction) -> list[str]:
+    if found.together is None or len(found.systems) < 2:
+        return []
+    comparison = found.comparison
+    order = comparison.ranking(found.by)
+    own = comparison.aggregations[found.by]
+    place = {name: i for i, name in enumerate(comparison.systems)}
+    known = [name for name in order if not np.isnan(own.ranks[place[name]])]
+    if len(known) < 2:
+        return []
+    assert own.best_rank is not None
+    could = [name for name in known if own.best_rank[place[name]] == 1]
+    first = known[0]
+    told = f"By people {first} comes first, as {_sources(found)} tell"
+    others = [name for name in could if name != first]
+    if not others:
+        return [f"{told}; no other system can be."]
+    if len(could) == len(known):
+        return [f"{told}, but any of the {len(known)} systems could be."]
+    return [f"{told}; {named(others)} could be, too."]
+
+
+def _pair(found: Correction) -> list[str]:
+    if len(found.pairs) != 1:
+        return []
+    pair = found.pairs[0]
+    own = pair.found.estimate
+    if not own.known:
+        return [f"{pair.one} and {pair.other}: {own.why}."]
+    what = "log-strength" if found.by == BT else "points"
+    told = f"{pair.one} minus {pair.other}: {_ends(own)} {what}"
+    people = pair.found.people
+    beside = f"labels alone {_ends(people)}" if people.known else "labels alone can't say"
+    return [f"{told} ({beside}, the judge alone {pair.found.judge:.3g})."]
+
+
+def _judge_alone(found: Correction) -> list[str]:
+    """Say for how many systems the judge's own mean is outside the interval."""
+    own = [(one.system, one.found) for one in found.systems if one.found.estimate.bounded]
+    if not own:
+        own = [("all", found.overall)] if found.overall and found.overall.estimate.bounded else []
+    known = [(name, one) for name, one in own if not math.isnan(one.judge)]
+    if not known:
+        return []
+    out = [
+        (name, one) for name, one in known
+        if not one.estimate.low <= one.judge <= one.estimate.high
+    ]  # fmt: skip
+    if not out:
+        return ["What the judge alone says lies inside all of these intervals."]
+    name, worst = max(out, key=lambda one: (abs(one[1].judge - one[1].estimate.value), one[0]))
+    where = f" of {name}" if name != "all" else ""
+    said = f"it says {worst.judge:.3g}{where}, people {_ends(worst.estimate)}"
+    return [f"The judge alone is off for {len(out)} of {len(known)}: {said}."]
+
+
+def _gain(found: Correction) -> list[str]:
+    if not found.weighs_alike:
+        return []
+    # Few labels have exact intervals, which are no measure of what is gained.
+    parts = [one.found for one in found.systems if one.found.n_labelled >= FEWEST]
+    if len(parts) < 2 and found.overall is not None:
+        parts = [found.overall]
+    gains = [worth_more(own.estimate, own.people) for own in parts]
+    known = [gain for gain in gains if not math.isnan(gain)]
+    if not known:
+        return []
+    gain = float(np.median(known))
+    if all(own.weight == 0 for own in parts):
+        notes = sorted({own.note for own in parts if own.note})
+        why = f" ({notes[0]})" if notes else ""
+        return [f"The judge adds nothing here{why}."]
+    if gain < 1:
+        return ["The judge adds nothing here: intervals are no narrower than those of labels."]
+    labels = found.n_labelled
+    worth = f"With the judge {labels:,} labels are worth {round(gain * labels):,} without it"
+    return [f"{worth} (intervals {percent(1 - 1 / math.sqrt(gain))} narrower)."]

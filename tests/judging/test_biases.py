@@ -1,0 +1,143 @@
+"""What sways judges beyond people."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.stats.judged import realdata
+
+from steelyard.core.errors import UsageError
+from steelyard.judging.biases import judge_bias
+from steelyard.stats.judged.stylestrength import length_controlled, styled_strengths
+
+
+def test_pandalm_has_the_slopes_of_the_notes(shared):
+    found = judge_bias(
+        shared / "judges/pandalm/verdicts.csv.gz", human=["annotator*"], unit="row",
+        covariates=["chars"],
+    )  # fmt: skip
+    assert [one.judge for one in found.judges] == ["gpt-3.5-turbo", "pandalm-7b"]
+    for one in found.judges:
+        names = [effect.name for effect in one.effects]
+        assert names[:2] == ["constant", "length"]
+        assert "exaggeration" in names
+        assert one.position.design == "fixed"
+        assert one.styled.covariates == ("length",)
+    assert "may prefer a place" in found.summary()
+
+
+def test_strengths_with_style_are_those_of_the_fit(shared):
+    log = realdata.pandalm(shared)
+    found = judge_bias(
+        shared / "judges/pandalm/verdicts.csv.gz", human=["annotator1"], judges=["pandalm-7b"],
+        unit="row",
+    ).judges[0].styled  # fmt: skip
+    left, right = log.numbers("chars_left"), log.numbers("chars_right")
+    length = (left - right) / np.maximum(left + right, 1)
+    length /= np.sqrt((length**2).mean())
+    expected = styled_strengths(log.left, log.right, log.points("pandalm-7b"), 5,
+                                {"length": length})  # fmt: skip
+    assert found.judge_styled.log_strength == pytest.approx(expected.log_strength, abs=1e-8)
+    people = styled_strengths(log.left, log.right, log.points("annotator1"), 5)
+    assert found.people.log_strength == pytest.approx(people.log_strength, abs=1e-8)
+    rows = found.rows()
+    assert rows[0][0] == "llama-7b"
+    assert found.to_dict()["judge_styled"]["effects"]["length"]["value"] > 0
+
+
+def test_the_arena_says_who_picks_the_left(shared):
+    found = judge_bias(shared / "judges/arena-judges/battles.csv.gz", human=["human"],
+                       judges=["gpt-3.5-turbo"], own={"gpt-3.5-turbo": "gpt-3.5*"})  # fmt: skip
+    (one,) = found.judges
+    assert one.position.bias.value == pytest.approx(0.724, abs=5e-4)
+    effects = {effect.name: effect.estimate.value for effect in one.effects}
+    assert effects["constant"] == pytest.approx(0.3609, abs=6e-5)
+    assert effects["exaggeration"] == pytest.approx(-0.1535, abs=6e-5)
+    assert effects["own family"] == pytest.approx(-0.0080, abs=6e-5)
+    assert "prefers the left place by 0.72" in found.summary()
+
+
+def test_bias_is_what_a_judge_adds_to_people():
+    rng = np.random.default_rng(0)
+    long = rng.normal(size=600)
+    people = long + rng.normal(size=600)  # people like length, too
+    frame = pl.DataFrame({"item": range(600), "length": long, "people": people,
+                              "fair": people + rng.normal(size=600),
+                              "swayed": people + 0.5 * long + rng.normal(size=600)})  # fmt: skip
+    fair, swayed = judge_bias(frame, human=["people"]).judges
+    assert abs(fair.effects[1].estimate.value) < 0.15
+    assert swayed.effects[1].estimate.value == pytest.approx(0.5, abs=0.15)
+    assert swayed.effects[1].p_adjusted < 1e-6
+
+
+def test_slices_are_compared_with_the_rest_and_corrected_for_being_many():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 900)
+    words = np.array(["en", "de", "zh"])[np.arange(900) % 3]
+    wrong = rng.random(900) < np.where(words == "zh", 0.45, 0.1)
+    frame = pl.DataFrame({"item": range(900), "people": truth, "language": words,
+                              "gpt": np.where(wrong, 1 - truth, truth)})  # fmt: skip
+    report = judge_bias(frame, human=["people"])
+    own = {one.value: one for one in report.judges[0].slices}
+    assert set(own) == {"en", "de", "zh"}
+    right = (~wrong)[words == "zh"]
+    assert own["zh"].agreement.value == pytest.approx(right.mean())
+    assert own["zh"].beyond.value == pytest.approx(right.mean() - (~wrong)[words != "zh"].mean())
+    assert own["zh"].p_adjusted < 1e-6
+    assert own["zh"].beyond.high < 0
+    assert "agrees least where language is zh" in report.summary()
+    assert [table.title for table in report.tables()][1] == "Agreement by slice"
+    with pytest.raises(UsageError, match="by: no column 'lang'"):
+        judge_bias(frame, human=["people"], by=["lang"])
+
+
+def test_a_slice_of_one_prompt_is_not_tested():
+    truth = [0, 1] * 60
+    prompt = [str(i // 12) for i in range(120)]
+    frame = pl.DataFrame({"item": range(120), "people": truth, "gpt": truth, "prompt": prompt,
+                              "set": ["a"] * 12 + ["b"] * 108})  # fmt: skip
+    own = judge_bias(frame, human=["people"], unit="prompt").judges[0].slices
+    assert np.isnan(own[0].p)
+    assert "too few" in own[0].beyond.why
+
+
+def test_no_slice_differs_by_chance_more_often_than_said():
+    rng = np.random.default_rng(2)
+    alarms = 0
+    for _ in range(200):
+        truth = rng.integers(0, 2, 200)
+        said = np.where(rng.random(200) < 0.85, truth, 1 - truth)
+        frame = pl.DataFrame({"item": range(200), "people": truth, "gpt": said,
+                                  "set": rng.choice(["a", "b", "c", "d"], 200)})  # fmt: skip
+        own = judge_bias(frame, human=["people"]).judges[0].slices
+        alarms += any(one.p_adjusted < 0.05 for one in own)
+    assert alarms <= 20
+
+
+def test_a_covariate_that_is_named_must_vary():
+    frame = pl.DataFrame({"item": range(40), "people": [0, 1] * 20, "gpt": [0, 1, 1, 1] * 10,
+                              "cost": [1.0] * 40})  # fmt: skip
+    with pytest.raises(UsageError, match="covariate 'cost' is the same in all labelled rows"):
+        judge_bias(frame, human=["people"], covariates=["cost"])
+
+
+def test_win_rates_at_equal_length_against_one_baseline():
+    rng = np.random.default_rng(3)
+    n = 300
+    longer = rng.integers(50, 150, n)
+    points = np.where(rng.random(n) < 0.6, "left", "right")
+    frame = pl.DataFrame({
+        "item": range(n), "left": rng.choice(["A", "B"], n), "right": ["base"] * n,
+        "chars_left": longer, "chars_right": [100] * n, "people": points,
+        "gpt": np.where(longer > 100, "left", points),
+    })  # fmt: skip
+    found = judge_bias(frame, human=["people"]).judges[0].baseline
+    assert [(own.system, own.baseline) for own in found] == [("A", "base"), ("B", "base")]
+    rows = (frame["left"] == "A").to_numpy()
+    length = (longer - 100) / (longer + 100)
+    expected = length_controlled((frame["gpt"] == "left").to_numpy()[rows].astype(float),
+                                 length[rows])  # fmt: skip
+    assert found[0].found.controlled.value == pytest.approx(expected.controlled.value)
+    assert found[0].to_dict()["win_rate"]["value"] == pytest.approx(expected.plain.value)
+    assert not found[0].found.extrapolated

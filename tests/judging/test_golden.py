@@ -1,0 +1,241 @@
+"""The card through the front door, on real data: every number that notes and papers print."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from steelyard.core.table import dumps
+from steelyard.judging.card import JudgeCard
+from steelyard.judging.results import JudgeReport
+from steelyard.judging.run import judge
+from steelyard.judging.verdict import RANKING
+
+SETS = {"wax": 0.1, "mtbench": 0.2, "framing": 0.15, "summeval": 0.2, "10k_prompts": 0.15}
+
+
+@pytest.fixture(scope="module")
+def arena(shared: Path) -> JudgeReport:
+    own = {"gpt-4-0125-preview": "gpt-4", "gpt-3.5-turbo": "gpt-3.5-turbo"}  # as in the notes
+    return judge(shared / "judges/arena-judges/battles.csv.gz", human=["human"], own=own)
+
+
+@pytest.fixture(scope="module")
+def pandalm(shared: Path) -> JudgeReport:
+    return judge(shared / "judges/pandalm/verdicts.csv.gz", human=["annotator*"], unit="row")
+
+
+def card_of(report: JudgeReport, name: str) -> JudgeCard:
+    return next(card for card in report.cards if card.name == name)
+
+
+def effect(card: JudgeCard, name: str) -> Any:
+    return next(own.estimate for own in card.effects if own.name == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "accuracy", "kappa", "se", "ac1", "ac1_se", "alpha"),
+    [
+        ("pandalm-7b", 999, 0.6677, 0.435355, 0.024055, 0.529109, 0.021796, 0.435567),
+        ("gpt-3.5-turbo", 974, 0.7156, 0.492865, 0.023749, 0.605150, 0.020775, 0.491943),
+    ],
+)
+def test_pandalm(pandalm, name, n, accuracy, kappa, se, ac1, ac1_se, alpha):
+    card = card_of(pandalm, name)
+    own = card.agreement
+    assert own is not None
+    assert card.n == n
+    assert own.accuracy.value == pytest.approx(accuracy, abs=5e-5)
+    assert (own.kappa.value, own.kappa.se) == pytest.approx((kappa, se), abs=1e-6)
+    assert (own.ac1.value, own.ac1.se) == pytest.approx((ac1, ac1_se), abs=1e-6)
+    assert own.alpha.value == pytest.approx(alpha, abs=1e-6)
+    assert own.unparsed == 0  # empty cells are no verdicts, and are said to be missing
+
+
+def test_pandalm_counts_and_missing_verdicts(pandalm):
+    own = card_of(pandalm, "pandalm-7b").agreement
+    assert own is not None
+    order = [2, 0, 1]  # left, right, tie, as the notes have them
+    assert own.counts[order][:, order].tolist() == [[298, 84, 40], [100, 337, 35], [35, 38, 32]]
+    assert "gpt-3.5-turbo: no verdict on 25 of 999 rows" in pandalm.warnings
+
+
+def test_clusters_widen_what_rows_share(shared, pandalm):
+    by_prompt = judge(shared / "judges/pandalm/verdicts.csv.gz", human=["annotator*"])
+    assert len(by_prompt.verdicts.units) == 170
+    assert card_of(by_prompt, "pandalm-7b").kappa.se > 1.3 * card_of(pandalm, "pandalm-7b").kappa.se
+
+
+@pytest.mark.parametrize(
+    ("name", "accuracy", "kappa", "se", "bias", "alike"),
+    [
+        ("gpt-4-0125-preview", 0.5547, 0.3288, 0.0045, 0.074, 0.958),
+        ("claude-3-opus", 0.4752, 0.2107, 0.0045, -0.148, 0.974),
+        ("gpt-3.5-turbo", 0.4002, 0.0734, 0.0027, 0.724, 0.911),
+    ],
+)
+def test_arena(arena, name, accuracy, kappa, se, bias, alike):
+    card = card_of(arena, name)
+    assert card.n == 26919
+    assert card.accuracy.value == pytest.approx(accuracy, abs=5e-5)
+    assert card.kappa.value == pytest.approx(kappa, abs=5e-5)
+    assert card.kappa.se == pytest.approx(se, abs=1e-4)
+    assert card.position is not None
+    assert card.position.bias.value == pytest.approx(bias, abs=5e-4)
+    assert card.position.people.value == pytest.approx(0.005, abs=5e-4)
+    assert card.systems.alike == pytest.approx(alike, abs=5e-4)
+    assert card.systems.n_pairs == 190
+
+
+@pytest.mark.parametrize(
+    ("name", "exaggeration", "own"),
+    [("gpt-4-0125-preview", 0.0478, -0.0488), ("claude-3-opus", -0.0493, 0.0268),
+     ("gpt-3.5-turbo", -0.1535, -0.0080)],
+)  # fmt: skip
+def test_arena_own_family(arena, name, exaggeration, own):
+    """No self-preference of gpt-4, a little of claude."""
+    card = card_of(arena, name)
+    assert effect(card, "exaggeration").value == pytest.approx(exaggeration, abs=6e-4)
+    assert effect(card, "own family").value == pytest.approx(own, abs=6e-4)
+    assert effect(card, "own family").se == pytest.approx(0.0078, abs=4e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "gap"), [("gpt-4-0125-preview", 0.0536), ("claude-3-opus", 0.0521),
+                      ("gpt-3.5-turbo", 0.0628)],
+)  # fmt: skip
+def test_arena_gap(arena, name, gap):
+    """The notes' values took the noise of judge - human; ours that of human - b judge."""
+    own = card_of(arena, name).systems.gap
+    assert own is not None
+    assert own.gap.value == pytest.approx(gap, rel=0.08)
+    assert own.right_above >= 0.98
+    assert own.right_below == pytest.approx(0.79, abs=0.04)
+
+
+def test_arena_in_words(arena):
+    said = arena.summary()
+    own = said[said.index("gpt-3.5-turbo:") :].split("gpt-4")[0]
+    assert own.startswith(
+        "gpt-3.5-turbo: believe it for ranking if sides are random, not for levels or single "
+        "verdicts."
+    )
+    assert "agrees with people on 40 % of 26,919 battles (kappa 0.07 [0.07, 0.08])" in own
+    assert "picks the left answer in 86 % of battles, the one on the right in 14 %" in own
+    assert "orders 91 % of the 190 pairs of systems as people do; gaps under 0.0" in own
+    assert "gpt-4-0125-preview: believe it for ranking, not" in said
+    assert "harder on its own family" in said
+    assert [own.word for own in arena.decisions] == [RANKING] * 3
+    assert "with gpt-4-0125-preview are worth as much as 1" in said
+
+
+def _expected(shared: Path) -> list[dict[str, str]]:
+    with (shared / "judges/alttest/expected.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_alternative_annotators(shared, name):
+    folder = shared / "judges/alttest"
+    found = judge(
+        folder / "humans.csv.gz", folder / "judges.csv.gz", where={"set": name}, unit="row",
+        alt_epsilon=SETS[name],
+    )  # fmt: skip
+    expected = [row for row in _expected(shared) if row["set"] == name]
+    assert len(expected) == 6
+    for row in expected:
+        own = card_of(found, row["judge"]).alt_test
+        assert own is not None
+        assert own.winning_rate == pytest.approx(float(row["winning_rate"]), abs=1e-9)
+        assert own.advantage.value == pytest.approx(float(row["advantage_prob"]), abs=1e-9)
+    if name == "10k_prompts":
+        assert found.constant is not None
+        assert (found.constant[0], round(found.constant[1].winning_rate, 2)) == ("4", 0.77)
+        assert "it beats 5 of 6 judges" in found.summary()
+        beaten = [d.word for d in found.decisions].count("believe")
+        assert beaten <= 1
+
+
+def _llmbar(shared: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    folder = shared / "judges/llmbar"
+    items, said = (pl.read_csv(folder / f"{name}.csv.gz", infer_schema=False)
+                   for name in ("items", "verdicts"))  # fmt: skip
+    return items, said.filter(pl.col("prompt") == "Vanilla")
+
+
+def _judged(items: pl.DataFrame, said: pl.DataFrame, subset: pl.Expr) -> JudgeReport:
+    return judge(
+        items.filter(subset), said.filter(subset).drop("prompt"), human=["gold"],
+        columns={"task": "subset"},
+    )  # fmt: skip
+
+
+def test_llmbar_natural(shared):
+    found = _judged(*_llmbar(shared), pl.col("subset") == "Natural")
+    for name, accuracy, consistent, first, second in (
+        ("GPT-4", 0.955, 0.95, 3, 2), ("ChatGPT", 0.815, 0.71, 25, 4),
+        ("Falcon", 0.74, 0.52, 48, 0),
+    ):  # fmt: skip
+        card = card_of(found, name)
+        place = card.position
+        assert place is not None
+        assert card.accuracy.value == pytest.approx(accuracy, abs=1e-9)
+        assert place.consistent.value == pytest.approx(consistent, abs=1e-9)
+        assert (place.first, place.second) == (first, second)
+
+
+def test_llmbar_adversarial_jury(shared):
+    found = _judged(*_llmbar(shared), pl.col("subset") != "Natural")
+    assert card_of(found, "GPT-4").accuracy.value == pytest.approx(0.810, abs=5e-4)
+    assert card_of(found, "ChatGPT").accuracy.value == pytest.approx(0.270, abs=5e-4)
+    assert found.jury is not None
+    assert found.jury.best == "GPT-4"
+    assert found.jury.difference.high < 0
+    assert "The jury of all 6 judges is right in" in found.summary()
+    assert "worse than its best member (GPT-4, 81 %)" in found.summary()
+    five = judge(
+        *(own.filter(pl.col("subset") != "Natural") for own in _llmbar(shared)), human=["gold"],
+        judges=["GPT-4", "ChatGPT", "LLaMA2", "PaLM2", "Falcon"], columns={"task": "subset"},
+        ignore=["prompt"],
+    ).jury  # fmt: skip
+    assert five is not None
+    assert len(five.judges) == 5
+
+
+def test_the_same_again_to_the_byte(shared, pandalm):
+    again = judge(shared / "judges/pandalm/verdicts.csv.gz", human=["annotator*"], unit="row")
+    one, other = (report.to_dict() for report in (pandalm, again))
+    for found in (one, other):
+        for key in ("created", "provenance", "seconds"):
+            found.pop(key, None)
+    assert dumps(one) == dumps(other)
+
+
+def test_llmbar_by_prompt_subset_and_order(shared):
+    """All 325 rows of the authors' own statistics, through the reader of files."""
+    folder = shared / "judges/llmbar"
+    expected = pl.read_csv(folder / "expected.csv.gz")
+    checked = 0
+    for prompt, rows in expected.group_by("prompt"):
+        found = judge(
+            folder / "items.csv.gz", folder / "verdicts.csv.gz", human=["gold"],
+            where={"prompt": str(prompt[0])}, columns={"task": "subset"},
+        ).verdicts  # fmt: skip
+        gold = found.rater("gold").label
+        assert gold is not None
+        subset = np.array([found.items[code].rpartition("/")[0] for code in found.item])
+        for row in rows.iter_rows(named=True):
+            own, here = found.judge(row["judge"]), subset == row["subset"]
+            assert own.label is not None
+            assert own.other_order is not None
+            for said, column in ((own.label, "correct_12"), (own.other_order, "correct_21")):
+                right = float((said == gold)[here].mean())
+                share = float(row[column].rpartition("=")[2].strip(" %")) / 100
+                assert right == pytest.approx(share, abs=1e-9)
+            checked += 1
+    assert checked == 325

@@ -1,0 +1,153 @@
+"""How many labels are needed, and which rows to label next."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.judging import simulated
+
+import steelyard as sy
+from steelyard.core.errors import UsageError
+from steelyard.judging.labelrows import drawn
+from steelyard.stats.prediction_powered.labels import labels_for_half_width, labels_to_separate
+
+
+def frame(n: int = 1000, labels: int = 100, seed: int = 0) -> pl.DataFrame:
+    """Passes and fails of a judge that is right in five of six."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(n) < 0.6).astype(int)
+    said = np.where(rng.random(n) < 5 / 6, truth, 1 - truth)
+    own = [int(x) if i < labels else None for i, x in enumerate(truth)]
+    return pl.DataFrame({"item": range(n), "people": own, "gpt": said, "truth": truth})
+
+
+def plan(data, **settings):
+    return sy.plan_labels(data, **({"human": ["people"], "judge": "gpt"} | settings))
+
+
+def test_labels_for_a_half_width_are_those_of_the_formula():
+    data = frame()
+    found = plan(data, half_width=0.04)
+    y, f = (data[name].to_numpy()[:100].astype(float) for name in ("people", "gpt"))
+    rho = np.corrcoef(y, f)[0, 1]
+    assert found.rho == pytest.approx(rho)
+    (need,) = found.needs
+    assert need.labels == labels_for_half_width(y.std(ddof=1), rho, 0.04, 1000)
+    assert need.people_alone == labels_for_half_width(y.std(ddof=1), 0.0, 0.04, 1000)
+    assert need.more == need.labels - 100
+    assert "it saves" in found.summary()
+    assert str(need.labels) in found.summary()
+
+
+def test_without_a_question_a_half_width_is_planned_for():
+    (need,) = plan(frame()).needs
+    assert need.question == "A mean within 0.05"
+
+
+def test_more_than_there_are_rows_is_said():
+    (need,) = plan(frame(n=200), half_width=0.001).needs
+    assert need.labels is None
+    assert need.why == "not even with all 200 rows labelled"
+
+
+def test_kappa_and_accuracy():
+    kappa, accuracy = plan(frame(), kappa=0.1, accuracy=0.75).needs
+    assert kappa.labels > 100
+    assert kappa.people_alone is None
+    assert accuracy.labels > 20
+    (beyond,) = plan(frame(), accuracy=0.95).needs
+    assert beyond.labels is None
+    assert "no number of labels" in beyond.why
+
+
+def test_two_systems_are_told_apart_by_their_differences():
+    rng = np.random.default_rng(1)
+    truth, judge = simulated.points(rng, 2)
+    labelled = simulated.chosen(rng, truth.shape, 80, alike=True)
+    data = simulated.verdicts(truth, judge, labelled)
+    (need,) = sy.plan_labels(data, pair=["s1", "s0"], difference=0.2).needs
+    y, f = (x[1] - x[0] for x in (np.where(labelled, truth, np.nan), judge))
+    known = ~np.isnan(y)
+    rho = np.corrcoef(y[known], f[known])[0, 1]
+    assert need.labels == labels_to_separate(0.2, y[known].std(ddof=1), rho, 400)
+    assert need.have == 80
+    (nothing,) = sy.plan_labels(
+        simulated.verdicts(truth, judge, simulated.chosen(rng, truth.shape, 8, alike=True)),
+        pair=["s1", "s0"],
+    ).needs
+    assert "how far they are apart is not known" in nothing.why
+    with pytest.raises(UsageError, match="no system 's9'"):
+        sy.plan_labels(data, pair=["s1", "s9"])
+
+
+def test_too_few_labels_count_the_judge_for_nothing():
+    found = plan(frame(labels=8), half_width=0.1)
+    assert np.isnan(found.rho)
+    assert found.needs[0].labels == found.needs[0].people_alone
+    assert any("spread of labels is not known" in note for note in found.notes)
+    assert "too few to know" in found.summary()
+
+
+def test_the_curve_falls_and_the_judge_helps():
+    curve = plan(frame()).curve
+    labels, helped, alone = (np.array(own) for own in zip(*curve, strict=True))
+    assert labels[-1] == 1000
+    assert (np.diff(helped) < 0).all()
+    assert (helped <= alone + 1e-12).all()
+
+
+@given(st.integers(0, 300), st.integers(1, 30))
+def test_drawn_rows_are_as_many_as_asked_for(seed, budget):
+    rng = np.random.default_rng(seed)
+    wanted = rng.random(60)
+    wanted *= budget / wanted.sum()
+    if wanted.max() > 1:
+        wanted = np.full(60, budget / 60)
+    wanted[-1] += 0.0
+    found = drawn(wanted, rng)
+    assert len(found) == budget
+    assert len(set(found.tolist())) == budget
+    assert (wanted[found] > 0).all()
+
+
+def test_rows_to_label_have_their_probabilities():
+    found = plan(frame(), budget=50)
+    rows = found.rows.to_frame("polars")
+    assert rows.columns == ["item", "gpt", "probability", "to_label", "people"]
+    assert rows.height == 1000
+    counts = dict(rows["to_label"].value_counts().iter_rows())
+    assert counts == {"next": 50, "done": 100, "later": 850}
+    assert set(rows.filter(pl.col("to_label") == "done")["probability"]) == {1.0}
+    open_rows = rows.filter(pl.col("to_label") != "done")
+    assert open_rows["probability"].sum() == pytest.approx(50)
+    assert (open_rows["probability"] > 0).all()
+    assert found.to_dict()["n_next"] == len(found.to_dict()["next"]) == 50
+    again = plan(frame(), budget=50)
+    assert again.rows == found.rows
+    other = sy.plan_labels(frame(), human=["people"], judge="gpt", budget=50, rng=1)
+    assert other.rows != found.rows
+    with pytest.raises(UsageError, match="900 rows are judged and have no label"):
+        plan(frame(), budget=901)
+
+
+def test_a_plan_can_be_corrected_by():
+    """What plan writes is what correct reads: the truth of all rows lies inside."""
+    inside = []
+    for seed in range(60):
+        data = frame(600, 60, seed)
+        rows = sy.plan_labels(data.drop("truth"), human=["people"], judge="gpt", budget=60,
+                              rng=seed).rows.to_frame("polars")  # fmt: skip
+        truth = dict(data.select("item", "truth").iter_rows())
+        filled = [
+            truth[int(item)] if state == "next" else label
+            for item, state, label in rows.select("item", "to_label", "people").iter_rows()
+        ]
+        rows = rows.with_columns(pl.Series("people", filled, dtype=pl.Utf8, strict=False))
+        found = sy.correct(rows, human=["people"], judge="gpt", labels="probability:probability")
+        own = found.overall.estimate
+        assert found.n_labelled == 120
+        inside.append(own.low <= data["truth"].mean() <= own.high)
+    assert np.mean(inside) >= 0.9
