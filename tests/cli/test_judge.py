@@ -241,3 +241,13 @@ def test_fifty_labels_and_two_thousand_verdicts_take_less_than_two_seconds(tmp_p
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
         assert spent < 2, words
+
+
+def test_an_option_changes_the_signature(tmp_path, capsys):
+    some = table(tmp_path / "some.csv", verdicts(300, 100))
+    asked = ["correct", some, "--human", "expert", "--judge", "gpt"]
+    options = [[], ["--labels", "unknown"], ["--labels", "by:verdict"], ["--population", "fixed"],
+               ["--unit", "row"], ["--anytime"], ["--seed", "1"], ["--level", "0.9"]]  # fmt: skip
+    told = [json_of(capsys, *asked, *more)["provenance"]["signature"] for more in options]
+    assert len(set(told)) == len(options)
+    assert "judge:gpt" in told[0]
