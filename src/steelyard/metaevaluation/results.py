@@ -342,4 +342,5 @@ def _about_gaps(gaps: Mapping[str, Gap]) -> str:
     share = float(np.mean([gap.left_out for gap in tried]))
     none = len(gaps) - len(known)
     more = f"; none for {plural(none, 'metric')} that may go against people" if none else ""
-    return f"{told} (beyond it {100 * share:.0f} % are in people's order, each system left out in turn){more}"
+    tested = f"beyond it {100 * share:.0f} % are in people's order, each system left out in turn"
+    return f"{told} ({tested}){more}"
