@@ -345,7 +345,7 @@ def _nearest(latin: str, words: Sequence[_Spoken]) -> _Spoken | None:
     least, most = _SPELLED * len(latin) - 1, len(latin) / _SPELLED + 1  # or too much is lacking
     best, nearest = 0.0, None
     for word in words:
-        if _STEM < len(word.latin) and least <= len(word.latin) <= most:
+        if len(word.latin) > _STEM and least <= len(word.latin) <= most:
             found = Levenshtein.normalized_similarity(latin, word.latin)
             if found >= _SPELLED and found > best:
                 best, nearest = found, word
