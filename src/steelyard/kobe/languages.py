@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from copy import copy
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -248,22 +249,21 @@ class LanguageFilter:
 
 @cache
 def _model() -> Any:
+    """Read the model of all languages; that takes half a second, so it is read once."""
     need_extra("kobe", "a knowledge base", "py3langid")
     from py3langid import langid
 
-    return langid
+    return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 
 
 @cache
 def _identifiable() -> frozenset[str]:
-    langid = _model()
-    return frozenset(langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE).nb_classes)
+    return frozenset(_model().nb_classes)
 
 
 @cache
 def _identifier(langs: frozenset[str]) -> Any:
     """Make an identifier of its own, so that no other user of the library is restricted."""
-    langid = _model()
-    identifier = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
+    identifier = copy(_model())
     identifier.set_languages(sorted(langs))
     return identifier
