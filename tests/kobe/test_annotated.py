@@ -353,9 +353,15 @@ def test_annotated_texts_score_as_the_texts(small_kb, tmp_path: Path, capsys) ->
         assert [c["wanted"] for c in other["categories"]] == [
             c["wanted"] for c in first["categories"]
         ]
-        # Links from files know neither names that are as good in English (Köln) nor languages.
-        counted = [{(e["id"], e["lost"]) for e in one["lost"]} for one in (first, other)]
-        assert len(counted[0] & counted[1]) > 3 * len(counted[0] ^ counted[1])
+        texts_lost, links_lost = (
+            {(e["id"], system): n for e in one["lost"] for system, n in e["by_system"].items() if n}
+            for one in (first, other)
+        )
+        # Files of links name no language, so nobody can tell that the copycat's outputs are German
+        # and that digits which stand there as in the source (31,5 Grad) do not count. This is all.
+        more = texts_lost.keys() - links_lost.keys()
+        assert {system for _, system in more} <= {"copycat"}
+        assert {one: n for one, n in texts_lost.items() if one not in more} == links_lost
     assert run(["kb", "annotate", *texts, *base, "--out", str(tmp_path / "links")]) == 2
     assert "--force overwrites it" in capsys.readouterr().err
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+
+import pytest
+
+from steelyard.kobe.base import leftovers
 from steelyard.kobe.base.leftovers import remove_leftovers
 
 
@@ -25,3 +30,35 @@ def test_the_folder_goes_with_the_last(tmp_path, monkeypatch):
     (tmp_path / "kb" / "embedded-0123456789abcdef").mkdir(parents=True)
     remove_leftovers()
     assert not (tmp_path / "kb").exists()
+
+
+@pytest.fixture
+def two(tmp_path, monkeypatch):
+    """A folder with two bases of earlier versions."""
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path))
+    for name in ("embedded-0123456789abcdef", "embedded-0123456789abcdee"):
+        (tmp_path / "kb" / name).mkdir(parents=True)
+        (tmp_path / "kb" / name / "manifest.json").write_text("12345")
+    return tmp_path / "kb"
+
+
+def test_another_process_removes_all_of_them(two, monkeypatch, capsys):
+    really = shutil.rmtree
+    monkeypatch.setattr(leftovers.shutil, "rmtree", lambda *_, **given: really(two, **given))
+    assert remove_leftovers() == 5  # the second had gone before anybody looked how large it was
+    assert capsys.readouterr().err.startswith("removed 1 knowledge base(s)")
+
+
+def test_another_process_removes_each_of_them_first(two, monkeypatch, capsys):
+    measured = leftovers._size
+    monkeypatch.setattr(leftovers, "_size", lambda path: (shutil.rmtree(path), measured(path))[1])
+    assert remove_leftovers() == 0
+    assert capsys.readouterr().err == ""
+    assert not two.exists()
+
+
+def test_what_can_not_be_removed_is_not_said_to_be(two, monkeypatch, capsys):
+    monkeypatch.setattr(leftovers.shutil, "rmtree", lambda *_, **__: None)  # a read-only cache
+    assert remove_leftovers() == 0
+    assert capsys.readouterr().err == ""
+    assert len([*two.iterdir()]) == 2

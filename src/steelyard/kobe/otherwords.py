@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
-from steelyard.kobe.linking.namematching import Piece, alike, pieces
+from steelyard.kobe.linking.namematching import alike, pieces
 from steelyard.kobe.linking.numberwords import number_words
 from steelyard.kobe.linking.romanise import romanise
 from steelyard.kobe.linking.wordforms import common, fold, fold_text
@@ -273,9 +274,9 @@ def heard(
     if mention.tier == "name" or any(c.isdigit() for c in mention.text):
         return None
     own = _script(mention.text)
-    every = [word for word in pieces(output) if _script(word.text) != own]
+    every = [word for word in _spoken(output) if word.script != own]
     there = [w for w in every if not any(w.start < e and s < w.end for s, e in linked)]
-    for name in (mention.text, *names) if every else ():
+    for name in dict.fromkeys((mention.text, *names)) if every else ():
         parts = [part for part in re.split(r"[\s\-·・]+", name) if part]
         span = _cut_otherwise("".join(map(romanise, parts)), every)
         if span is not None:
@@ -284,7 +285,9 @@ def heard(
             return mention._replace(start=start, end=end, text=text, rule="literal")
         if mention.group == "place" and len(parts) > 1:
             parts = [p for p in parts if not any(common(fold(p, lang), lang) for lang in langs)]
-        found = _by_ear(parts, there) or _by_ear(["".join(parts)], there)
+        found = _by_ear(parts, there)
+        if not found and len(parts) != 1:
+            found = _by_ear(["".join(parts)], there)
         if found:
             start, end = min(w.start for w in found), max(w.end for w in found)
             if end - start <= 2 * sum(len(w.text) for w in found):
@@ -293,30 +296,63 @@ def heard(
     return None
 
 
-def _cut_otherwise(whole: str, words: Sequence[Piece]) -> tuple[int, int] | None:
+class _Spoken(NamedTuple):
+    """A word of an output, its script, and how it is written in Latin letters."""
+
+    text: str
+    start: int
+    end: int
+    script: str
+    latin: str
+
+
+@lru_cache(maxsize=64)  # the mentions of one output come one after the other
+def _spoken(output: str) -> tuple[_Spoken, ...]:
+    return tuple(_Spoken(*w, _script(w.text), romanise(w.text)) for w in pieces(output))
+
+
+def _cut_otherwise(whole: str, words: Sequence[_Spoken]) -> tuple[int, int] | None:
     """Find a name in two words or three that are one in the base: न्यूयॉर्क, न्यू यॉर्क."""
     for at, first in enumerate(words) if len(whole) > _TOGETHER else ():
-        joined = romanise(first.text)
+        if not whole.startswith(first.latin):
+            continue
+        joined = first.latin
         for last in words[at + 1 : at + 3]:
-            joined += romanise(last.text)
+            joined += last.latin
             if joined == whole:
                 return first.start, last.end
     return None
 
 
-def _by_ear(parts: Sequence[str], words: Sequence[Piece]) -> list[Piece]:
+def _by_ear(parts: Sequence[str], words: Sequence[_Spoken]) -> list[_Spoken]:
     """Give the words that are spelled nearly as the parts of a name are; none if one is missing."""
-    found: list[Piece] = []
+    found: list[_Spoken] = []
     for part in parts:
-        free = [word for word in words if word not in found]
-        best = max(free, key=lambda word: _spelled_alike(part, word.text), default=None)
-        if best is None or _spelled_alike(part, best.text) < _SPELLED:
+        best = _nearest(romanise(part), [word for word in words if word not in found])
+        if best is None:
             return _in_a_row(parts, words)
         found.append(best)
     return found
 
 
-def _in_a_row(parts: Sequence[str], words: Sequence[Piece]) -> list[Piece]:
+def _nearest(latin: str, words: Sequence[_Spoken]) -> _Spoken | None:
+    """Give the word that is most alike in Latin letters; short ones are the same or are not."""
+    from rapidfuzz.distance import Levenshtein
+
+    if len(latin) <= _STEM:
+        same = (word for word in words if word.latin == latin)
+        return next(same, None) if len(latin) == _STEM else None
+    least, most = _SPELLED * len(latin) - 1, len(latin) / _SPELLED + 1  # or too much is lacking
+    best, nearest = 0.0, None
+    for word in words:
+        if len(word.latin) > _STEM and least <= len(word.latin) <= most:
+            found = Levenshtein.normalized_similarity(latin, word.latin)
+            if found >= _SPELLED and found > best:
+                best, nearest = found, word
+    return nearest
+
+
+def _in_a_row(parts: Sequence[str], words: Sequence[_Spoken]) -> list[_Spoken]:
     """Give words one after the other that sound as all parts of a longer name do: वर्ल्ड बैंक."""
     n = len(parts)
     for at in range(len(words) - n + 1) if n > 1 else ():
@@ -327,17 +363,7 @@ def _in_a_row(parts: Sequence[str], words: Sequence[Piece]) -> list[Piece]:
     return []
 
 
-def _spelled_alike(one: str, other: str) -> float:
-    """Say how alike two words are in Latin letters; short ones are the same or are not."""
-    from rapidfuzz.distance import Levenshtein
-
-    a, b = romanise(one), romanise(other)
-    shorter = min(len(a), len(b))
-    if shorter <= _STEM:
-        return float(a == b and shorter == _STEM)
-    return Levenshtein.normalized_similarity(a, b)
-
-
+@lru_cache(maxsize=1 << 14)
 def _script(text: str) -> str:
     """Name the script of the first letter."""
     return next((unicodedata.name(c, "").partition(" ")[0] for c in text if c.isalpha()), "")
