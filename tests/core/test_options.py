@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
 from fractions import Fraction
 from importlib import import_module
 from pkgutil import walk_packages
@@ -25,8 +26,9 @@ from steelyard.comparison.options import RankOptions
 from steelyard.comparison.pair import decide
 from steelyard.core import bounds as options
 from steelyard.core.errors import SteelyardError, UsageError
+from steelyard.core.options import Options
 from steelyard.core.parallel import Workers
-from steelyard.core.rng import generator
+from steelyard.core.rng import generator, later_streams, streams
 from steelyard.formats.toml import read_tie_matrices
 from steelyard.human import mqm
 from steelyard.kobe.options import KobeOptions, LinkOptions
@@ -587,13 +589,46 @@ def test_every_option_has_a_kind(case):
     assert {*case.kinds, *case.free} <= set(inspect.signature(case.function).parameters)
 
 
+def _declaring(cls=Options):
+    return [one for own in cls.__subclasses__() for one in (own, *_declaring(own))]
+
+
+def test_defaults_are_within_bounds():
+    # They are not checked when options are made.
+    own = [one for one in _declaring() if one.__module__.startswith("steelyard.")]
+    assert MetaOptions in own
+    for cls in own:
+        for one in fields(cls):
+            option = cls.declared().get(one.name)
+            if option is not None and one.default is not MISSING:
+                assert option.meant(one.default) == one.default
+                option.check(one.name, one.default)
+
+
+def test_what_equals_a_default_is_checked_if_it_is_something_else():
+    with pytest.raises(UsageError, match="significance"):
+        MetaOptions(significance=0)
+    assert MetaOptions(alpha=float("0.05")).differing() == {}
+
+
+def test_streams_of_a_seed_may_wait_and_others_may_not():
+    assert later_streams(7, 2)()[1].random() == streams(7, 2)[1].random()
+    stateful, again = np.random.default_rng(7), np.random.default_rng(7)
+    first, second = later_streams(stateful, 2), later_streams(stateful, 2)
+    expected = [own.random() for own in (*again.spawn(2), *again.spawn(2))]
+    late = [own.random() for own in second()]
+    assert [own.random() for own in first()] + late == expected
+    with pytest.raises(UsageError, match="rng"):
+        later_streams(-1, 2)
+
+
 SCALARS = (int, float, str)
 #: Statistics that others call with options that are checked already.
 INNER = {
     "own_codes",
     "bradley_terry_batch", "bradley_terry_pairs", "characteristic", "compare_items",
     "compare_verdicts", "enumerate_tails", "exact_sums", "gap_test",
-    "count_columns", "keyed_counts", "lattice_scale", "parts", "scores_in_orders",
+    "count_columns", "keyed_counts", "lattice_scale", "leaves", "parts", "scores_in_orders",
     # Of judges: their options are those of sy.judge, sy.correct and sy.plan_labels.
     "alternative_annotator", "believable_gap", "clopper_pearson", "corrected_mean", "correlation",
     "dawid_skene", "drift", "gwet_ac1", "kappa", "label_agreement", "label_ceiling",

@@ -18,7 +18,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import wraps
+from functools import cache, wraps
 from pathlib import PurePath
 from typing import Any, Self, TypeVar
 
@@ -234,8 +234,11 @@ class Options:
     """
 
     def __post_init__(self) -> None:
-        for name, option in self.declared().items():
-            value = option.meant(getattr(self, name))
+        for name, (option, usual) in _declared(type(self)).items():  # type: ignore[arg-type]
+            given = getattr(self, name)
+            if _is(given, usual):  # a default is within the bounds
+                continue
+            value = option.meant(given)
             option.check(name, value)
             settle = _SETTLED.get(option.kind)
             if settle is not None or option.also:
@@ -244,11 +247,7 @@ class Options:
     @classmethod
     def declared(cls) -> dict[str, Option]:
         """Give the declared options by the names of their fields, in order."""
-        return {
-            one.name: one.metadata[_KEY]
-            for one in fields(cls)  # type: ignore[arg-type]  # subclasses are dataclasses
-            if _KEY in one.metadata
-        }
+        return {name: option for name, (option, _) in _declared(cls).items()}  # type: ignore[arg-type]
 
     def differing(self, shown: Collection[str] = ()) -> dict[str, str | float]:
         """Give the options that are not at their defaults, as a signature shows them.
@@ -271,6 +270,8 @@ class Options:
         declared = self.declared()
         found = {}
         for one in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            if _is(getattr(self, one.name), one.default):
+                continue
             option = declared.get(one.name) or Option(kind="text")
             name = (option.flag or one.name).lstrip("-").replace("_", "-")
             value = _told(getattr(self, one.name), option)
@@ -299,6 +300,23 @@ class Options:
     def of(cls, settings: Mapping[str, Any]) -> Self:
         """Make the object of those settings that are its fields, and leave the rest."""
         return cls.take(dict(settings))
+
+
+def _is(given: Any, usual: Any) -> bool:
+    """Tell whether a value is surely the default, which a signature may hold a copy of."""
+    if given is usual:
+        return True
+    return isinstance(usual, (str, float, int)) and type(given) is type(usual) and given == usual
+
+
+@cache
+def _declared(cls: type[Options]) -> dict[str, tuple[Option, Any]]:
+    """Give the options that a class declares, each with its default."""
+    return {
+        one.name: (one.metadata[_KEY], one.default)
+        for one in fields(cls)  # type: ignore[arg-type]  # subclasses are dataclasses
+        if _KEY in one.metadata
+    }
 
 
 def keywords(cls: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R]]:

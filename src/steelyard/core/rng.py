@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.core.bounds import fail
+from steelyard.core.later import Later, known
 
 Rng = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -50,3 +51,19 @@ def streams(rng: Rng, n: int) -> list[np.random.Generator]:
     True
     """
     return generator(rng).spawn(n)
+
+
+def later_streams(rng: Rng, n: int) -> Later[list[np.random.Generator]]:
+    """Give ``n`` streams as :func:`streams` does, made when they are asked for if that is the same.
+
+    A seed gives the same streams at any time; whatever has a state of its own is asked at once.
+
+    Examples
+    --------
+    >>> bool(later_streams(7, 2)()[1].random() == streams(7, 2)[1].random())
+    True
+    """
+    check_rng(rng)
+    if isinstance(rng, (int, np.integer)):
+        return Later(lambda: streams(rng, n))
+    return known(streams(rng, n))

@@ -56,14 +56,13 @@ class Data:
     @cached_property
     def scores(self) -> Scores:
         """All scores as arrays, made once."""
-        judged = judged_cells(self.human)
         systems = np.full((len(self.metrics), len(self.human)), np.nan)
         sources, means = [], []
         for k, name in enumerate(self.metrics):
             table, sign = self.es.scores[name], self.sign(name)
             cells, official, stats = table.oriented, table.system_scores, table.statistics
             if stats is not None:  # the score of what people scored
-                stats = stats.masked(judged)
+                stats = stats.masked(judged_cells(self.human))
                 systems[k] = sign * stats.corpus_scores()
             elif official is not None:
                 systems[k] = sign * official
@@ -80,10 +79,16 @@ class Data:
         """Place of each metric in the cube."""
         return {name: k for k, name in enumerate(self.metrics)}
 
-    @property
+    @cached_property
+    def known(self) -> Bools:
+        """Tell which outputs people scored."""
+        there: Bools = ~np.isnan(self.human)
+        return there
+
+    @cached_property
     def judged(self) -> Counts:
         """Places of the segments that people scored."""
-        return np.flatnonzero((~np.isnan(self.human)).any(axis=0))
+        return np.flatnonzero(self.known.any(axis=0))
 
     def segments(self, metric: str) -> Floats:
         """Scores of a metric on the cells that people scored."""
@@ -121,7 +126,7 @@ class Data:
         parts = []
         if systems < len(self.human_systems):
             parts.append(f"{systems} of {len(self.human_systems)} systems")
-        judged = int(self.scores.judged.sum())
+        judged = self.scores.n_judged
         if cells < judged and self.es.scores[metric].has_segments:
             parts.append(f"{cells:,} of {judged:,} segment scores")
         return ", ".join(parts) or None
@@ -179,6 +184,8 @@ class Run:
                     n_cells=self.data.n_cells(name),
                 )
             )
+        if len(found) == 1:
+            return found
         places = np.nan_to_num(ranks([r.value for r in found]), nan=np.inf)
         order = sorted(range(len(found)), key=lambda i: (places[i], found[i].metric))
         return [found[i] for i in order]
@@ -225,10 +232,9 @@ def prepare(
     names = the_metrics(es, human, metrics)
     warnings = list(es.notes)
     gold = es[human]
-    empty = (
-        np.isnan(gold.values).all(axis=1) if gold.has_segments else np.isnan(gold.system_means())
-    )
-    unscored = [s for s, lost in zip(es.systems, np.atleast_1d(empty), strict=True) if lost]
+    means = row_means(gold.values) if gold.has_segments else gold.system_means()
+    empty = np.isnan(means).tolist()
+    unscored = [s for s, lost in zip(es.systems, empty, strict=True) if lost]
     if unscored:
         text = plural(len(unscored), "system")
         warnings.append(f"{text} without a '{human}' score left out: {', '.join(unscored)}")
@@ -245,9 +251,12 @@ def prepare(
         kept, left_out = _common_part(kept, human, names)
         warnings += left_out
     gold = kept[human]
-    means = row_means(gold.values) if gold.system_scores is None else gold.system_scores
+    if gold.system_scores is not None:
+        means = gold.system_scores
+    elif kept is not es or not gold.has_segments:
+        means = row_means(gold.values)
     data = Data(kept, gold.oriented, means * (1 if gold.higher_is_better else -1), names)
-    blank = int(np.isnan(gold.values).all(axis=0).sum()) if gold.has_segments else 0
+    blank = kept.n_segments - len(data.judged) if gold.has_segments else 0
     if not gold.has_segments and any(kept[name].has_segments for name in names):
         whole = "those of metrics are of all their segments"
         warnings.append(f"'{human}' has scores of systems only: {whole}")
@@ -315,7 +324,9 @@ def _lacking(data: Data) -> list[str]:
     What they have is weighed. Values then rest on other pairs of systems than those of other
     metrics, and means of systems on other segments than people's.
     """
-    es, judged = data.es, judged_cells(data.human)
+    if all(data.scores.complete):
+        return []
+    es, judged = data.es, data.scores.judged
     systems: dict[tuple[str, ...], list[str]] = {}
     cells: dict[bytes, tuple[Bools, list[str]]] = {}
     for name, whole in zip(data.metrics, data.scores.complete, strict=True):

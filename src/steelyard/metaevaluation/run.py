@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.later import Later
 from steelyard.core.later import known as known_as
 from steelyard.core.provenance import Provenance
-from steelyard.core.rng import Rng, generator
+from steelyard.core.rng import Rng, generator, later_streams
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, Units, units_of
@@ -156,9 +155,11 @@ def evaluate(
     ratings, data = people_behind(es, human, options, data)
     units, options = item_units(data, options) or (judged_units(data, own_unit), options)
     warnings += _said_of(units, data, options)
-    stream, resampling = generator(rng).spawn(2)
-    raters = RaterDraws.of(data, human, ratings, options, resampling)
-    weights = raters or _resamples(data, options, units, resampling)
+    draws = later_streams(rng, 2)  # of tests, of resamples
+    raters = weights = None
+    if options.intervals is not None:
+        raters = RaterDraws.of(data, human, ratings, options, draws()[1])
+        weights = raters or _resamples(data, options, units, draws()[1])
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
     chance: dict[str, float] = {}
@@ -169,7 +170,7 @@ def evaluate(
         found = run.results()
         warnings += meta.notes(run.view)
         if options.significance:
-            test, told = compare_metrics(run, found, options, stream)
+            test, told = compare_metrics(run, found, options, draws()[0])
             warnings += told
             if test is not None:
                 tests[meta.name] = test
@@ -187,7 +188,7 @@ def evaluate(
             coarser[meta.name] = {result.metric: result.value for result in other}
     warnings += [*without_value(results), *outlier_warnings(far, results)]
     shown = options.provenance(human, [meta.name for meta in metas])
-    own_draws = generator(rng).spawn(4)[3]
+    own_draws = later_streams(rng, 4)  # of which the last
     weighs = asked not in POOLED and any(result.level == "sys" for result in results)
     return MetaEvaluation(
         human=human,
@@ -202,12 +203,10 @@ def evaluate(
         resampled=options.intervals or "" if raters is None else RATER,
         unit=people_unit(data, options.unit, units),
         by_coarser=coarser,
-        n_cells=int((~np.isnan(data.human)).sum()),
+        n_cells=int(np.count_nonzero(data.known)),
         outliers=far,
-        later_worth=Later(
-            partial(worth_of_best, data, human, results, segment_unit(options.unit), own_draws)
-        ),
-        later_gaps=Later(partial(gaps_of, data, units.codes)) if weighs else known_as({}),
+        later_worth=Later(lambda: worth_of_best(data, human, results, own_unit, own_draws()[3])),
+        later_gaps=Later(lambda: gaps_of(data, units.codes)) if weighs else known_as({}),
     )
 
 

@@ -380,7 +380,12 @@ def test_two_million_pairs_are_held_and_more_are_not():
     held, searched = calibrate(human[:-1], metric[:-1]), calibrate(human, metric)
     assert len(held.epsilons) > 1_000_000 > len(searched.epsilons)
     expected = calibration._all_pairs(
-        human, metric, np.array([2049 * 1024]), np.array([0.0, 0, 1]), np.array([0.0, 1, 0])
+        human,
+        metric,
+        np.array([2049 * 1024]),
+        np.array([0.0, 0, 1]),
+        np.array([0.0, 1, 0]),
+        curve=True,
     )
     assert searched.value == expected.value
     assert searched.epsilon == expected.epsilons[np.argmax(expected.values)]

@@ -75,6 +75,18 @@ def test_counts_of_many_rows(n, epsilon):
     assert counts == truth
 
 
+@pytest.mark.parametrize("cached", [1, 20, 40, 10_000])
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+def test_counts_are_the_same_in_parts(cached, n, monkeypatch):
+    monkeypatch.setattr("steelyard.stats.kendall.counting._CACHED", cached)
+    rng = np.random.default_rng(n)
+    human, metric = rng.integers(0, 4, (2, n, 5)) / 8
+    human[rng.random(human.shape) < 0.1] = np.nan
+    counts = count_pairs(human, metric, epsilon=0.125, threshold=0.25)
+    truth = [naive(h, m, 0.125, 0.25) for h, m in zip(human.T, metric.T, strict=True)]
+    assert as_dicts(counts) == truth
+
+
 @given(
     matrices,
     st.sampled_from([0.0, 0.125, 0.25, 0.3, 2.0]),

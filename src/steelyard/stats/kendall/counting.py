@@ -22,11 +22,13 @@ from steelyard.core.errors import ShapeError, UsageError, hint
 from steelyard.stats.arrays import Counts, Floats, ratio
 
 Worth = float | None
+Bools = NDArray[np.bool_]
 GROUPS = ("none", "item", "system")
 KINDS = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
 #: Scores are means of whole numbers: what rounding took from a difference is given back.
 ROUNDING = 1e-9
 _MOST_ROWS = 100  # longer groups never form their pairs
+_CACHED = 64_000  # pairs that are worked on together
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,32 +103,56 @@ def count_pairs(
     if not known.all():
         human, metric = np.where(known, human, np.nan), np.where(known, metric, np.nan)
     n = known.sum(axis=0)
-    # Numbers of pairs that fit into bytes are added up many at a time.
-    dtype = np.uint8 if len(human) <= 23 else np.int64
-    sums = np.zeros((4, human.shape[1]), dtype=dtype)
-    for i in range(len(human) - 1):
-        h_up, h_down = _above(human, i, threshold, at_least=True)
-        m_up, m_down = _above(metric, i, epsilon, at_least=False)
-        same = h_up & m_up
-        same |= h_down & m_down
-        h_up |= h_down
-        m_up |= m_down
-        for row, part in enumerate((same, h_up & m_up, h_up, m_up)):
-            sums[row] += np.add.reduce(part, axis=0, dtype=dtype)
-    concordant, clear, clear_h, clear_m = sums.astype(np.int64)
+    concordant, clear, clear_h, clear_m = _add_up(human, metric, epsilon, threshold)
     ties_h, ties_m = clear_m - clear, clear_h - clear
     both = n * (n - 1) // 2 - clear - ties_h - ties_m
     return PairCounts(concordant, clear - concordant, ties_h, ties_m, both)
 
 
-def _above(
-    x: Floats, i: int, margin: float, *, at_least: bool
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _add_up(human: Floats, metric: Floats, epsilon: float, threshold: float) -> Counts:
+    """Count in each column the pairs of rows that both order alike, both, people, and the metric.
+
+    Rows are compared with all later ones at once, and what is found is worked on as soon as there
+    is much of it: memory that stays in the cache, and few operations.
+    """
+    n, width = human.shape
+    # Numbers of pairs that fit into bytes are added up many at a time.
+    dtype = np.uint8 if n <= 23 else np.int64
+    sums = np.zeros((4, width), dtype=dtype)
+    space = [np.empty((max(n - 1, _CACHED // max(1, width)), width), np.bool_) for _ in range(4)]
+    filled = 0
+    for i in range(n - 1):
+        end = filled + n - 1 - i
+        h_up, h_down, m_up, m_down = (own[filled:end] for own in space)
+        _compare(human, i, threshold, h_up, h_down, at_least=True)
+        _compare(metric, i, epsilon, m_up, m_down, at_least=False)
+        filled = end
+        if i + 2 < n and filled + n - 2 - i <= len(space[0]):
+            continue
+        h_up, h_down, m_up, m_down = (own[:filled] for own in space)
+        same = h_up & m_up
+        h_up |= h_down
+        h_down &= m_down
+        same |= h_down
+        m_up |= m_down
+        both = np.bitwise_and(h_up, m_up, out=h_down)
+        for row, part in enumerate((same, both, h_up, m_up)):
+            sums[row] += np.add.reduce(part, axis=0, dtype=dtype)
+        filled = 0
+    return sums.astype(np.int64)
+
+
+def _compare(x: Floats, i: int, margin: float, up: Bools, down: Bools, *, at_least: bool) -> None:
     """Tell which later rows lie below row i and which above, by more than a margin or so much."""
+    own, others = x[i], x[i + 1 :]
     if not margin:
-        return x[i] > x[i + 1 :], x[i] < x[i + 1 :]
-    gap = x[i] - x[i + 1 :]
-    return (gap >= margin, gap <= -margin) if at_least else (gap > margin, gap < -margin)
+        np.greater(own, others, out=up)
+        np.less(own, others, out=down)
+        return
+    gap = own - others
+    more, less = (np.greater_equal, np.less_equal) if at_least else (np.greater, np.less)
+    more(gap, margin, out=up)
+    less(gap, -margin, out=down)
 
 
 def count_pairs_flat(

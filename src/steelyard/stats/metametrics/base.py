@@ -125,8 +125,15 @@ class Scores:
         return judged_cells(self.human)
 
     @cached_property
+    def n_judged(self) -> int:
+        """How many outputs people scored."""
+        return int(np.count_nonzero(self.judged))
+
+    @cached_property
     def columns(self) -> Counts | slice:
         """Places of the segments that people scored, or of all if they scored some for a few."""
+        if self.n_judged == self.judged.size:
+            return slice(None)
         some: Bools = np.asarray(self.judged.any(axis=0))
         if some.all() or not (self.judged == some).all():
             return slice(None)
@@ -137,7 +144,7 @@ class Scores:
         """Scores of each metric on the cells that people scored, systems x :attr:`columns`."""
         columns = self.columns
         if isinstance(columns, slice):
-            every = bool(self.judged.all())
+            every = self.n_judged == self.judged.size
             return [own.cells if every else np.where(self.judged, own.cells, np.nan)
                     for own in self.sources]  # fmt: skip
         return [np.take(own.cells, columns, axis=1) for own in self.sources]
@@ -150,9 +157,8 @@ class Scores:
     @cached_property
     def n_cells(self) -> list[int]:
         """How many outputs people and each metric scored."""
-        n = int(self.judged.sum())
         return [
-            n if whole else int((~np.isnan(own)).sum())
+            self.n_judged if whole else int((~np.isnan(own)).sum())
             for own, whole in zip(self.matrices, self.complete, strict=True)
         ]
 
@@ -161,7 +167,8 @@ class Scores:
         """Metrics x systems x segments, NaN but on the cells that people scored."""
         columns = self.columns
         if isinstance(columns, slice):
-            return np.stack(self.matrices)
+            alone = len(self.matrices) == 1
+            return self.matrices[0][None] if alone else np.stack(self.matrices)
         found = np.full((len(self.sources), *self.human.shape), np.nan)
         for own, cells in zip(found, self.matrices, strict=True):
             own[:, columns] = cells
@@ -354,11 +361,11 @@ class MetaMetric:
 
     def _of_groups(self, view: View, k: int) -> Value:
         groups = self.grouped(view, k)
-        n = len(groups.values)
-        if not len(groups.defined):
+        n, defined = len(groups.values), len(groups.defined)
+        if not defined:
             return Value(float("nan"), groups.epsilon, self.nothing(view, k))
-        lost = n - len(groups.defined)
-        if view.group_by == "item":  # nobody judged the others
+        lost = n - defined
+        if lost and view.group_by == "item":  # nobody judged the others
             lost -= int(np.isnan(view.scores.human).all(axis=0).sum())
         note = f"undefined in {lost} of {n} groups" if lost > 0 and n > 1 else None
         return Value(groups.mean, groups.epsilon, note)

@@ -233,7 +233,7 @@ class Calibrated(Variant):
         h, m = grouped(human, group_by), grouped(metric, group_by)
         epsilon = ties.epsilon
         if epsilon is None:
-            epsilon = calibrate(h, m, self.matrix).epsilon
+            epsilon = calibrate(h, m, self.matrix, curve=False).epsilon
             epsilon = 0.0 if np.isnan(epsilon) else epsilon
         values = self.matrix.value(count_columns(h, m, epsilon=epsilon))
         return GroupValues(values, np.ones(len(values)), epsilon)
