@@ -195,6 +195,8 @@ class Correction:
             aggregations={self.by: ranked},
             tests={TEST: test},
             tiers={} if tiers is None else {self.by: tiers},
+            effects={},
+            diagnosis={},
             notes=self.notes,
             warnings=self.warnings,
             provenance=self.provenance,
