@@ -71,9 +71,9 @@ def test_deepeval_and_lm_eval():
     found = read(SAMPLES / "deepeval", labels)
     assert found.systems == ("alpha", "beta")
     assert by_row(found, "Helpfulness [GEval]")["item_0", "alpha"] == 0.75
-    labels = {"task": ["made_up_gen"], "item": ["0"], "system": ["made-up-org/model-1"],
-              "human": [1]}  # fmt: skip
-    found = read(SAMPLES / "lm-eval/out", labels, judges=["exact_match,strict-match"])
+    tasks = {"task": ["made_up_gen"], "item": ["0"], "system": ["made-up-org/model-1"],
+             "human": [1]}  # fmt: skip
+    found = read(SAMPLES / "lm-eval/out", tasks, judges=["exact_match,strict-match"])
     assert by_row(found, "human") == {("made_up_gen/0", "made-up-org/model-1"): 1}
 
 
@@ -91,6 +91,8 @@ def test_fastchat_pairs_keep_both_orders():
     judge, human = found.judge("made-judge"), found.rater("human")
     assert judge.label is not None
     assert judge.other_order is not None
+    assert found.left is not None
+    assert found.right is not None
     at = {(found.items[code], found.systems[left], found.systems[right]): row
           for row, (code, left, right) in enumerate(zip(found.item, found.left, found.right,
                                                         strict=True))}  # fmt: skip

@@ -98,7 +98,7 @@ def test_runs_are_averaged():
     assert own.label is not None
     assert [found.categories[code] for code in own.label] == ["2", "3"]
     assert own.runs is not None
-    assert np.array_equal(own.runs, [[1, 3], [2, NAN], [2, NAN]], equal_nan=True)
+    assert np.array_equal(own.runs, [[1.0, 3.0], [2.0, NAN], [2.0, NAN]], equal_nan=True)
     assert found.rater("human").value.tolist() == [1, 2]
     assert "gpt: several runs are averaged" in found.notes
 
@@ -115,7 +115,7 @@ def test_runs_of_pairs_and_of_labels():
     assert own.label is not None
     assert own.label.tolist() == [1, 1]
     assert own.runs is not None
-    assert np.array_equal(own.runs, [[0, 1], [1, NAN], [1, NAN]], equal_nan=True)
+    assert np.array_equal(own.runs, [[0.0, 1.0], [1.0, NAN], [1.0, NAN]], equal_nan=True)
 
 
 def test_a_label_that_differs_between_runs(refusal: Refusal):

@@ -17,7 +17,7 @@ from steelyard.data.verdicts import MISSING, UNPARSED, Verdicts
 from steelyard.formats.verdicts.read import VerdictReading, read_verdicts
 
 NAN = float("nan")
-Columns = Mapping[str, Sequence[Any]]
+Columns = Mapping[str, Any]
 
 
 def frame(columns: Columns) -> pl.DataFrame:
@@ -31,7 +31,7 @@ def read(*tables: Columns | Path, **how: Any) -> Verdicts:
 
 def values(verdicts: Verdicts, name: str) -> list[float]:
     known = {one.name: one for one in (*verdicts.judges, *verdicts.raters)}
-    return known[name].value.tolist()
+    return list(known[name].value.tolist())
 
 
 def labels(verdicts: Verdicts, name: str) -> list[str | int]:
@@ -241,8 +241,10 @@ def test_columns_that_are_named_by_their_role():
 @given(st.permutations(range(12)), st.booleans())
 def test_the_order_of_rows_and_tables_changes_nothing(order, swap):
     rng = np.random.default_rng(3)
-    whole = {"item": rng.permutation(12), "left": rng.choice(list("AB"), 12), "right": ["C"] * 12,
-             "gpt": rng.choice(["left", "right", "tie", ""], 12)}  # fmt: skip
+    whole: dict[str, Any] = {
+        "item": rng.permutation(12), "left": rng.choice(list("AB"), 12), "right": ["C"] * 12,
+        "gpt": rng.choice(["left", "right", "tie", ""], 12),
+    }  # fmt: skip
     people = {"item": range(12), "left": whole["left"][np.argsort(whole["item"])],
               "right": ["C"] * 12, "human": rng.choice(["left", "right"], 12)}  # fmt: skip
     shuffled = {name: [own[row] for row in order] for name, own in whole.items()}
@@ -253,6 +255,8 @@ def test_the_order_of_rows_and_tables_changes_nothing(order, swap):
                           strict=True):  # fmt: skip
         assert one.name == other.name
         assert same(one.value.tolist(), other.value.tolist())
+        assert one.label is not None
+        assert other.label is not None
         assert np.array_equal(one.label, other.label)
 
 

@@ -22,7 +22,9 @@ def test_pandalm_has_the_slopes_of_the_notes(shared):
         names = [effect.name for effect in one.effects]
         assert names[:2] == ["constant", "length"]
         assert "exaggeration" in names
+        assert one.position is not None
         assert one.position.design == "fixed"
+        assert one.styled is not None
         assert one.styled.covariates == ("length",)
     assert "may prefer a place" in found.summary()
 
@@ -38,8 +40,11 @@ def test_strengths_with_style_are_those_of_the_fit(shared):
     length /= np.sqrt((length**2).mean())
     expected = styled_strengths(log.left, log.right, log.points("pandalm-7b"), 5,
                                 {"length": length})  # fmt: skip
+    assert found is not None
+    assert found.judge_styled is not None
     assert found.judge_styled.log_strength == pytest.approx(expected.log_strength, abs=1e-8)
     people = styled_strengths(log.left, log.right, log.points("annotator1"), 5)
+    assert found.people is not None
     assert found.people.log_strength == pytest.approx(people.log_strength, abs=1e-8)
     rows = found.rows()
     assert rows[0][0] == "llama-7b"
@@ -50,6 +55,7 @@ def test_the_arena_says_who_picks_the_left(shared):
     found = judge_bias(shared / "judges/arena-judges/battles.csv.gz", human=["human"],
                        judges=["gpt-3.5-turbo"], own={"gpt-3.5-turbo": "gpt-3.5*"})  # fmt: skip
     (one,) = found.judges
+    assert one.position is not None
     assert one.position.bias.value == pytest.approx(0.724, abs=5e-4)
     effects = {effect.name: effect.estimate.value for effect in one.effects}
     assert effects["constant"] == pytest.approx(0.3609, abs=6e-5)

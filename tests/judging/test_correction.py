@@ -17,7 +17,7 @@ import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import Opinion
 from steelyard.judging.corrected import Correction
-from steelyard.stats.prediction_powered.mean import corrected_mean
+from steelyard.stats.prediction_powered.mean import Corrected, corrected_mean
 from steelyard.stats.prediction_powered.pooled import pooled_mean, pooled_weight
 from steelyard.stats.prediction_powered.rogangladen import rogan_gladen
 from steelyard.stats.prediction_powered.stratified import stratified_mean
@@ -34,6 +34,12 @@ def pandalm(shared: Path, every: int, *, systems: bool = True) -> pl.DataFrame:
     if systems:
         columns |= {side: [row[side] for row in log.rows] for side in ("left", "right")}
     return pl.DataFrame(columns)
+
+
+def overall(found: Correction) -> Corrected:
+    """What was found of all rows together."""
+    assert found.overall is not None
+    return found.overall
 
 
 def same(one, other) -> None:
@@ -74,7 +80,7 @@ def test_strengths_of_the_arena_are_those_of_the_data(shared):
 
 def test_the_mean_of_pandalm_is_that_of_ppi_python(shared):
     frame = pandalm(shared, 10, systems=False)
-    found = sy.correct(frame, human=["people"], judge="pandalm-7b", unit="row").overall
+    found = overall(sy.correct(frame, human=["people"], judge="pandalm-7b", unit="row"))
     assert found.weight == pytest.approx(0.3889347777, abs=1e-9)
     assert found.estimate.value == pytest.approx(0.4530197606, abs=1e-9)
     assert found.estimate.se > 0.0425332932  # of few labels: a little more than theirs
@@ -119,17 +125,17 @@ def test_labels_by_verdict_must_be_declared():
     frame = pl.DataFrame({"item": range(2000), "people": labels, "gpt": said,
                               "level": said + 3})  # fmt: skip
     told = sy.correct(frame, human=["people"], judge="gpt", labels="by:verdict")
-    own = told.overall.estimate
+    own = overall(told).estimate
     assert own.low < truth.mean() < own.high
     expected = stratified_mean(np.array([np.nan if x is None else x for x in labels]),
                                said.astype(float), said)  # fmt: skip
     same(own, expected.estimate)
     by_column = sy.correct(frame, human=["people"], judge="gpt", labels="by:level")
-    same(by_column.overall.estimate, expected.estimate)
+    same(overall(by_column).estimate, expected.estimate)
     random = sy.correct(frame, human=["people"], judge="gpt")
     assert any("labelled rows differ from the others in gpt" in w for w in random.warnings)
     unknown = sy.correct(frame, human=["people"], judge="gpt", labels="unknown")
-    assert unknown.overall.estimate == random.overall.estimate
+    assert overall(unknown).estimate == overall(random).estimate
     assert any("how rows were chosen for labelling is not known" in w for w in unknown.warnings)
     assert unknown.to_dict()["representative"][0]["p_adjusted"] < 1e-6
 
@@ -182,7 +188,7 @@ def test_labels_chosen_by_people_are_for_two_classes():
     labels[chosen] = truth[chosen]
     frame = pl.DataFrame({"item": range(3000), "people": labels, "gpt": said})
     frame = frame.with_columns(pl.col("people").fill_nan(None))
-    found = sy.correct(frame, human=["people"], judge="gpt", labels="by-human").overall
+    found = overall(sy.correct(frame, human=["people"], judge="gpt", labels="by-human"))
     good, bad = (said[chosen][truth[chosen] == c] for c in (1, 0))
     expected = rogan_gladen(said.mean(), 3000, 1 - bad.mean(), 100, good.mean(), 100)
     assert found.estimate == expected
@@ -197,7 +203,8 @@ def test_a_population_that_is_all_there_is_has_less_noise():
     rng = np.random.default_rng(6)
     truth, judge = simulated.points(rng, 2)
     data = simulated.verdicts(truth, judge, simulated.chosen(rng, truth.shape, 200, alike=True))
-    usual, fixed = (sy.correct(data, population=name).overall.estimate for name in ("any", "fixed"))
+    each = (sy.correct(data, population=name) for name in ("any", "fixed"))
+    usual, fixed = (overall(found).estimate for found in each)
     assert usual.value == fixed.value
     assert fixed.se < 0.9 * usual.se
 
@@ -223,10 +230,10 @@ def test_several_judges_are_weighed_by_labels():
         "a": truth + rng.normal(size=800), "b": truth + rng.normal(size=800),
         "c": rng.normal(size=800),
     })  # fmt: skip
-    each = {name: sy.correct(frame, human=["people"], judge=name).overall for name in "ab"}
+    each = {name: overall(sy.correct(frame, human=["people"], judge=name)) for name in "ab"}
     both = sy.correct(frame, human=["people"], judge=["a", "b"])
     assert both.judge == "a + b"
-    assert both.overall.estimate.se < min(own.estimate.se for own in each.values())
+    assert overall(both).estimate.se < min(own.estimate.se for own in each.values())
     assert any("weighed" in note for note in both.notes)
     with pytest.raises(UsageError, match=r"several judges \(a, b, c\)"):
         sy.correct(frame, human=["people"])
@@ -242,7 +249,7 @@ def test_a_judge_that_knows_nothing_is_not_listened_to():
     assert found.weight < 0.2
     constant = sy.correct(frame.with_columns(gpt=pl.lit(1.0)), human=["people"], judge="gpt")
     assert constant.weight == 0
-    assert constant.overall.estimate == constant.overall.people
+    assert overall(constant).estimate == overall(constant).people
     assert "adds nothing here (the judge says the same of all labelled rows" in constant.summary()
 
 
@@ -250,7 +257,7 @@ def test_few_labels_are_people_alone_and_said():
     frame = pl.DataFrame({"item": range(100), "gpt": [1, 0] * 50,
                               "people": [1, 0, 1, 1, 1, 0, 1, 1] + [None] * 92})  # fmt: skip
     found = sy.correct(frame, human=["people"], judge="gpt")
-    assert found.overall.note == "8 labels, fewer than 15: people alone"
+    assert overall(found).note == "8 labels, fewer than 15: people alone"
     assert any("8 labels, fewer than 15" in text for text in found.warnings)
 
 
@@ -278,7 +285,7 @@ def test_systems_with_few_labels_share_what_all_labels_say():
 def test_one_class_of_labels_has_an_exact_interval():
     frame = pl.DataFrame({"item": range(100), "gpt": [1, 0] * 50,
                               "people": [1] * 20 + [None] * 80})  # fmt: skip
-    own = sy.correct(frame, human=["people"], judge="gpt").overall.estimate
+    own = overall(sy.correct(frame, human=["people"], judge="gpt")).estimate
     assert own.value == 1
     assert own.low == pytest.approx(0.025 ** (1 / 20))
 
@@ -329,7 +336,9 @@ def test_the_result_is_a_comparison(shared):
     assert isinstance(comparison, sy.Comparison)
     assert comparison.ranking("bt")[0] == "llama-7b"
     ranked = comparison.aggregations["bt"]
+    assert ranked.best_rank is not None
     assert (ranked.best_rank <= ranked.ranks).all()
+    assert ranked.worst_rank is not None
     assert (ranked.ranks <= ranked.worst_rank).all()
     assert ranked.pairwise + ranked.pairwise.T == pytest.approx(1)
     assert comparison.tiers["bt"].clusters[comparison.systems.index("llama-7b")] == 1
@@ -448,8 +457,8 @@ def test_intervals_of_systems_and_pairs_cover(kind, labels):
         if kind == "strata":
             labelled[:] = False
             for system, side in [(s, side) for s in range(4) for side in (True, False)]:
-                own = np.flatnonzero(high[system] == side)
-                labelled[system, rng.choice(own, labels // 2, replace=False)] = True
+                rows = np.flatnonzero(high[system] == side)
+                labelled[system, rng.choice(rows, labels // 2, replace=False)] = True
             more, how = (
                 {"slices": {"side": tuple(np.where(high, "high", "low").ravel())}},
                 "by:side",
@@ -466,6 +475,7 @@ def test_intervals_of_systems_and_pairs_cover(kind, labels):
         for pair in found.pairs:
             apart = 0.1 * (int(pair.one[1]) - int(pair.other[1]))
             of_pairs.append(pair.found.estimate.low <= apart <= pair.found.estimate.high)
+        assert found.together is not None
         best, worst = found.together.best, found.together.worst
         all_places.append(all(best[s] <= 4 - s <= worst[s] for s in range(4)))
     assert 0.925 <= np.mean(inside) <= 0.975
@@ -483,8 +493,8 @@ def test_strengths_of_pandalm_cover_those_of_all_labels(shared, labels):
     expected = {}
     for one in truth:
         code = every.systems.index(one.system)
-        own = np.concatenate([people[every.left == code], 1 - people[every.right == code]])
-        expected[one.system] = own.mean()
+        points = np.concatenate([people[every.left == code], 1 - people[every.right == code]])
+        expected[one.system] = points.mean()
     rng = np.random.default_rng(13)
     inside = []
     for _ in range(200):

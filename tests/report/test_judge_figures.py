@@ -67,7 +67,9 @@ def test_agreement_stands_beside_people_and_sentinels(found: JudgeReport) -> Non
 
 def test_the_gap_is_drawn_where_there_is_one(found: JudgeReport) -> None:
     bars = rows(judges.draw("gaps", found), "from", "to")
-    wanted = [card.systems.gap.gap.value for card in found.cards if card.systems.gap.gap.known]
+    gaps = [card.systems.gap for card in found.cards]
+    assert None not in gaps
+    wanted = [own.gap.value for own in gaps if own is not None and own.gap.known]
     assert [bar["to"] - bar["from"] for bar in bars] == pytest.approx(wanted, rel=1e-4)
 
 

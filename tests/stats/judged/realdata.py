@@ -67,10 +67,10 @@ def summeval(data: Path) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]
             judges[row["judge"]][system, document].append(float(row["label"]))
     keys = sorted(people)
     names = sorted({system for system, _ in keys})
-    system = np.array([names.index(own) for own, _ in keys])
+    codes = np.array([names.index(own) for own, _ in keys])
     human = np.array([np.mean(people[key]) for key in keys])
     return (
-        system,
+        codes,
         human,
         {judge: np.array([np.mean(own[key]) for key in keys]) for judge, own in judges.items()},
     )

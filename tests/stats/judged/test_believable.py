@@ -178,8 +178,8 @@ def test_arena(shared: Path) -> None:
     human = log.points("human")
     for judge, wanted in ARENA.items():
         own = log.points(judge)
-        both = [np.concatenate([x, 1 - x]) for x in (human, own)]
-        _check(system, *both, wanted, 190)
+        people, verdicts = (np.concatenate([x, 1 - x]) for x in (human, own))
+        _check(system, people, verdicts, wanted, 190)
 
 
 def test_summeval(shared: Path) -> None:

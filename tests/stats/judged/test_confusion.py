@@ -175,7 +175,8 @@ def test_coverage_of_kappa_and_accuracy() -> None:
     rng = np.random.default_rng(2)
     p = np.array([[0.35, 0.1], [0.15, 0.4]])
     table = [(i, j) for i in (0, 1) for j in (0, 1) for _ in range(round(100 * p[i, j]))]
-    truth = naive_kappa(*np.array(table).T, 2, None)[0]
+    one, other = np.array(table).T
+    truth = naive_kappa(one, other, 2, None)[0]
     hits = np.zeros(2)
     for _ in range(1000):
         cells = rng.choice(4, 80, p=p.ravel())
@@ -210,8 +211,8 @@ def test_pandalm(shared: Path) -> None:
     ):
         found = label_agreement(people, labels(judge), 3, unparsed="drop")
         assert found.accuracy.value == pytest.approx(accuracy, abs=5e-5)
-        ours = (found.kappa.value, found.kappa.se, found.ac1.value, found.ac1.se, found.alpha.value)
-        assert ours == pytest.approx(numbers, abs=6e-7)
+        five = (found.kappa.value, found.kappa.se, found.ac1.value, found.ac1.se, found.alpha.value)
+        assert five == pytest.approx(numbers, abs=6e-7)
     counts = label_agreement(people, labels("pandalm-7b"), 3).counts
     order = [2, 0, 1]  # left, right, tie
     wanted = [[298, 84, 40], [100, 337, 35], [35, 38, 32]]
@@ -275,7 +276,7 @@ def test_agreement_on_all_rows_is_no_certainty(n):
 def test_correlation_on_a_line_is_no_certainty():
     x = np.arange(12.0)
     found = correlation(x, 3 * x)
-    assert (found.value, found.high) == (pytest.approx(1), pytest.approx(1))
+    assert (found.value, found.high) == pytest.approx((1, 1))
     assert found.low == pytest.approx(wilson(12, 12).low)
     back = correlation(x, -x)
-    assert (back.low, back.high) == (pytest.approx(-1), pytest.approx(-found.low))
+    assert (back.low, back.high) == pytest.approx((-1, -found.low))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,7 +139,8 @@ def test_too_few_rows_for_the_test() -> None:
 def sets(data: Path):
     """The five sets of the test's authors, as raters x items, and judges by set."""
     folder = data / "judges/alttest"
-    people, judges = defaultdict(dict), defaultdict(lambda: defaultdict(dict))
+    people: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
+    judges: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for row in realdata.rows(folder / "humans.csv.gz"):
         people[row["set"]][row["rater"], row["item"]] = row["label"]
     for row in realdata.rows(folder / "judges.csv.gz"):
@@ -164,7 +166,7 @@ def test_published_rows(shared: Path) -> None:
     for name, raters, judges in sets(shared):
         for judge, said in judges.items():
             row = wanted[name, judge]
-            options = {"scoring": row["scoring"], "epsilon": float(row["epsilon"])}
+            options: dict[str, Any] = {"scoring": row["scoring"], "epsilon": float(row["epsilon"])}
             found = alternative_annotator(raters, said, **options)
             assert found.winning_rate == pytest.approx(float(row["winning_rate"]), abs=1e-12)
             assert found.advantage.value == pytest.approx(float(row["advantage_prob"]), abs=1e-12)
@@ -193,7 +195,7 @@ def test_a_jury_can_be_worse_than_its_best_member(shared: Path) -> None:
     """Verdicts that are the same in both orders, of five judges; a split jury is half right."""
     folder = shared / "judges/llmbar"
     gold = {(r["subset"], r["item"]): r["gold"] for r in realdata.rows(folder / "items.csv.gz")}
-    said = defaultdict(dict)
+    said: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
     for row in realdata.rows(folder / "verdicts.csv.gz"):
         if row["prompt"] == "Vanilla" and row["judge"] != "ChatGPT-0301":
             verdict = row["winner_12"] if row["winner_12"] == row["winner_21"] else ""
