@@ -44,21 +44,26 @@ def two(tmp_path, monkeypatch):
 
 def test_another_process_removes_all_of_them(two, monkeypatch, capsys):
     really = shutil.rmtree
-    monkeypatch.setattr(leftovers.shutil, "rmtree", lambda *_, **given: really(two, **given))
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **given: really(two, **given))
     assert remove_leftovers() == 5  # the second had gone before anybody looked how large it was
     assert capsys.readouterr().err.startswith("removed 1 knowledge base(s)")
 
 
 def test_another_process_removes_each_of_them_first(two, monkeypatch, capsys):
     measured = leftovers._size
-    monkeypatch.setattr(leftovers, "_size", lambda path: (shutil.rmtree(path), measured(path))[1])
+
+    def too_late(path):
+        shutil.rmtree(path)
+        return measured(path)
+
+    monkeypatch.setattr(leftovers, "_size", too_late)
     assert remove_leftovers() == 0
     assert capsys.readouterr().err == ""
     assert not two.exists()
 
 
 def test_what_can_not_be_removed_is_not_said_to_be(two, monkeypatch, capsys):
-    monkeypatch.setattr(leftovers.shutil, "rmtree", lambda *_, **__: None)  # a read-only cache
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)  # a read-only cache
     assert remove_leftovers() == 0
     assert capsys.readouterr().err == ""
     assert len([*two.iterdir()]) == 2

@@ -185,7 +185,7 @@ class LanguageFilter:
         if mode == "sentence":
             # Languages of other scripts are told by their letters.
             near = {c for c in names if scripts(c) & self.allowed}
-            known = near & _identifiable()
+            known = near & _identifiable() if len(near) > 1 else near  # or else nobody is asked
             if self._target in known and len(known) > 1:
                 self._identify = _identifier(frozenset(known))
         self._seen: dict[str, bool] = {}
