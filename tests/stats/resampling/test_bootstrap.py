@@ -305,3 +305,17 @@ def test_intervals_cover_the_value_of_the_population():
         )
         covered += low[0] <= 0.4 <= high[0]
     assert 0.92 <= covered / trials <= 0.98
+
+
+@pytest.mark.parametrize("blocks", [None, np.arange(60) // 7])
+def test_metrics_together_are_what_each_is_alone(blocks):
+    human, metrics = data()
+    metrics[1, 2, 5:9] = np.nan
+    counts = bootstrap.segment_counts(20, 60, np.random.default_rng(1), blocks)
+    given = {"segments": counts, "blocks": blocks}
+    together = bootstrap.bootstrap_spa(human, metrics, **given)
+    alone = [bootstrap.bootstrap_spa(human, one[None], **given)[:, 0] for one in metrics]
+    np.testing.assert_array_equal(together, np.stack(alone, axis=1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bootstrap, "_HELD", 1)
+        np.testing.assert_array_equal(together, bootstrap.bootstrap_spa(human, metrics, **given))

@@ -8,6 +8,7 @@ counts, :math:`\sum_s w_s x_s^2`, not by their squares.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.permutation.tails import quick_p
 
 _DRAWN = 1 << 15  # units drawn at a time
+_HELD = 1 << 20  # differences that are held at a time
 
 
 def segment_counts(
@@ -111,23 +113,38 @@ def bootstrap_spa(
         if not judged.all():
             counts, human = counts[:, judged], human[:, judged]
             metrics = metrics[:, :, judged]
-    draws = _Draws(counts, counts.astype(np.float32), blocks)
+    draws = _Draws.of(counts, blocks)
     weights = np.ones((1, len(i))) if pairs is None else pairs
     whole = human[i] - human[j]
-    known: dict[bytes, np.ndarray] = {}
+    known: dict[bytes, Singles] = {}
     columns = []
-    for metric in metrics:
-        gap = metric[i] - metric[j]
-        both = ~(np.isnan(whole) | np.isnan(gap))
-        key = np.packbits(both).tobytes()
-        if key not in known:
-            known[key] = draws.pvalues(whole, human, both)
-        p = draws.pvalues(gap, metric, both)
-        p -= known[key]
-        agreement = 1 - np.abs(p, out=p).astype(np.float64)
-        shared = both.any(axis=1) * weights
-        columns.append(ratio((agreement * shared).sum(axis=1), shared.sum(axis=1)))
+    every = np.ones(whole.shape, dtype=bool)
+    gaps = bool(np.isnan(human.sum()))
+    step = max(1, _HELD // max(1, whole.size))
+    for start in range(0, len(metrics), step):
+        parts, keys = [], []
+        for metric in metrics[start : start + step]:
+            gap = metric[i] - metric[j]
+            lacks = gaps or np.isnan(metric.sum())
+            both = ~(np.isnan(whole) | np.isnan(gap)) if lacks else every
+            keys.append((both.any(axis=1), np.packbits(both).tobytes()))
+            if keys[-1][1] not in known:
+                (known[keys[-1][1]],) = draws.pvalues([draws.part(whole, human, both)])
+            parts.append(draws.part(gap, metric, both))
+        for p, (used, key) in zip(draws.pvalues(parts), keys, strict=True):
+            p -= known[key]  # noqa: PLW2901 - memory that is used again
+            agreement = np.subtract(1, np.abs(p, out=p), dtype=np.float64)
+            shared = used * weights
+            columns.append(ratio((agreement * shared).sum(axis=1), shared.sum(axis=1)))
     return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Differences of pairs that two scores have, and the scores of systems if that is all."""
+
+    gap: Floats  # 0 where either score lacks something
+    systems: Floats | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,38 +154,58 @@ class _Draws:
     counts: Floats
     single: Singles
     blocks: Counts | None
+    often: float  # how often a unit occurs in a resample, at most
+    most: float  # units in the largest resample
 
-    def pvalues(self, gap: Floats, scores: Floats, both: NDArray[np.bool_]) -> Singles:
-        """p-values of all pairs in each resample, from the differences that both scores have.
+    @classmethod
+    def of(cls, counts: Floats, blocks: Counts | None) -> _Draws:
+        """Look at counts once."""
+        often, most = counts.max(initial=0.0), counts.sum(axis=1).max(initial=0.0)
+        return cls(counts, counts.astype(np.float32), blocks, float(often), float(most))
 
-        Gives resamples x pairs; ``scores`` are of systems.
-        """
+    def part(self, gap: Floats, scores: Floats, both: NDArray[np.bool_]) -> _Part:
+        """Scale the differences that both scores have; ``scores`` are of systems."""
         complete = bool(both.all())
         x = block_sums(gap if complete else np.where(both, gap, 0.0), self.blocks)
         scale = np.sqrt((x * x).sum() / max(x.size, 1)) or 1.0
-        x = x / scale
         if not complete:
-            lead = exact_sums(self.counts, x)
-        else:  # fewer columns: the lead of one system is the difference of two sums
-            i, j = pair_index(len(scores))
-            centred = (scores - scores.mean()) / scale
-            sums = exact_sums(self.counts, block_sums(centred, self.blocks))
-            lead = sums[:, i] - sums[:, j]
-        square = np.multiply(x, x, out=x)
-        second = self._sums(square)
-        fourth = self._sums(np.multiply(square, square, out=square))
-        return quick_p(lead.astype(np.float32), second, fourth)
+            return _Part(x / scale, None)
+        # Fewer columns: the lead of one system is the difference of two sums.
+        return _Part(x / scale, block_sums((scores - scores.mean()) / scale, self.blocks))
+
+    def pvalues(self, parts: Sequence[_Part]) -> Iterator[Singles]:
+        """Yield p-values of all pairs in each resample: resamples x pairs, for each part.
+
+        Parts share a product, which reads the counts once. Overwrites differences.
+        """
+        rows = [
+            on_grid(part.gap if part.systems is None else part.systems, self.most) for part in parts
+        ]
+        if not rows:
+            return
+        every = self.counts @ np.concatenate(rows).T
+        start = 0
+        for part, own in zip(parts, rows, strict=True):
+            lead = every[:, start : start + len(own)]
+            start += len(own)
+            if part.systems is not None:
+                i, j = pair_index(len(own))
+                lead = lead[:, i] - lead[:, j]
+            square = np.multiply(part.gap, part.gap, out=part.gap)
+            sums = self._sums(np.concatenate([square, square * square]))
+            second, fourth = sums[:, : len(square)], sums[:, len(square) :]
+            yield quick_p(lead.astype(np.float32), second, fourth)
 
     def _sums(self, values: Floats) -> Singles:
         """Sum rows of values that are not negative, without rounding, as :func:`exact_sums` does.
 
         The grid has so few steps that single precision adds them up. Rounding is at random: of the
-        sum over n segments it is some 1e-6 sqrt(n) / n.
+        sum over n segments it is some 1e-6 sqrt(n) / n. Overwrites the values.
         """
-        bound = float(self.counts.max(initial=0.0)) * values.sum(axis=1)
+        bound = self.often * values.sum(axis=1)
         step = np.exp2(np.frexp(np.where(bound > 0, bound, 1.0))[1] - 24.0)
-        whole = np.rint(values / step[:, None]).astype(np.float32)
-        found: Singles = self.single @ whole.T
+        values /= step[:, None]
+        found: Singles = self.single @ np.rint(values, out=values).astype(np.float32).T
         found *= step.astype(np.float32)
         return found
 
@@ -186,15 +223,20 @@ def exact_sums(counts: Floats, values: Floats, most: float | None = None) -> Flo
     >>> exact_sums(np.array([[2.0, 1.0], [0.0, 3.0]]), np.array([[0.5, 1.0], [3.0, -1.0]])).tolist()
     [[2.0, 5.0], [3.0, -3.0]]
     """
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    bound = largest * (float(counts.sum(axis=1).max(initial=0.0)) if most is None else most)
-    if not bound:
-        return np.zeros((len(counts), len(values)))
-    far = 1.5 * 2.0 ** (np.frexp(bound)[1] + 1)  # beside it, numbers have steps of the grid
-    rounded = values + far
-    rounded -= far
-    result: Floats = counts @ rounded.T
+    most = float(counts.sum(axis=1).max(initial=0.0)) if most is None else most
+    result: Floats = counts @ on_grid(values, most).T
     return result
+
+
+def on_grid(values: Floats, most: float) -> Floats:
+    """Round values to a grid on which no sum of so many of them needs rounding."""
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if not largest * most:
+        return np.zeros(values.shape)
+    far = 1.5 * 2.0 ** (np.frexp(largest * most)[1] + 1)  # beside it, numbers have its steps
+    rounded: Floats = values + far
+    rounded -= far
+    return rounded
 
 
 def bootstrap_means(scores: Floats, segments: Floats) -> Floats:
