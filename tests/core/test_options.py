@@ -607,7 +607,7 @@ def test_defaults_are_within_bounds():
 
 def test_what_equals_a_default_is_checked_if_it_is_something_else():
     with pytest.raises(UsageError, match="significance"):
-        MetaOptions(significance=0)
+        MetaOptions(significance=0)  # type: ignore[arg-type]
     assert MetaOptions(alpha=float("0.05")).differing() == {}
 
 
