@@ -8,7 +8,7 @@ from importlib import import_module
 from harness.row import Row
 from harness.setting import Setting
 
-GROUPS = ("meta", "systems", "battles", "texts", "inputs", "commands")
+GROUPS = ("meta", "systems", "battles", "judging", "texts", "inputs", "commands")
 
 
 def rows_of(group: str, setting: Setting) -> Iterator[Row]:

@@ -268,3 +268,14 @@ def test_frames_and_files_are_the_same(tmp_path):
         found = read_verdicts([source], VerdictReading(human=["human"]))
         assert same(values(found, "human"), values(expected, "human"))
         assert found.items == expected.items
+
+
+def test_a_judge_that_is_called_judge():
+    table = {
+        "item": [1, 2, 3],
+        "human": ["pass", "fail", "pass"],
+        "judge": ["pass", "pass", "fail"],
+    }
+    found = read(table, human=["human"])
+    assert [own.name for own in found.judges] == ["judge"]
+    assert values(found, "judge") == [1.0, 0.0, 0.0]

@@ -13,7 +13,7 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.formats import roles
 from steelyard.formats.cells import label, parse_number
 from steelyard.formats.rawtable import RawTable
-from steelyard.formats.verdicts.sayings import PairColumn, Scale
+from steelyard.formats.verdicts.sayings import PairColumn, Scale, says_verdict
 
 ITEM = ("battle", "item", "segment", "seg", "seg_id", "segment_id", "sid", "line", "id", "item_id",
         "battle_id", "pair_id", "example_id", "sample_id", "example", "idx", "question_id",
@@ -114,12 +114,12 @@ def keys_of(
 
 
 def _holds_names(table: RawTable, name: str) -> bool:
-    """Tell names of judges from the scores of one that is called so: no gaps, some word."""
-    cells = table.columns.get(name, ())
-    words = {label(cell) for cell in cells}
-    return (
-        None not in words and "" not in words and any(parse_number(word) is None for word in words)
-    )
+    """Tell names of judges from what one that is called so says: no gaps, and no verdicts alone."""
+    words = {label(cell) for cell in table.columns.get(name, ())}
+    known = {word for word in words if word}
+    if None in words or "" in words or not known:
+        return False
+    return any(parse_number(word) is None and not says_verdict(word) for word in known)
 
 
 def verdict_column(

@@ -38,6 +38,18 @@ _SLIPS = 0.05  # share of words up to which a person's numbers are numbers with 
 _RARE = 0.01  # share of a judge's verdicts below which a word that people never use is no label
 
 
+def says_verdict(word: str) -> bool:
+    """Tell whether a word is a verdict wherever it stands; single letters may be names, too.
+
+    Examples
+    --------
+    >>> [says_verdict(word) for word in ("Pass", "tie", "A", "gpt-4")]
+    [True, True, False, False]
+    """
+    small = word.strip().casefold()
+    return len(small) > 1 and (small in _PAIRS or small in _FAILS or small in _PASSES)
+
+
 def is_gap(cell: object) -> bool:
     """Tell whether nothing was said."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
