@@ -51,6 +51,7 @@ _CHUNK = 4_000_000  # signs or differences held at a time
 _ALONE = 400_000  # multiplications that BLAS does in one thread
 _CACHED = 16_000  # differences that stay in the processor's cache
 _ROWS = 60_000  # ... where they are sorted, and much is done to each
+_COUNTED = 30_000  # ... where they are counted
 TAILS = ("mid", "ge")
 ALTERNATIVES = ("two-sided", "greater", "less")
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
@@ -341,7 +342,7 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
     narrow = None if whole is None else in_few_bytes(whole)
 
     def gaps(which: Counts) -> Iterator[Floats]:
-        for some, gap, n in _pairs(x, narrow, blocks, which, _ROWS):
+        for some, gap, n in _pairs(x, narrow, blocks, which, _COUNTED):
             units[some] = n
             yield gap
 
