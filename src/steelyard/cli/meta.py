@@ -184,16 +184,19 @@ def _loaded(
 
     What errors cost is asked for only where raters are: not every severity has a weight.
     """
-    from steelyard.human.ratedinputs import scored_inputs, with_costs
     from steelyard.metaevaluation.raterdraws import asks_for_raters
 
     sources: list[Any] = list(inputs)
     notes: tuple[str, ...] = ()
     if given.protocol is not None:
+        from steelyard.human.ratedinputs import scored_inputs
+
         sources, human, notes = scored_inputs(sources, given.protocol, options, output.seed)
         options = replace(options, human=human)
     es = options.load(sources)
     if asks_for_raters(weighing):
+        from steelyard.human.ratedinputs import with_costs
+
         es = with_costs(es, options.human)
     return replace(es, notes=(*notes, *es.notes)), options
 

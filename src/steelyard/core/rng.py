@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from steelyard.core.bounds import fail
-from steelyard.core.later import Later, known
+
+if TYPE_CHECKING:
+    from steelyard.core.later import Later
 
 Rng = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -63,6 +67,8 @@ def later_streams(rng: Rng, n: int) -> Later[list[np.random.Generator]]:
     >>> bool(later_streams(7, 2)()[1].random() == streams(7, 2)[1].random())
     True
     """
+    from steelyard.core.later import Later, known  # --help gets along without
+
     check_rng(rng)
     if isinstance(rng, (int, np.integer)):
         return Later(lambda: streams(rng, n))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -269,7 +269,7 @@ def _look(data: Data, human: str) -> list[str]:
     """Warn of metrics that are constant, identical, or upside down."""
     found = []
     scores = data.scores
-    people = scores.human[:, scores.columns]
+    people = _Centred.of(scores.human[:, scores.columns])
     for name, constant, twin in uninformative(zip(data.metrics, scores.matrices, strict=True)):
         if constant is not None:
             found.append(f"'{name}' is constant: it can't tell systems apart")
@@ -277,7 +277,7 @@ def _look(data: Data, human: str) -> list[str]:
             found.append(f"'{name}' and '{twin}' are identical")
         # What goes with people, on all that they judged, does not go against them.
         k = data.places[name]
-        with_people = scores.complete[k] and _goes_with(scores.matrices[k], people)
+        with_people = scores.complete[k] and people.go_with(scores.matrices[k])
         table = data.es[name]
         found += (
             direction_warnings(name, table)
@@ -290,22 +290,42 @@ def _look(data: Data, human: str) -> list[str]:
     return found
 
 
-def _goes_with(metric: Floats, people: Floats) -> bool:
-    """Tell whether a metric surely does not go against people, from cells that both have.
+@dataclass(frozen=True, slots=True)
+class _Centred:
+    """People's scores of cells, looked at in parts: many of them are never copied."""
 
-    What this leaves open is looked at again, with care: it works on parts, and copies nothing.
-    """
-    if not people.size:
-        return False
-    rows = max(1, _CELLS // people.shape[1])
-    parts = [slice(start, start + rows) for start in range(0, len(people), rows)]
-    middle, centre = people.mean(), metric.mean()
-    shared = sum(float(np.vdot(metric[own], people[own] - middle)) for own in parts)
-    if not shared < 0:
-        return shared >= 0
-    size = sum(float(np.square(metric[own] - centre).sum()) for own in parts)
-    spread = sum(float(np.square(people[own] - middle).sum()) for own in parts)
-    return shared * math.sqrt(people.size) > -2.5 * math.sqrt(size * spread)
+    scores: Floats
+    middle: float
+    few: Floats | None  # scores less their mean, where they are one part
+
+    @classmethod
+    def of(cls, scores: Floats) -> _Centred:
+        middle = float(scores.mean()) if scores.size else 0.0
+        return cls(scores, middle, scores - middle if scores.size <= _CELLS else None)
+
+    def _parts(self) -> Iterator[tuple[slice, Floats]]:
+        if self.few is not None:
+            yield slice(None), self.few
+            return
+        rows = max(1, _CELLS // self.scores.shape[1])
+        for start in range(0, len(self.scores), rows):
+            own = slice(start, start + rows)
+            yield own, self.scores[own] - self.middle
+
+    def go_with(self, metric: Floats) -> bool:
+        """Tell whether a metric surely does not go against people, from cells that both have.
+
+        What this leaves open is looked at again, with care.
+        """
+        if not self.scores.size:
+            return False
+        shared = sum(float(np.vdot(metric[own], part)) for own, part in self._parts())
+        if not shared < 0:
+            return shared >= 0
+        centre = metric.mean()
+        size = sum(float(np.square(metric[own] - centre).sum()) for own, _ in self._parts())
+        spread = sum(float(np.square(part).sum()) for _, part in self._parts())
+        return shared * math.sqrt(self.scores.size) > -2.5 * math.sqrt(size * spread)
 
 
 def _has(es: EvalSet, metric: str, judged: Bools) -> tuple[Bools, Bools | None]:

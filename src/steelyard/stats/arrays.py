@@ -54,7 +54,8 @@ def row_means(x: Floats) -> Floats:
     """
     total = x.sum(axis=-1)
     if x.shape[-1] and not np.isnan(total).any():
-        return np.asarray(total / x.shape[-1], dtype=np.float64)
+        means: Floats = total / x.shape[-1]
+        return means
     return ratio(np.nansum(x, axis=-1), (~np.isnan(x)).sum(axis=-1))
 
 

@@ -136,3 +136,12 @@ def test_several_scores_are_what_each_is():
         alone = pairwise_pvalues(x)
         np.testing.assert_allclose(own.p, alone.p, rtol=0, atol=1e-12)
         assert own.how == alone.how
+
+
+def test_counts_up_to_limits():
+    rng = np.random.default_rng(0)
+    ordered = np.sort(rng.integers(0, 9, (5, 20)).astype(float), axis=1)
+    limits = [rng.integers(-1, 11, 5).astype(float) for _ in range(3)]
+    expected = [(ordered <= own[:, None]).sum(axis=1).tolist() for own in limits]
+    assert series._up_to(ordered, limits).tolist() == expected
+    assert series._up_to(np.zeros((0, 4)), [np.zeros(0)] * 2).shape == (2, 0)

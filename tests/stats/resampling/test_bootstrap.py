@@ -319,3 +319,22 @@ def test_metrics_together_are_what_each_is_alone(blocks):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bootstrap, "_HELD", 1)
         np.testing.assert_array_equal(together, bootstrap.bootstrap_spa(human, metrics, **given))
+
+
+def test_means_together_are_what_each_is_alone():
+    _, metrics = data(m=6, s=40)
+    metrics[:, :, 30:] = np.nan
+    metrics[1, 2, 5:9] = metrics[2] = np.nan
+    metrics[4, 0, 35] = 3.0
+    counts = bootstrap.segment_counts(20, 40, np.random.default_rng(1))
+    for held in (1, 250, bootstrap._HELD):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bootstrap, "_HELD", held)
+            found = list(bootstrap.stacked_means(metrics, counts))
+        assert len(found) == len(metrics)
+        for own, scores in zip(found, metrics, strict=True):
+            np.testing.assert_array_equal(own, bootstrap.bootstrap_means(scores, counts))
+    for row, own in zip(bootstrap.bootstrap_means(metrics[1], counts), counts, strict=True):
+        copied = np.repeat(metrics[1], own.astype(int), axis=1)
+        np.testing.assert_allclose(row, np.nanmean(copied, axis=1), atol=1e-12)
+    assert list(bootstrap.stacked_means([], counts)) == []

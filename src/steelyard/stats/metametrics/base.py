@@ -13,7 +13,7 @@ that means; whatever can be done faster, or exactly, is overridden.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
@@ -204,17 +204,19 @@ class Scores:
                 return scores
         return None
 
-    def rows(self, k: int, segments: Floats | None) -> Floats:
-        """System scores of a metric in each resample, a single row if segments stay as they are."""
-        source = self.sources[k]
+    def rows(self, chosen: Sequence[int], segments: Floats | None) -> Iterator[Floats]:
+        """Yield system scores of metrics in each resample, one row if segments stay as they are."""
         if segments is None:
-            own: Floats = self.systems[k][None, :]
-            return own
-        if source.statistics is not None:
-            return source.sign * bootstrap_scores(source.statistics, segments)
-        behind = self.behind(k)
-        assert behind is not None
-        return bootstrap.bootstrap_means(behind, segments)
+            yield from (self.systems[k][None, :] for k in chosen)
+            return
+        behind = [self.behind(k) for k in chosen if self.sources[k].statistics is None]
+        means = bootstrap.stacked_means([own for own in behind if own is not None], segments)
+        for k in chosen:
+            source = self.sources[k]
+            if source.statistics is None:
+                yield next(means)
+            else:
+                yield source.sign * bootstrap_scores(source.statistics, segments)
 
     def fixed(self, k: int) -> str | None:
         """Say why system scores of a metric can't be computed from resampled segments."""
@@ -456,7 +458,7 @@ class MetaMetric:
         human = scores.human_systems[None, :]
         if u is not None:
             human = bootstrap.bootstrap_means(scores.human, u)
-        columns = [self.rows(human, view.ties, scores.rows(k, u), w) for k in chosen]
+        columns = [self.rows(human, view.ties, own, w) for own in scores.rows(chosen, u)]
         return np.stack(columns, axis=1)
 
     def rejudged(self, view: View, chosen: Sequence[int], humans: Iterable[Floats]) -> Floats:

@@ -20,6 +20,7 @@ CELLS = 30_000_000
 _TABLE = 500_000  # rows x steps up to which they are counted without sorting
 _SMALL = 16_000  # numbers at a time: fewer than what makes the allocator ask for fresh pages
 _COMMON = 16  # steps that decide whether a frequency matters
+_FIRST = 4  # ... of which these are looked at first
 _SILENT = -34.0  # logarithm of a product that does not
 SCALES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 40, 50, 60, 100)
 _SCALES = np.array(SCALES, dtype=np.float64)
@@ -235,6 +236,13 @@ def lattice_width(t: Floats | Counts, deviation: Floats) -> int:
     return int((np.abs(t) + Z * deviation).max()) // 2 + 2
 
 
+def in_few_bytes(whole: Floats) -> Floats:
+    """Give whole numbers in two bytes each where all of their differences fit: less to move."""
+    most = np.iinfo(np.int16).max // 2
+    fits = whole.size and whole.max() <= most and whole.min() >= -most
+    return whole.astype(np.int16) if fits else whole
+
+
 def _step_counts(gaps: Iterable[Floats]) -> tuple[Counts, Floats, Counts]:
     """Give all sizes of differences but 0, how often each row has each, and the sum of each row."""
     parts = []
@@ -271,17 +279,25 @@ def _inverted(
     small = counts.astype(np.float32)
     inner, points = t.astype(np.float64), np.ones(len(t))
     for k in _audible(counts, values, log):
-        turn = values[:, None] * k
-        size = np.exp(counts @ log[turn % width])
-        negative = (2 * turn + width) // (2 * width) & 1
-        odd = (small @ negative.astype(np.float32)).astype(np.int64) & 1
+        whole, rest = _divided(values[:, None] * k, width)
+        size = np.exp(counts @ log[rest])
+        whole += 2 * rest > width  # half turns, rounded
+        whole &= 1
+        odd = (small @ whole.astype(np.float32)).astype(np.int64) & 1
         size *= 1 - 2 * odd
-        phase = angle * (t[:, None] * k % (2 * width))
+        phase = angle * _divided(t[:, None] * k, 2 * width)[1]
         inner += 2 * (size * np.sin(phase)) @ (1 / np.tan(angle * k))
         if ties:
             points += 2 * (size * np.cos(phase)).sum(axis=-1)
     at = np.maximum(points / width, 0) if ties else np.zeros(len(t))
     return 0.5 - inner / (2 * width), at
+
+
+def _divided(numbers: Counts, by: int) -> tuple[Counts, Counts]:
+    """Divide, and give the rest, faster than NumPy's remainder. Overwrites the numbers."""
+    whole = numbers // by
+    numbers -= whole * by
+    return whole, numbers
 
 
 def _audible(counts: Floats, values: Counts, log: Floats) -> Iterator[Counts]:
@@ -291,9 +307,11 @@ def _audible(counts: Floats, values: Counts, log: Floats) -> Iterator[Counts]:
     common = np.argsort(-least, kind="stable")[:_COMMON]
     least, steps = least[common], values[common]
     found = []
-    for start in range(1, width // 2 + 1, _SMALL // _COMMON):
-        k = np.arange(start, min(start + _SMALL // _COMMON, width // 2 + 1))
-        bound = least @ log[steps[:, None] * k % width]
+    for start in range(1, width // 2 + 1, _SMALL // _FIRST):
+        k = np.arange(start, min(start + _SMALL // _FIRST, width // 2 + 1))
+        # A few steps rule out nearly all.
+        k = k[least[:_FIRST] @ log[_divided(steps[:_FIRST, None] * k, width)[1]] > _SILENT]
+        bound = least @ log[_divided(steps[:, None] * k, width)[1]]
         found.append(k[bound > _SILENT])
     heard = np.concatenate(found)
     step = max(1, _SMALL // max(counts.shape))

@@ -39,6 +39,7 @@ from steelyard.stats.permutation.lattice import (
     Z,
     as_lattices,
     declared_lattice,
+    in_few_bytes,
     lattice_tails,
     lattice_width,
 )
@@ -50,6 +51,7 @@ _CHUNK = 4_000_000  # signs or differences held at a time
 _ALONE = 400_000  # multiplications that BLAS does in one thread
 _CACHED = 16_000  # differences that stay in the processor's cache
 _ROWS = 60_000  # ... where they are sorted, and much is done to each
+_COUNTED = 30_000  # ... where they are counted
 TAILS = ("mid", "ge")
 ALTERNATIVES = ("two-sided", "greater", "less")
 METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
@@ -201,7 +203,7 @@ def _pairs(
         some = which[start : start + step]
         i, j = rows[some], columns[some]
         if whole is not None:
-            gap = np.empty((len(some), whole.shape[1]))
+            gap = np.empty((len(some), whole.shape[1]), dtype=whole.dtype)
             for row, a, b in zip(gap, i.tolist(), j.tolist(), strict=True):
                 np.subtract(whole[a], whole[b], out=row)
             yield some, gap, whole.shape[1]
@@ -337,8 +339,10 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
         if live.size and _too_fine(whole[i[live[0]]] - whole[j[live[0]]], t[live], squares[live]):
             return None
 
+    narrow = None if whole is None else in_few_bytes(whole)
+
     def gaps(which: Counts) -> Iterator[Floats]:
-        for some, gap, n in _pairs(x, whole, blocks, which, _ROWS):
+        for some, gap, n in _pairs(x, narrow, blocks, which, _COUNTED):
             units[some] = n
             yield gap
 

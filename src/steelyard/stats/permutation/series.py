@@ -251,14 +251,17 @@ def _sum_risen(sizes: Floats, half: Floats, most: int) -> Floats:
         angles = (values * half[:, None]).astype(np.float32)
     total, late = np.zeros(len(sizes)), np.zeros(len(sizes))
     rows = np.arange(len(sizes))
-    for start, stop in pairwise(_BLOCKS):
+    # Larger sizes are beyond a right angle at the end of each block.
+    turned = [np.pi / 2 / ((2 * stop - 1) * half) for stop in _BLOCKS[1:]]
+    sizes_below = _up_to(sizes, turned)
+    values_below = _up_to(values, turned) if most else sizes_below
+    for block, (start, stop) in enumerate(pairwise(_BLOCKS)):
         odd = np.arange(2 * start + 1, 2 * stop, 2)
-        turned = np.pi / 2 / (odd[-1] * half)  # larger sizes are beyond a right angle in this block
-        below = (sizes <= turned[:, None]).sum(axis=1)
+        below = sizes_below[block]
         small = np.where(below > 0, squares[rows, below - 1], 0.0)
         product = np.exp(np.multiply.outer(odd * odd, -0.5 * small * half * half))
         if most:
-            chosen = _spread((values <= turned[:, None]).sum(axis=1), counts, most)
+            chosen = _spread(values_below[block], counts, most)
             powers = times if most == _SIZES[-1] else None
             product *= _bounded(angles, powers, chosen, odd.astype(np.float32))
         total += (1 / odd) @ product
@@ -266,6 +269,15 @@ def _sum_risen(sizes: Floats, half: Floats, most: int) -> Floats:
             late += np.einsum("kr,kr->r", product, product)
     size = np.sqrt(2 * late / NODES)
     return 2 / np.pi * (total + 10 * size / math.sqrt(4 * NODES))
+
+
+def _up_to(ordered: Floats, limits: Sequence[Floats]) -> Counts:
+    """Count in each row of numbers in order those up to each of its limits: limits x rows."""
+    every = np.stack(limits, axis=1)
+    found = [
+        np.searchsorted(own, up_to, "right") for own, up_to in zip(ordered, every, strict=True)
+    ]
+    return np.array(found, dtype=np.int64).reshape(every.shape).T
 
 
 def _distinct(sizes: Floats) -> tuple[Floats, Singles, Counts]:

@@ -249,10 +249,39 @@ def bootstrap_means(scores: Floats, segments: Floats) -> Floats:
     array([[ 1.,  5.],
            [ 3., nan]])
     """
-    known = ~np.isnan(scores)
-    sums = exact_sums(segments, np.where(known, scores, 0.0))
-    some = known[:1] if (known == known[:1]).all() else known  # mostly, all rows know the same
-    return ratio(sums, segments @ some.T.astype(np.float64))
+    return next(stacked_means([scores], segments))
+
+
+def stacked_means(matrices: Sequence[Floats], segments: Floats) -> Iterator[Floats]:
+    """Yield what :func:`bootstrap_means` gives of each of several matrices.
+
+    They share a product, which reads the counts once, as far as somebody has a score.
+    """
+    most = float(segments.sum(axis=1).max(initial=0.0))
+    size = max([1, *(len(segments) * len(scores) for scores in matrices)])
+    held = max(1, _HELD // size)
+    used: dict[bytes, tuple[Counts, Floats]] = {}
+    totals: dict[tuple[bytes, bytes], Floats] = {}
+    for start in range(0, len(matrices), held):
+        some = matrices[start : start + held]
+        known = [~np.isnan(scores) for scores in some]
+        anyone = np.logical_or.reduce([own.any(axis=0) for own in known])
+        if anyone.tobytes() not in used:
+            used[anyone.tobytes()] = np.flatnonzero(anyone), segments[:, anyone]
+        columns, counts = used[anyone.tobytes()]
+        rows = [
+            on_grid(np.where(own, scores, 0.0)[:, columns], most)
+            for own, scores in zip(known, some, strict=True)
+        ]
+        sums = counts @ np.concatenate(rows).T
+        at = 0
+        for own in known:
+            alike = own[:1] if (own == own[:1]).all() else own  # mostly, all rows know the same
+            key = anyone.tobytes(), alike.tobytes()
+            if key not in totals:
+                totals[key] = counts @ alike[:, columns].T.astype(np.float64)
+            yield ratio(sums[:, at : at + len(own)], totals[key])
+            at += len(own)
 
 
 def row_medians(scores: Floats) -> Floats:
