@@ -393,6 +393,7 @@ def test_raw_judgements_add_raters_and_errors(no_charts, tmp_path, capsys):
         "summary",
         "comparison",
         "meta",
+        "judges",
         "bytes",
         "provenance",
         "read",
