@@ -278,4 +278,4 @@ def test_a_judge_that_is_called_judge():
     }
     found = read(table, human=["human"])
     assert [own.name for own in found.judges] == ["judge"]
-    assert values(found, "judge") == [1.0, 0.0, 0.0]
+    assert values(found, "judge") == [1.0, 1.0, 0.0]
