@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from steelyard.cli import compare, human, meta
+from steelyard.cli import compare, human, judge, meta
 from steelyard.cli.main import run
 from steelyard.demo import embedded
 
@@ -19,13 +19,20 @@ HUMAN = ["human", str(embedded.RATINGS), "--protocol", "da", "--bootstrap", "0"]
 
 
 def test_the_names_are_those_of_the_figures():
-    from steelyard.report.figures import comparison, metaevaluation, people, versus
+    from steelyard.report.figures import (
+        comparison,
+        judgefigures,
+        metaevaluation,
+        people,
+        versus,
+    )
 
     assert compare.PLOTS == comparison.FIGURES
     assert compare.PAIR_PLOTS == versus.PAIR_FIGURES
     assert meta.PLOTS == metaevaluation.FIGURES
     assert meta.PROTOCOL_PLOTS == metaevaluation.PROTOCOL_FIGURES
     assert human.PLOTS == people.FIGURES
+    assert judge.PLOTS == judgefigures.FIGURES
 
 
 def test_the_first_figure_by_default_and_several_with_their_names(tmp_path, capsys):
@@ -129,3 +136,13 @@ def test_nothing_is_written_over_an_input(tmp_path, capsys):
     assert run([*human, "--ranks", "z.csv", "--out", "z.csv"]) == 2
     assert "expected different files" in capsys.readouterr().err
     assert (path.read_text(), ratings.read_text()) == (text, before)
+
+
+def test_figures_of_judges(tmp_path):
+    out = tmp_path / "judges.svg"
+    verdicts = ["judge", str(embedded.VERDICTS), "--human", "ann,bo,cy", "--quiet"]
+    assert run([*verdicts, "--plot", "agreement,gaps", "--out", str(out)]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "judges-agreement.svg",
+        "judges-gaps.svg",
+    }

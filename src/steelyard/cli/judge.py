@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 import click
 
-from steelyard.cli.emit import emit
+from steelyard.cli.emit import emit, plot_option, wanted_figures, write_figures
 from steelyard.cli.fields import from_fields
 from steelyard.cli.lazy import LazyGroup
 from steelyard.cli.options import (
     COLUMNS,
+    FIGURES,
+    SUFFIXES,
     F,
     OutputOptions,
     Pair,
@@ -32,6 +34,7 @@ QUESTIONS = {
     "drift": (f"{_MORE}:drift", "Is the new version of a judge better than the old one?"),
 }
 CARD = "card"
+PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what judgefigures draws
 _UNDECIDED = {"pass": 0, "fail": 3}
 OWN = click.option(
     "--own",
@@ -146,7 +149,8 @@ INPUTS = click.argument("inputs", nargs=-1, metavar="FILES...")
     metavar="FILE",
     help="An old card (--out FILE.json): how far agreement moved since, as drift.kappa.",
 )
-@output_options
+@plot_option(PLOTS)
+@partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
 def card(
     inputs: tuple[str, ...],
     require: tuple[str, ...],
@@ -165,7 +169,9 @@ def card(
     from steelyard.judging.run import judge as weigh
 
     need_inputs(inputs, "steelyard judge verdicts.csv --human expert")
+    plots = wanted_figures(settings.pop("plot"), output, PLOTS)
     report = weigh(*inputs, require=require, baseline=baseline, **settings)
+    output = write_figures(plots, partial(_draw, report), output)
     table = report.table()
     parts = [report.summary(), table.text()]
     if report.requirements:
@@ -178,3 +184,9 @@ def card(
     if code == EXIT_UNDECIDED and undecided is not None:
         return _UNDECIDED[undecided]
     return code
+
+
+def _draw(report: Any, name: str) -> Any:
+    from steelyard.report.figures import judgefigures
+
+    return judgefigures.draw(name, report)
