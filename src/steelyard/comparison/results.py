@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steelyard.core.deferred import deferred
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.later import deferred
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import plural

@@ -33,8 +33,8 @@ from steelyard.comparison.scores import (
 )
 from steelyard.comparison.tests import TESTS, Question, fitting_tests, refuse_unfit
 from steelyard.core import bounds
-from steelyard.core.deferred import later
 from steelyard.core.errors import UsageError
+from steelyard.core.later import later
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
