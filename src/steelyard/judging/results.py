@@ -118,7 +118,12 @@ class JudgeReport:
             "kind": v.kind,
             "n_items": len(v),
             "n_labelled": int(v.labelled.sum()),
-            "unit": {"name": v.unit_name, "n": len(v.units) or len(v)},
+            "labels": "random",  # what is said of their worth takes them for a random sample
+            "unit": {
+                "name": v.unit_name,
+                "n": len(v.units) or len(v),
+                "design_effect": _design_effect(self.cards),
+            },
             "human": {
                 "raters": [rater.name for rater in v.raters],
                 "ceiling": _ceiling(self.cards),
@@ -131,6 +136,15 @@ class JudgeReport:
             "warnings": list(self.warnings),
             **origin(self.provenance),
         }
+
+
+def _design_effect(cards: Sequence[JudgeCard]) -> float:
+    """How much noisier agreement is than that of independent rows, of the judge with most rows."""
+    known = [card.accuracy for card in cards if card.accuracy.known and card.accuracy.se > 0]
+    if not known:
+        return float("nan")
+    own = max(known, key=lambda one: one.n)
+    return own.se**2 * own.n / (own.value * (1 - own.value))
 
 
 def _ceiling(cards: Sequence[JudgeCard]) -> dict[str, Any] | None:

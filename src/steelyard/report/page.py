@@ -40,6 +40,7 @@ from steelyard.report.explorer import (
     explore,
     rated_mistakes,
 )
+from steelyard.report.judgesection import with_verdicts
 from steelyard.report.options import ReportOptions
 from steelyard.report.summary import Summary, summarise
 
@@ -206,7 +207,9 @@ def write_report(
     first = [*options.explored, *(name for name in (gold, main) if name is not None)]
     names = _explored(es, first, meta, rivals)
     marks = [*given.mistakes, *rated_mistakes(es)]
-    packed = explore(es, names, pair=_pair(found), mistakes=marks) if es.n_segments else None
+    read, judged = (es, ()) if given.judges is None else with_verdicts(es, given.judges.verdicts)
+    names = [*names, *judged]
+    packed = explore(read, names, pair=_pair(found), mistakes=marks) if es.n_segments else None
     if packed is not None:
         packed = replace(packed, notes=(*packed.notes, *given.notes))
     warnings = [*(found.warnings if found else es.notes), *(meta.warnings if meta else ())]
