@@ -276,7 +276,7 @@ class OutputOptions:
     json: bool
     out: Path | None
     seed: int
-    jobs: int
+    jobs: int | None  # None: as many as are worth it
     quiet: bool
     debug: bool
 
@@ -291,12 +291,26 @@ class OutputOptions:
                 raise UsageError(f"--out {self.out}: can't write '.{kind}', expected {expected}")
 
 
+class _Jobs(_Type):
+    """A number of processes, or the word that leaves it to the work."""
+
+    name = "jobs"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | None:
+        """Give the number; None for auto."""
+        if value is None or value == "auto":
+            return None
+        found: int = click.IntRange(min=1).convert(value, param, ctx)
+        return found
+
+
 _JSON = click.option("--json", is_flag=True, help="Print one JSON object on stdout, nothing else.")
 _OUTPUT = (
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                  help="Seed of everything random."),
-    click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-                 help="Processes to use where work splits; the result does not depend on it."),
+    click.option("--jobs", type=_Jobs(), default="auto", show_default=True, metavar="N|auto",
+                 help="Processes to use where work splits; auto: one for each core if it takes "
+                 "longer than a few seconds. The result does not depend on it."),
     click.option("--quiet", is_flag=True, help="No progress and no messages, only errors."),
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),
 )  # fmt: skip

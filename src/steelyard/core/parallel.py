@@ -38,6 +38,7 @@ Results = Generator[tuple[int, Packed], None, None]
 Progress = Callable[[int, int | None], None]
 _DEATHS = 3  # of workers without a finished task in between, after which nothing is tried any more
 _STREAMED: dict[str, Any] = {"batch_size": 1, "return_as": "generator_unordered"}
+_LONG = 3.0  # seconds of work, done and left, from which processes are worth starting
 _WATCH = 1.0  # seconds after which a worker looks whether its parent is there
 _ANSWER = 5.0  # seconds that a scheduler has to answer
 _WORKERS = 10.0  # seconds that it has to have a worker
@@ -50,7 +51,8 @@ class Workers:
     Parameters
     ----------
     jobs
-        Processes of this machine; 1 for none but this one.
+        Processes of this machine; 1 for none but this one. None: this one, until a few seconds of
+        work are seen to be left; then one for each core.
     cluster
         Address of a Dask scheduler, whose workers are used instead.
     resume
@@ -67,14 +69,15 @@ class Workers:
     [1, 2, 3]
     """
 
-    jobs: int = 1
+    jobs: int | None = 1
     cluster: str | None = None
     resume: Path | None = None
     progress: Progress | None = None
     note: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
-        bounds.whole(1, jobs=self.jobs)
+        if self.jobs is not None:
+            bounds.whole(1, jobs=self.jobs)
         bounds.text(optional=True, cluster=self.cluster)
         bounds.instance((str, Path), "a path", optional=True, resume=self.resume)
         bounds.function(optional=True, progress=self.progress, note=self.note)
@@ -147,13 +150,40 @@ class Workers:
             yield ((k, _call(call)) for k, call in calls.items())
             return
         above = None if folder is None else folder.folder.absolute()
+        if self.cluster is None and self.jobs is None:
+            yield _when_worth(dict(calls), above)
+            return
         with tempfile.TemporaryDirectory(prefix="steelyard-", dir=above) as name:
             arrays = Path(name)
             if self.cluster is None:
-                yield _processes(_packed(calls, arrays), self.jobs)
+                yield _processes(_packed(calls, arrays), self.jobs or 1)
                 return
             with _quiet(), _client(self.cluster, arrays) as client:
                 yield _cluster(_packed(calls, arrays), client)
+
+
+def _when_worth(calls: dict[int, Any], above: Path | None) -> Results:
+    """Run one after the other, and hand the rest to processes once that is seen to take long.
+
+    What is done tells how long the rest would take; starting processes costs a second or two.
+    """
+    begun, n = time.monotonic(), len(calls)
+    for k in list(calls):
+        yield k, _call(calls.pop(k))
+        spent = time.monotonic() - begun
+        left = spent / (n - len(calls)) * len(calls)
+        if len(calls) > 1 and min(spent, left) > _LONG and _cores() > 1:
+            with tempfile.TemporaryDirectory(prefix="steelyard-", dir=above) as name:
+                yield from _processes(_packed(calls, Path(name)), _cores())
+            return
+
+
+def _cores() -> int:
+    """Count the cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
 
 
 def _packed(calls: Mapping[int, Any], folder: Path) -> dict[int, bytes]:

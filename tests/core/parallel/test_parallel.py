@@ -51,6 +51,30 @@ def test_processes_give_what_one_gives():
     assert told == [(k, 5) for k in range(6)]
 
 
+def make_where():
+    def work(task, rng):
+        return {"pid": os.getpid(), "drawn": float(rng.random())}
+
+    return work
+
+
+def test_short_work_stays_in_this_process_unless_it_is_told_otherwise():
+    found = run(make_where(), tasks_of(), None, rng=7)
+    assert {one["pid"] for one in found} == {os.getpid()}
+
+
+def test_long_work_goes_to_processes_and_gives_the_same(monkeypatch):
+    monkeypatch.setattr(parallel, "_LONG", 0.0)
+    monkeypatch.setattr(parallel, "_cores", lambda: 2)
+    told = []
+    alone = run(make_where(), tasks_of(), rng=7)
+    found = run(make_where(), tasks_of(), None, rng=7, progress=lambda *at: told.append(at))
+    assert found[0]["pid"] == os.getpid()  # the first tells how long the others take
+    assert os.getpid() not in {one["pid"] for one in found[1:]}
+    assert [one["drawn"] for one in found] == [one["drawn"] for one in alone]
+    assert told == [(k, 5) for k in range(6)]
+
+
 def test_a_stream_belongs_to_its_task_not_to_its_place_in_time():
     few, many = run(make_work(), tasks_of(2), rng=7), run(make_work(), tasks_of(4), rng=7)
     assert same(few, many[:2])

@@ -402,7 +402,9 @@ class _LongLog:
                 else:
                     chosen.append(([path], None))
                     room = _TOGETHER - size
-        alone = len(chosen) == 1 or (self.workers.jobs == 1 and self.workers.cluster is None)
+        alone = len(chosen) == 1 or (
+            self.workers.jobs in (1, None) and self.workers.cluster is None
+        )
         fewest = _MANY if len(chosen) == 1 else 0
         parts = max(1, -(-total // _PART))
         # What tells units apart in one database need not do so in another.
