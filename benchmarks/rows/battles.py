@@ -96,7 +96,7 @@ def trueskill(log: Log) -> Iterator[Row]:
         theirs=None if peer is None else Call(partial(_play, peer, log, few)),
         times=len(log.left) / few,
         least=1000,
-        rounds=1,
+        rounds=2,
         skip="" if peer else "trueskill is not installed",
     )
     yield Row(
@@ -104,7 +104,7 @@ def trueskill(log: Log) -> Iterator[Row]:
         work=f"TrueSkill of {len(log.left):,} battles, default orders, no intervals",
         ours=Call(partial(ranked, log, "trueskill")),
         most=5,
-        rounds=1,
+        rounds=2,
     )
 
 
