@@ -24,7 +24,7 @@ def rows(setting: Setting) -> Iterator[Row]:
     ppi = package("ppi_py")
     yield Row(
         key="powered-bt",
-        work=f"Prediction-powered Bradley-Terry with errors, {n:,} battles of 5 systems, {labels} labels",
+        work=f"Prediction-powered Bradley-Terry, {n:,} battles of 5 systems, {labels} labels",
         ours=Call(partial(powered_strengths, left, right, human, judge, 5)),
         peer="ppi-python, logistic",
         theirs=None if ppi is None else Call(partial(_logistic, ppi, left, right, human, judge)),
