@@ -377,7 +377,7 @@ CASES = [
                            "min_population": "count", "sure_population": "count",
                            "national_languages": "flag", "lemmas": "flag", "values": "flag",
                            "names": "known name"}),
-    Case(Workers, {}, {"jobs": "one or more", "cluster": "text?", "resume": "path?",
+    Case(Workers, {}, {"jobs": "one or more?", "cluster": "text?", "resume": "path?",
                        "progress": "object?", "note": "object?"}),
 ]  # fmt: skip
 
