@@ -87,13 +87,11 @@ def measure(
         row.ours.measure()  # imports and caches
     ours: list[Spent] = []
     others: list[Spent] = []
-    for _ in range(wanted):
+    for done in range(1, wanted + 1):
         if theirs is not None:
             others.append(theirs.measure())
         ours.append(row.ours.measure())
-        while (
-            wanted > 1 and sum(one.amount for one in ours) < _ENOUGH * len(others or ours) / wanted
-        ):
+        while wanted > 1 and sum(one.amount for one in ours) < _ENOUGH * done / wanted:
             ours.append(row.ours.measure())
     best = min(ours, key=lambda one: one.amount)
     peer = min(others, key=lambda one: one.amount) if others else None
