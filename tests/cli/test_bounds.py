@@ -6,6 +6,7 @@ import click
 import pytest
 
 from steelyard.cli.main import cli, run
+from steelyard.demo import embedded
 
 TABLE = "system,segment,people,m\n" + "".join(
     f"{system},{k},{k % 3 + i},{(k * 7 + i) % 5}\n"
@@ -126,3 +127,12 @@ def test_what_gave_numbers_or_a_traceback(arguments, capsys):
     assert shown.err.startswith("error: ")
     assert shown.err.count("\n") == 1
     assert shown.out == ""
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "2.5", "many"])
+def test_jobs_are_a_number_or_auto(jobs, capsys):
+    assert run(["compare", str(embedded.SCORES), "--score", "mqm", "--jobs", jobs]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert "--jobs" in told
+    assert told.count("\n") == 1
