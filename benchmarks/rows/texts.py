@@ -127,16 +127,9 @@ def _lexicon() -> tuple[Any, list[str]]:
 
 
 def _detect_all(texts: list[str], lexicon: Any) -> int:
-    from steelyard.kobe.linking.detection import detect
-    from steelyard.kobe.linking.tokens import tokenise
-    from steelyard.kobe.linking.wordforms import fold_text
+    from quality.linkspeed import detected
 
-    found = 0
-    for text in texts:
-        folded, places = fold_text(text, lexicon.lang)
-        aligned = text if places is None else "".join([text[p] for p in places[:-1]])
-        found += len(detect(folded, aligned, tokenise(folded, lexicon.lang), lexicon))
-    return found
+    return sum(len(detected(text, lexicon)) for text in texts)
 
 
 class _Matcher:

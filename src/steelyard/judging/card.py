@@ -156,7 +156,7 @@ def weigh(
         agreement = _agreement(verdicts, people.label, labels, judge, unparsed, level)
     elif people.categorical:
         notes.append("its scores are no categories of people: correlation alone")
-    position = _position(verdicts, people, judge, labels, level)
+    position = position_of(verdicts, people, judge, level, unparsed)
     systems = system_level(verdicts, people, judge)
     effects, said = effects_of(verdicts, people, judge, own or {}, systems, level)
     said_by_both = judge.said & people.said
@@ -213,14 +213,9 @@ def position_of(
     verdicts: Verdicts, people: Opinion, judge: Opinion, level: float, unparsed: str = "auto"
 ) -> Position | None:
     """Tell whether a judge prefers a place; None for points."""
-    return _position(verdicts, people, judge, _told(judge, unparsed), level)
-
-
-def _position(
-    verdicts: Verdicts, people: Opinion, judge: Opinion, labels: Codes, level: float
-) -> Position | None:
     if verdicts.kind != "pairs":
         return None
+    labels = _told(judge, unparsed)
     if judge.other_order is not None:
         return swapped_position(labels, judge.other_order, unit=verdicts.unit, level=level)
     return one_order_position(

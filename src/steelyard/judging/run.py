@@ -97,9 +97,8 @@ def judge(
     constant = _constant(verdicts, options)
     decisions = tuple(decide(card, None if constant is None else constant[1]) for card in cards)
     moved = _moved(before, cards, options.level)
-    checked = tuple(
-        check(one, card.to_dict() | moved.get(card.name, {})) for card in cards for one in asked
-    )
+    told = [card.to_dict() | moved.get(card.name, {}) for card in cards] if asked else []
+    checked = tuple(check(one, card) for card in told for one in asked)
     return JudgeReport(
         verdicts=verdicts,
         cards=cards,

@@ -19,7 +19,7 @@ from scipy.special import bdtr, ndtri
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats, group_sums
 from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.judged.proportions import TINY, without_noise
+from steelyard.stats.judged.proportions import TINY, noise_by_unit, without_noise
 
 SWAPPED, RANDOM_SIDES, FIXED = "swapped", "random-sides", "fixed"
 Codes = NDArray[np.integer]
@@ -245,21 +245,10 @@ def mean_by_unit(
     >>> round(mean_by_unit(np.array([1.0, 1, 0, 0]), np.array([0, 0, 1, 1]), 0.95).se, 4)
     0.5
     """
-    n = len(values)
-    mean = float(values.mean())
-    off = values - mean
-    if unit is None:
-        se = float(np.sqrt(off @ off / n / n))
-        correction, groups = 1.0, n
-    else:
-        _, codes = np.unique(unit, return_inverse=True)
-        groups = int(codes.max()) + 1
-        if groups < 2:
-            return Estimate(mean, n=n, why="no interval: all rows share one unit")
-        sums = group_sums(codes, off, groups)
-        se = float(np.sqrt(sums @ sums / n / n))
-        correction = float(np.sqrt(groups / (groups - 1)))
-    se *= correction
+    n, mean = len(values), float(values.mean())
+    se, groups = noise_by_unit(values - mean, unit)
+    if np.isnan(se):
+        return Estimate(mean, n=n, why="no interval: all rows share one unit")
     if se < TINY and within is not None:
         found = without_noise(mean, groups, level, *within)
         return Estimate(mean, found.low, found.high, 0.0, n=n)
