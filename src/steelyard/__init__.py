@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from steelyard.core.painter import painted_by
+
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
@@ -81,6 +83,16 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
+
+
+class _Painter:
+    """Draws results by the room of figures, which loads with the first one."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("steelyard.report.figures.ofresults"), name)
+
+
+painted_by(_Painter())
 
 
 def __dir__() -> list[str]:

@@ -293,7 +293,7 @@ def _draw(es: EvalSet | None, found: RankedSystems, name: str) -> Any:
 
 
 def _draw_pair(es: EvalSet, card: Decision, seed: int, name: str) -> Any:
-    from steelyard.comparison.results import CORPUS
+    from steelyard.comparison.ranked import CORPUS
     from steelyard.report.figures import versus
 
     rows = [es.systems.index(system) for system in card.pair]

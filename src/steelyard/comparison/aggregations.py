@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.comparison.options import RankOptions
+from steelyard.comparison.ranked import MOST_SHOWN, Ranked
 from steelyard.comparison.ratings import RATINGS, Rated, Rating, rate_scores
-from steelyard.comparison.results import MOST_SHOWN, Ranked
 from steelyard.comparison.scores import LEVEL, Compared, Sample
 from steelyard.comparison.tuning import Tuned, tune_scores
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means

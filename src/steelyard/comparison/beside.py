@@ -16,7 +16,7 @@ import numpy as np
 
 from steelyard.comparison.aggregations import Aggregate
 from steelyard.comparison.diagnosis import diagnose, order_flips, pairing_note, tie_note
-from steelyard.comparison.results import MOST_SHOWN, SENTENCES, PairTest, Ranked, Tiers
+from steelyard.comparison.ranked import MOST_SHOWN, SENTENCES, PairTest, Ranked, Tiers
 from steelyard.comparison.tests import TESTS, Question, Verdicts, fitting, pair_test, tiers_by
 from steelyard.core.later import later
 from steelyard.data.evalset import EvalSet

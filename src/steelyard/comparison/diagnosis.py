@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.comparison.aggregations import Aggregate
 from steelyard.comparison.options import TIES, RankOptions
-from steelyard.comparison.results import MOST_SHOWN
+from steelyard.comparison.ranked import MOST_SHOWN
 from steelyard.comparison.scores import FEW, Compared, first_few
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats

@@ -20,14 +20,9 @@ from steelyard.comparison.aggregations import (
 from steelyard.comparison.diagnosis import order_flips, tie_note
 from steelyard.comparison.logsamples import BATTLE, LogSample, log_unit, read_log, unit_warnings
 from steelyard.comparison.options import LOG_RANKINGS, BattleOptions
+from steelyard.comparison.ranked import MOST_SHOWN, PairTest, Tiers, with_pairs_alone
 from steelyard.comparison.ratings import RATINGS, Resampling, rate_log
-from steelyard.comparison.results import (
-    MOST_SHOWN,
-    PairTest,
-    RankedSystems,
-    Tiers,
-    with_pairs_alone,
-)
+from steelyard.comparison.results import RankedSystems
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.comparison.tuning import tune_log
 from steelyard.core import bounds

@@ -12,13 +12,13 @@ import numpy as np
 from steelyard.comparison.options import CardOptions
 from steelyard.comparison.pairings import Pairings, pair_otherwise
 from steelyard.comparison.pairworth import study_file, worth_of_pair
+from steelyard.comparison.ranked import CORPUS, PROPORTION, SENTENCES
 from steelyard.comparison.readings import (
     Reading,
     Readings,
     read_difference,
     where_readings_disagree,
 )
-from steelyard.comparison.results import CORPUS, PROPORTION, SENTENCES
 from steelyard.comparison.scores import LEVEL
 from steelyard.comparison.strata import Strata, stratify
 from steelyard.comparison.twosystems import (

@@ -13,15 +13,15 @@ from steelyard.comparison.aggregations import AGGREGATIONS, Aggregate, ranked
 from steelyard.comparison.autoranking import AutoRanking, rank_together
 from steelyard.comparison.beside import Findings
 from steelyard.comparison.options import AUTORANK, CompareOptions
-from steelyard.comparison.results import (
+from steelyard.comparison.ranked import (
     CORPUS,
     MOST_SHOWN,
     PROPORTION,
     SENTENCES,
-    Comparison,
     Ranked,
     with_pairs_alone,
 )
+from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import (
     LEVEL,
     Compared,

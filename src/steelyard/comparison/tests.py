@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.comparison.aggregations import AGGREGATIONS, corpus_gaps, means
 from steelyard.comparison.options import TIE_MODELS, CompareOptions, PairOptions
-from steelyard.comparison.results import CORPUS, MOST_SHOWN, SENTENCES, PairTest, Tiers
+from steelyard.comparison.ranked import CORPUS, MOST_SHOWN, SENTENCES, PairTest, Tiers
 from steelyard.comparison.scores import Compared, Sample
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.words import plural

@@ -43,3 +43,25 @@ def listed(names: Sequence[str], most: int = 4, *, rest: str = "more", last: str
         others = f"{left:,} more" if rest == "more" else plural(left, rest)
         return f"{', '.join(names[:most])} and {others}"
     return ", ".join(names[:-1]) + (last if len(names) > 1 else "") + "".join(names[-1:])
+
+
+def all_of(names: Sequence[str]) -> str:
+    """Name a few in a sentence, the last one after "and".
+
+    Examples
+    --------
+    >>> all_of("AB"), all_of("ABC")
+    ('A and B', 'A, B and C')
+    """
+    return listed(names, last=" and ")
+
+
+def span(noun: str, low: int, high: int) -> str:
+    """Say from where to where.
+
+    Examples
+    --------
+    >>> span("rank", 1, 1), span("rank", 1, 3)
+    ('rank 1', 'ranks 1 to 3')
+    """
+    return f"{noun} {low}" if low == high else f"{noun}s {low} to {high}"

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from steelyard.comparison.results import Comparison, PairTest, Ranked
+from steelyard.comparison.ranked import PairTest, Ranked
+from steelyard.comparison.results import Comparison
 from steelyard.comparison.tests import Verdicts as Leads
 from steelyard.comparison.tests import tiers_by
 from steelyard.core.errors import UsageError

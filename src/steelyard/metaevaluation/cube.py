@@ -19,6 +19,7 @@ from steelyard.data.linting import uninformative
 from steelyard.data.overview import direction_warnings, score_facts
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult
+from steelyard.metaevaluation.words import LISTED, quoted
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.metametrics.base import (
     MetaMetric,
@@ -31,15 +32,9 @@ from steelyard.stats.metametrics.base import (
 from steelyard.stats.ranks import ranks
 
 HINT = " (common=True weighs all metrics on what all of them have)"
-LISTED = 5  # names that a warning lists
 _CELLS = 1 << 20  # scores that are looked at together
 
 Bools = NDArray[np.bool_]
-
-
-def quoted(names: Sequence[str]) -> str:
-    """Name a few metrics, and count the others."""
-    return listed([f"'{name}'" for name in names], LISTED, rest="other")
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.core.words import listed
-from steelyard.metaevaluation.cube import LISTED, Run, quoted
+from steelyard.metaevaluation.cube import Run
 from steelyard.metaevaluation.results import MetaResult, units
+from steelyard.metaevaluation.words import LISTED, quoted
 from steelyard.stats.arrays import Floats
 from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.ranks import SINGLE, ranks

@@ -27,8 +27,9 @@ from steelyard.data.independence import (
     units_of,
 )
 from steelyard.data.segments import Segments
-from steelyard.metaevaluation.cube import Data, quoted
+from steelyard.metaevaluation.cube import Data
 from steelyard.metaevaluation.options import POOLED, MetaOptions
+from steelyard.metaevaluation.words import quoted
 from steelyard.stats.arrays import Floats
 from steelyard.stats.metametrics.base import MetaMetric
 

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import UsageError, hint, printable
 from steelyard.core.later import Later, known
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import listed, plural
 from steelyard.data.independence import SEGMENT, UnitEffect, many
 from steelyard.data.whorated import RATER
 from steelyard.data.worth import Worth
+from steelyard.metaevaluation import words
 from steelyard.metaevaluation.options import POOLED
 from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.stats.arrays import Floats
@@ -92,8 +95,8 @@ class Significance:
         return own | {"metrics": list(self.metrics), "valid": valid}
 
 
-@dataclass(frozen=True, slots=True)
-class MetaEvaluation:
+@dataclass(frozen=True, slots=True, repr=False)
+class MetaEvaluation(Shown):
     """How metrics agree with a human score, and what the answer rests on."""
 
     human: str
@@ -194,6 +197,17 @@ class MetaEvaluation:
         if gap is not None:
             own = {"gap": gap.gap.value, "gap_details": gap.to_dict()}
         return result.to_dict() | own
+
+    def words(self) -> Summary:
+        """Say which metric agrees most with people, what stays open, how sure that is."""
+        return Summary.of(words.told(self))
+
+    def __repr__(self) -> str:
+        names = list(dict.fromkeys(result.metric for result in self.results))
+        by = list(dict.fromkeys(result.by for result in self.results))
+        size = f"{plural(self.n_systems, 'system')}, {plural(self.n_segments, 'segment')}"
+        weighed = f"{listed(names)} against {self.human} by {listed(by)}"
+        return printable(f"<MetaEvaluation of {weighed}: {size}>")
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give a row per result as a pandas or polars frame."""

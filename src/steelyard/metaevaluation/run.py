@@ -19,10 +19,10 @@ from steelyard.data.independence import SEGMENT, Units, units_of
 from steelyard.data.whorated import RATER
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.bestworth import worth_of_best
-from steelyard.metaevaluation.cube import LISTED, Data, Run, prepare, the_human, the_metrics
+from steelyard.metaevaluation.cube import Data, Run, prepare, the_human, the_metrics
 from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
 from steelyard.metaevaluation.gaps import gaps_of
-from steelyard.metaevaluation.leftout import beside, outlier_warnings, without
+from steelyard.metaevaluation.leftout import beside, without
 from steelyard.metaevaluation.levels import check_levels, item_units, pooled
 from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions
 from steelyard.metaevaluation.outliers import Outliers, find_outliers
@@ -35,6 +35,7 @@ from steelyard.metaevaluation.raterdraws import (
 )
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Significance
 from steelyard.metaevaluation.significance import compare_metrics, ranked
+from steelyard.metaevaluation.words import LISTED, outlier_warnings
 from steelyard.stats.arrays import Floats
 from steelyard.stats.metametrics import catalogue
 from steelyard.stats.metametrics.accuracy import Spa

@@ -19,6 +19,7 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, check_rng
+from steelyard.core.summary import Summary
 from steelyard.core.table import dumps
 from steelyard.core.telling import tell
 from steelyard.core.words import plural
@@ -42,7 +43,7 @@ from steelyard.report.explorer import (
 )
 from steelyard.report.judgesection import with_verdicts
 from steelyard.report.options import ReportOptions
-from steelyard.report.summary import Summary, summarise
+from steelyard.report.summary import summarise
 
 #: How much is done after each part of the work, of a whole of 100: about what they take.
 _COMPARED, _WEIGHED, _PACKED, _WHOLE = 5, 65, 80, 100

@@ -8,6 +8,7 @@ from functools import partial
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
+from steelyard.comparison import words
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.run import ManyScores
 from steelyard.core.errors import DegenerateError, MissingDependencyError, UsageError, printable
@@ -191,9 +192,9 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
     found = content.comparison
     if found is None or len(found.aggregations) < 2 or len(found.systems) < 2:
         return None
-    lines = summary.disagreements(found)
+    lines = words.disagreements(found)
     if not lines:
-        names = summary.rankings(found)
+        names = words.rankings(found)
         text = f"{names[:1].upper()}{names[1:]} order every pair of systems alike."
         return Section("disagreement", "Disagreement", (writer.words(text),))
     text = (

@@ -10,7 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
-from steelyard.comparison.results import CORPUS, Comparison, Ranked, RankedSystems
+from steelyard.comparison.ranked import CORPUS, Ranked
+from steelyard.comparison.results import Comparison, RankedSystems
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
@@ -31,6 +32,9 @@ FIGURES = (
     "forest", "pairwise", "pairwise-alone", "pairwise-all", "density", "differences", "wins",
     "ranks", "disagreement",
 )  # fmt: skip
+
+#: Those that need the rankings only, not the scores of segments.
+OF_RANKINGS = ("forest", "pairwise", "pairwise-alone", "pairwise-all", "ranks", "disagreement")
 
 
 def scores_of(es: EvalSet, found: Comparison) -> Floats:

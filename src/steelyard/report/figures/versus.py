@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.comparison.results import SENTENCES
+from steelyard.comparison.ranked import SENTENCES
 from steelyard.comparison.scores import is_binary
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.rng import Rng

@@ -25,12 +25,13 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.independence import DOCUMENT, SEGMENT, Units, units_of
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.cube import HINT, Data, Run, prepare, quoted, the_human
+from steelyard.metaevaluation.cube import HINT, Data, Run, prepare, the_human
 from steelyard.metaevaluation.intervals import replicates, resampled_metrics
 from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.results import MetaResult
 from steelyard.metaevaluation.results import units as resampled
 from steelyard.metaevaluation.significance import compare_metrics, draw_null
+from steelyard.metaevaluation.words import quoted
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.combining import (
     CrossWeights,

@@ -22,7 +22,8 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.words import plural
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.cube import HINT, Data, prepare, quoted, the_human
+from steelyard.metaevaluation.cube import HINT, Data, prepare, the_human
+from steelyard.metaevaluation.words import quoted
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.hybrids import Hybrids, draw_hybrids
 from steelyard.stats.metametrics import catalogue

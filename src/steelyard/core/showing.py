@@ -1,0 +1,63 @@
+"""What every result is to a person: words first, then a table, then a figure.
+
+A class of results says its ``words()``, its ``table()`` and, in a line, its ``__repr__``; how these
+are printed, and shown in a notebook, is written here once.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from steelyard.core.errors import MissingDependencyError
+from steelyard.core.painter import the_painter
+from steelyard.core.summary import Summary
+from steelyard.core.table import Table, escape_html
+
+
+class Shown:
+    """A result that people look at: in a terminal, in a notebook, as a figure.
+
+    A dataclass that is one is made with ``repr=False``: its fields would fill a screen.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def words(self) -> Summary:
+        """Say what was found: what can be concluded, what stays open, how sure that is."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """Give the table that people look at first."""
+
+    def tables(self) -> list[Table]:
+        """Give all tables that the command prints, the first one first."""
+        return [self.table()]
+
+    def summary(self) -> str:
+        """Say what was found in sentences."""
+        return self.words().text()
+
+    def text(self) -> str:
+        """Give what the command prints: the answer in words, then the tables."""
+        parts = ["\n".join(self.words().brief()), *(table.text() for table in self.tables())]
+        return "\n\n".join(part for part in parts if part)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def plot(self, kind: str | None = None) -> Any:
+        """Draw a figure, an Altair chart; ``kind`` is one of those that ``--plot`` knows."""
+        return the_painter().draw(self, kind)
+
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook: words, table, and the usual figure if it can be drawn."""
+        said = "".join(f"<p>{escape_html(line)}</p>" for line in self.words().sentences())
+        return f"<div>{said}{self.table().html()}{self._figure()}</div>"
+
+    def _figure(self) -> str:
+        try:
+            return the_painter().picture(self)
+        except MissingDependencyError as error:
+            return f"<p>{escape_html(str(error))}</p>"
