@@ -14,11 +14,19 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from steelyard import kobe as kobe
+    from steelyard import studies as studies
+    from steelyard.comparison.autoranking import AutoRanking as AutoRanking
+    from steelyard.comparison.logs import BattleComparison as BattleComparison
     from steelyard.comparison.logs import compare_battles as compare_battles
+    from steelyard.comparison.pair import Decision as Decision
+    from steelyard.comparison.pair import decide as decide
     from steelyard.comparison.results import Comparison as Comparison
+    from steelyard.comparison.run import ManyScores as ManyScores
     from steelyard.comparison.run import compare as compare
     from steelyard.comparison.run import compare_scores as compare_scores
     from steelyard.core.errors import SteelyardError as SteelyardError
+    from steelyard.core.summary import Summary as Summary
+    from steelyard.core.table import Table as Table
     from steelyard.data.evalset import EvalSet as EvalSet
     from steelyard.data.evalset import ScoreTable as ScoreTable
     from steelyard.data.judgements import BattleLog as BattleLog
@@ -30,54 +38,79 @@ if TYPE_CHECKING:
     from steelyard.formats.save import save as save
     from steelyard.human.results import HumanScores as HumanScores
     from steelyard.human.run import human_scores as human_scores
+    from steelyard.judging.biases import BiasReport as BiasReport
+    from steelyard.judging.biases import judge_bias as judge_bias
     from steelyard.judging.corrected import Correction as Correction
     from steelyard.judging.correction import correct as correct
+    from steelyard.judging.drifting import DriftReport as DriftReport
+    from steelyard.judging.drifting import judge_drift as judge_drift
+    from steelyard.judging.planning import LabelPlan as LabelPlan
     from steelyard.judging.planning import plan_labels as plan_labels
     from steelyard.judging.results import JudgeReport as JudgeReport
     from steelyard.judging.run import judge as judge
+    from steelyard.metaevaluation.benchmark.results import BenchmarkResult as BenchmarkResult
+    from steelyard.metaevaluation.benchmark.run import run_benchmark as run_benchmark
     from steelyard.metaevaluation.results import MetaEvaluation as MetaEvaluation
     from steelyard.metaevaluation.run import meta_evaluate as meta_evaluate
+    from steelyard.report.page import Report as Report
     from steelyard.report.page import make_report as make_report
     from steelyard.scoring.run import Scores as Scores
     from steelyard.scoring.run import score as score
     from steelyard.stats.metametrics.accuracy import spa as spa
 
 _HOME = {
+    "AutoRanking": "steelyard.comparison.autoranking",
+    "BattleComparison": "steelyard.comparison.logs",
     "BattleLog": "steelyard.data.judgements",
+    "BenchmarkResult": "steelyard.metaevaluation.benchmark.results",
+    "BiasReport": "steelyard.judging.biases",
     "Comparison": "steelyard.comparison.results",
     "Correction": "steelyard.judging.corrected",
+    "Decision": "steelyard.comparison.pair",
+    "DriftReport": "steelyard.judging.drifting",
     "EvalSet": "steelyard.data.evalset",
     "HumanScores": "steelyard.human.results",
     "JudgeReport": "steelyard.judging.results",
+    "LabelPlan": "steelyard.judging.planning",
+    "ManyScores": "steelyard.comparison.run",
     "MetaEvaluation": "steelyard.metaevaluation.results",
     "Rankings": "steelyard.data.judgements",
     "Ratings": "steelyard.data.judgements",
+    "Report": "steelyard.report.page",
     "ScoreTable": "steelyard.data.evalset",
     "Scores": "steelyard.scoring.run",
     "Segments": "steelyard.data.segments",
     "SteelyardError": "steelyard.core.errors",
+    "Summary": "steelyard.core.summary",
+    "Table": "steelyard.core.table",
     "compare": "steelyard.comparison.run",
     "compare_battles": "steelyard.comparison.logs",
     "compare_scores": "steelyard.comparison.run",
     "correct": "steelyard.judging.correction",
+    "decide": "steelyard.comparison.pair",
     "demo_set": "steelyard.demo.embedded",
     "human_scores": "steelyard.human.run",
     "judge": "steelyard.judging.run",
+    "judge_bias": "steelyard.judging.biases",
+    "judge_drift": "steelyard.judging.drifting",
     "load": "steelyard.formats.load",
     "make_report": "steelyard.report.page",
     "meta_evaluate": "steelyard.metaevaluation.run",
     "plan_labels": "steelyard.judging.planning",
+    "run_benchmark": "steelyard.metaevaluation.benchmark.run",
     "save": "steelyard.formats.save",
     "score": "steelyard.scoring.run",
     "spa": "steelyard.stats.metametrics.accuracy",
 }
+#: Rooms that have public names of their own.
+_ROOMS = ("kobe", "studies")
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604 - keys are strings
+__all__ = ["__version__", *_HOME, *_ROOMS]  # noqa: PLE0604 - keys are strings
 
 
 def __getattr__(name: str) -> Any:
-    if name == "kobe":  # a package: entity fidelity of translations
-        return import_module("steelyard.kobe")
+    if name in _ROOMS:
+        return import_module(f"steelyard.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
     value = getattr(import_module(_HOME[name]), name)

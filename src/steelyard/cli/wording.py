@@ -18,6 +18,7 @@ _ARGUMENT = re.compile(
     r"""(True|"[^"]*"|\["[^]]*\]|\{[^{}]+\}|[A-Z][A-Z0-9.,-]*\b|\.\.\.)"""
 )
 _NAME = re.compile(r"`(\w+)`")
+_COMMANDS = {"compare_battles": "steelyard compare --battles", "human_scores": "steelyard human"}
 _ALSO = {"overwrite": "force", "source": "src"}  # arguments whose option has another name
 
 
@@ -33,12 +34,15 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     'needs two (--by mean,bt)'
     >>> spoken("fewer `jobs` need less", {"jobs": "--jobs"})
     'fewer --jobs need less'
+    >>> spoken("`human_scores` takes them", {})
+    'steelyard human takes them'
     >>> flags = {"ignore": "--ignore", "where": "--where", "kind": "--kind"}
     >>> spoken('ignore=["row no", ...], where={"lp": "en-de"}, kind={"metric": ["x"]}', flags)
     "--ignore 'row no',..., --where lp=en-de, --kind metric:x"
     """
     known = _flags() if flags is None else flags
-    text = _NAME.sub(lambda found: known.get(found[1], found[0]), text)
+    named = {**_COMMANDS, **known}
+    text = _NAME.sub(lambda found: named.get(found[1], found[0]), text)
 
     def flag(found: re.Match[str]) -> str:
         name, value = found.groups()

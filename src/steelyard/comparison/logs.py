@@ -116,7 +116,8 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     log
         A table of battles (CSV, TSV, JSON lines, also ``.gz``, or Parquet) or of rankings, which
         unfold into battles; a file of another tool that holds battles; a folder of tables, or of
-        such files; several of them; or a log in memory. Long tables are counted out of core.
+        such files; several of them; a pandas, polars or Arrow frame; or a log in memory. Long
+        tables are counted out of core.
     left, right, outcome
         Columns, where they do not have one of the usual names.
     unit

@@ -17,9 +17,9 @@ from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile
 from steelyard.core.words import plural
 from steelyard.data.independence import AUTO, FEWEST, PROMPT, SEGMENT, UnitEffect, least_p, too_few
-from steelyard.data.judgements import BattleLog
-from steelyard.formats import bigtables, roles
-from steelyard.formats.judged.battlelogs import LogColumns
+from steelyard.data.judgements import BattleLog, Rankings
+from steelyard.formats import bigtables, frames, roles
+from steelyard.formats.judged.battlelogs import LogColumns, unfolded
 from steelyard.formats.judged.logcounts import (
     CountedLog,
     UnitParts,
@@ -27,6 +27,7 @@ from steelyard.formats.judged.logcounts import (
     log_files,
     read_counts,
 )
+from steelyard.formats.reading import Reading, read_any
 from steelyard.formats.streams import on_disk
 from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats
@@ -112,7 +113,7 @@ class LogSample:
                 yield resampled_battles(whole, size, rng)
 
 
-Log = Path | str | Sequence[Path | str] | BattleLog
+Log = Path | str | Sequence[Path | str] | BattleLog  # or a frame, which has no common type
 
 
 class ReadLog(NamedTuple):
@@ -132,10 +133,13 @@ def read_log(
     workers: Workers | None = None,
 ) -> ReadLog:
     """Count a log by the units that are asked for; see :func:`~.logcounts.read_counts`."""
+    log = _of_frame(log, options)
     several = isinstance(log, (list, tuple))
     for one in log if isinstance(log, (list, tuple)) and log else [log]:
         kinds = (str, Path) if several else (str, Path, BattleLog)
-        bounds.instance(kinds, "the path of a log, several of them, or a BattleLog", log=one)
+        bounds.instance(
+            kinds, "the path of a log, several of them, a frame, or a BattleLog", log=one
+        )
     columns = LogColumns(
         left=options.left,
         right=options.right,
@@ -166,6 +170,23 @@ def read_log(
     if counted.n_units is None and options.unit not in (AUTO, BATTLE):
         raise UsageError(f'unit="{options.unit}": the log does not name any')
     return ReadLog(counted, shared, inputs)
+
+
+def _of_frame(log: Any, options: BattleOptions) -> Any:
+    """Give the log that a frame holds; all else stays what it is."""
+    if not frames.recognise(log):
+        return log
+    own = ("left", "right", "outcome")
+    named = tuple((role, column) for role in own if (column := getattr(options, role)))
+    if options.unit not in (AUTO, BATTLE, PROMPT, SEGMENT):
+        named += (("unit", options.unit),)
+    reading = Reading(options.where, tuple(options.ignore), columns=named, form=options.format)
+    form, found, _ = read_any(log, reading)
+    if isinstance(found, Rankings):
+        found = unfolded(found)
+    if not isinstance(found, BattleLog):
+        raise UsageError(f"log: the frame holds {form}, expected battles (left, right, outcome)")
+    return found
 
 
 def _input(log: Path, form: str, columns: LogColumns) -> InputFile:

@@ -87,6 +87,7 @@ class Decision:
     higher_is_better: bool = True
     of: str | None = None
     two_by_two: tuple[int, int, int, int] | None = None
+    source: EvalSet | None = field(default=None, compare=False, repr=False)  # what figures show
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -300,6 +301,7 @@ def decide(
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=origin,
         higher_is_better=two.table.higher_is_better,
+        source=es,
         of=CORPUS if stats is not None else PROPORTION if two.binary else None,
         two_by_two=_two_by_two(sign * both) if two.binary else None,
     )

@@ -18,6 +18,7 @@ from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import listed, plural
+from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
 from steelyard.stats.arrays import Floats
 
@@ -189,6 +190,7 @@ class Comparison(RankedSystems):
     notes: tuple[str, ...] = deferred(())
     warnings: tuple[str, ...] = deferred(())
     provenance: Provenance | None = deferred(None)  # noqa: RUF009
+    source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""

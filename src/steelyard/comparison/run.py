@@ -169,6 +169,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         ),
         alpha=options.alpha,
         higher_is_better=data.higher_is_better,
+        source=es,
     )
 
 

@@ -13,6 +13,7 @@ from steelyard.data.choosing import with_metrics
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable, described, revised
 from steelyard.data.independence import AUTO, column_of
 from steelyard.data.joining import join
+from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.data.trusted import changed
 from steelyard.formats import files, frames, guessing, registry, roles
 from steelyard.formats.entityfiles import EntityAnnotations
@@ -26,6 +27,8 @@ from steelyard.formats.view import FileView
 
 Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
 
+_TAKEN_BY = {Ratings: "human_scores", Rankings: "human_scores", BattleLog: "compare_battles"}
+
 
 class JudgementsError(InputError):
     """An input holds raw judgements where scores were expected; ``read`` is what it holds.
@@ -34,7 +37,9 @@ class JudgementsError(InputError):
     """
 
     def __init__(self, read: Read, path: object, found: Sequence[Read]) -> None:
-        super().__init__(f"holds raw judgements ({read.form}), not scores", path=path)
+        told = f"holds raw judgements ({read.form}), not scores"
+        taken = [name for kind, name in _TAKEN_BY.items() if isinstance(read.value, kind)]
+        super().__init__(told + (f"; `{taken[0]}` takes them" if taken else ""), path=path)
         self.read = read
         self.found = tuple(found)
 
@@ -253,14 +258,15 @@ def _kinds(
 
 
 def as_evalset(source: Source, human: str | None = None, unit: str | int = AUTO) -> EvalSet:
-    """Give a set as it is, and load anything else as :func:`load` does.
+    """Give a set as it is, and load anything else as :func:`load` does, also several together.
 
     A column that names the unit is read as the documents.
     """
     if isinstance(source, EvalSet):
         return source
     column = column_of(unit)
-    return load(source, human=human, columns=() if column is None else (("doc", column),))
+    sources = source if isinstance(source, (list, tuple)) else (source,)
+    return load(*sources, human=human, columns=() if column is None else (("doc", column),))
 
 
 @kept()

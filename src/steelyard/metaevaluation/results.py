@@ -15,6 +15,7 @@ from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import listed, plural
+from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, UnitEffect, many
 from steelyard.data.whorated import RATER
 from steelyard.data.worth import Worth
@@ -113,6 +114,7 @@ class MetaEvaluation(Shown):
     by_coarser: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     n_cells: int | None = None  # outputs (system, segment) that people scored
     outliers: Outliers | None = None  # by people's scores of systems
+    source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
     later_worth: Later[Worth | None] = field(default=known(None), compare=False, repr=False)
     later_gaps: Later[Mapping[str, Gap]] = field(default=known({}), compare=False, repr=False)
 

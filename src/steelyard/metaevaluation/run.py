@@ -206,6 +206,7 @@ def evaluate(
         by_coarser=coarser,
         n_cells=int(np.count_nonzero(data.known)),
         outliers=far,
+        source=es,
         later_worth=Later(lambda: worth_of_best(data, human, results, own_unit, own_draws()[3])),
         later_gaps=Later(lambda: gaps_of(data, units.codes)) if weighs else known_as({}),
     )

@@ -1,1 +1,67 @@
-"""Would the verdict hold? Experiments on rankings and meta-evaluations, and papers reproduced."""
+"""Would the verdict hold? Experiments on rankings, on meta-evaluations, and on what people said."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from steelyard.studies.metrics.ablations import ablate_segments as ablate_segments
+    from steelyard.studies.metrics.ablations import ablate_systems as ablate_systems
+    from steelyard.studies.metrics.combination import combine_metrics as combine_metrics
+    from steelyard.studies.metrics.differences import difference_worth as difference_worth
+    from steelyard.studies.metrics.discernment import count_distinct as count_distinct
+    from steelyard.studies.metrics.discernment import guard as guard
+    from steelyard.studies.metrics.domains import leave_domains_out as leave_domains_out
+    from steelyard.studies.metrics.leavingout import leave_each_out as leave_each_out
+    from steelyard.studies.metrics.mixtures import mix_systems as mix_systems
+    from steelyard.studies.metrics.ties import vary_ties as vary_ties
+    from steelyard.studies.people.judges import study_judges as study_judges
+    from steelyard.studies.people.threshold import study_threshold as study_threshold
+    from steelyard.studies.planning.power import power_of_effect as power_of_effect
+    from steelyard.studies.planning.power import power_of_metrics as power_of_metrics
+    from steelyard.studies.planning.power import power_of_test as power_of_test
+    from steelyard.studies.planning.units import study_units as study_units
+    from steelyard.studies.results import Study as Study
+    from steelyard.studies.systems.disagreement import disagree as disagree
+    from steelyard.studies.systems.instances import study_instances as study_instances
+    from steelyard.studies.systems.rankingmodels import weigh_models as weigh_models
+    from steelyard.studies.systems.simulation import simulate as simulate
+
+_HOME = {
+    "Study": "results",
+    "ablate_segments": "metrics.ablations",
+    "ablate_systems": "metrics.ablations",
+    "combine_metrics": "metrics.combination",
+    "count_distinct": "metrics.discernment",
+    "difference_worth": "metrics.differences",
+    "disagree": "systems.disagreement",
+    "guard": "metrics.discernment",
+    "leave_domains_out": "metrics.domains",
+    "leave_each_out": "metrics.leavingout",
+    "mix_systems": "metrics.mixtures",
+    "power_of_effect": "planning.power",
+    "power_of_metrics": "planning.power",
+    "power_of_test": "planning.power",
+    "simulate": "systems.simulation",
+    "study_instances": "systems.instances",
+    "study_judges": "people.judges",
+    "study_threshold": "people.threshold",
+    "study_units": "planning.units",
+    "vary_ties": "metrics.ties",
+    "weigh_models": "systems.rankingmodels",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'steelyard.studies' has no attribute '{name}'")
+    value = getattr(import_module(f"steelyard.studies.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

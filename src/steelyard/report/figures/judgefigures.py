@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.judging.card import JudgeCard
+from steelyard.judging.planning import LabelPlan
 from steelyard.judging.results import JudgeReport
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import Intervals, Matrix, interval_panel
@@ -167,13 +168,28 @@ def label_curve(found: JudgeReport) -> Chart:
         raise UsageError("figure 'labels': too few labels, or all the same")
     spread = float(known.std(ddof=1))
     sizes = np.unique(np.geomspace(15, max(total, 16), 24).astype(int))
-    rows = []
+    lines: dict[str, list[tuple[int, float]]] = {}
     cards = [card for card in found.cards if card.rho.known][:_MOST]
     for name, rho in [("people alone", 0.0), *((c.name, max(c.rho.value, 0.0)) for c in cards)]:
-        for n in sizes:
-            worth = worth_of_labels(rho, float(n), float(max(total - n, 0)))
-            rows.append({"judge": label(name), "labels": int(n),
-                         "half": number(_Z * spread / np.sqrt(worth))})  # fmt: skip
+        worth = [worth_of_labels(rho, float(n), float(max(total - n, 0))) for n in sizes]
+        lines[name] = [(int(n), _Z * spread / np.sqrt(own))
+                       for n, own in zip(sizes, worth, strict=True)]  # fmt: skip
+    return _widths(lines)
+
+
+def planned(plan: LabelPlan) -> Chart:
+    """Draw the half-width by the number of labels, with the judge and without, as was planned."""
+    if not plan.curve:
+        raise UsageError("figure 'labels': the plan has no curve")
+    with_judge = [(n, own) for n, own, _ in plan.curve]
+    return _widths({"people alone": [(n, own) for n, _, own in plan.curve],
+                    plan.judge: with_judge})  # fmt: skip
+
+
+def _widths(lines: Mapping[str, Sequence[tuple[int, float]]]) -> Chart:
+    """Draw half-widths of a corrected mean by the number of labels."""
+    rows = [{"judge": label(name), "labels": n, "half": number(half)}
+            for name, own in lines.items() for n, half in own]  # fmt: skip
     chart = plot(rows, width=380, height=230).mark_line(point=False)
     chart = chart.encode(
         x=alt.X("labels:Q", scale=alt.Scale(type="log"), title="labels of people"),
