@@ -111,3 +111,25 @@ def test_names_of_ours_in_the_pages_can_be_had():
     others = {"steelyard.json", "steelyard.metrics", "steelyard.linkers"}  # a file, entry points
     for name in sorted(named - others):
         resolve_name(name)
+
+
+def test_every_figure_of_a_page_is_made_by_a_command_that_the_page_shows():
+    """``make docs-figures`` remakes them all."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    import figures
+
+    every = [(page, name) for page in figures.pages() for name in figures.shown(page)]
+    assert len(every) > 30
+    for page, name in every:
+        assert name in figures.commands(page), f"{page.name}: no command makes {name}.svg"
+        assert (figures.FIGURES / f"{name}.svg").is_file(), f"{name}.svg: make docs-figures"
+    for name in figures.SCREENS:
+        assert (figures.FIGURES / f"{name}.png").is_file(), f"{name}.png: make docs-figures"
+
+
+def test_no_figure_lies_about_that_no_page_shows():
+    sys.path.insert(0, str(ROOT / "docs"))
+    import figures
+
+    wanted = {name for page in figures.pages() for name in figures.shown(page)}
+    assert {path.stem for path in figures.FIGURES.glob("*.svg")} == wanted
