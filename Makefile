@@ -15,7 +15,7 @@ BENCH = $(BENCH_VENV)/bin/python benchmarks/bench.py $(if $(MTME),--mtme $(MTME)
 # Tests start many commands, and workers: compiled modules are kept for the next of them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all mutants bench bench-compare lint docs docs-check clean
+.PHONY: demo test test-all mutants bench bench-compare lint docs docs-check docs-figures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/steelyard demo
@@ -49,6 +49,10 @@ docs: $(VENV)/.dev-installed
 
 docs-check: $(VENV)/.dev-installed
 	$(BIN)/sphinx-build -q -W --keep-going -b dummy docs docs/_build/dummy
+
+# Every figure of the documentation, by the command that its page shows.
+docs-figures: $(VENV)/.dev-installed
+	$(BIN)/python docs/figures.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

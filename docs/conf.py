@@ -37,6 +37,8 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["drawn.css"]
 html_title = f"Steelyard {release}"
 html_show_sphinx = False
 html_copy_source = False

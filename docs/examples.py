@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-_FENCE = re.compile(r"^(`{3,})([^\n]*)\n(.*?)^\1[ ]*$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^(`{3,})([^\n]*)\n(.*?)^\1[ ]*$", re.DOTALL | re.MULTILINE)
 _CAPTION = re.compile(r":caption: (\S+)\n+")
 _END = "@@end@@"
 
@@ -85,19 +85,12 @@ class Page:
         """Run one block; give the block with the output that it has now."""
         ticks, info, body = match.groups()
         if info.startswith("{code-block}"):
-            self._file(body)
+            write_file(body, Path(self.folder))
         elif info == "console":
             return f"{ticks}{info}\n{self._console(body)}{ticks}"
         elif info == "pycon":
             self._doctest(body)
         return match.group(0)
-
-    def _file(self, body: str) -> None:
-        caption = _CAPTION.match(body)
-        if caption:
-            path = Path(self.folder) / caption[1]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(body[caption.end() :], encoding="utf-8")
 
     def _console(self, body: str) -> str:
         shown = []
@@ -123,6 +116,15 @@ class Page:
             self.differences.append("".join(said))
 
 
+def write_file(body: str, folder: Path) -> None:
+    """Make the file that a ``code-block`` with a caption shows."""
+    caption = _CAPTION.match(body)
+    if caption:
+        path = folder / caption[1]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(body[caption.end() :], encoding="utf-8")
+
+
 def _commands(body: str) -> Iterator[tuple[list[str], str]]:
     """Split a console block into commands (with continued lines) and their output."""
     command: list[str] = []
@@ -140,7 +142,7 @@ def _commands(body: str) -> Iterator[tuple[list[str], str]]:
         yield command, "\n".join(output).rstrip("\n")
 
 
-def _copy_demo(folder: Path) -> None:
+def copy_demo(folder: Path) -> None:
     """Do what ``steelyard demo --export`` does, without running the demo for every page."""
     from steelyard.demo import embedded
 
@@ -154,9 +156,9 @@ def check(path: Path, *, update: bool = False) -> list[str]:
     text = path.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         shell = Shell(folder)
-        _copy_demo(Path(folder) / "steelyard-demo")
+        copy_demo(Path(folder) / "steelyard-demo")
         page = Page(path, folder, shell)
-        now = _FENCE.sub(page.block, text)
+        now = FENCE.sub(page.block, text)
         shell.close()
     if update and now != text:
         path.write_text(now, encoding="utf-8")

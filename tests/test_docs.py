@@ -5,7 +5,7 @@ A few pages are run always, all of them by ``make test-all``: starting commands 
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -15,13 +15,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-spec = importlib.util.spec_from_file_location("docs_examples", ROOT / "docs" / "examples.py")
-assert spec is not None
-assert spec.loader is not None
-examples = importlib.util.module_from_spec(spec)
-sys.modules["docs_examples"] = examples
-spec.loader.exec_module(examples)
-
+sys.path.insert(0, str(ROOT / "docs"))  # programs, not a package
+examples: Any = importlib.import_module("examples")
+figures: Any = importlib.import_module("figures")
 
 QUICK = ("quickstart", "kb", "kobe", "errors")
 PAGES = [
@@ -114,3 +110,19 @@ def test_names_of_ours_in_the_pages_can_be_had():
     others = {"steelyard.json", "steelyard.metrics", "steelyard.linkers"}  # a file, entry points
     for name in sorted(named - others):
         resolve_name(name)
+
+
+def test_every_figure_of_a_page_is_made_by_a_command_that_the_page_shows():
+    """``make docs-figures`` remakes them all."""
+    every = [(page, name) for page in figures.pages() for name in figures.shown(page)]
+    assert len(every) > 30
+    for page, name in every:
+        assert name in figures.commands(page), f"{page.name}: no command makes {name}.svg"
+        assert (figures.FIGURES / f"{name}.svg").is_file(), f"{name}.svg: make docs-figures"
+    for name in figures.SCREENS:
+        assert (figures.FIGURES / f"{name}.png").is_file(), f"{name}.png: make docs-figures"
+
+
+def test_no_figure_lies_about_that_no_page_shows():
+    wanted = {name for page in figures.pages() for name in figures.shown(page)}
+    assert {path.stem for path in figures.FIGURES.glob("*.svg")} == wanted
