@@ -25,6 +25,7 @@ from steelyard.comparison.ratings import RATINGS, Resampling, rate_log
 from steelyard.comparison.results import RankedSystems
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.comparison.tuning import tune_log
+from steelyard.comparison.words import named
 from steelyard.core import bounds
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
@@ -52,7 +53,7 @@ _MOST_PLAYED = 50_000  # battles up to which ratings that depend on the order ge
 _MOST_REFITTED = 60  # systems up to which the fit is tried with other ties and without each
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BattleComparison(RankedSystems):
     """Systems against systems in battles; ``n_segments`` is 0 where the log has no units."""
 
@@ -73,6 +74,15 @@ class BattleComparison(RankedSystems):
             for test in result["tests"].values():
                 test["p"] = test["p_adjusted"] = None
         return result
+
+    def measure(self, by: str) -> str:
+        """Say in a sentence what a ranking goes by."""
+        what = "share of battles won" if by == "mean" else named(self, by)
+        return f"{what} over {plural(self.n_battles, 'battle')}"
+
+    def drawn(self) -> str:
+        """Say what the intervals of ranks are taken over."""
+        return "resampled logs"
 
     def size(self) -> str:
         """Say in words what was compared."""
