@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,6 +57,9 @@ _MOST_REFITTED = 60  # systems up to which the fit is tried with other ties and 
 class BattleComparison(RankedSystems):
     """Systems against systems in battles; ``n_segments`` is 0 where the log has no units."""
 
+    DRAWN: ClassVar[str] = "resampled logs"
+    MORE: ClassVar[str] = "more battles"
+
     n_battles: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,14 +78,13 @@ class BattleComparison(RankedSystems):
                 test["p"] = test["p_adjusted"] = None
         return result
 
+    def called(self, by: str) -> str:
+        """Name a ranking in a sentence."""
+        return "share of battles won" if by == "mean" else named(self, by)
+
     def measure(self, by: str) -> str:
         """Say in a sentence what a ranking goes by."""
-        what = "share of battles won" if by == "mean" else named(self, by)
-        return f"{what} over {plural(self.n_battles, 'battle')}"
-
-    def drawn(self) -> str:
-        """Say what the intervals of ranks are taken over."""
-        return "resampled logs"
+        return f"{self.called(by)} over {plural(self.n_battles, 'battle')}"
 
     def size(self) -> str:
         """Say in words what was compared."""

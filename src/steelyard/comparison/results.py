@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from steelyard.stats.arrays import Floats
 class RankedSystems(Shown):
     """What comparisons have in common, be they of scores or of battles: rankings, tests, tiers."""
 
+    #: What intervals of ranks are taken over, and what would settle more, in words.
+    DRAWN: ClassVar[str] = "resampled test sets"
+    MORE: ClassVar[str] = "a larger test set"
+
     systems: tuple[str, ...]
     n_segments: int
     unit: UnitEffect
@@ -47,9 +51,9 @@ class RankedSystems(Shown):
     def measure(self, by: str) -> str:
         """Say in a sentence what a ranking goes by: of what, over how much."""
 
-    def drawn(self) -> str:
-        """Say what the intervals of ranks are taken over."""
-        return "resampled test sets"
+    def called(self, by: str) -> str:
+        """Name a ranking in a sentence."""
+        return words.named(self, by)
 
     def leaders(self) -> dict[str, tuple[str, ...]]:
         """Give the best systems by each ranking."""

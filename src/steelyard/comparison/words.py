@@ -83,20 +83,20 @@ def _systems(found: RankedSystems, first: str) -> Iterator[Told]:
         return
     tier = [s for s, own in zip(found.systems, tiers.clusters, strict=True) if own == 1]
     rest = _not_beaten(found, tiers, best)
-    if tier == [best]:
-        text = f"{best} is the best of {n} by {by}"
-        if not rest:
-            text += f": its lead over every other one is significant at {100 * found.alpha:g} %"
-        yield "settled", f"{text} ({tested_by(tiers.test)})."
+    if tier == [best] and not rest:
+        sure = f"its lead over every other one is significant at {100 * found.alpha:g} %"
+        yield "settled", f"{best} is the best of {n} by {by}: {sure}."
         return
     yield "settled", f"{best} ranks first of {n} by {by}."
     if rest:
         yield "undecided", f"The test leaves open whether {best} is better than {all_of(rest)}."
+    if tier == [best]:  # the next one is worse, and one below it may not be
+        return
     inside = [s for s in ranking if s in set(tier)]
     some = f"not every difference among them is significant at {100 * found.alpha:g} %"
     tier_of = f"The first tier has {plural(len(tier), 'system')} ({all_of(inside)})"
     yield "undecided", f"{tier_of}: {some}."
-    yield "undecided", "That does not make them equally good; a larger test set could order them."
+    yield "undecided", f"That does not make them equally good; {found.MORE} could order them."
 
 
 def best_of(found: RankedSystems, by: str) -> list[str]:
@@ -156,9 +156,11 @@ def _places(found: RankedSystems, first: str, best: str) -> Iterator[Told]:
     ends = ranked.best_rank[i], ranked.worst_rank[i]
     if np.isnan(ends).any():
         return
-    drawn = found.drawn()
     places = span("rank", int(ends[0]), int(ends[1]))
-    yield "sureness", f"In 95 % of the {drawn}, {best} takes {places} by {found.shown(first)}."
+    yield (
+        "sureness",
+        f"In 95 % of the {found.DRAWN}, {best} takes {places} by {found.called(first)}.",
+    )
 
 
 def named(found: RankedSystems, by: str) -> str:
@@ -179,7 +181,7 @@ def corrected_by(correction: str) -> str:
 
 def rankings(found: RankedSystems) -> str:
     """List the rankings of a comparison."""
-    return all_of([named(found, name) for name in found.aggregations])
+    return all_of([found.called(name) for name in found.aggregations])
 
 
 def _orders(found: RankedSystems, first: str) -> Iterator[Told]:
@@ -191,7 +193,7 @@ def _orders(found: RankedSystems, first: str) -> Iterator[Told]:
     common = [s for s in found.ranking(first) if best and all(s in own for own in best.values())]
     if common:
         beside = [
-            f"by {named(found, name)} together with {all_of([s for s in own if s not in common])}"
+            f"by {found.called(name)} together with {all_of([s for s in own if s not in common])}"
             for name, own in best.items()
             if set(own) != set(common)
         ]
@@ -199,7 +201,7 @@ def _orders(found: RankedSystems, first: str) -> Iterator[Told]:
         tail = f" ({'; '.join(beside)})" if beside else ""
         yield "settled", f"{all_of(common)} {rank} first by {names}{tail}."
     elif best:
-        shown = "; ".join(f"{named(found, name)}: {all_of(own)}" for name, own in best.items())
+        shown = "; ".join(f"{found.called(name)}: {all_of(own)}" for name, own in best.items())
         yield "undecided", f"The rankings do not agree on the best system ({shown})."
     n = found.n_turned()
     if n:
