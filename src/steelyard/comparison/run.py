@@ -344,7 +344,7 @@ def compare_each(
         dict(zip(own.systems, own.aggregations[by].ranks, strict=True)) for own in found.values()
     ]
     systems = sorted(set.intersection(*(set(own) for own in ranks)))
-    columns = np.array([[-own[s] for s in systems] for own in ranks]).T.reshape(len(systems), -1)
+    columns = np.array([[-own[s] for s in systems] for own in ranks]).reshape(len(ranks), -1).T
     agreement = np.ones((len(found), len(found)))
     for i, j in combinations(range(len(found)), 2):
         counts = count_pairs(columns[:, [i]], columns[:, [j]])

@@ -83,14 +83,14 @@ def _systems(found: RankedSystems, first: str) -> Iterator[Told]:
         return
     tier = [s for s, own in zip(found.systems, tiers.clusters, strict=True) if own == 1]
     rest = _not_beaten(found, tiers, best)
-    if tier == [best] and not rest:
+    if tier == [best] and not rest and not tiers.warnings:
         sure = f"its lead over every other one is significant at {100 * found.alpha:g} %"
         yield "settled", f"{best} is the best of {n} by {by}: {sure}."
         return
     yield "settled", f"{best} ranks first of {n} by {by}."
     if rest:
         yield "undecided", f"The test leaves open whether {best} is better than {all_of(rest)}."
-    if tier == [best]:  # the next one is worse, and one below it may not be
+    if tier == [best]:  # the next one is worse, but not all below it, or a test says otherwise
         return
     inside = [s for s in ranking if s in set(tier)]
     some = f"not every difference among them is significant at {100 * found.alpha:g} %"
@@ -157,10 +157,8 @@ def _places(found: RankedSystems, first: str, best: str) -> Iterator[Told]:
     if np.isnan(ends).any():
         return
     places = span("rank", int(ends[0]), int(ends[1]))
-    yield (
-        "sureness",
-        f"In 95 % of the {found.DRAWN}, {best} takes {places} by {found.called(first)}.",
-    )
+    takes = f"{best} takes {places} by {found.called(first)}"
+    yield "sureness", f"In 95 % of the {found.DRAWN}, {takes}."
 
 
 def named(found: RankedSystems, by: str) -> str:
