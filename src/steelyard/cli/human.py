@@ -130,8 +130,8 @@ def _written(result: Any, out: Path) -> bool:
         return False
     if result.evalset is not None:
         save(result.evalset, out)
-    elif "models" in result.tables:
-        tables.write(out, result.tables["models"].to_columns())
+    elif "models" in result.parts:
+        tables.write(out, result.parts["models"].to_columns())
     else:
         return False
     return True

@@ -91,7 +91,7 @@ def report(
     if output.json:
         click.echo(dumps(result))
     else:
-        click.echo(made.summary.text())
+        click.echo(made.summary())
 
 
 def _judges(verdicts: tuple[Path, ...], raters: str) -> Any:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, hint, printable
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.later import Later, known
+from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
@@ -208,8 +209,19 @@ class MetaEvaluation(Shown):
         names = list(dict.fromkeys(result.metric for result in self.results))
         by = list(dict.fromkeys(result.by for result in self.results))
         size = f"{plural(self.n_systems, 'system')}, {plural(self.n_segments, 'segment')}"
-        weighed = f"{listed(names)} against {self.human} by {listed(by)}"
-        return printable(f"<MetaEvaluation of {weighed}: {size}>")
+        return one_line(self, f"of {named(names)} against {self.human} by {named(by)}: {size}")
+
+    def digits(self) -> int:
+        """Give the decimals that values are shown with, the same for all meta-metrics.
+
+        Three, as is usual, or more where the intervals of every meta-metric are that narrow.
+        """
+        found = []
+        for by in dict.fromkeys(result.by for result in self.results):
+            own = [r for r in self.results if r.by == by and r.ci is not None]
+            low, high = ([r.ci[k] for r in own if r.ci is not None] for k in (0, 1))
+            found.append(interval_decimals([r.value for r in own], low, high) or 3)
+        return max(3, min(found, default=3))
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give a row per result as a pandas or polars frame."""
@@ -267,7 +279,7 @@ class _Board:
 
     def _of(self, by: str) -> list[Column]:
         """Columns of a meta-metric."""
-        digits = self._digits(by)
+        digits = self.whole.digits()
         columns = [Column("rank", key=f"{by} rank")] if self.ranked else []
         columns += [Column("alike")] if self.lettered and by == self.first else []
         columns.append(Column(by, "higher", digits=digits))
@@ -277,12 +289,6 @@ class _Board:
         if self.interval and by == self.first:
             columns += [Column(end, digits=digits, key=f"{by} {end}") for end in ("low", "high")]
         return columns
-
-    def _digits(self, by: str) -> int:
-        """Digits of a meta-metric: three, as is usual, or more where the intervals are narrow."""
-        own = [r for r in self.whole.results if r.by == by and r.ci is not None]
-        low, high = ([r.ci[k] for r in own if r.ci is not None] for k in (0, 1))
-        return max(3, interval_decimals([r.value for r in own], low, high) or 3)
 
     def columns(self) -> list[Column]:
         """All columns."""
