@@ -95,7 +95,10 @@ def run(arguments: list[str]) -> int:
     try:
         _read_once(arguments)
         with kept():
-            result = cli.main(args=arguments, prog_name="steelyard", standalone_mode=False)
+            # What was typed stays at hand, for the next useful command (cli/following.py).
+            result = cli.main(
+                args=arguments, prog_name="steelyard", standalone_mode=False, obj=tuple(arguments)
+            )
         sys.stdout.flush()
     except BrokenPipeError:  # the reader went away (head, less)
         _forget_output()

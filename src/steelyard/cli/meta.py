@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli import following
 from steelyard.cli.emit import (
     emit,
     plot_option,
@@ -23,6 +24,7 @@ from steelyard.cli.options import (
     Names,
     OutputOptions,
     figure_options,
+    given,
     input_options,
     need_inputs,
     refuse_workers,
@@ -154,7 +156,16 @@ def meta(
     draw = partial(_draw, result, es, named, weighing.alpha)
     table = result.table()
     table = replace(table, notes=tuple(map(spoken, table.notes)))
-    emit(result.to_dict(), [table], write_figures(plots, draw, output))
+    emit(result, [table], write_figures(plots, draw, output), then=_next(weighing, es))
+
+
+def _next(weighing: MetaOptions, es: EvalSet | None) -> str | None:
+    """Test which metrics differ; after that, look at it all in one page."""
+    if not weighing.significance:
+        return following.again("--significance", without={"plot"})
+    if es is None or any(given(name) for name in ("protocol", "corpus", "add", "refs")):
+        return None  # a report reads scores as they are
+    return following.another("report", "--out", "report.html", keep={*following.READING, "metrics"})
 
 
 def _need_tests(plots: Sequence[str], weighing: MetaOptions) -> None:

@@ -96,14 +96,20 @@ class RankedSystems(Shown):
         for name in names:
             shown, many = self.shown(name), len(names) > 1
             key = f"{name} rank" if many else None
-            columns.append(Column(f"{shown} rank" if many else "rank", key=key))
-            columns += [Column("tier", key=f"{name} tier")] if name in self.tiers else []
+            # On a narrow screen the first ranking stays whole; of the others the scores do.
+            place, group, score = (8, 7, 9) if name == first else (4, 3, 5)
+            columns.append(Column(f"{shown} rank" if many else "rank", key=key, importance=place))
+            if name in self.tiers:
+                columns.append(Column("tier", key=f"{name} tier", importance=group))
             own = self.aggregations[name]
             digits = _digits(own)
             better: Literal["higher", "lower"] = "higher" if own.higher_is_better else "lower"
-            columns.append(Column(shown, better, digits=digits, key=name))
+            columns.append(Column(shown, better, digits=digits, key=name, importance=score))
             ends = ("low", "high") if own.low is not None else ()
-            columns += [Column(end, digits=digits, key=f"{name} {end}") for end in ends]
+            columns += [
+                Column(end, digits=digits, key=f"{name} {end}", importance=score - 3)
+                for end in ends
+            ]
         place = {system: i for i, system in enumerate(self.systems)}
         rows: list[tuple[Cell, ...]] = []
         bold: set[tuple[int, int]] = set()

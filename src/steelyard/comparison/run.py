@@ -258,6 +258,11 @@ class ManyScores:
             "warnings": list(self.warnings),
         }
 
+    @property
+    def provenance(self) -> Provenance | None:
+        """How the comparisons came about: all in the same way, by the same inputs."""
+        return next(iter(self.comparisons.values())).provenance
+
     def table(self) -> Table:
         """Give a row per score: its best systems, and how its ranking agrees with the others."""
         rows: list[tuple[Cell, ...]] = []
@@ -271,8 +276,8 @@ class ManyScores:
             others = np.delete(self.agreement[i], i)
             mean = float(np.nanmean(others)) if (~np.isnan(others)).any() else None
             rows.append((name, ", ".join(_best(found, self.by)), ", ".join(top), mean))
-        columns = (*map(Column, ("score", "best", "first tier")),
-                   Column("agreement", "higher", digits=3))  # fmt: skip
+        columns = (Column("score"), Column("best", importance=8), Column("first tier"),
+                   Column("agreement", "higher", digits=3, importance=3))  # fmt: skip
         first = next(iter(self.comparisons.values()))
         notes = (
             f"{self._ranked_by()}; agreement: mean tau-b with the other scores",

@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
+from steelyard.core.terminal import result_text
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
@@ -183,12 +184,13 @@ class HumanScores:
     def table(self) -> Table:
         """Give the ranking, a line between clusters."""
         digits = self._digits()
-        columns = [Column("rank"), Column("system"), Column(self.score, "higher", digits=digits)]
+        score = Column(self.score, "higher", digits=digits, importance=9)
+        columns = [Column("rank"), Column("system", importance=9), score]
         raw = any(s.raw != s.score for s in self.systems)
-        columns += [Column("raw", digits=2)] if raw else []
+        columns += [Column("raw", digits=2, importance=4)] if raw else []
         tested = any(s.range_from is not None for s in self.systems)
         official = "preset" in self.more  # the rank is the range
-        columns += [Column("cluster" if official else "range")] if tested else []
+        columns += [Column("cluster" if official else "range", importance=8)] if tested else []
         columns += [Column("segments"), Column(self.counted)]
         rows: list[tuple[Cell, ...]] = []
         for s in self.systems:
@@ -217,15 +219,19 @@ class HumanScores:
 
         ``every`` names what lists all raters, where these are too many.
         """
-        parts = [self.table().text()]
+        return result_text((), self.parts(every))
+
+    def parts(self, every: str = "to_dict()") -> list[Table | str]:
+        """Give the same in parts, which a screen lays out."""
+        parts: list[Table | str] = [self.table()]
         brief = {"raters": _brief_raters, "identical": brief_pairs}
         for name, table in self.tables.items():
             if table.rows or name != "identical":
-                parts.append((brief[name](table, every) if name in brief else table).text())
+                parts.append(brief[name](table, every) if name in brief else table)
         lines = _agreement_lines(self.agreement)
         if lines:
             parts.append("\n".join(["Agreement of raters (95 % intervals)", *lines]))
-        return "\n\n".join(parts)
+        return parts
 
 
 def _places(first: int | None, last: int | None) -> str | None:

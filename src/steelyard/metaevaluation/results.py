@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -265,28 +266,35 @@ class _Board:
 
     def _of(self, by: str) -> list[Column]:
         """Columns of a meta-metric."""
-        digits = self._digits(by)
-        columns = [Column("rank", key=f"{by} rank")] if self.ranked else []
-        columns += [Column("alike")] if self.lettered and by == self.first else []
-        columns.append(Column(by, "higher", digits=digits))
-        columns += (
-            [Column("without", digits=digits, key=f"{by} without")] if by in self.swayed else []
-        )
-        if self.interval and by == self.first:
-            columns += [Column(end, digits=digits, key=f"{by} {end}") for end in ("low", "high")]
+        digits, first = self.digits, by == self.first
+        value = 9 if first else 6  # on a narrow screen what is beside the values goes first
+        columns = [Column("rank", key=f"{by} rank", importance=value - 1)] if self.ranked else []
+        columns += [Column("alike", importance=4)] if self.lettered and first else []
+        columns.append(Column(by, "higher", digits=digits, importance=value))
+        if by in self.swayed:
+            columns.append(Column("without", digits=digits, key=f"{by} without", importance=2))
+        if self.interval and first:
+            columns += [
+                Column(end, digits=digits, key=f"{by} {end}", importance=3)
+                for end in ("low", "high")
+            ]
         return columns
 
-    def _digits(self, by: str) -> int:
-        """Digits of a meta-metric: three, as is usual, or more where the intervals are narrow."""
-        own = [r for r in self.whole.results if r.by == by and r.ci is not None]
+    @cached_property
+    def digits(self) -> int:
+        """Digits of all values: three, as is usual, or more where intervals are narrow.
+
+        The first meta-metric decides, so that numbers beside each other have as many.
+        """
+        own = [r for r in self.whole.results if r.by == self.first and r.ci is not None]
         low, high = ([r.ci[k] for r in own if r.ci is not None] for k in (0, 1))
         return max(3, interval_decimals([r.value for r in own], low, high) or 3)
 
     def columns(self) -> list[Column]:
         """All columns."""
         heads = [Column("metric")]
-        heads += [Column("systems"), Column("cells")] if self.differ else []
-        tail = [Column("gap", "lower", mixed=True)] if self.gaps else []
+        heads += [Column(name, importance=1) for name in ("systems", "cells") if self.differ]
+        tail = [Column("gap", "lower", mixed=True, importance=4)] if self.gaps else []
         return [*heads, *(column for by in self.names for column in self._of(by)), *tail]
 
     def places(self) -> dict[str, int]:

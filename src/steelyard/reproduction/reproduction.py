@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from steelyard.core.provenance import InputFile, Provenance, origin, sha256
 from steelyard.core.rng import Rng
 from steelyard.core.table import Cell, Column, Table
+from steelyard.core.terminal import result_text
 from steelyard.core.words import plural
 
 Figure = float | int | str | None
@@ -242,7 +243,11 @@ class Reproduction:
 
         Of the figures within sampling error those that are furthest off are shown.
         """
-        parts = [self.summary().text()]
+        return result_text((), self.parts())
+
+    def parts(self) -> list[Table | str]:
+        """Give the same in parts, which a screen lays out."""
+        parts: list[Table | str] = [self.summary()]
         sampled = [row for row in self.rows if row.verdict == SAMPLED]
         if sampled:
             title = f"{SAMPLED}: {_BAND}; {plural(len(sampled), 'figure')}"
@@ -261,10 +266,10 @@ class Reproduction:
                 continue
             error, detail = any(row.error is not None for row in rows), any(r.detail for r in rows)
             parts.append(_beside(f"{verdict}: {note}", rows, error=error, detail=detail))
-        return "\n\n".join(parts)
+        return parts
 
 
-def _beside(title: str, rows: Iterable[Row], *, error: bool, detail: bool = False) -> str:
+def _beside(title: str, rows: Iterable[Row], *, error: bool, detail: bool = False) -> Table:
     """Show figures beside each other, with what else is known of them."""
     names = ("figure", "published", "ours", "standard error", "detail")
     shown = (True, True, True, error, detail)
@@ -273,7 +278,7 @@ def _beside(title: str, rows: Iterable[Row], *, error: bool, detail: bool = Fals
         for r in rows
     )
     table = tuple(tuple(compress(row, shown)) for row in cells)
-    return Table(title, tuple(map(Column, compress(names, shown))), table).text()
+    return Table(title, tuple(map(Column, compress(names, shown))), table)
 
 
 @dataclass(frozen=True, slots=True)

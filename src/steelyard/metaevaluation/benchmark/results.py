@@ -139,9 +139,9 @@ class BenchmarkResult:
         tested = any(s.rank is not None for s in self.standings)
         shown = self.columns if len(self.columns) <= most else ()
         heads = [TableColumn("metric")]
-        heads += [TableColumn("rank")] if tested else []
-        heads.append(TableColumn("average", "higher", digits=3))
-        heads.append(TableColumn("average rank", "lower", digits=2))
+        heads += [TableColumn("rank", importance=8)] if tested else []
+        heads.append(TableColumn("average", "higher", digits=3, importance=9))
+        heads.append(TableColumn("average rank", "lower", digits=2, importance=7))
         alone = len(self.sets) + len(self.absent) == 1
         labels = [column.short_label if alone else column.label for column in shown]
         heads += [TableColumn(label, "higher", digits=3) for label in labels]
