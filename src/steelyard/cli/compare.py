@@ -14,6 +14,7 @@ from steelyard.cli import following
 from steelyard.cli.emit import (
     emit,
     plot_option,
+    shown_progress,
     wanted_figures,
     workers_with_progress,
     write_figures,
@@ -135,7 +136,8 @@ def compare(
             if settings[option] is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
         need_inputs(inputs, "steelyard compare scores.csv --score chrF")
-        loaded = _load(inputs, texts, options.by_unit(settings["unit"]))
+        with shown_progress("reading and scoring", output):
+            loaded = _load(inputs, texts, options.by_unit(settings["unit"]))
     elif inputs:
         raise UsageError("--battles LOG: expected no other input")
     if of_two and (loaded is None or not loaded[1]):
@@ -148,7 +150,9 @@ def compare(
         es, pair = loaded
         if pair and settings["pair"] is None:  # two plain files: figures of two systems
             plots = wanted_figures(settings["plot"], output, PAIR_PLOTS)
-        found = asked.of_scores(es, settings["pair"] or pair)
+        with shown_progress("comparing", output):
+            found = asked.of_scores(es, settings["pair"] or pair)
+            _ = found.result.warnings  # tests are made when they are first asked for
     output = write_figures(plots, found.draw, output)
     emit(found.result, found.tables, output, then=found.then())
 

@@ -26,7 +26,7 @@ from steelyard.core.provenance import origin, taken_alike
 from steelyard.core.screen import Screen, text_width
 from steelyard.core.showing import Shown
 from steelyard.core.table import Table, dumps
-from steelyard.core.telling import told
+from steelyard.core.telling import Progress, told
 from steelyard.core.terminal import names_in, result_text
 from steelyard.formats import files
 
@@ -273,7 +273,7 @@ def write_figures(
 @contextmanager
 def progress_of(
     title: str, output: OutputOptions, *, in_bytes: bool = False, aloud: bool = True
-) -> Iterator[Callable[[int, int | None], None] | None]:
+) -> Iterator[Progress | None]:
     """Give a function to call with how much is done and how much there is, or None if quiet.
 
     Where standard error is no terminal, a line says what is done; none unless ``aloud``.
@@ -283,7 +283,7 @@ def progress_of(
     elif not sys.stderr.isatty():
         said: list[str] = []
 
-        def once(_done: int, total: int | None) -> None:
+        def once(_done: float, total: float | None) -> None:
             if not said:
                 size = f" ({total:,} bytes)" if total and in_bytes else ""
                 said.append(f"{title}{size} ...")
@@ -291,18 +291,11 @@ def progress_of(
 
         yield once
     else:
-        from rich import progress
-        from rich.console import Console
-        from rich.markup import escape
+        from steelyard.cli.bar import WaitingBar
 
-        columns = list(progress.Progress.get_default_columns()[:2])
-        if in_bytes:
-            columns += [progress.DownloadColumn(), progress.TransferSpeedColumn()]
-        columns.append(progress.TimeRemainingColumn())
-        bar = progress.Progress(*columns, console=Console(stderr=True), transient=not in_bytes)
-        with bar:
-            task = bar.add_task(escape(printable(title)), total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+        colour = Screen.of(sys.stderr, output.color).colour
+        with WaitingBar(title, in_bytes=in_bytes, colour=colour) as bar:
+            yield bar.tell
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from steelyard.cli import following
 from steelyard.cli.emit import (
     emit,
     plot_option,
+    shown_progress,
     wanted_figures,
     workers_with_progress,
     write_figures,
@@ -135,7 +136,8 @@ def meta(
             from steelyard.scoring.run import with_corpus_metrics
 
             before = es.scores.keys()
-            es = with_corpus_metrics(es, given.corpus, given.refs)
+            with shown_progress("scoring", output):
+                es = with_corpus_metrics(es, given.corpus, given.refs)
             if weighing.metrics is not None:  # what was computed for this is shown
                 made = sorted(es.scores.keys() - before)
                 weighing = replace(weighing, metrics=(*weighing.metrics, *made))
@@ -146,7 +148,8 @@ def meta(
 
             what = "one set is not split; for --preset, --benchmark or --by-domain"
             refuse_workers(workers, what)
-            result = evaluate(es, options.human, given.metametrics(), weighing, output.seed)
+            with shown_progress("weighing", output):
+                result = evaluate(es, options.human, given.metametrics(), weighing, output.seed)
     if protocols:
         decided = _NOT_IN_PROTOCOLS if es is None else _NOT_BY_DOMAIN
         result = replace(result, warnings=(*result.warnings, *without_part(decided, "a protocol")))

@@ -167,6 +167,7 @@ def score(
     es, links = texts.load(inputs, options)
     with shown_progress("scoring", output):
         found = texts.score(es, options, links)
+        found.tables()  # alarms are looked into when they are first asked for
     least = 0.0 if how.every else how.min_confidence
     if least is not None:
         found = _cut_at(found, least)

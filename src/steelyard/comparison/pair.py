@@ -31,6 +31,7 @@ from steelyard.comparison.twosystems import (
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Column, Table
 from steelyard.data.evalset import EvalSet
@@ -94,6 +95,7 @@ class Decision:
             "score": self.score,
             "pair": list(self.pair),
             "systems": list(self.pair),
+            "ranking": ranking("system", self._places()),
             "n_segments": self.n_segments,
             "higher_is_better": self.higher_is_better,
             "of": self.of,
@@ -125,6 +127,12 @@ class Decision:
             **origin(self.provenance),
         }
 
+    def _places(self) -> list[Place]:
+        """Give who is where, best first."""
+        ranks = ranked(self.means, higher_is_better=self.higher_is_better)
+        places = map(Place, self.pair, ranks, self.means)
+        return sorted(places, key=lambda own: own.rank or len(ranks))
+
     def table(self) -> Table:
         """Give the card as two columns."""
         a, b = self.pair
@@ -150,7 +158,7 @@ class Decision:
             sign = f"p of the proportions (McNemar{by}, exact)"
         if not math.isnan(self.probability):
             share = f"{100 * self.probability:.1f} %"
-            rows.append((f"{a} better, wherever resampled", share))
+            rows.append((f"resampled test sets where {a} is better", share))
         rows += [
             ("wins, ties, losses", f"{self.wins}, {self.ties}, {self.losses}"),
             (f"p of the {what} (permutation{by})", shown_p(self.p)),
@@ -173,7 +181,8 @@ class Decision:
             rows.append((f"on {part.n_segments:,} {part.name} segments", text))
         for one in self.regressions:
             text = f"{one.first:.4g}, {one.second:.4g}"
-            rows.append((f"worst for the better one: {one.segment}", text))
+            ahead = a if (self.difference >= 0) == self.higher_is_better else b
+            rows.append((f"{ahead} loses most: segment {one.segment}", text))
         columns = (Column("decision"), Column("value"))
         notes = [self.verdict, self.readings.sentence]
         if self.strata is not None:

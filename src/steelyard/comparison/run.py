@@ -39,6 +39,7 @@ from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
+from steelyard.core.telling import each
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats
@@ -141,7 +142,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     for name in asked if several else ():
         refuse_unfit(name, question)
     chance = dict(zip(AGGREGATIONS, streams, strict=True))
-    found = {name: AGGREGATIONS[name].rank(sample, options, chance[name]) for name in names}
+    found = {name: AGGREGATIONS[name].rank(sample, options, chance[name]) for name in each(names)}
     shown = {name: _shown(name, own, sample, data) for name, own in found.items()}
     if "bootstrap" not in asked:  # resamples are large, and nothing else looks at them again
         question = replace(question, sample=replace(sample, counts=None))
@@ -329,7 +330,7 @@ def compare_each(
         raise UsageError("several scores are needed, got one")
     by = (options.by or ("mean",))[0]
     options = replace(options, by=(by,))
-    found = {name: compare_by(es, name, options, rng) for name in scores}
+    found = {name: compare_by(es, name, options, rng) for name in each(scores)}
     ranks = [
         dict(zip(own.systems, own.aggregations[by].ranks, strict=True)) for own in found.values()
     ]

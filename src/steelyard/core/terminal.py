@@ -259,7 +259,11 @@ def result_text(words: Sequence[str], shown: Sequence[Table | str], screen: Scre
     A note of a table that the words have said already is left out.
     """
     said, own = set(words), screen
-    parts = ["\n".join(line for text in words for line in screen.lines(printable(text)))]
+    styles = ["stress", *[None] * len(words)]  # the answer itself
+    told = (
+        screen.lines(printable(text), style) for text, style in zip(words, styles, strict=False)
+    )
+    parts = ["\n".join(line for lines in told for line in lines)]
     for one in shown:
         if isinstance(one, Table):
             notes = tuple(note for note in one.notes if note not in said)

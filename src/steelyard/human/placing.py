@@ -93,11 +93,15 @@ def _with_unit(found: Placement) -> Placement:
 
 def _notes(averages: Averages, rule: Rule | None, *, single: bool) -> tuple[str, ...]:
     """Say what stands in the ranking, and whether scores of single outputs are of use."""
-    once = f"{int((averages.n == 1).sum()):,} of {len(averages.n):,} outputs were rated once"
+    n, alone = len(averages.n), int((averages.n == 1).sum())
+    once = f"{alone:,} of {n:,} outputs were rated once"
+    if alone in (0, n):
+        once = "all outputs were rated once" if alone else "all outputs were rated more than once"
     if single and averages.n.min() < ENOUGH:
         enough = int((averages.n >= ENOUGH).sum())
-        once += f"; an output has {averages.n.mean():.3g} ratings on average, and {enough:,} have "
-        once += f"{ENOUGH} or more, as is asked for where single outputs count (study judges)"
+        once += f"; an output has {averages.n.mean():.3g} ratings on average, and "
+        once += f"{f'{enough:,} have' if enough else 'none has'} {ENOUGH} or more, as is asked for "
+        once += "where single outputs count (study judges)"
     if rule is None:
         return (once,)
     corrected = "" if rule.correction == "none" else f", {rule.correction}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.ranking import Place, ranking
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
 from steelyard.core.terminal import result_text
 from steelyard.core.words import plural
@@ -124,6 +125,10 @@ class HumanScores:
             "protocol": self.protocol,
             "score": self.score,
             "systems": [system.to_dict() for system in self.systems],
+            "ranking": ranking(
+                "system",
+                (Place(s.system, s.rank, s.score, tier=s.cluster) for s in self.systems),
+            ),
             "raters": [],
             "removed_raters": list(self.removed_raters),
             "agreement": dict(self.agreement),

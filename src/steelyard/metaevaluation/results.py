@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.core.errors import UsageError, hint, printable
 from steelyard.core.later import Later, known
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
@@ -181,6 +182,7 @@ class MetaEvaluation(Shown):
             "n_segments": self.n_segments,
             "n_cells": self.n_cells,
             "systems": list(self.systems),
+            "ranking": ranking("metric", self._places()),
             "results": [self._told(result) for result in self.results],
             "significance": {by: s.to_dict() for by, s in self.significance.items()},
             "chance": dict(self.chance),
@@ -190,6 +192,17 @@ class MetaEvaluation(Shown):
             **origin(self.provenance),
             "warnings": list(self.warnings),
         }
+
+    def _places(self) -> list[Place]:
+        """Give which metric is where by the first meta-metric, best first."""
+        own = [r for r in self.results if r.by == self.results[0].by] if self.results else []
+        ranks = ranked([result.value for result in own])
+        found = [
+            Place(result.metric, rank, result.value, low, high, result.rank)
+            for result, rank in zip(own, ranks, strict=True)
+            for low, high in [result.ci or (None, None)]
+        ]
+        return sorted(found, key=lambda one: one.rank or len(found) + 1)
 
     def _told(self, result: MetaResult) -> dict[str, Any]:
         """Give what ``--json`` prints of a result, with the gap of the metric at level sys."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.table import Cell, Frame, Table
 from steelyard.core.table import Column as TableColumn
 from steelyard.core.words import plural
@@ -123,12 +124,21 @@ class BenchmarkResult:
             "partial": self.partial,
             "sets": [one.to_dict() for one in self.sets],
             "absent": list(self.absent),
+            "ranking": ranking("metric", self._places()),
             "tasks": [column.to_dict() for column in self.columns],
             "results": [standing.to_dict() for standing in self.standings],
             "significance": tested,
             **origin(self.provenance),
             "warnings": list(self.warnings),
         }
+
+    def _places(self) -> Iterator[Place]:
+        """Give which metric is where, in the order of the leaderboard."""
+        by_rank = self.order == "rank"
+        values = [one.average_rank if by_rank else one.average for one in self.standings]
+        ranks = ranked(values, higher_is_better=not by_rank)
+        for one, rank in zip(self.standings, ranks, strict=True):
+            yield Place(one.metric, rank, one.average, tier=one.rank)
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give the leaderboard as a pandas or polars frame."""
